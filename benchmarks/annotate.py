@@ -77,7 +77,7 @@ def campaign(folder: Path, items: int, annotators: int) -> Path:
             rows.append(row)
     (folder / "data.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     accounts = [f"p{index}" for index in range(annotators)]
-    plan = {"name": "load", "kind": "fact_verification", "data": "data.jsonl", "answers_per_item": 3,
+    plan = {"name": "load", "task_type": "fact_verification", "data": "data.jsonl", "answers_per_item": 3,
             "platform": {"name": "local", "accounts": accounts}}  # fmt: skip
     (folder / "plan.yaml").write_text(json.dumps(plan), encoding="utf-8")
     made = folder / "campaign"
@@ -201,7 +201,7 @@ def rated(folder: Path, pages: int) -> Path:
         rows += [{**about, "system": f"s{number}", "summary": text(rng, 3)} for number in range(systems)]
     (folder / "data.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     accounts = [f"p{index}" for index in range(people)]
-    plan = {"name": "rated", "kind": "rating", "data": "data.jsonl", "answers_per_item": overlap,
+    plan = {"name": "rated", "task_type": "rating", "data": "data.jsonl", "answers_per_item": overlap,
             "aspects": ASPECTS, "platform": {"name": "local", "accounts": accounts}}  # fmt: skip
     (folder / "plan.yaml").write_text(json.dumps(plan), encoding="utf-8")
     with CampaignService(CampaignFolder(build(folder / "plan.yaml", folder / "campaign"))) as service:
@@ -231,7 +231,7 @@ def answer_all(turn: Any, service: CampaignService, who: str, tasks: list[Task],
                 for system in task.systems
             }
             answer = TaskAnswer(values={"best": task.systems[0]}, summaries=cells)
-            passed = service.kind.passed(task, answer) if task.role == "check" else None
+            passed = service.task_type.passed(task, answer) if task.role == "check" else None
             data = {"answer": answer.to_json(), "seconds": rng.uniform(5, 60), "client_at": turn.now, "passed": passed}
             turn.emit("opened", who, task=task.key, batch=number)
             turn.emit("answered", who, task=task.key, batch=number, token=f"{number}-{task.key}", data=data)

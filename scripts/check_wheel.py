@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 LISTS = ("evaluators", "models", "presets", "datasets", "aspects")
 CAMPAIGN = """name: wheel
-kind: rating
+task_type: rating
 data: {data}
 aspects: [coherence]
 answers_per_item: 1

@@ -196,10 +196,12 @@ def test_an_annotation_task_is_one_class(page: dict[str, str], tmp_path: Path, m
     (code,) = _blocks(page[TASK])
     (tmp_path / "my_tasks.py").write_text(code, "utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    folder = campaigns.make(tmp_path, kind="my_tasks:Reading", attention={"rate": 0.2, "pass_share": 0})
+    folder = campaigns.make(tmp_path, task_type="my_tasks:Reading", attention={"rate": 0.2, "pass_share": 0})
     with CampaignService(folder) as service:
         simulate(service, crowd(folder, [Profile()] * 3, Gold()))
-        assert all(service.kind.passed(task, service.kind.right_answer(task, Gold())) for task in folder.tasks.checks)
+        assert all(
+            service.task_type.passed(task, service.task_type.right_answer(task, Gold())) for task in folder.tasks.checks
+        )
         assert {one.aspect for one in dataset_of(service).judgments("human.raw")} == {"hard", "cause"}
 
 

@@ -14,11 +14,18 @@ from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.language import shipped
 from summeter.annotate.campaign.people import Visitor
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.tasks import task_type
+from summeter.annotate.tasks import task_type_named
 from summeter.annotate.tasks.base import TaskType
 from summeter.annotate.tasks.simulation import Gold
 
-KINDS = ("fact_verification", "key_fact_validation", "key_fact_alignment", "rating", "span_highlighting", "pairwise")
+TASK_TYPES = (
+    "fact_verification",
+    "key_fact_validation",
+    "key_fact_alignment",
+    "rating",
+    "span_highlighting",
+    "pairwise",
+)
 TOPICS = ("bridge", "market", "school", "harbour", "museum", "orchard")
 
 
@@ -55,7 +62,7 @@ def make(folder: Path, data: list[dict[str, Any]] | None = None, **plan: Any) ->
     folder.mkdir(parents=True, exist_ok=True)
     lines = [json.dumps(one) for one in (rows() if data is None else data)]
     (folder / "data.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    given = {"name": "made", "kind": "fact_verification", "data": "data.jsonl"} | plan
+    given = {"name": "made", "task_type": "fact_verification", "data": "data.jsonl"} | plan
     if given.get("platform") is None:
         given["platform"] = {"name": "local", "accounts": ["anna", "ben", "cleo", "dora"]}
     (folder / "plan.yaml").write_text(json.dumps(given), encoding="utf-8")
@@ -64,7 +71,7 @@ def make(folder: Path, data: list[dict[str, Any]] | None = None, **plan: Any) ->
 
 def task_type_of(name: str, **fields: Any) -> TaskType:
     """A task type in a campaign with these fields."""
-    return task_type(name)(Campaign(name="made", kind=name, data="data.jsonl", **fields), shipped("en"))
+    return task_type_named(name)(Campaign(name="made", task_type=name, data="data.jsonl", **fields), shipped("en"))
 
 
 def who(name: str) -> Visitor:
@@ -82,10 +89,10 @@ def answer_id() -> str:
 
 def plain(task: dict[str, Any], *, good: bool = True) -> dict[str, Any]:
     """An answer that fits a task as the browser got it: what a trusting person says, or a distrusting one."""
-    body, kind = task["body"], task["kind"]
+    body, task_type = task["body"], task["task_type"]
     machine = (task["assistance"] or {}).get("machine")
     ids = [one["id"] for one in body.get("summaries", ())]
-    if kind == "rating":
+    if task_type == "rating":
         return ratings(dict.fromkeys(ids, 4 if good else 2), ids[0] if len(ids) > 1 else None)
     values: dict[str, Any] = {
         "fact_verification": {"label": "supported"}
@@ -95,7 +102,7 @@ def plain(task: dict[str, Any], *, good: bool = True) -> dict[str, Any]:
         "key_fact_alignment": {"sentences": [0] if good else []},
         "span_highlighting": {"spans": [] if good else [span(0, 3)]},
         "pairwise": {"overall": "A" if good else "B"},
-    }[kind]
+    }[task_type]
     if machine is None:
         return {"values": values}
     same = (
@@ -123,11 +130,11 @@ def right(service: CampaignService, annotator: str, task: dict[str, Any]) -> dic
     found = service.tasks.by_key[key or ""]
     if found.role == "work" or found.expected is None:
         return plain(task)
-    answer = service.kind.right_answer(found, Gold())
+    answer = service.task_type.right_answer(found, Gold())
     letters = service.folder.letters(annotator, found)
     shown = (task["assistance"] or {}).get("machine")
-    agrees = None if shown is None else "agree" if service.kind.agrees(found, answer) else "disagree"
-    return service.kind.page_answer(answer.model_copy(update={"machine": agrees}), letters)
+    agrees = None if shown is None else "agree" if service.task_type.agrees(found, answer) else "disagree"
+    return service.task_type.page_answer(answer.model_copy(update={"machine": agrees}), letters)
 
 
 def do_batch(service: CampaignService, name: str, *, passing: bool = True, seconds: float = 9.0) -> int:

@@ -37,7 +37,7 @@ def say(service: CampaignService, task: str, answers: dict[str, Any]) -> None:
                 transaction.emit("joined", who, data={"platform": "local", "id": who, "arm": arm})
             check = service.tasks.by_key[task].role == "check"
             transaction.emit("assigned", who, task=task, batch=1, data={"check": check})
-            passed = service.kind.passed(service.tasks.by_key[task], TaskAnswer(**answer)) if check else None
+            passed = service.task_type.passed(service.tasks.by_key[task], TaskAnswer(**answer)) if check else None
             data = {"answer": answer, "seconds": 9.0, "client_at": None, "passed": passed}
             transaction.emit("answered", who, task=task, batch=1, data=data)
 

@@ -26,8 +26,8 @@ def rated(folder: Path, file: Path) -> CampaignFolder:
     ]  # fmt: skip
     aspects = sorted({aspect for given in votes.values() for cells in given.values() for aspect in cells})
     most = max(len(given) for given in votes.values())
-    place = made.make(folder, rows, kind="rating", aspects=aspects, answers_per_item=most, best=False, order="as_given",
-                      assistance={"similar": None}, attention={"rate": 0})  # fmt: skip
+    place = made.make(folder, rows, task_type="rating", aspects=aspects, answers_per_item=most, best=False,
+                      order="as_given", assistance={"similar": None}, attention={"rate": 0})  # fmt: skip
     _answer(place, votes)
     return place
 

@@ -60,10 +60,12 @@ def test_the_queue_begins_with_what_has_no_majority(tmp_path: Path) -> None:
         ]
 
 
-@pytest.mark.parametrize("kind", made.KINDS)
-def test_every_kind_can_be_decided_with_an_annotators_answer(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("task_type", made.TASK_TYPES)
+def test_every_kind_can_be_decided_with_an_annotators_answer(task_type: str, tmp_path: Path) -> None:
     profiles = [Profile(accuracy=0.5)] * 3
-    folder = crowds.done(tmp_path, profiles, kind=kind, attention={"rate": 0.2, "exclude": False, "judge_after": 999})
+    folder = crowds.done(
+        tmp_path, profiles, task_type=task_type, attention={"rate": 0.2, "exclude": False, "judge_after": 999}
+    )
     with CampaignService(folder) as service:
         found = disputes(service)
         assert found
@@ -155,19 +157,28 @@ def test_a_later_answer_replaces_an_earlier_one_and_the_log_keeps_both(tmp_path:
 NAMES = ("system-nought", "system-one", "anna-maria", "benedict", "not so sure")
 
 
-@pytest.mark.parametrize("kind", made.KINDS)
-def test_the_page_gets_no_system_and_no_annotator(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("task_type", made.TASK_TYPES)
+def test_the_page_gets_no_system_and_no_annotator(task_type: str, tmp_path: Path) -> None:
     """Nor the other way round: what it sends back under letters is stored under systems."""
     rows = [{**one, "system": NAMES[int(one["system"][1:])]} for one in made.rows(4)]
     rows = [json.loads(json.dumps(one).replace(" by s0", "").replace(" by s1", "")) for one in rows]
     folder = made.make(
-        tmp_path, rows, kind=kind, platform={"name": "local", "accounts": list(NAMES[2:4])}, attention={"rate": 0}
+        tmp_path,
+        rows,
+        task_type=task_type,
+        platform={"name": "local", "accounts": list(NAMES[2:4])},
+        attention={"rate": 0},
     )
     with CampaignService(folder) as service:
         for task in service.tasks.work:
-            shown = {"body": service.kind.shown(task.body, task.systems), "kind": kind, "assistance": None}
+            shown = {
+                "body": service.task_type.shown(task.body, task.systems),
+                "task_type": task_type,
+                "assistance": None,
+            }
             good, bad = (
-                service.kind.read(made.plain(shown, good=good), task, task.systems).to_json() for good in (True, False)
+                service.task_type.read(made.plain(shown, good=good), task, task.systems).to_json()
+                for good in (True, False)
             )
             crowds.say(service, task.key, {NAMES[2]: good, NAMES[3]: {**bad, "comment": NAMES[4]}})
         batch = service.request("batch", LEAD)["batch"]

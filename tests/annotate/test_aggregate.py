@@ -76,7 +76,9 @@ def aligned(*sentences: int) -> dict[str, Any]:
 
 def test_conciseness_of_a_campaign_is_that_of_studies_of_its_annotators(tmp_path: Path) -> None:
     # a and b say that the first sentence carries a fact, each another one; c finds it in neither.
-    folder = made.make(tmp_path, made.rows(1, 1), kind="key_fact_alignment", attention={"rate": 0}, order="as_given")
+    folder = made.make(
+        tmp_path, made.rows(1, 1), task_type="key_fact_alignment", attention={"rate": 0}, order="as_given"
+    )
     with CampaignService(folder) as service:
         first, second = (task.key for task in service.tasks.work)
         crowds.say(service, first, {"a": aligned(0), "b": aligned(), "c": aligned()})
@@ -108,7 +110,7 @@ def test_pairs_with_two_rivals_stay_apart() -> None:
 
 
 def test_choices_are_judgments_of_pairs_as_of_head_to_head_judges(tmp_path: Path) -> None:
-    folder = made.make(tmp_path, made.rows(1, 2), kind="pairwise", attention={"rate": 0})
+    folder = made.make(tmp_path, made.rows(1, 2), task_type="pairwise", attention={"rate": 0})
     with CampaignService(folder) as service:
         (task,) = service.tasks.work
         for who, choice in (("anna", "s0"), ("ben", "s1"), ("cleo", "tie")):
@@ -163,7 +165,7 @@ def test_adjudicated_labels_take_the_place_of_votes(tmp_path: Path) -> None:
 
 
 def test_conciseness_follows_from_the_merged_alignment(tmp_path: Path) -> None:
-    folder = made.make(tmp_path, made.rows(1, 1, 2), kind="key_fact_alignment", attention={"rate": 0})
+    folder = made.make(tmp_path, made.rows(1, 1, 2), task_type="key_fact_alignment", attention={"rate": 0})
     with CampaignService(folder) as service:
         one, two = service.tasks.work
         first, none = aligned(0), aligned()
@@ -177,9 +179,9 @@ def test_conciseness_follows_from_the_merged_alignment(tmp_path: Path) -> None:
     assert (found["conciseness", 0], found["conciseness", 1]) == (1, 0)
 
 
-@pytest.mark.parametrize("kind", made.KINDS)
-def test_every_kind_gives_a_dataset_that_loads_again(kind: str, tmp_path: Path) -> None:
-    folder = crowds.done(tmp_path, [crowds.GOOD] * 3, kind=kind)
+@pytest.mark.parametrize("task_type", made.TASK_TYPES)
+def test_every_kind_gives_a_dataset_that_loads_again(task_type: str, tmp_path: Path) -> None:
+    folder = crowds.done(tmp_path, [crowds.GOOD] * 3, task_type=task_type)
     assert run("export", folder.folder, "--data", tmp_path / "gold") == 0
     data = load(tmp_path / "gold")
     assert {"human.raw", "human.merged"} <= set(data.judgment_sets)

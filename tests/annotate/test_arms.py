@@ -40,7 +40,7 @@ def folder(place: Path, show: str, **plan: Any) -> CampaignFolder:
     save(load(DATA).with_judgments("machine", machine()), place / "dataset")
     given = {
         "name": show.replace("_", "-"),
-        "kind": "fact_verification",
+        "task_type": "fact_verification",
         "data": "dataset",
         "platform": {"name": "local", "accounts": ["anna", "ben", "cleo"]},
         "attention": {"rate": 0.2, "pass_share": 0.0, "form": "unisumeval"},

@@ -241,7 +241,7 @@ def test_failing_the_checks_ends_it_and_reopens_the_answers(tmp_path: Path) -> N
 
 def test_key_facts_of_a_summary_stay_with_one_person(tmp_path: Path) -> None:
     folder = made.make(
-        tmp_path, kind="key_fact_alignment", answers_per_item=1, batch={"size": 3}, attention={"rate": 0}
+        tmp_path, task_type="key_fact_alignment", answers_per_item=1, batch={"size": 3}, attention={"rate": 0}
     )
     with CampaignService(folder) as service:
         made.do_batch(service, "anna")

@@ -35,7 +35,7 @@ def faults(folder: Path, **plan: Any) -> str:
 @pytest.mark.parametrize(
     ("plan", "said"),
     [
-        ({"kind": "guessing"}, "plan.yaml:1: kind: "),
+        ({"task_type": "guessing"}, "plan.yaml:1: task_type: "),
         ({"answers_per_item": 0}, "plan.yaml:1: answers_per_item: "),
         ({"answer_per_item": 3}, "plan.yaml:1: answer_per_item: is not known"),
         ({"name": "a/b"}, "plan.yaml:1: name: use letters"),
@@ -46,7 +46,7 @@ def faults(folder: Path, **plan: Any) -> str:
         ({"qualification": {"questions": [{"question": "?", "choices": ["a", "b"], "answer": 2}]}},
          "plan.yaml:1: qualification.questions.0: answer is 2"),
         ({"select": {"systems": ["s9"]}}, "plan.yaml:1: select.systems: the data has no system 's9'"),
-        ({"kind": "rating", "assistance": {"machine": {"run": "r"}}}, "plan.yaml:1: assistance.machine: is for"),
+        ({"task_type": "rating", "assistance": {"machine": {"run": "r"}}}, "plan.yaml:1: assistance.machine: is for"),
         ({"training": {"items": [{"document": "d", "body": {}, "expected": {}, "feedback": ""}]}},
          "plan.yaml:1: training.items.0.body: lacks"),
         ({"error_types": ["EntE", "Entity"]}, "plan.yaml:1: error_types.1.name: 'Entity' would be read as the same"),
@@ -82,7 +82,7 @@ def test_a_link_cannot_name_the_preview(tmp_path: Path) -> None:
 
 def test_what_is_no_yaml_is_said_with_its_line(tmp_path: Path) -> None:
     file = tmp_path / "plan.yaml"
-    file.write_text("name: x\nkind: [\n", encoding="utf-8")
+    file.write_text("name: x\ntask_type: [\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"plan.yaml:3: is not YAML"):
         read_campaign(file)
     file.write_bytes(b"\xff\xfe")
@@ -96,9 +96,9 @@ def test_what_is_no_yaml_is_said_with_its_line(tmp_path: Path) -> None:
 def test_nothing_to_annotate_is_said(tmp_path: Path) -> None:
     data = [{"doc_id": "d", "document": "One.", "summary": "Two."}]
     with pytest.raises(UsageError, match="needs documents with key facts"):
-        made.make(tmp_path / "a", data, kind="key_fact_validation")
+        made.make(tmp_path / "a", data, task_type="key_fact_validation")
     with pytest.raises(UsageError, match="at least two summaries"):
-        made.make(tmp_path / "b", data, kind="pairwise")
+        made.make(tmp_path / "b", data, task_type="pairwise")
 
 
 def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
@@ -121,13 +121,13 @@ def test_equal_plans_give_equal_tasks_and_only_the_keys_are_secret(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("kind", "count"),
+    ("task_type", "count"),
     [("fact_verification", 12), ("key_fact_validation", 6), ("key_fact_alignment", 12), ("rating", 3),
      ("span_highlighting", 6), ("pairwise", 3)],
 )  # fmt: skip
-def test_tasks_and_checks_by_kind(kind: str, count: int, tmp_path: Path) -> None:
+def test_tasks_and_checks_by_kind(task_type: str, count: int, tmp_path: Path) -> None:
     # 3 documents, 2 systems, 2 sentences, 2 key facts a document.
-    folder = made.make(tmp_path, kind=kind, attention={"rate": 0.2})
+    folder = made.make(tmp_path, task_type=task_type, attention={"rate": 0.2})
     tasks = folder.tasks
     assert len(tasks.work) == count
     assert len(tasks.checks) == -(-count // 4)  # rate .2: one check to four tasks, rounded up
@@ -196,7 +196,7 @@ def test_a_check_is_marked_as_fully_as_work_with_scores_from_a_file(tmp_path: Pa
 def test_machine_verdicts_of_a_run_stand_beside_tasks_and_checks(tmp_path: Path) -> None:
     run = fake_runs.make(tmp_path / "run")
     plan = {
-        "name": "m", "kind": "fact_verification", "data": str(run.folder / "data"), "attention": {"rate": 0.4},
+        "name": "m", "task_type": "fact_verification", "data": str(run.folder / "data"), "attention": {"rate": 0.4},
         "assistance": {"machine": {"run": "run"}},
     }  # fmt: skip
     (tmp_path / "plan.yaml").write_text(yaml.safe_dump(plan), encoding="utf-8")
@@ -232,14 +232,16 @@ def test_machine_verdicts_of_a_run_stand_beside_tasks_and_checks(tmp_path: Path)
             )
 
 
-@pytest.mark.parametrize("kind", ["fact_verification", "key_fact_validation", "key_fact_alignment"])
+@pytest.mark.parametrize("task_type", ["fact_verification", "key_fact_validation", "key_fact_alignment"])
 def test_the_reason_beside_a_check_speaks_of_what_is_shown(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    task_type: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
 
-    folder = made.make(tmp_path, made.rows(6, 2, 3), kind=kind, attention={"rate": 0.5})
-    unit, aspect = ("sentence", "faithfulness") if kind == "fact_verification" else ("key_fact", "key_fact_validity")
-    aspect = "completeness" if kind == "key_fact_alignment" else aspect
+    folder = made.make(tmp_path, made.rows(6, 2, 3), task_type=task_type, attention={"rate": 0.5})
+    unit, aspect = (
+        ("sentence", "faithfulness") if task_type == "fact_verification" else ("key_fact", "key_fact_validity")
+    )
+    aspect = "completeness" if task_type == "key_fact_alignment" else aspect
     said = []
     for number, task in enumerate(folder.tasks.work):
         target = Target(document_id=task.document_id, system=task.system or "s0", unit=unit, index=task.index)
@@ -247,7 +249,7 @@ def test_the_reason_beside_a_check_speaks_of_what_is_shown(
         said.append(Judgment(target=target, aspect=aspect, judge="m", signature="m|v:1", value=float(number % 2),
                              label=number % 2, reason=f"<{text}> was looked at"))  # fmt: skip
     monkeypatch.setattr("summeter.annotate.campaign.build.read_verdicts", lambda *_: Verdicts(said))
-    plan = {"name": "m", "kind": kind, "data": "data.jsonl", "attention": {"rate": 0.5},
+    plan = {"name": "m", "task_type": task_type, "data": "data.jsonl", "attention": {"rate": 0.5},
             "assistance": {"machine": {"run": "run"}}}  # fmt: skip
     (tmp_path / "helped.yaml").write_text(yaml.safe_dump(plan), encoding="utf-8")
     tasks, _ = tasks_of(read_campaign(tmp_path / "helped.yaml"), tmp_path / "helped.yaml")
@@ -256,19 +258,19 @@ def test_the_reason_beside_a_check_speaks_of_what_is_shown(
     for one in checks:
         text = str(one.body.get("sentence") or one.body["key_fact"])
         assert text.rstrip(".") in (one.assistance or {})["machine"]["reason"]
-    if kind == "fact_verification":  # a foreign sentence with a verdict of the wanted side is found each time
+    if task_type == "fact_verification":  # a foreign sentence with a verdict of the wanted side is found each time
         assert all("was looked at" in (one.assistance or {})["machine"]["reason"] for one in checks)
 
 
 def test_paraphrases_are_framed_in_turn_in_the_campaigns_own_words(tmp_path: Path) -> None:
     attention = {"rate": 0.5, "paraphrases": ["So: {}", "{}?"]}
-    folder = made.make(tmp_path, kind="key_fact_alignment", language="de", attention=attention)
+    folder = made.make(tmp_path, task_type="key_fact_alignment", language="de", attention=attention)
     facts = [one.body["key_fact"] for one in folder.tasks.checks if (one.expected or {})["sentence"] is not None]
     # A German text is left as it stands, an English one would lose the capital of its first word.
     assert [one.startswith("So: The ") for one in facts] == [True, False] * (len(facts) // 2)
     assert all(one.endswith(".?") for one in facts[1::2])
     with pytest.raises(InputError, match=r"attention.paraphrases: each is a frame that holds \{\} once"):
-        made.make(tmp_path / "bad", kind="key_fact_alignment", attention={"paraphrases": ["no place"]})
+        made.make(tmp_path / "bad", task_type="key_fact_alignment", attention={"paraphrases": ["no place"]})
 
 
 def test_verdicts_that_decide() -> None:
@@ -278,7 +280,7 @@ def test_verdicts_that_decide() -> None:
     assert decided(Judgment(**common, value=0.4)) is False
     assert decided(Judgment(**common, value=4.0)) is None
     body = {"key_fact": "It rained.", "summary": {"text": "Sunny. Rain.", "sentences": [[0, 5], [6, 11]]}}
-    task = Task(key="ka/d/s/0", kind="key_fact_alignment", document_id="d", body=body)
+    task = Task(key="ka/d/s/0", document_id="d", body=body)
     with_span = Judgment(**common, label=1, evidence=(Span(of="summary", start=6, end=9),))
     verdict = made.task_type_of("key_fact_alignment").verdict(with_span, task)
     assert verdict == {"accepts": True, "values": {"sentences": [1]}, "reason": None}

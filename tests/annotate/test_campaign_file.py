@@ -14,7 +14,7 @@ from summeter.records import Fault, InputError
 
 FAULTY = """\
 name: mine
-kind: ratings            # 2
+task_type: ratings            # 2
 data: data.jsonl
 answers_per_item: many
 order: shufled
@@ -58,7 +58,7 @@ def faults(folder: Path, text: str) -> list[Fault]:
 def test_every_fault_has_its_line_and_the_nearest_name(tmp_path: Path) -> None:
     found = {(fault.line, fault.field): fault.message for fault in faults(tmp_path, FAULTY)}
     assert list(found) == [
-        (2, "kind"), (4, "answers_per_item"), (5, "order"), (6, "platfrom"), (10, "consent"), (12, "scale.labls"),
+        (2, "task_type"), (4, "answers_per_item"), (5, "order"), (6, "platfrom"), (10, "consent"), (12, "scale.labls"),
         (13, "scale.low"), (17, "questions.0.type"), (19, "questions.1.name"), (20, "questions.1.question"),
         (22, "questions.1.scale.show"), (23, "questions.2.question"), (26, "aspects.1.scale"), (27, "batch"),
         (28, "codes"), (29, "hosts"),
@@ -71,7 +71,7 @@ def test_faults_found_with_the_data_have_lines_too(tmp_path: Path) -> None:
     rows = "".join(json.dumps(row) + "\n" for row in made.rows())
     (tmp_path / "data.jsonl").write_text(rows, encoding="utf-8")
     file = tmp_path / "campaign.yaml"
-    head = "name: mine\nkind: fact_verification\ndata: data.jsonl\n"
+    head = "name: mine\ntask_type: fact_verification\ndata: data.jsonl\n"
     for more, line, field in (
         ("select:\n  systems: [s9]\n", 5, "select.systems"),
         (
@@ -102,7 +102,7 @@ def test_faults_found_with_the_data_have_lines_too(tmp_path: Path) -> None:
 def test_an_empty_file_says_what_it_needs(tmp_path: Path) -> None:
     (fault,) = faults(tmp_path, "")
     assert fault.field is None
-    assert [(fault.line, fault.field) for fault in faults(tmp_path, "name: x\n")] == [(1, "kind"), (1, "data")]
+    assert [(fault.line, fault.field) for fault in faults(tmp_path, "name: x\n")] == [(1, "task_type"), (1, "data")]
 
 
 @pytest.mark.parametrize(
@@ -121,4 +121,4 @@ def test_an_empty_file_says_what_it_needs(tmp_path: Path) -> None:
     ],
 )
 def test_odd_yaml_is_a_fault_and_no_crash(more: str, field: str | None, tmp_path: Path) -> None:
-    assert field in {fault.field for fault in faults(tmp_path, f"name: a\nkind: rating\ndata: x\n{more}\n")}
+    assert field in {fault.field for fault in faults(tmp_path, f"name: a\ntask_type: rating\ndata: x\n{more}\n")}

@@ -115,9 +115,9 @@ def test_one_annotator_in_full(tmp_path: Path) -> None:
             statistics_of(everybody, "eve")
 
 
-@pytest.mark.parametrize("kind", made.KINDS)
-def test_annotators_of_every_kind_are_shown(kind: str, tmp_path: Path) -> None:
-    folder = crowds.done(tmp_path, [crowds.Profile(accuracy=0.6)] * 3, made.rows(3, 2, 2), kind=kind)
+@pytest.mark.parametrize("task_type", made.TASK_TYPES)
+def test_annotators_of_every_kind_are_shown(task_type: str, tmp_path: Path) -> None:
+    folder = crowds.done(tmp_path, [crowds.Profile(accuracy=0.6)] * 3, made.rows(3, 2, 2), task_type=task_type)
     with CampaignService(folder, readonly=True) as service:
         for one in annotator_statistics(service):
             page = annotator_page(service, one)

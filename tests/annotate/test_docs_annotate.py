@@ -96,7 +96,7 @@ def test_the_reference_is_made_from_the_models(root: Path) -> None:
 def test_the_schema_takes_what_the_file_takes() -> None:
     """A validator of JSON Schema is not at hand: its parts that editors rest on are looked at."""
     described = schema()
-    assert described["required"] == ["name", "kind", "data"]
+    assert described["required"] == ["name", "task_type", "data"]
     assert described["additionalProperties"] is False
     assert described["properties"]["error_types"]["items"]["anyOf"][0] == {"type": "string"}
     assert described["$defs"]["OwnQuestion"]["properties"]["name"]["description"]

@@ -32,9 +32,9 @@ from summeter.runs.run import RunFolder
 SETS = ("human.raw", "human.adjudicated", MERGED)
 
 
-def answered(tmp_path: Path, kind: str, answer: dict[str, Any], **plan: Any) -> tuple[CampaignFolder, Any]:
+def answered(tmp_path: Path, task_type: str, answer: dict[str, Any], **plan: Any) -> tuple[CampaignFolder, Any]:
     """The first task with this answer by one annotator, and by the adjudicator too on the second."""
-    folder = made.make(tmp_path, kind=kind, answers_per_item=1, attention={"rate": 0}, **plan)
+    folder = made.make(tmp_path, task_type=task_type, answers_per_item=1, attention={"rate": 0}, **plan)
     with CampaignService(folder) as service:
         first, second = service.tasks.work[:2]
         for task in (first, second):
@@ -106,10 +106,10 @@ def test_the_criteria_that_a_key_fact_fails(tmp_path: Path) -> None:
 
 
 def test_every_rating_with_the_comment(tmp_path: Path) -> None:
-    folder = made.make(tmp_path, kind="rating", answers_per_item=1, attention={"rate": 0})
+    folder = made.make(tmp_path, task_type="rating", answers_per_item=1, attention={"rate": 0})
     with CampaignService(folder) as service:
         task = service.tasks.work[0]
-        names = [question.name for question in service.kind.of_summary]
+        names = [question.name for question in service.task_type.of_summary]
         cells = {system: {name: at + 1 for at, name in enumerate(names)} for system in task.systems}
         crowds.say(
             service, task.key, {"anna": {"summaries": cells, "values": {"best": task.systems[1]}, "comment": "close"}}
@@ -128,7 +128,7 @@ def test_the_sentences_of_a_key_fact_and_each_choice(tmp_path: Path) -> None:
     folder, (first, _) = answered(tmp_path / "ka", "key_fact_alignment", {"values": {"sentences": [0, 1]}})
     judgment = next(one for one in exported(folder, tmp_path / "ka").judgments("human.raw"))
     assert [[span.start, span.end] for span in judgment.evidence] == first.body["summary"]["sentences"]
-    folder = made.make(tmp_path / "pw", kind="pairwise", answers_per_item=1, aspects=["one", "two", "three"])
+    folder = made.make(tmp_path / "pw", task_type="pairwise", answers_per_item=1, aspects=["one", "two", "three"])
     with CampaignService(folder) as service:
         task = service.tasks.work[0]
         choices = {"one": task.system, "two": task.rival, "three": "tie"}
@@ -151,20 +151,20 @@ def typed(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgm
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["fact_verification", "span_highlighting"])
-def test_the_study_of_error_types_sees_every_type(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("task_type", ["fact_verification", "span_highlighting"])
+def test_the_study_of_error_types_sees_every_type(task_type: str, tmp_path: Path) -> None:
     mark = {"start": 0, "end": 3, "kind": "contradicted", "category": THREE[0], "reason": None}
     values = {
         "fact_verification": {"label": "not_supported", "error_types": THREE[:2]},
         "span_highlighting": {"spans": [mark, {**mark, "start": 4, "end": 8, "category": THREE[1]}]},
-    }[kind]
-    folder, _ = answered(tmp_path, kind, {"values": values})
+    }[task_type]
+    folder, _ = answered(tmp_path, task_type, {"values": values})
     data = exported(folder, tmp_path)
     fake.make(tmp_path / "run", made.rows(), judges=((JUDGE, typed),))
     rows = errors(RunFolder(tmp_path / "run"), data, judgment_set=MERGED)
     shares = {row.details["group"]: row.value for row in rows if row.statistic == "localisation_accuracy"}
     assert (shares[THREE[0]], shares[THREE[1]]) == (1.0, 0.0)
-    assert ("contradicted" in shares) == (kind == "span_highlighting")
+    assert ("contradicted" in shares) == (task_type == "span_highlighting")
 
 
 VALID = dict.fromkeys(("significant", "correct", "relevant"), True)
@@ -173,7 +173,7 @@ WRONG = {**VALID, "correct": False, "why": "It was June."}
 
 def validation(tmp_path: Path, votes: dict[int, list[dict[str, Any]]], answers: int = 3) -> CampaignFolder:
     """Key facts in the order of the work with their answers; all others are valid to everybody."""
-    folder = made.make(tmp_path, kind="key_fact_validation", order="as_given", answers_per_item=answers,
+    folder = made.make(tmp_path, task_type="key_fact_validation", order="as_given", answers_per_item=answers,
                        attention={"rate": 0})  # fmt: skip
     with CampaignService(folder) as service:
         for at, task in enumerate(service.tasks.work):
@@ -267,11 +267,11 @@ def test_what_cannot_be_applied(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_another_wording_is_for_a_key_fact_that_is_not_valid(tmp_path: Path) -> None:
     folder = validation(tmp_path, {})
     with CampaignService(folder) as service:
-        task, kind = service.tasks.work[0], service.kind
+        task, task_type = service.tasks.work[0], service.task_type
         with pytest.raises(InvalidAnswer):
-            kind.read({"values": {**VALID, "edit": "Other."}}, task)
+            task_type.read({"values": {**VALID, "edit": "Other."}}, task)
         for text, settled in ((task.body["key_fact"], False), (" One \n two. ", "One two."), ("Two.", "Two.")):
-            assert outcome(task, kind.read({"values": {**WRONG, "edit": text}}, task)) == settled
+            assert outcome(task, task_type.read({"values": {**WRONG, "edit": text}}, task)) == settled
 
 
 def test_an_export_leaves_no_labels_that_were_withdrawn(tmp_path: Path) -> None:

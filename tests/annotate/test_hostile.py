@@ -89,9 +89,9 @@ def words_of(service: CampaignService) -> list[str]:
     return ["sysname", "Traceback", "expected", service.folder.keys.secret, *keys]
 
 
-@pytest.mark.parametrize("kind", made.KINDS)
-def test_errors_name_only_what_the_page_showed(kind: str, tmp_path: Path) -> None:
-    with CampaignService(made.make(tmp_path, rows(), kind=kind)) as service:
+@pytest.mark.parametrize("task_type", made.TASK_TYPES)
+def test_errors_name_only_what_the_page_showed(task_type: str, tmp_path: Path) -> None:
+    with CampaignService(made.make(tmp_path, rows(), task_type=task_type)) as service:
         task = service.request("batch", made.who("anna"))["batch"]["tasks"][0]
         good = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task), "seconds": 9}
         refused = 0
@@ -128,7 +128,7 @@ def replayed(service: CampaignService) -> str:
 
 
 def test_a_letter_that_is_wrong_does_not_unblind_another(tmp_path: Path) -> None:
-    with CampaignService(made.make(tmp_path, rows(), kind="rating")) as service:
+    with CampaignService(made.make(tmp_path, rows(), task_type="rating")) as service:
         task = service.request("batch", made.who("anna"))["batch"]["tasks"][0]
         cells = {**made.plain(task)["summaries"], "A": {"coherence": "good"}}
         given = {"answer": {"summaries": cells, "values": {"best": "A"}}, "answer_id": made.answer_id(), "seconds": 9}
@@ -149,7 +149,7 @@ def test_bodies_are_bounded(raw: bytes) -> None:
 
 def test_honest_people_in_the_same_commit_are_served(tmp_path: Path) -> None:
     """Everything at once, held until all of it waits for the log: what is refused is refused alone."""
-    with CampaignService(made.make(tmp_path, rows(), kind="rating", answers_per_item=3)) as service:
+    with CampaignService(made.make(tmp_path, rows(), task_type="rating", answers_per_item=3)) as service:
         state = service.state
         names = ("anna", "ben", "cleo")
         tasks = {name: service.request("batch", made.who(name))["batch"]["tasks"][0] for name in names}

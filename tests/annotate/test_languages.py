@@ -12,7 +12,7 @@ from annotate import campaigns
 
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.language import REFERENCE, SHIPPED, Language, read_language, shipped, shipped_names
-from summeter.annotate.tasks import TASK_TYPES, task_type
+from summeter.annotate.tasks import TASK_TYPES, task_type_named
 from summeter.records import InputError
 
 ROOM = Path(__file__).parents[2] / "src" / "summeter" / "annotate"
@@ -37,7 +37,7 @@ def test_every_key_is_used_and_every_used_key_is_there() -> None:
     loose = [re.compile(re.escape(key).replace(r"\*", r"\w+")) for key in patterns - exact]
     assert exact - keys == set()
     unused = {key for key in keys - exact - spoken if not any(one.fullmatch(key) for one in loose)}
-    usual = {key for name in TASK_TYPES for names in task_type(name).usual.values() for key in names.values()}
+    usual = {key for name in TASK_TYPES for names in task_type_named(name).usual.values() for key in names.values()}
     expected = {key for key in keys if key.startswith("refused.")}  # by the code of what was refused
     # By the name of a task type, of its questions and of their options.
     expected |= {key for key in keys if key.partition(".")[0] in TASK_TYPES and key in unused}

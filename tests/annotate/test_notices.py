@@ -26,10 +26,10 @@ TWO = {"name": "local", "accounts": ["anna", "ben"]}
         ({"attention": {"rate": 0}, "platform": TWO}, ["2 accounts cannot give 3 answers to a task"]),
         ({"attention": {"rate": 0}, "platform": TWO, "answers_per_item": 2}, []),
         ({"attention": {"rate": 0}, "platform": {"name": "prolific"}}, []),
-        ({"attention": {"rate": 0}, "kind": "rating", "assistance": {"hide_for": 0.5}}, ["no task has assistance"]),
-        ({"attention": {"judge_after": 1}, "kind": "key_fact_alignment", "language": "de"}, ["are English unless"]),
-        ({"attention": {"judge_after": 1, "stranger": "Nein.", "paraphrases": ["Es heißt: {}"]},
-          "kind": "key_fact_alignment", "language": "de"}, []),
+        ({"attention": {"rate": 0}, "task_type": "rating", "assistance": {"hide_for": 0.5}}, ["no task has assist"]),
+        ({"attention": {"judge_after": 1}, "task_type": "key_fact_alignment", "language": "de"}, ["are English"]),
+        ({"attention": {"judge_after": 1, "foreign_sentence": "Nein.", "paraphrases": ["Es heißt: {}"]},
+          "task_type": "key_fact_alignment", "language": "de"}, []),
     ],
 )  # fmt: skip
 def test_notices(plan: dict[str, Any], said: list[str], tmp_path: Path) -> None:

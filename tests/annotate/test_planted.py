@@ -45,9 +45,9 @@ def test_the_usual_checks_are_never_supported(tmp_path: Path) -> None:
 
 
 def test_a_key_fact_is_posed_as_a_sentence_and_a_fixed_sentence_as_a_key_fact(tmp_path: Path) -> None:
-    stranger = "A ferry full of accordions left for Ghent."
-    attention = {**FORM, "stranger": stranger}
-    folder = make(tmp_path, rows(6, 2, 2), kind="key_fact_alignment", attention=attention)
+    foreign_sentence = "A ferry full of accordions left for Ghent."
+    attention = {**FORM, "foreign_sentence": foreign_sentence}
+    folder = make(tmp_path, rows(6, 2, 2), task_type="key_fact_alignment", attention=attention)
     checks = folder.tasks.checks
     assert len(checks) == 6
     own = [check for check in checks if check.expects["sentence"] is not None]
@@ -59,19 +59,19 @@ def test_a_key_fact_is_posed_as_a_sentence_and_a_fixed_sentence_as_a_key_fact(tm
         assert posed not in facts
         assert check.body["key_fact"].rstrip(".")[4:] in posed, "the paraphrase is of that very key fact"
     others = [check for check in checks if check.expects["sentence"] is None]
-    assert {check.body["key_fact"] for check in others} == {stranger}
+    assert {check.body["key_fact"] for check in others} == {foreign_sentence}
     assert all(check.expects["machine"]["values"]["sentences"] in ([], [0], [1]) for check in others)
 
 
 def test_a_right_answer_passes_and_the_opposite_fails(tmp_path: Path) -> None:
-    for kind in ("fact_verification", "key_fact_alignment"):
-        folder = make(tmp_path / kind, rows(6, 2, 2), kind=kind, attention=FORM)
+    for task_type in ("fact_verification", "key_fact_alignment"):
+        folder = make(tmp_path / task_type, rows(6, 2, 2), task_type=task_type, attention=FORM)
         for check in folder.tasks.checks:
-            right = folder.kind.right_answer(check, Gold())
-            assert folder.kind.passed(check, right)
-            wrong = folder.kind.deciding(check, accepts=not folder.kind.decides(right))
+            right = folder.task_type.right_answer(check, Gold())
+            assert folder.task_type.passed(check, right)
+            wrong = folder.task_type.deciding(check, accepts=not folder.task_type.decides(right))
             if wrong.get("sentences") != [check.expects.get("sentence")]:
-                assert not folder.kind.passed(check, TaskAnswer(values=wrong))
+                assert not folder.task_type.passed(check, TaskAnswer(values=wrong))
 
 
 def verdicts(folder: Path, **plan: Any) -> CampaignFolder:

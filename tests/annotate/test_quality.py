@@ -70,9 +70,9 @@ def test_an_annotator_beside_the_others_is_that_of_meta_also_on_pairs() -> None:
     assert found["x"].value == pytest.approx(1 - (2 / 12) / (94 / 132))
 
 
-@pytest.mark.parametrize("kind", made.KINDS)
-def test_every_kind_has_agreement_and_standings(kind: str, tmp_path: Path) -> None:
-    folder = crowds.done(tmp_path, [crowds.GOOD] * 3, kind=kind)
+@pytest.mark.parametrize("task_type", made.TASK_TYPES)
+def test_every_kind_has_agreement_and_standings(task_type: str, tmp_path: Path) -> None:
+    folder = crowds.done(tmp_path, [crowds.GOOD] * 3, task_type=task_type)
     with CampaignService(folder, readonly=True) as service:
         found = quality(service, PLAIN)
     assert found.headline()
@@ -80,16 +80,16 @@ def test_every_kind_has_agreement_and_standings(kind: str, tmp_path: Path) -> No
     assert all(one.agreement in (None, pytest.approx(1.0)) for one in found.annotators)
 
 
-@pytest.mark.parametrize("kind", made.KINDS)
-def test_what_status_prints_is_what_the_page_shows(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("task_type", made.TASK_TYPES)
+def test_what_status_prints_is_what_the_page_shows(task_type: str, tmp_path: Path) -> None:
     """The quick way to the headline and to each annotator gives the figures of `meta agree`."""
-    plan: dict[str, Any] = {"kind": kind, "answers_per_item": 3, "attention": {"rate": 0}}
+    plan: dict[str, Any] = {"task_type": task_type, "answers_per_item": 3, "attention": {"rate": 0}}
     folder = crowds.done(tmp_path, [crowds.Profile(accuracy=0.6)] * 4, made.rows(4, 2, 3), **plan)
     with CampaignService(folder, readonly=True) as service:
         short, full = quality(service, 50, brief=True), quality(service, 50)
         data = dataset_of(service)
-        first = service.kind.coefficients[0]
-        if kind != "pairwise":
+        first = service.task_type.coefficients[0]
+        if task_type != "pairwise":
             study = agree(data, coefficients=[first], each=True, resamples=0)
             theirs = {(row.judge, row.aspect): row.value for row in study.where(study="annotator")}
             for annotator in short.annotators:

@@ -84,8 +84,8 @@ def test_what_does_not_fit_is_refused_by_field(values: Any, field: str, message:
 def test_a_rating_asks_of_each_summary_and_names_none_of_them(tmp_path: Path) -> None:
     grade = {"name": "grade", "question": "Why this grade?", "type": "yes_no", "when": {"style": [-1, 0]}}
     aspects = [{"name": "style", "question": "?", "scale": {"low": -1, "high": 1}}, "sense"]
-    folder = made.make(tmp_path, kind="rating", aspects=aspects, scale={"labels": ["no", "yes"]}, questions=[grade],
-                       attention={"rate": 0}, best=False)  # fmt: skip
+    folder = made.make(tmp_path, task_type="rating", aspects=aspects, scale={"labels": ["no", "yes"]},
+                       questions=[grade], attention={"rate": 0}, best=False)  # fmt: skip
     with CampaignService(folder) as service:
         task = service.request("batch", made.who("anna"))["batch"]["tasks"][0]
         form = service.request("session", made.who("anna"))["form"]
@@ -154,12 +154,12 @@ def test_votes_are_merged_by_their_kind_and_adjudicated(tmp_path: Path) -> None:
 def test_texts_that_would_not_fit_into_an_answer_are_told(tmp_path: Path) -> None:
     free = {"name": "free", "question": "Well?", "type": "text", "longest": 2000}
     data = made.rows(systems=9)
-    folder = made.make(tmp_path / "long", data, kind="rating", questions=[free])
+    folder = made.make(tmp_path / "long", data, task_type="rating", questions=[free])
     (warning,) = [one for one in warnings_of(folder) if one.startswith("questions")]
     assert warning == (
         "questions: texts of 18,000 characters may be too long together for an answer of 64 KiB; give `longest`"
     )
-    short = made.make(tmp_path / "short", data, kind="rating", questions=[{**free, "longest": 1500}])
+    short = made.make(tmp_path / "short", data, task_type="rating", questions=[{**free, "longest": 1500}])
     assert not [one for one in warnings_of(short) if one.startswith("questions")]
 
 
@@ -169,15 +169,17 @@ def test_what_a_kind_does_not_heed_is_told(tmp_path: Path) -> None:
         "error_types": ["odd"],
     }  # fmt: skip
     told = {}
-    for kind in ("rating", "pairwise", "fact_verification"):
-        warnings = warnings_of(made.make(tmp_path / kind, kind=kind, **plan))
-        told[kind] = [one.partition(":")[0] for one in warnings if "instead" in one or "for every kind" in one]
+    for task_type in ("rating", "pairwise", "fact_verification"):
+        warnings = warnings_of(made.make(tmp_path / task_type, task_type=task_type, **plan))
+        told[task_type] = [
+            one.partition(":")[0] for one in warnings if "instead" in one or "for every task type" in one
+        ]
     assert told == {
         "rating": ["error_types"],
         "pairwise": ["scale", "best", "error_types", "aspects"],
         "fact_verification": ["aspects", "scale", "best", "aspects"],
     }
-    assert not [one for one in warnings_of(made.make(tmp_path / "plain")) if "for every kind" in one]
+    assert not [one for one in warnings_of(made.make(tmp_path / "plain")) if "for every task type" in one]
 
 
 def test_a_choice_without_a_majority_has_no_label(tmp_path: Path) -> None:
@@ -189,11 +191,11 @@ def test_a_choice_without_a_majority_has_no_label(tmp_path: Path) -> None:
         assert merged.reason == "no majority (1 for dry, 1 for odd): adjudicate it"
 
 
-@pytest.mark.parametrize("kind", ["fact_verification", "key_fact_validation", "key_fact_alignment", "rating",
+@pytest.mark.parametrize("task_type", ["fact_verification", "key_fact_validation", "key_fact_alignment", "rating",
                                   "span_highlighting", "pairwise"])  # fmt: skip
-def test_every_kind_asks_them_and_agreement_knows_their_level(kind: str, tmp_path: Path) -> None:
+def test_every_kind_asks_them_and_agreement_knows_their_level(task_type: str, tmp_path: Path) -> None:
     questions = [question for question in QUESTIONS if question is not WHY]
-    folder = made.make(tmp_path, made.rows(documents=6), kind=kind, questions=questions, batch={"size": 20})
+    folder = made.make(tmp_path, made.rows(documents=6), task_type=task_type, questions=questions, batch={"size": 20})
     with CampaignService(folder) as service:
         profiles = [Profile(accuracy=1.0)] * 3 + [Profile(laziness=1.0)]
         assert simulate(service, crowd(folder, profiles, Gold(seed=3), seed=2)) > 0
@@ -276,7 +278,7 @@ def test_conditions_follow_from_what_is_shown() -> None:
         Question(name="c", type="text", text="?", when=({"b": (True, False), "types": ("x", "y")},)),
         Question(name="d", type="text", text="?", when=({"a": (False,)}, {"b": (False,)})),
     ]
-    task = Task(key="t", kind="k", document_id="d", body={})
+    task = Task(key="t", document_id="d", body={})
 
     def shown(**values: Any) -> str:
         return "".join(question.name for question in asked(questions, values, task)).removeprefix("types")

@@ -248,10 +248,10 @@ def test_hostile_texts_travel_as_json_only(tmp_path: Path) -> None:
         run(body)
 
 
-@pytest.mark.parametrize("kind", made.KINDS)
-def test_what_is_expected_is_in_no_response(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("task_type", made.TASK_TYPES)
+def test_what_is_expected_is_in_no_response(task_type: str, tmp_path: Path) -> None:
     folder = made.make(
-        tmp_path, kind=kind, attention={"rate": 0.5}, training={"made": 2},
+        tmp_path, task_type=task_type, attention={"rate": 0.5}, training={"made": 2},
         qualification={"questions": [{"question": "?", "choices": ["a", "b"], "answer": 1}]},
     )  # fmt: skip
     with opened(folder) as run:

@@ -37,9 +37,9 @@ def refused(code: str, service: CampaignService, name: str, *arguments: Any) -> 
     return caught.value
 
 
-@pytest.mark.parametrize("kind", made.KINDS)
-def test_each_kind_becomes_a_judgment_set_that_meta_reads(kind: str, tmp_path: Path) -> None:
-    folder = made.make(tmp_path, kind=kind, answers_per_item=2, attention={"rate": 0.3, "judge_after": 1})
+@pytest.mark.parametrize("task_type", made.TASK_TYPES)
+def test_each_kind_becomes_a_judgment_set_that_meta_reads(task_type: str, tmp_path: Path) -> None:
+    folder = made.make(tmp_path, task_type=task_type, answers_per_item=2, attention={"rate": 0.3, "judge_after": 1})
     with CampaignService(folder) as service:
         for name in ("anna", "ben"):
             while made.do_batch(service, name):
@@ -53,13 +53,13 @@ def test_each_kind_becomes_a_judgment_set_that_meta_reads(kind: str, tmp_path: P
     judges = {one.judge for one in data.judgments("human.raw")}
     assert judges == {"anna", "ben"}
     aspect = data.judgments("human.raw")[0].aspect
-    if kind not in {"pairwise", "key_fact_validation"}:
+    if task_type not in {"pairwise", "key_fact_validation"}:
         assert list(sm.meta.agree(data, aspect=aspect))
 
 
-@pytest.mark.parametrize("kind", made.KINDS)
-def test_checks_look_like_work_and_trust_does_not_pass_them(kind: str, tmp_path: Path) -> None:
-    folder = made.make(tmp_path, kind=kind, attention={"rate": 0.5, "judge_after": 1000})
+@pytest.mark.parametrize("task_type", made.TASK_TYPES)
+def test_checks_look_like_work_and_trust_does_not_pass_them(task_type: str, tmp_path: Path) -> None:
+    folder = made.make(tmp_path, task_type=task_type, attention={"rate": 0.5, "judge_after": 1000})
     with CampaignService(folder) as service:
         batch = service.request("batch", made.who("anna"))["batch"]
         person = service.state.people["anna"]
@@ -70,10 +70,18 @@ def test_checks_look_like_work_and_trust_does_not_pass_them(kind: str, tmp_path:
         text = json.dumps(batch)
         assert not any(word in text for word in ("expected", "feedback", '"role"', '"check"', '"system"'))
         for task in service.tasks.checks:
-            seen = {"kind": kind, "body": service.kind.shown(task.body, task.systems), "assistance": task.assistance}
+            seen = {
+                "task_type": task_type,
+                "body": service.task_type.shown(task.body, task.systems),
+                "assistance": task.assistance,
+            }
             for good in (True, False):
-                answer = service.kind.read(made.plain(seen, good=good), task, task.systems)
-                assert not good or kind in {"key_fact_alignment", "pairwise"} or not service.kind.passed(task, answer)
+                answer = service.task_type.read(made.plain(seen, good=good), task, task.systems)
+                assert (
+                    not good
+                    or task_type in {"key_fact_alignment", "pairwise"}
+                    or not service.task_type.passed(task, answer)
+                )
 
 
 def test_the_steps_come_in_order_and_each_may_be_retried(tmp_path: Path) -> None:
@@ -183,11 +191,14 @@ def test_bad_answers_are_refused_by_field(tmp_path: Path) -> None:
         ("span_highlighting", {"values": {"spans": [{"start": 0}]}}, "values.spans.end"),
         ("pairwise", {"values": {"overall": "C"}}, "values.overall"),
     ]  # fmt: skip
-    services = {kind: CampaignService(made.make(tmp_path / kind, kind=kind)) for kind in made.KINDS}
-    for kind, answer, field in cases:
-        task = services[kind].request("batch", made.who("anna"))["batch"]["tasks"][0]
+    services = {
+        task_type: CampaignService(made.make(tmp_path / task_type, task_type=task_type))
+        for task_type in made.TASK_TYPES
+    }
+    for task_type, answer, field in cases:
+        task = services[task_type].request("batch", made.who("anna"))["batch"]["tasks"][0]
         body = {"answer_id": made.answer_id(), "task": task["id"], "answer": answer, "seconds": 1}
-        assert refused("invalid", services[kind], "answers", made.who("anna"), body).field == f"answer.{field}"
+        assert refused("invalid", services[task_type], "answers", made.who("anna"), body).field == f"answer.{field}"
     for one in services.values():
         one.close()
 
@@ -208,7 +219,7 @@ def test_the_arm_without_help_sees_none(tmp_path: Path) -> None:
 
 
 def test_letters_are_shuffled_a_person_and_turned_back(tmp_path: Path) -> None:
-    folder = made.make(tmp_path, made.rows(8, 4, 1), kind="rating", attention={"rate": 0})
+    folder = made.make(tmp_path, made.rows(8, 4, 1), task_type="rating", attention={"rate": 0})
     with CampaignService(folder) as service:
         orders = {service.folder.letters(name, task) for name in ("anna", "ben") for task in service.tasks.work}
         assert len(orders) > 4

@@ -25,44 +25,44 @@ STAGES: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", made.KINDS)
-def test_every_kind_is_done_to_the_end(kind: str, tmp_path: Path) -> None:
-    folder = crowds.done(tmp_path, [crowds.GOOD] * 4, kind=kind, **STAGES)
+@pytest.mark.parametrize("task_type", made.TASK_TYPES)
+def test_every_kind_is_done_to_the_end(task_type: str, tmp_path: Path) -> None:
+    folder = crowds.done(tmp_path, [crowds.GOOD] * 4, task_type=task_type, **STAGES)
     with CampaignService(folder, readonly=True) as service:
         assert all(len(one.counted) == 3 and not one.held for one in service.state.items.values())
         assert all(one.checks_passed == one.checks_seen for one in service.state.people.values())
         assert {one.ended for one in service.state.people.values()} <= {"completed", "no_more_items"}
         truth = Gold()
         for task in service.tasks.work:
-            right = service.kind.right_answer(task, truth)
-            assert service.kind.read(right.to_json(), task) == right
+            right = service.task_type.right_answer(task, truth)
+            assert service.task_type.read(right.to_json(), task) == right
             assert all(answer.answer == right for answer in service.state.counted_answers(task.key))
 
 
 def test_the_same_seed_gives_the_same_answers() -> None:
-    kind, task = made.task_type_of("fact_verification"), work("fact_verification")
+    task_type, task = made.task_type_of("fact_verification"), work("fact_verification")
     page = Page(task, None, ())
     from random import Random
 
-    one, two = (respond(kind, Profile(accuracy=0.6), page, Gold(), Random(3)) for _ in range(2))
+    one, two = (respond(task_type, Profile(accuracy=0.6), page, Gold(), Random(3)) for _ in range(2))
     assert one == two
 
 
-def work(kind: str, machine: dict[str, Any] | None = None) -> Task:
+def work(task_type: str, machine: dict[str, Any] | None = None) -> Task:
     body = {"sentence": "It rained.", "summary": {"text": "It rained.", "sentences": [[0, 10]]},
             "key_fact": "It rained."}  # fmt: skip
     assistance = None if machine is None else {"similar": [], "machine": machine}
-    return Task(key=f"{kind}/d/A/0", kind=kind, document_id="d", system="A", index=0, body=body, assistance=assistance)
+    return Task(key=f"{task_type}/d/A/0", document_id="d", system="A", index=0, body=body, assistance=assistance)
 
 
 def share_yes(profile: Profile, *, right: bool, machine: dict[str, Any] | None = None) -> float:
     from random import Random
 
-    kind, task, rng = made.task_type_of("key_fact_validation"), work("key_fact_validation", machine), Random(0)
+    task_type, task, rng = made.task_type_of("key_fact_validation"), work("key_fact_validation", machine), Random(0)
     target = Target(document_id="d", system="A", unit="key_fact", index=0)
     gold = Judgment(target=target, aspect="key_fact_validity", judge="people", signature="g", label=int(right))
     page, truth = Page(task, machine, ()), Gold([gold])
-    said = [respond(kind, profile, page, truth, rng).answer.values["significant"] for _ in range(2000)]
+    said = [respond(task_type, profile, page, truth, rng).answer.values["significant"] for _ in range(2000)]
     return sum(said) / len(said)
 
 
@@ -84,12 +84,12 @@ def test_the_machine_is_answered_as_the_answer_says() -> None:
     from random import Random
 
     machine = {"accepts": True, "values": {}, "reason": None}
-    kind, task = made.task_type_of("fact_verification"), work("fact_verification", machine)
+    task_type, task = made.task_type_of("fact_verification"), work("fact_verification", machine)
     for profile in (Profile(accuracy=0.5), Profile(trust=1), Profile(laziness=1)):
         for seed in range(20):
             page = Page(task, machine, ())
-            answer = respond(kind, profile, page, Gold(), Random(seed)).answer
-            assert kind.read(answer.to_json(), task) == answer
+            answer = respond(task_type, profile, page, Gold(), Random(seed)).answer
+            assert task_type.read(answer.to_json(), task) == answer
 
 
 def test_gold_is_what_is_right() -> None:
@@ -107,13 +107,13 @@ def test_gold_is_what_is_right() -> None:
 
 @pytest.mark.parametrize("aspect", ["faithfulness", "faithfulness_spans"])  # the second: exports of earlier versions
 def test_a_summary_that_gold_searched_for_spans_in_vain_is_clean(aspect: str) -> None:
-    kind, task = made.task_type_of("span_highlighting"), work("span_highlighting")
+    task_type, task = made.task_type_of("span_highlighting"), work("span_highlighting")
     target = Target(document_id=task.document_id, system=task.system or "")
     clean = Judgment(target=target, aspect=aspect, judge="people", signature="human.spans_none|v:1", label=1)
     rated = Judgment(target=target, aspect="faithfulness", judge="people", signature="human.overall|v:1", value=0.4)
     seeds = range(40)  # without gold, some seeds draw a span
-    assert all(kind.right_answer(task, Gold([clean, rated], seed=seed)).values["spans"] == [] for seed in seeds)
-    assert not all(kind.right_answer(task, Gold([rated], seed=seed)).values["spans"] == [] for seed in seeds)
+    assert all(task_type.right_answer(task, Gold([clean, rated], seed=seed)).values["spans"] == [] for seed in seeds)
+    assert not all(task_type.right_answer(task, Gold([rated], seed=seed)).values["spans"] == [] for seed in seeds)
 
 
 def test_too_few_accounts_are_named(tmp_path: Path) -> None:

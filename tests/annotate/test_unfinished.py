@@ -55,9 +55,9 @@ def test_too_few_answers_are_counted_and_can_be_left_out(tmp_path: Path, capsys:
     assert len(skipped) == 1
 
 
-@pytest.mark.parametrize("kind", made.KINDS)
-def test_every_kind_loses_labels_only_where_answers_are_missing(kind: str, tmp_path: Path) -> None:
-    folder = made.make(tmp_path, kind=kind, answers_per_item=2, attention={"rate": 0}, batch={"size": 2})
+@pytest.mark.parametrize("task_type", made.TASK_TYPES)
+def test_every_kind_loses_labels_only_where_answers_are_missing(task_type: str, tmp_path: Path) -> None:
+    folder = made.make(tmp_path, task_type=task_type, answers_per_item=2, attention={"rate": 0}, batch={"size": 2})
     with CampaignService(folder) as service:
         made.do_batch(service, "anna")
         assert Counter(one.status for one in merged_of(service, complete_only=True)).keys() <= {"skipped"}

@@ -280,7 +280,7 @@ summarize:
   models: {lead: scripted/rules.jsonl}
 annotate:
   adjudicate: nothing
-  campaigns: {sentences: {kind: fact_verification}}
+  campaigns: {sentences: {task_type: fact_verification}}
   campaign: {answers_per_item: 2, platform: {accounts: [anna, ben]}}
 """
 
@@ -391,7 +391,7 @@ def test_a_log_that_was_changed_is_not_taken_back(tmp_path: Path) -> None:
 
 
 def test_the_arms_of_a_campaign_are_one_study(tmp_path: Path) -> None:
-    arms = {"kind": "fact_verification", "arms": ["nothing", "verdict", "verdict_and_reason"]}
+    arms = {"task_type": "fact_verification", "arms": ["nothing", "verdict", "verdict_and_reason"]}
     simulated = {"accuracy": 1.0, "trust": 0.5, "trust_reasons": 1.0}
     manifest = done(tmp_path, settings(campaigns={"sentences": arms}, simulate=simulated))
     rows = {(row["statistic"], row["arm"]): row["value"] for row in manifest.details["arms"]}
@@ -421,16 +421,30 @@ def test_summqual_s_campaigns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"campaigns": {"x": {"kind": "fact_verifikation"}}}, "campaigns.x.kind: .*fact_verifikation"),
-        ({"campaigns": {"x": {"kind": "rating", "attention": {"rate": 2}}}}, "campaigns.x.attention.rate: "),
-        ({"campaigns": {"x": {"kind": "rating", "dat": 1}}}, "campaigns.x.dat: "),
-        ({"campaigns": {"x": {"kind": "rating", "data": "y"}}}, "data is the step's to say"),
-        ({"campaigns": {"x": {"kind": "rating", "arms": ["verdict"]}}}, "no machine's verdict is shown beside rating"),
-        ({"campaigns": {"x": {"kind": "fact_verification", "arms": ["label"]}}}, "each is one of verdict_and_reason"),
-        ({"campaigns": {"x": {"kind": "key_fact_validation"}, "y": {"kind": "key_fact_validation"}}}, "x and y both"),
-        ({"campaigns": {"validated": {"kind": "rating"}}}, "'validated' would be the name of two folders"),
+        ({"campaigns": {"x": {"task_type": "fact_verifikation"}}}, "campaigns.x.task_type: .*fact_verifikation"),
+        ({"campaigns": {"x": {"task_type": "rating", "attention": {"rate": 2}}}}, "campaigns.x.attention.rate: "),
+        ({"campaigns": {"x": {"task_type": "rating", "dat": 1}}}, "campaigns.x.dat: "),
+        ({"campaigns": {"x": {"task_type": "rating", "data": "y"}}}, "data is the step's to say"),
         (
-            {"campaigns": {"a-verdict": {"kind": "rating"}, "a": {"kind": "fact_verification", "arms": ["verdict"]}}},
+            {"campaigns": {"x": {"task_type": "rating", "arms": ["verdict"]}}},
+            "no machine's verdict is shown beside rating",
+        ),
+        (
+            {"campaigns": {"x": {"task_type": "fact_verification", "arms": ["label"]}}},
+            "each is one of verdict_and_reason",
+        ),
+        (
+            {"campaigns": {"x": {"task_type": "key_fact_validation"}, "y": {"task_type": "key_fact_validation"}}},
+            "x and y both",
+        ),
+        ({"campaigns": {"validated": {"task_type": "rating"}}}, "'validated' would be the name of two folders"),
+        (
+            {
+                "campaigns": {
+                    "a-verdict": {"task_type": "rating"},
+                    "a": {"task_type": "fact_verification", "arms": ["verdict"]},
+                }
+            },
             "'a-verdict' would be the name of two folders",
         ),
         ({"simulate": {"annotators": 1, "lazy": 2}}, "2 of 1 annotators cannot be lazy"),
@@ -442,7 +456,7 @@ def test_what_no_campaign_can_be_is_named(given: dict[str, Any], says: str) -> N
 
 
 ONE = {"platform": {"name": "local", "accounts": ["anna"]}}
-ARMS = {"sentences": {"kind": "fact_verification", "arms": ["nothing", "verdict"]}}
+ARMS = {"sentences": {"task_type": "fact_verification", "arms": ["nothing", "verdict"]}}
 
 
 @pytest.mark.parametrize(
@@ -461,6 +475,6 @@ def test_campaigns_that_cannot_be_made_or_finished(given: dict[str, Any], says: 
 
 def test_a_fault_in_bench_yaml_has_its_line(tmp_path: Path) -> None:
     file = tmp_path / "bench.yaml"
-    file.write_text("name: x\nannotate:\n  campaigns:\n    a: {kind: rating, attention: {rate: 2}}\n")
+    file.write_text("name: x\nannotate:\n  campaigns:\n    a: {task_type: rating, attention: {rate: 2}}\n")
     with pytest.raises(InputError, match=r"bench\.yaml:2: annotate: campaigns\.a\.attention\.rate"):
         run_chain(file, tmp_path / "out")

@@ -233,7 +233,7 @@ def test_packages_of_all_steps_are_missed_before_the_first(
     file = tmp_path / "bench.yaml"
     file.write_text(
         "name: small\nsource: {sources: {a: raw}}\nsummarize: {models: {lead: scripted/rules.jsonl}}\n"
-        "annotate: {campaigns: {sentences: {kind: fact_verification}}, simulate: {annotators: 3}}\nrelease: {}\n"
+        "annotate: {campaigns: {sentences: {task_type: fact_verification}}, simulate: {annotators: 3}}\nrelease: {}\n"
     )
     for package in ("py3langid", "pyarrow"):
         monkeypatch.setitem(sys.modules, package, None)

@@ -23,7 +23,7 @@ def test_a_campaign_is_made_of_the_file(file: Path, tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["annotate", "new", str(file), "-o", str(tmp_path / "made")])
     assert result.exit_code == 0, result.output
     made = CampaignFolder(tmp_path / "made")
-    assert made.campaign.kind == file.stem
+    assert made.campaign.task_type == file.stem
     assert made.tasks.work
 
 

@@ -14,10 +14,10 @@ from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.records import Document, Judgment, KeyFacts, Summary
 from summeter.runs.manifest import JudgeEntry
 
-KINDS = (
+TASK_TYPES = (
     "fact_verification", "key_fact_validation", "key_fact_alignment", "rating", "span_highlighting", "pairwise",
 )  # fmt: skip
-ASSISTED = KINDS[:3]
+ASSISTED = TASK_TYPES[:3]
 WIDE = "a 😀 família 👩‍👩‍👧 of é and 漢字"
 MACHINE = JudgeEntry(
     name="made.machine", signature="made.machine|v:1", aspects=("faithfulness", "completeness", "key_fact_validity"),
@@ -65,18 +65,18 @@ def rows(example: Path, documents: int = 2) -> list[dict[str, Any]]:
     return kept
 
 
-def campaign(folder: Path, kind: str, given: list[dict[str, Any]], **changes: Any) -> CampaignFolder:
-    """A campaign of `kind` over `given` rows for two local accounts; `changes` replace fields of its YAML."""
+def campaign(folder: Path, task_type: str, given: list[dict[str, Any]], **changes: Any) -> CampaignFolder:
+    """A campaign of a `task_type` over `given` rows for two local accounts; `changes` replace fields of its YAML."""
     folder.mkdir(parents=True)
     data = folder / "rows.jsonl"
     data.write_text("".join(json.dumps(one) + "\n" for one in given), encoding="utf-8")
     fields: dict[str, Any] = {
-        "name": kind.replace("_", "-"), "title": "Summaries of 2031", "kind": kind, "data": "rows.jsonl",
+        "name": task_type.replace("_", "-"), "title": "Summaries of 2031", "task_type": task_type, "data": "rows.jsonl",
         "order": "as_given", "answers_per_item": 2, "batch": {"size": 3, "lease_minutes": 60},
         "platform": {"name": "local", "accounts": ["anna", "ben"]}, "attention": {"rate": 0},
         "contact": "team@example.org",
     }  # fmt: skip
-    if kind in ASSISTED and changes.get("assistance", ...) is ...:
+    if task_type in ASSISTED and changes.get("assistance", ...) is ...:
         fake.make(folder / "run", given, judges=((MACHINE, machine),))
         fields["assistance"] = {"machine": {"run": "run", "judge": MACHINE.name}}
     fields |= changes

@@ -41,14 +41,17 @@ def chrome() -> Iterator[Any]:
 
 @pytest.fixture
 def site(tmp_path: Path, example: Path) -> Iterator[Callable[..., Any]]:
-    """`site(kind, rows=None, clock=time.time, **fields of the YAML)` makes a campaign and serves it."""
+    """`site(task_type, rows=None, clock=time.time, **fields of the YAML)` makes a campaign and serves it."""
     with ExitStack() as stack:
 
         def make(
-            kind: str, given: list[dict[str, Any]] | None = None, clock: Callable[[], float] = time.time, **changes: Any
+            task_type: str,
+            given: list[dict[str, Any]] | None = None,
+            clock: Callable[[], float] = time.time,
+            **changes: Any,
         ) -> Any:
-            folder = tmp_path / f"{kind}-{len(list(tmp_path.iterdir()))}"
-            campaign = made.campaign(folder, kind, made.rows(example) if given is None else given, **changes)
+            folder = tmp_path / f"{task_type}-{len(list(tmp_path.iterdir()))}"
+            campaign = made.campaign(folder, task_type, made.rows(example) if given is None else given, **changes)
             return stack.enter_context(serving(campaign, clock))
 
         yield make

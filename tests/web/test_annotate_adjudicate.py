@@ -24,16 +24,16 @@ def opposed(place: Any, work: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Two stored answers to a task that differ, the second with a text that its annotator typed."""
     yes = dict.fromkeys(("significant", "correct", "relevant"), True)
     mark = {"start": 0, "end": 3, "kind": "contradicted", "category": TYPES[0], "reason": "Not that one."}
-    asks = place.service.kind.asks
+    asks = place.service.task_type.asks
     first, second = {
         "fact_verification": ({"label": "supported"}, {"label": "not_supported", "error_types": TYPES}),
         "key_fact_validation": (yes, {**yes, "correct": False, "why": "The year is wrong."}),
         "key_fact_alignment": ({"sentences": [0]}, {"sentences": []}),
         "span_highlighting": ({"spans": []}, {"spans": [mark]}),
-    }.get(work.kind, ({}, {}))
-    if work.kind == "pairwise":
+    }.get(work.task_type, ({}, {}))
+    if work.task_type == "pairwise":
         first, second = ({one.name: system for one in asks if one.type == "summary"} for system in work.systems)
-    if work.kind != "rating":
+    if work.task_type != "rating":
         return {"values": first}, {"values": second, "comment": "I read it twice."}
     high, low = (
         {system: {one.name: value for one in asks if one.each_summary} for system in work.systems} for value in (4, 2)
@@ -42,10 +42,12 @@ def opposed(place: Any, work: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return {"values": best, "summaries": high}, {"values": other, "summaries": low}
 
 
-def opened(site: Any, visit: Any, kind: str, most: int | None = None, **options: Any) -> tuple[Any, Any, list[Any]]:
+def opened(
+    site: Any, visit: Any, task_type: str, most: int | None = None, **options: Any
+) -> tuple[Any, Any, list[Any]]:
     """Two annotators who differ on the first `most` tasks; the adjudicator's page, at its first task."""
     looks = {name: options.pop(name) for name in ("phone", "scheme") if name in options}
-    place = site(kind, platform=ACCOUNTS, instructions=made.INSTRUCTIONS, **options)
+    place = site(task_type, platform=ACCOUNTS, instructions=made.INSTRUCTIONS, **options)
     tasks = list(place.service.tasks.work[:most])
     for work in tasks:
         first, second = opposed(place, work)
@@ -66,9 +68,9 @@ def decided(place: Any, count: int, page: Any) -> list[Any]:
     return events()
 
 
-@pytest.mark.parametrize("kind", made.KINDS)
-def test_every_task_type_by_mouse(site: Any, visit: Any, shot: Any, axe: Any, kind: str) -> None:
-    place, page, _ = opened(site, visit, kind, 2)
+@pytest.mark.parametrize("task_type", made.TASK_TYPES)
+def test_every_task_type_by_mouse(site: Any, visit: Any, shot: Any, axe: Any, task_type: str) -> None:
+    place, page, _ = opened(site, visit, task_type, 2)
     expect(page.locator(".answers .option")).to_have_count(2)
     expect(page.locator(".pane")).to_be_visible()
     assert axe(page) == []
@@ -89,10 +91,10 @@ def test_every_task_type_by_mouse(site: Any, visit: Any, shot: Any, axe: Any, ki
         shot(page, f"{width}")
 
 
-@pytest.mark.parametrize("kind", made.KINDS)
-def test_every_task_type_by_keys_alone(site: Any, visit: Any, kind: str) -> None:
+@pytest.mark.parametrize("task_type", made.TASK_TYPES)
+def test_every_task_type_by_keys_alone(site: Any, visit: Any, task_type: str) -> None:
     """A key that takes an answer and one that sends it are enough; a later answer replaces the first."""
-    place, page, _ = opened(site, visit, kind, 2)
+    place, page, _ = opened(site, visit, task_type, 2)
     shown = chips(page)
     assert [shown[key]["label"] for key in ("q", "w")] == ["Answer 1", "Answer 2"]
     press(page, "w")
@@ -151,9 +153,9 @@ def test_disputes_that_come_later_are_found(site: Any, visit: Any) -> None:
     expect(page.locator("h1")).to_contain_text("2 of 2")
 
 
-@pytest.mark.parametrize("kind", ["rating", "span_highlighting"])
-def test_by_touch_on_a_phone_in_the_dark(site: Any, visit: Any, shot: Any, kind: str) -> None:
-    place, page, _ = opened(site, visit, kind, 1, phone=True, scheme="dark")
+@pytest.mark.parametrize("task_type", ["rating", "span_highlighting"])
+def test_by_touch_on_a_phone_in_the_dark(site: Any, visit: Any, shot: Any, task_type: str) -> None:
+    place, page, _ = opened(site, visit, task_type, 1, phone=True, scheme="dark")
     page.locator(".answers .option label").first.tap()
     expect(page.locator(".answers input").first).to_be_checked()
     fits(page)

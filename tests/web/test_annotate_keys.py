@@ -62,26 +62,26 @@ def press_label(page: Any, *labels: str) -> None:
         press(page, key)
 
 
-def marks(page: Any, kind: str) -> None:
+def marks(page: Any, task_type: str) -> None:
     """Brings options into view where a task has none at first."""
-    if kind == "span_highlighting" and not page.locator(".editor").count():
+    if task_type == "span_highlighting" and not page.locator(".editor").count():
         page.locator(".marking").focus()
         press(page, "ArrowRight", "Enter")
 
 
 @pytest.mark.parametrize("at", [0, 1], ids=["first", "second"])
-@pytest.mark.parametrize("kind", made.KINDS)
-def test_every_chip_does_what_stands_beside_it(site: Any, visit: Any, kind: str, at: int) -> None:
+@pytest.mark.parametrize("task_type", made.TASK_TYPES)
+def test_every_chip_does_what_stands_beside_it(site: Any, visit: Any, task_type: str, at: int) -> None:
     """In the campaigns with a machine it says yes of the first task and no of the second; there the campaign asks
     questions of its own, too."""
-    page = visit(site(kind, **({"questions": QUESTIONS, "error_types": TYPES} if at else {})).link())
+    page = visit(site(task_type, **({"questions": QUESTIONS, "error_types": TYPES} if at else {})).link())
     task(page)
     if at and page.locator("nav.dots button").count() > 1:
         moving_on(page, lambda: press(page, "]"))
-    rng = Random(f"{kind}/{at}")
+    rng = Random(f"{task_type}/{at}")
     pressed: dict[str, int] = {}
     for step in range(STEPS):
-        marks(page, kind)
+        marks(page, task_type)
         shown, before = chips(page), on(page)
         assert shown, "no key is shown"
         for key in rng.sample([key for key in CHOOSING if key not in shown], 3):
@@ -163,11 +163,11 @@ def many_rows(example: Path) -> list[dict[str, Any]]:
     return [row | {"doc_id": f"{row['doc_id']}-{at}"} for at in range(WALKS) for row in rows]
 
 
-def wander(page: Any, kind: str, rng: Random) -> None:
+def wander(page: Any, task_type: str, rng: Random) -> None:
     """Some keys of chips, keys that no chip shows, clicks, steps back and marks, in any order."""
     for _ in range(rng.randrange(1, 6)):
         shown, what = chips(page), rng.random()
-        if kind == "span_highlighting" and what < 0.3:
+        if task_type == "span_highlighting" and what < 0.3:
             page.locator(".marking").focus()
             press(page, *rng.choices(["ArrowRight", "Shift+ArrowRight", "ArrowLeft", "End"], k=4), "Enter")
         elif what < 0.65 and shown:
@@ -197,24 +197,24 @@ def finish(page: Any, rng: Random) -> dict[str, Any]:
         press(page, rng.choice(keys))
 
 
-@pytest.mark.parametrize("kind", made.KINDS)
-def test_the_log_holds_what_was_shown_as_chosen(site: Any, visit: Any, example: Path, kind: str) -> None:
+@pytest.mark.parametrize("task_type", made.TASK_TYPES)
+def test_the_log_holds_what_was_shown_as_chosen(site: Any, visit: Any, example: Path, task_type: str) -> None:
     """Random walks from task to task without a reload; each answer in the log is what the page showed when it went."""
-    place = site(kind, many_rows(example), batch={"size": WALKS}, aspects=["coherence", "fluency"])
+    place = site(task_type, many_rows(example), batch={"size": WALKS}, aspects=["coherence", "fluency"])
     page = visit(place.link())
     task(page)
     session = page.evaluate("fetch('/api/session').then((reply) => reply.json())")
     form, tasks = session["form"], session["batch"]["tasks"]
     assert len(tasks) == WALKS
-    rng, seen = Random(kind), {}
+    rng, seen = Random(task_type), {}
     for at in range(WALKS):
         expect(page.locator("h1")).to_have_text(begins(f"{at + 1} of {WALKS}"))
-        wander(page, kind, rng)
+        wander(page, task_type, rng)
         seen[tasks[at]["id"]] = finish(page, rng)
     sent(place, WALKS, page)
     folder, stored = place.service.folder, place.service.state.people["anna"].answers
     for key, answer in stored.items():
         given = next(one for one in tasks if one["id"] == folder.names.task("anna", key))
         letters = folder.letters("anna", folder.tasks.by_key[key])
-        recorded = folder.kind.page_answer(answer.answer, letters)
+        recorded = folder.task_type.page_answer(answer.answer, letters)
         assert differences(form, given, seen[given["id"]], recorded) == [], key

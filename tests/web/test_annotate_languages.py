@@ -69,21 +69,21 @@ def german(page: Any) -> None:
     assert english(page, shipped("de")) == []
 
 
-@pytest.mark.parametrize("kind", made.KINDS)
-def test_a_task_in_german(site: Any, visit: Any, shot: Any, kind: str) -> None:
-    place = site(kind, interface="de")
+@pytest.mark.parametrize("task_type", made.TASK_TYPES)
+def test_a_task_in_german(site: Any, visit: Any, shot: Any, task_type: str) -> None:
+    place = site(task_type, interface="de")
     page = visit(place.link())
     task(page)
     expect(page.locator("html")).to_have_attribute("lang", "de")
     page.locator("button.send").click()
     expect(page.locator(".wanting-text")).not_to_be_empty()
     german(page)
-    if kind == "span_highlighting":
+    if task_type == "span_highlighting":
         page.locator(".marking").focus()
         press(page, "ArrowRight", "Enter")
         expect(page.locator(".editor")).to_be_visible()
         german(page)
-    if kind in made.ASSISTED:
+    if task_type in made.ASSISTED:
         moving_on(page, lambda: press(page, "]"))
         press(page, "d")
         german(page)
@@ -163,11 +163,13 @@ def left(page: Any, selector: str) -> float:
     return float(page.locator(selector).first.bounding_box()["x"])
 
 
-@pytest.mark.parametrize("kind", made.KINDS)
-def test_a_page_from_right_to_left(site: Any, visit: Any, shot: Any, example: Path, tmp_path: Path, kind: str) -> None:
-    rows = two_scripts(example) if kind in {"rating", "pairwise"} else None
-    place = site(kind, rows, interface=str(hebrew(tmp_path)), batch={"size": 9})
-    page = visit(place.link(), scheme="dark" if kind == "rating" else "light")
+@pytest.mark.parametrize("task_type", made.TASK_TYPES)
+def test_a_page_from_right_to_left(
+    site: Any, visit: Any, shot: Any, example: Path, tmp_path: Path, task_type: str
+) -> None:
+    rows = two_scripts(example) if task_type in {"rating", "pairwise"} else None
+    place = site(task_type, rows, interface=str(hebrew(tmp_path)), batch={"size": 9})
+    page = visit(place.link(), scheme="dark" if task_type == "rating" else "light")
     task(page)
     expect(page.locator("html")).to_have_attribute("dir", "rtl")
     assert english(page, place.service.folder.language) == []
@@ -176,12 +178,12 @@ def test_a_page_from_right_to_left(site: Any, visit: Any, shot: Any, example: Pa
     assert left(page, ".tools") < left(page, ".brand")
     assert left(page, "button.send") < left(page, "form.task .send-row button")
     direction = "getComputedStyle(document.querySelector('.pane')).direction"
-    assert page.evaluate(direction) == ("rtl" if kind in {"rating", "pairwise"} else "ltr")
+    assert page.evaluate(direction) == ("rtl" if task_type in {"rating", "pairwise"} else "ltr")
     fits(page)
     shot(page, "wide")
-    if kind in made.ASSISTED:
+    if task_type in made.ASSISTED:
         press(page, "a", "n")
-    if kind == "pairwise":
+    if task_type == "pairwise":
         press(page, "?")
         expect(page.get_by_role("dialog")).to_be_visible()
         shot(page, "keys")
@@ -196,7 +198,7 @@ def test_a_page_from_right_to_left(site: Any, visit: Any, shot: Any, example: Pa
         moving_on(page, lambda: press(page, "a", "Enter"))
         moving_on(page, lambda: press(page, "a", "Enter"))
         expect(page.locator("#waiting")).to_have_text(re.compile("^2 .*ב$"))  # the dual
-    if kind == "span_highlighting":
+    if task_type == "span_highlighting":
         page.locator(".marking").focus()
         press(page, "ArrowRight", "Shift+ArrowRight", "Enter")
         expect(page.locator(".editor")).to_be_visible()

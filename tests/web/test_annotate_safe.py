@@ -52,13 +52,13 @@ def axe() -> Callable[[Any], list[str]]:
     return check
 
 
-@pytest.mark.parametrize("kind", made.KINDS)
-def test_task_pages_are_open_to_all(site: Any, visit: Any, axe: Any, kind: str) -> None:
-    page = visit(site(kind, instructions=made.INSTRUCTIONS).link())
+@pytest.mark.parametrize("task_type", made.TASK_TYPES)
+def test_task_pages_are_open_to_all(site: Any, visit: Any, axe: Any, task_type: str) -> None:
+    page = visit(site(task_type, instructions=made.INSTRUCTIONS).link())
     page.get_by_role("button", name="I have read them").click()
     task(page)
     assert axe(page) == []
-    if kind == "span_highlighting":
+    if task_type == "span_highlighting":
         page.locator(".marking").focus()
         page.keyboard.press("Enter")
         expect(page.locator(".editor")).to_be_visible()
@@ -67,9 +67,9 @@ def test_task_pages_are_open_to_all(site: Any, visit: Any, axe: Any, kind: str) 
         page.keyboard.press("n")
     page.evaluate("document.querySelectorAll('main details').forEach((fold) => { fold.open = true; })")
     assert axe(page) == []
-    if kind != "fact_verification":
+    if task_type != "fact_verification":
         send = page.locator("button.send").click
-        if kind == "span_highlighting":
+        if task_type == "span_highlighting":
             send()
             expect(page.locator(".wanting-text")).to_have_text(begins("Say how the first marked passage is wrong"))
         else:
@@ -191,17 +191,17 @@ def test_the_page_can_be_used_at_four_times_the_size(site: Any, visit: Any) -> N
     expect(page.locator(".wanting-text")).to_have_text("Do you agree with the machine?")
 
 
-def hostile_rows(kind: str) -> list[dict[str, Any]]:
+def hostile_rows(task_type: str) -> list[dict[str, Any]]:
     """Texts of the corpus in documents, summaries, key facts, systems, domains and ids."""
     kept: list[dict[str, Any]] = []
     for row, text in zip(xss.rows(), xss.CORPUS, strict=True):
         common = {name: value for name, value in row.items() if name not in {"human", "sentences", "reference"}}
-        systems = ("one", "two")[: 1 + (kind in {"rating", "pairwise"})]
+        systems = ("one", "two")[: 1 + (task_type in {"rating", "pairwise"})]
         kept += [{**common, "system": f"{name} {text}", "summary": f"{text} was said {name}."} for name in systems]
     return kept
 
 
-def hostile(kind: str) -> dict[str, Any]:
+def hostile(task_type: str) -> dict[str, Any]:
     """A campaign whose own words are hostile too."""
     text = xss.CORPUS[0]
     named = [{"name": f"{at} {one}"[:80], "meaning": one, "question": one} for at, one in enumerate(xss.CORPUS[:4])]
@@ -211,9 +211,9 @@ def hostile(kind: str) -> dict[str, Any]:
         "qualification": {"questions": [{"question": text, "choices": list(xss.CORPUS[:4]), "answer": 0}]},
         "batch": {"size": 40, "lease_minutes": 60}, "training": {"made": 1},
     }  # fmt: skip
-    if kind in {"rating", "pairwise"}:
+    if task_type in {"rating", "pairwise"}:
         fields["aspects"] = named
-    if kind in {"fact_verification", "span_highlighting"}:
+    if task_type in {"fact_verification", "span_highlighting"}:
         fields["error_types"] = named
     return fields
 
@@ -223,9 +223,9 @@ MADE = """(markup) => [...document.querySelectorAll(markup)]
 MARKUP = "img, iframe, base, math, svg, object, embed, style, main script, main link, main meta, a[href^='javascript']"
 
 
-@pytest.mark.parametrize("kind", made.KINDS)
-def test_hostile_texts_do_nothing(site: Any, visit: Any, kind: str) -> None:
-    place = site(kind, hostile_rows(kind), **hostile(kind))
+@pytest.mark.parametrize("task_type", made.TASK_TYPES)
+def test_hostile_texts_do_nothing(site: Any, visit: Any, task_type: str) -> None:
+    place = site(task_type, hostile_rows(task_type), **hostile(task_type))
     page = visit(place.link())
     page.forgiven = "evil.example/y.png"
 
@@ -273,9 +273,9 @@ def complete(page: Any) -> None:
                 group.locator("label").last.click()
 
 
-@pytest.mark.parametrize("kind", made.KINDS)
-def test_the_browser_never_learns_what_is_expected(site: Any, visit: Any, kind: str) -> None:
-    place = site(kind, attention={"rate": 0.4}, qualification={"questions": made.QUESTIONS})
+@pytest.mark.parametrize("task_type", made.TASK_TYPES)
+def test_the_browser_never_learns_what_is_expected(site: Any, visit: Any, task_type: str) -> None:
+    place = site(task_type, attention={"rate": 0.4}, qualification={"questions": made.QUESTIONS})
     page = visit(place.link())
     expect(page.get_by_role("button", name="Send my answers")).to_be_visible()
     asked = page.evaluate("fetch('/api/session').then((reply) => reply.text())")

@@ -35,7 +35,7 @@ from summeter.annotate.campaign.language import shipped_names
 from summeter.annotate.campaign.log import RESTORE
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.simulate.script import crowd, simulate
-from summeter.annotate.tasks import task_type
+from summeter.annotate.tasks import task_type_named
 from summeter.annotate.tasks.fact_verification import FactVerification
 from summeter.annotate.tasks.key_fact_alignment import KeyFactAlignment
 from summeter.annotate.tasks.key_fact_validation import KeyFactValidation
@@ -77,18 +77,18 @@ TAKEN = frozenset({VALIDATED, PLANNED, SIMILAR})
 SHOWN: tuple[Show, ...] = get_args(Show)
 LOCAL = "local/"
 SHOWS_TEXTS = frozenset({FactVerification.name, KeyFactValidation.name, KeyFactAlignment.name})
-"""The kinds of campaign that ask about a sentence or a key fact."""
+"""The task types that ask about a sentence or a key fact."""
 _UNISUMEVAL = {"attention": {"rate": 0.2, "form": "unisumeval"}, "answers_per_item": 3}
 _SUMMQUAL = {"answers_per_item": 2}
 PLANS: dict[str, dict[str, dict[str, Any]]] = {
     "unisumeval": {
-        "key_facts": {"kind": KeyFactValidation.name, **_UNISUMEVAL},
-        "sentences": {"kind": FactVerification.name, **_UNISUMEVAL},
-        "alignment": {"kind": KeyFactAlignment.name, **_UNISUMEVAL},
+        "key_facts": {"task_type": KeyFactValidation.name, **_UNISUMEVAL},
+        "sentences": {"task_type": FactVerification.name, **_UNISUMEVAL},
+        "alignment": {"task_type": KeyFactAlignment.name, **_UNISUMEVAL},
     },
     "summqual": {
-        "ratings": {"kind": "rating", "best": True, **_SUMMQUAL},
-        "passages": {"kind": "span_highlighting", **_SUMMQUAL},
+        "ratings": {"task_type": "rating", "best": True, **_SUMMQUAL},
+        "passages": {"task_type": "span_highlighting", **_SUMMQUAL},
     },
 }
 """The campaigns of each paper, with what it says of them."""
@@ -169,7 +169,7 @@ class AnnotateSettings(StepSettings):
         for name, count in folders.items():
             if count > 1 or name in TAKEN:
                 raise ValueError(f"campaigns: {name!r} would be the name of two folders; give a campaign another name")
-        validations = [plan.name for plan in planned if plan.kind == KeyFactValidation.name]
+        validations = [plan.name for plan in planned if plan.task_type == KeyFactValidation.name]
         if len(validations) > 1:
             raise ValueError(f"campaigns: {' and '.join(validations)} both validate key facts; one campaign can")
         return self
@@ -182,7 +182,7 @@ class AnnotateSettings(StepSettings):
         for name in self.campaigns or usual:
             fields = _joined(_joined(usual.get(name, {}), self.campaign), self.campaigns.get(name, {}))
             shown = tuple(fields.pop("arms", ()))
-            plans.append(Planned(name, str(fields.get("kind")), {"seed": self.seed, **fields}, shown))
+            plans.append(Planned(name, str(fields.get("task_type")), {"seed": self.seed, **fields}, shown))
         return plans
 
     def asked_models(self) -> Iterable[str]:
@@ -200,10 +200,10 @@ class AnnotateSettings(StepSettings):
 
 
 class Planned(NamedTuple):
-    """A campaign as it is planned: its name, kind, fields of its file, and what is shown in each of its arms."""
+    """A campaign as it is planned: its name, task type, fields of its file, and what is shown in each of its arms."""
 
     name: str
-    kind: str
+    task_type: str
     fields: Json
     arms: tuple[Show, ...]
 
@@ -236,16 +236,16 @@ def _check_plan(plan: Planned) -> None:
         known = ", ".join(SHOWN)
         raise ValueError(f"campaigns.{plan.name}.arms: are {', '.join(map(str, plan.arms))}; each is one of {known}")
     try:
-        kind = task_type(plan.kind)
+        task_type = task_type_named(plan.task_type)
         Campaign.model_validate({"name": plan.main, "data": "data", **plan.fields})
     except UsageError as error:
-        raise ValueError(f"campaigns.{plan.name}.kind: {error}") from error
+        raise ValueError(f"campaigns.{plan.name}.task_type: {error}") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, [f"campaigns.{plan.name}", *first["loc"]]))
         raise ValueError(f"{place}: {first['msg'].removeprefix('Value error, ')}") from error
-    if plan.arms and kind.machine_aspect is None:
-        raise ValueError(f"campaigns.{plan.name}.arms: no machine's verdict is shown beside {plan.kind}")
+    if plan.arms and task_type.machine_aspect is None:
+        raise ValueError(f"campaigns.{plan.name}.arms: no machine's verdict is shown beside {plan.task_type}")
 
 
 _PATHS: tuple[tuple[str, ...], ...] = (
@@ -288,7 +288,7 @@ class _Campaigns:
             fields = self._fields(plan, data, name, show, accounts[number])
             similar = fields.get("assistance", {}).get("similar", {})
             network = self.network  # unless nothing is marked, or the campaign has scores of its own
-            if similar is None or similar.get("scores") is not None or plan.kind not in SHOWS_TEXTS:
+            if similar is None or similar.get("scores") is not None or plan.task_type not in SHOWS_TEXTS:
                 network = None
             made: Json = {
                 "fields": fields,
@@ -303,7 +303,7 @@ class _Campaigns:
             if not self._there(folder, key):
                 if network is not None:
                     scores = self.work / SIMILAR / f"{plan.name}.jsonl"
-                    write_scores(scores, plan.kind, data, network, language=str(fields.get("language", "en")))
+                    write_scores(scores, plan.task_type, data, network, language=str(fields.get("language", "en")))
                     fields["assistance"] = _joined(fields.get("assistance", {}), {"similar": {"scores": str(scores)}})
                 self._build(folder, {**fields, "data": str(source.resolve())}, key)
             folders.append(folder)
@@ -322,7 +322,7 @@ class _Campaigns:
             fields["attention"] = {"pass_share": 0.0, **(fields.get("attention") or {})}
         help_ = dict(fields.get("assistance") or {})
         usual = self.settings.machine
-        if plan.kind == FactVerification.name and "machine" not in help_ and usual in data.judgment_sets:
+        if plan.task_type == FactVerification.name and "machine" not in help_ and usual in data.judgment_sets:
             help_["machine"] = {"set": usual}
         if show is not None:
             if not help_.get("machine"):
@@ -431,9 +431,11 @@ def embedder(name: str) -> Network:
     return build_networks([identify("embed", name, "encoder")])["embed"]
 
 
-def write_scores(file: Path, kind: str, data: Dataset, network: Network, *, language: str = "en") -> int:
-    """Write how like each sentence of a document is to each text that a campaign of this kind shows: the cosines of
-    their embeddings, as `assistance.similar.scores` takes them. Returns how many texts there are."""
+def write_scores(file: Path, task_type: str, data: Dataset, network: Network, *, language: str = "en") -> int:
+    """Write the similarity of each document sentence to each text that a campaign of this task type shows.
+
+    The scores are cosines of embeddings, in the format of `assistance.similar.scores`. Returns the number of texts.
+    """
 
     async def rows() -> list[Json]:
         lines = []
@@ -442,7 +444,7 @@ def write_scores(file: Path, kind: str, data: Dataset, network: Network, *, lang
                 document.text[start:end] for start, end in split(document.text, language)
             ]
             of_kind = (text for summary in summaries for text in summary.sentence_texts)
-            texts = list(dict.fromkeys(of_kind if kind == FactVerification.name else document.key_facts))
+            texts = list(dict.fromkeys(of_kind if task_type == FactVerification.name else document.key_facts))
             if not texts or not sentences:
                 continue
             embedded = await network.ask([Embed(text) for text in (*sentences, *texts)])
@@ -492,12 +494,12 @@ def _simulate(folder: Path, simulated: SimulatedAnnotators, settings: AnnotateSe
 
 def _decisions(service: CampaignService, simulated: SimulatedAnnotators, gold: Gold, which: str) -> list[Decision]:
     """What the adjudicator decides who knows what is right."""
-    kind = service.kind
+    task_type = service.task_type
     decisions: dict[str, Decision] = {}
     for dispute in _undecided(service, which):
-        answer = kind.right_answer(dispute.task, gold).model_copy(update={"comment": "read again"})
+        answer = task_type.right_answer(dispute.task, gold).model_copy(update={"comment": "read again"})
         decisions[dispute.task.key] = Decision(dispute.task.key, answer)
-    if isinstance(kind, KeyFactValidation):
+    if isinstance(task_type, KeyFactValidation):
         for task in service.tasks.work:
             fact = str(task.body["key_fact"])
             if fact in simulated.key_facts:
@@ -518,8 +520,10 @@ def _step(inputs: Inputs, settings: AnnotateSettings, place: Place) -> Result:
         raise UsageError("annotate: there are no summaries to annotate; summarize the documents first")
     campaigns = _Campaigns(settings, place)
     plans = settings.planned
-    validation = next((plan for plan in plans if plan.kind == KeyFactValidation.name), None)
-    folders = {plan.name: campaigns.made(plan, data, source) for plan in plans if plan.kind != KeyFactAlignment.name}
+    validation = next((plan for plan in plans if plan.task_type == KeyFactValidation.name), None)
+    folders = {
+        plan.name: campaigns.made(plan, data, source) for plan in plans if plan.task_type != KeyFactAlignment.name
+    }
     changes: list[Change] = []
     validating = [] if validation is None else _waiting(folders[validation.name], settings.adjudicate)
     if validation is not None and not validating:
@@ -530,7 +534,7 @@ def _step(inputs: Inputs, settings: AnnotateSettings, place: Place) -> Result:
         save(data, source, force=True)
     if not validating:  # key facts are aligned as they were validated
         for plan in plans:
-            if plan.kind == KeyFactAlignment.name:
+            if plan.task_type == KeyFactAlignment.name:
                 folders[plan.name] = campaigns.made(plan, data, source)
     others = [name for name in folders if validation is None or name != validation.name]
     waiting = [*validating, *(line for name in others for line in _waiting(folders[name], settings.adjudicate))]
@@ -560,7 +564,7 @@ def _waiting(folders: Sequence[Path], adjudicate: str) -> list[str]:
             elif undecided := _undecided(service, adjudicate):
                 tasks = "1 task waits" if len(undecided) == 1 else f"{len(undecided)} tasks wait"
                 lines.append(f"{folder.name}: {tasks} for adjudication (`summeter annotate adjudicate {folder}`)")
-            elif isinstance(service.kind, KeyFactValidation):
+            elif isinstance(service.task_type, KeyFactValidation):
                 try:
                     changes_of(service)
                 except UsageError as error:
@@ -598,7 +602,7 @@ def _taken_back(
                     own |= {ADJUDICATED: judgments_of(service, adjudicated=True), MERGED: merged_of(service)}
                 for set_name, taken in own.items():
                     label = set_name if name == plan.main else f"{set_name}.{arm}"
-                    if isinstance(service.kind, KeyFactValidation):
+                    if isinstance(service.task_type, KeyFactValidation):
                         sets[f"{KEPT}{label}"] = list(_of_kept(taken, changes, data))
                     else:
                         sets.setdefault(label, []).extend(taken)
@@ -646,14 +650,14 @@ def _row(service: CampaignService, arm: Show | None) -> Json:
     people = list(service.state.people.values())
     try:
         votes = crowd_votes(service)
-        rows: Iterable[Row] = agree(votes, coefficients=service.kind.coefficients[:1], resamples=0)
+        rows: Iterable[Row] = agree(votes, coefficients=service.task_type.coefficients[:1], resamples=0)
     except UsageError:
         rows = ()  # nothing that two people judged
     agreement = [
         f"{row.aspect} {row.statistic} {'undefined' if row.value is None else f'{row.value:.3f}'}" for row in rows
     ]
     return {
-        "kind": service.campaign.kind,
+        "kind": service.campaign.task_type,
         "arm": arm or "",
         "tasks": len(service.tasks.work),
         "checks": len(service.tasks.checks),

@@ -69,7 +69,7 @@ def new(
     new_folder = CampaignFolder(build(file, folder))
     tasks, campaign = new_folder.tasks, new_folder.campaign
     typer.echo(
-        f"{campaign.name}: {len(tasks.work)} tasks of {campaign.kind}, {campaign.answers_per_item} answers each; "
+        f"{campaign.name}: {len(tasks.work)} tasks of {campaign.task_type}, {campaign.answers_per_item} answers each; "
         f"{len(tasks.checks)} attention checks, {len(tasks.training)} for training"
     )
     for warning in warnings_of(new_folder):
@@ -695,7 +695,7 @@ def _show_queue(queue: list[Dispute], campaign: Path) -> None:
     for dispute in queue[:SHOWN]:
         task = dispute.task
         typer.echo(f"{task.key}: {dispute.why}")
-        focus = dispute.kind.focus(task)
+        focus = dispute.task_type.focus(task)
         if focus:
             typer.echo(f"    “{focus}”")
         shown = dispute.to_json()

@@ -35,7 +35,7 @@ class Decision(NamedTuple):
 
 def disputes(service: CampaignService, *, settled: bool = False) -> list[Dispute]:
     """The campaign's disputes; those that are adjudicated are left out unless `settled`."""
-    return queue.disputes(service.kind, service.state, service.tasks.work, settled=settled)
+    return queue.disputes(service.task_type, service.state, service.tasks.work, settled=settled)
 
 
 def adjudicate(service: CampaignService, decisions: Iterable[Decision]) -> list[Event]:
@@ -65,7 +65,7 @@ def checked_decision(
         raise _unknown(task_key)
     given = answer.to_json() if isinstance(answer, TaskAnswer) else answer
     try:
-        stored = service.kind.read(given, task)
+        stored = service.task_type.read(given, task)
     except InvalidAnswer as error:
         raise UsageError(f"{task_key}: {error.field}: {error}") from error
     reason = stored.comment or (comment or "").strip()[:LONGEST] or None

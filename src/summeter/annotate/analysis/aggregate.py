@@ -39,7 +39,7 @@ def judgments_of(service: CampaignService, *, adjudicated: bool = False) -> list
     The judge of an annotator's judgment is the pseudonym. Spans are numbered over all annotators of a summary.
     """
     judgments = _answered(service, _decisions if adjudicated else _counted)
-    return [*judgments, *service.kind.derived(judgments, service.folder.sources)]
+    return [*judgments, *service.task_type.derived(judgments, service.folder.sources)]
 
 
 def votes_of(service: CampaignService) -> JudgmentTable:
@@ -49,11 +49,11 @@ def votes_of(service: CampaignService) -> JudgmentTable:
 
 def question_votes_of(service: CampaignService) -> list[Judgment]:
     """What the counted answers say to the campaign's own questions."""
-    kind, state = service.kind, service.state
-    if not kind.own:
+    task_type, state = service.task_type, service.state
+    if not task_type.own:
         return []
     answers = ((task, answer) for task in service.tasks.work for answer in state.counted_answers(task.key))
-    return [judgment for task, answer in answers for judgment in kind.judgments_of_own(task, answer)]
+    return [judgment for task, answer in answers for judgment in task_type.judgments_of_own(task, answer)]
 
 
 def merged_of(service: CampaignService, *, complete_only: bool = False) -> list[Judgment]:
@@ -75,7 +75,7 @@ def merged_of(service: CampaignService, *, complete_only: bool = False) -> list[
         incomplete_items = _incomplete_items(service)
         merged = list(_complete(merged, incomplete_items))
         votes = [judgment for judgment in votes if _item(judgment) not in incomplete_items]
-    derived = service.kind.derived([*votes, *_adopted(decided, service)], service.folder.sources)
+    derived = service.task_type.derived([*votes, *_adopted(decided, service)], service.folder.sources)
     return [*merged, *merge(derived)]
 
 
@@ -115,7 +115,7 @@ def _answered(
         spans = 0
         source = service.folder.sources[task.document_id]
         for answer in answers_of(service, task):
-            for judgment in service.kind.judgments(task, answer, source):
+            for judgment in service.task_type.judgments(task, answer, source):
                 if judgment.target.unit == "span":
                     target = judgment.target.model_copy(update={"index": spans})
                     spans += 1
@@ -143,7 +143,7 @@ def _asked_of_few(service: CampaignService) -> dict[tuple[Target, str], str]:
     for task in service.tasks.work:
         shown_by_question: dict[tuple[Target, str], list[bool]] = {}
         for answer in service.state.counted_answers(task.key):
-            for target, name, shown in service.kind.conditional_questions(task, answer.answer):
+            for target, name, shown in service.task_type.conditional_questions(task, answer.answer):
                 shown_by_question.setdefault((target, name), []).append(shown)
         for key, shown_to in shown_by_question.items():
             if 2 * sum(shown_to) <= len(shown_to):
@@ -165,7 +165,7 @@ def _incomplete_items(service: CampaignService) -> dict[_Item, str]:
         if not answers or service.state.is_complete(task.key):
             continue
         for answer in answers:
-            for judgment in service.kind.judgments(task, answer, service.folder.sources[task.document_id]):
+            for judgment in service.task_type.judgments(task, answer, service.folder.sources[task.document_id]):
                 items[_item(judgment)] = f"{len(answers)} of {wanted} answers"
     return items
 

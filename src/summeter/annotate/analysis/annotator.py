@@ -67,7 +67,7 @@ def statistics_of(annotators: list[AnnotatorStatistics], annotator: str) -> Anno
 
 
 def _answers(service: CampaignService, person: Person) -> Iterator[Json]:
-    kind = service.kind
+    task_type = service.task_type
     for answer in person.answers.values():
         task = service.tasks.by_key[answer.task]
         others = _others(service, answer)
@@ -80,7 +80,7 @@ def _answers(service: CampaignService, person: Person) -> Iterator[Json]:
             "system": task.system,
             "rival": task.rival,
             "index": task.index,
-            "said": kind.described(task, answer.answer),
+            "said": task_type.described(task, answer.answer),
             "comment": answer.answer.comment,
             "seconds": answer.seconds,
             "seconds_waited": answer.waited,
@@ -88,7 +88,7 @@ def _answers(service: CampaignService, person: Person) -> Iterator[Json]:
             "passed": answer.passed,
             "counts": person.annotator in service.state.items[task.key].counted if task.role == "work" else None,
             "others": len(others),
-            "same": sum(kind.disagreement(task, [answer.answer, other.answer]) is None for other in others),
+            "same": sum(task_type.disagreement(task, [answer.answer, other.answer]) is None for other in others),
         }
 
 

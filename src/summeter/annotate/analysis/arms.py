@@ -41,9 +41,9 @@ def arms(services: Mapping[str, CampaignService], *, resamples: int = RESAMPLES,
         rows += (
             row.model_copy(update={"study": STUDY, "details": {**row.details, **about}})
             for row in agree(
-                crowd_votes(service), coefficients=service.kind.coefficients[:1], resamples=resamples, seed=seed
+                crowd_votes(service), coefficients=service.task_type.coefficients[:1], resamples=resamples, seed=seed
             )
-            if row.aspect not in service.kind.side_aspects
+            if row.aspect not in service.task_type.side_aspects
         )
         shares = _shares(service)
         for statistic, own in shares.items():
@@ -59,7 +59,7 @@ def arms(services: Mapping[str, CampaignService], *, resamples: int = RESAMPLES,
                 details = {**about, "minus": next(iter(services))}
                 rows.append(interval_row(gap, study=STUDY, statistic=f"{statistic}_{DIFFERENCE}", details=details))
     notes = [
-        f"{len(first.tasks.work)} tasks of {first.kind.name} in each arm; an arm is a campaign with its own people"
+        f"{len(first.tasks.work)} tasks of {first.task_type.name} in each arm; an arm is a campaign with its own people"
     ]
     return Study(STUDY, rows, notes)
 
@@ -112,7 +112,7 @@ def _check(services: Mapping[str, CampaignService]) -> None:
     (name, first), *others = services.items()
     keys = {task.key for task in first.tasks.work}
     for other, service in others:
-        if {task.key for task in service.tasks.work} != keys or service.kind.name != first.kind.name:
+        if {task.key for task in service.tasks.work} != keys or service.task_type.name != first.task_type.name:
             raise UsageError(
                 f"the arms {name} and {other} ask unlike tasks; make them from the same data and selection"
             )
@@ -124,13 +124,13 @@ def _check(services: Mapping[str, CampaignService]) -> None:
 def _shares(service: CampaignService) -> dict[str, dict[str, list[float]]]:
     """The zeros and ones of each share, by document."""
     shares: dict[str, dict[str, list[float]]] = {ERRORS: {}, PASSES: {}, CHECKS: {}}
-    kind, state = service.kind, service.state
+    task_type, state = service.task_type, service.state
     for task in service.tasks.work:
         if task.machine is None:
             continue
         decision = state.adjudicated.get(task.key)
         answers = [answer.answer for answer in state.counted_answers(task.key)]
-        same = [kind.same(task.machine, answer) for answer in ([decision.answer] if decision else answers)]
+        same = [task_type.same(task.machine, answer) for answer in ([decision.answer] if decision else answers)]
         if 2 * sum(same) != len(same):  # a tie overturns nothing and confirms nothing, as does a task without answers
             statistic = PASSES if task.machine["accepts"] else ERRORS
             shares[statistic].setdefault(task.document_id, []).append(float(2 * sum(same) < len(same)))

@@ -39,17 +39,18 @@ class Case(NamedTuple):
 
 def cases(service: CampaignService) -> list[Case]:
     """Every answer to a task on which the machine's verdict, shown or hidden, is wrong."""
-    kind = service.kind
-    wrong = [case for person in service.state.people.values() for case in _check_cases(service, kind, person)]
+    task_type = service.task_type
+    wrong = [case for person in service.state.people.values() for case in _check_cases(service, task_type, person)]
     for task in service.tasks.work:
         machine = task.machine
         if machine is None:
             continue
         same = {
-            answer.annotator: kind.same(machine, answer.answer) for answer in service.state.counted_answers(task.key)
+            answer.annotator: task_type.same(machine, answer.answer)
+            for answer in service.state.counted_answers(task.key)
         }
         decision = service.state.adjudicated.get(task.key)
-        decided = None if decision is None else kind.same(machine, decision.answer)
+        decided = None if decision is None else task_type.same(machine, decision.answer)
         for annotator, follows in same.items():
             others = [other for name, other in same.items() if name != annotator]
             if not decided if decided is not None else 2 * sum(others) < len(others):
@@ -58,12 +59,12 @@ def cases(service: CampaignService) -> list[Case]:
     return wrong
 
 
-def _check_cases(service: CampaignService, kind: TaskType, person: Person) -> Iterator[Case]:
+def _check_cases(service: CampaignService, task_type: TaskType, person: Person) -> Iterator[Case]:
     for answer in person.checks:
         task = service.tasks.by_key[answer.task]
         machine = task.machine
-        if machine is not None and not kind.passed(task, kind.following(task, machine)):
-            same = kind.same(machine, answer.answer)
+        if machine is not None and not task_type.passed(task, task_type.following(task, machine)):
+            same = task_type.same(machine, answer.answer)
             yield Case(person.annotator, _arm(service, person), task.document_id, check=True, same=same)
 
 

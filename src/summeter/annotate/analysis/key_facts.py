@@ -64,8 +64,10 @@ def changes_of(service: CampaignService) -> list[Change]:
 
     Raises UsageError where the campaign validates no key facts, or where some are not settled.
     """
-    if not isinstance(service.kind, KeyFactValidation):
-        raise UsageError(f"only key_fact_validation can be applied to the data; this campaign is {service.kind.name}")
+    if not isinstance(service.task_type, KeyFactValidation):
+        raise UsageError(
+            f"only key_fact_validation can be applied to the data; this campaign is {service.task_type.name}"
+        )
     changes, unsettled = [], []
     place = {name: number for number, name in enumerate(service.folder.data.documents)}
     for task in sorted(service.tasks.work, key=lambda task: (place[task.document_id], task.index or 0)):

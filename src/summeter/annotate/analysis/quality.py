@@ -103,7 +103,7 @@ def quality(service: CampaignService, resamples: int = RESAMPLES, *, brief: bool
     annotators = tuple(annotator_statistics(service, wrong, crowd))
     counting = {person.annotator for person in service.state.counting}
     return Quality(
-        statistic=service.kind.coefficients[0],
+        statistic=service.task_type.coefficients[0],
         pass_share=service.campaign.attention.pass_share,
         agreement=study,
         annotators=annotators,
@@ -124,7 +124,7 @@ def agreement(
     crowd = crowd_votes(service) if crowd is None else crowd
     if not len(crowd):
         raise UsageError(NO_ANSWERS)
-    coefficients = service.kind.coefficients[:1] if brief else service.kind.coefficients
+    coefficients = service.task_type.coefficients[:1] if brief else service.task_type.coefficients
     votes: JudgmentTable | list[Judgment] = crowd
     if SPAN_F1 in coefficients:  # of the marks themselves, which a table does not hold
         votes = [vote for vote in judgments_of(service) if vote.signature not in QUESTIONS]
@@ -139,7 +139,7 @@ def agreement(
             own += [row for row in study if not (own and _whole(row))]
             notes += study.notes
         rows += own
-    kind = {"kind": service.campaign.kind}
+    kind = {"kind": service.campaign.task_type}
     return Study("agree", [row.model_copy(update={"details": {**row.details, **kind}}) for row in rows], notes)
 
 
@@ -203,7 +203,7 @@ def annotator_statistics(
     annotators = []
     for person in people:
         by_aspect = agreed.get(person.annotator, {})
-        main = [value for aspect, value in by_aspect.items() if aspect not in service.kind.side_aspects]
+        main = [value for aspect, value in by_aspect.items() if aspect not in service.task_type.side_aspects]
         values = [value for value in main if value is not None]
         no_value = "answers of excluded annotators are not compared" if person.excluded else why
         seconds = person.seconds_median
@@ -227,7 +227,7 @@ def _agreement_by_annotator(
     try:
         if not len(crowd):
             raise UsageError(NO_ANSWERS)
-        for each in leave_one_out(crowd, service.kind.coefficients[0]):
+        for each in leave_one_out(crowd, service.task_type.coefficients[0]):
             agreed.setdefault(each.annotator, {})[each.aspect] = each.value if each.n >= FEWEST else None
     except UsageError as error:
         return {}, str(error)

@@ -25,7 +25,7 @@ def status(service: CampaignService, state: State, now: int, last_seq: int) -> J
     recent = sum(answer.at > now - HOUR for person in people for answer in person.answers.values())
     return {
         "campaign": campaign.name,
-        "kind": campaign.kind,
+        "kind": campaign.task_type,
         "items": len(items),
         "answers_per_item": overlap,
         "counted": sum(len(slots.counted) for slots in items),

@@ -12,7 +12,7 @@ import yaml
 
 from summeter.annotate.campaign.assistance import Similarity, Verdicts, read_scores, read_verdicts, top
 from summeter.annotate.campaign.bodies import LARGEST
-from summeter.annotate.campaign.config import OUTCOMES, PARAPHRASES, STRANGER, Campaign
+from summeter.annotate.campaign.config import FOREIGN_SENTENCE, OUTCOMES, PARAPHRASES, Campaign
 from summeter.annotate.campaign.folder import (
     CAMPAIGN,
     DATA,
@@ -33,7 +33,7 @@ from summeter.annotate.campaign.language import (
     shipped_names,
 )
 from summeter.annotate.campaign.people import RESERVED
-from summeter.annotate.tasks import TASK_TYPES, task_type
+from summeter.annotate.tasks import TASK_TYPES, task_type_named
 from summeter.annotate.tasks.base import SHAPES, TaskType
 from summeter.annotate.tasks.questions import same_value
 from summeter.annotate.tasks.simulation import Gold
@@ -91,23 +91,23 @@ def tasks_of(campaign: Campaign, file: Path) -> tuple[list[Task], Dataset]:
     whole = _loaded(campaign, file)
     data = _selected(whole, campaign, file)
     rng = Random(campaign.seed)
-    kind = task_type(campaign.kind)(campaign, read_language(_language_file(campaign, file)))
-    campaign = kind.campaign
-    _check_questions(kind, campaign, file)
+    task_type = task_type_named(campaign.task_type)(campaign, read_language(_language_file(campaign, file)))
+    campaign = task_type.campaign
+    _check_questions(task_type, campaign, file)
     sources = sources_of(data)
-    work = _work(kind, sources, rng)
+    work = _work(task_type, sources, rng)
     if not work:
-        raise UsageError(f"{campaign.data}: nothing to annotate; {campaign.kind} needs {kind.needs}")
-    helper = _Helper(campaign, file, kind, whole, sources, rng)
+        raise UsageError(f"{campaign.data}: nothing to annotate; {campaign.task_type} needs {task_type.needs}")
+    helper = _Helper(campaign, file, task_type, whole, sources, rng)
     work = [helper.help(task) for task in work]
     helper.learn(work)
     rate = campaign.attention.rate
     wanted = math.ceil(round(len(work) * rate / (1 - rate), 9))  # 12 * .2 / .8 is 3, and a little more
-    material = Material(tuple(sources), rng, campaign.attention.stranger, helper.explained)
-    checks = _checks(kind, material, wanted + campaign.training.made)
+    material = Material(tuple(sources), rng, campaign.attention.foreign_sentence, helper.explained)
+    checks = _checks(task_type, material, wanted + campaign.training.made)
     checks = [helper.help(task) for task in checks]
     training = [task.model_copy(update={"key": f"training/{task.key}", "role": "training"}) for task in checks[wanted:]]
-    explicit = [_example(kind, index, campaign, file) for index in range(len(campaign.training.items))]
+    explicit = [_example(task_type, index, campaign, file) for index in range(len(campaign.training.items))]
     return [*work, *checks[:wanted], *explicit, *training], data
 
 
@@ -119,10 +119,10 @@ def warnings_of(folder: CampaignFolder) -> list[str]:
     campaign, tasks = folder.campaign, folder.tasks
     return [
         *_language_warnings(campaign),
-        *_shape_warnings(campaign, folder.kind),
-        *_question_warnings(campaign, tasks, folder.kind),
+        *_shape_warnings(campaign, folder.task_type),
+        *_question_warnings(campaign, tasks, folder.task_type),
         *_account_warnings(campaign, tasks),
-        *_check_warnings(campaign, tasks, folder.kind),
+        *_check_warnings(campaign, tasks, folder.task_type),
         *_assistance_warnings(campaign, tasks),
     ]
 
@@ -223,14 +223,14 @@ def _language_file(campaign: Campaign, file: Path) -> Path:
         raise InputError.at(file, None, "interface", str(error)) from error
 
 
-def _check_questions(kind: TaskType, campaign: Campaign, file: Path) -> None:
+def _check_questions(task_type: TaskType, campaign: Campaign, file: Path) -> None:
     """Each question has a name of its own, and its conditions name what stands before it."""
     faults = Faults(str(file))
-    known = {question.name: values for question in kind.asks if (values := question.condition_values)}
+    known = {question.name: values for question in task_type.asks if (values := question.condition_values)}
     for index, question in enumerate(campaign.questions):
         place = f"questions.{index}"
-        if question.name in kind.reserved:
-            message = f"{question.name!r} is what {kind.name} itself asks; give the question another name"
+        if question.name in task_type.reserved:
+            message = f"{question.name!r} is what {task_type.name} itself asks; give the question another name"
             faults.add(None, f"{place}.name", message)
         for name, wanted in question.when.items():
             if name not in known:
@@ -322,10 +322,10 @@ def _split(document: Document, language: str) -> Document:
     return document.model_copy(update={"sentences": spans})
 
 
-def _work(kind: TaskType, sources: Sequence[Source], rng: Random) -> list[Task]:
+def _work(task_type: TaskType, sources: Sequence[Source], rng: Random) -> list[Task]:
     """The work's tasks; shuffled, those of a document stay together, and in it those of a group."""
-    by_document = [list(kind.tasks(source)) for source in sources]
-    if kind.campaign.order == "shuffled":
+    by_document = [list(task_type.tasks(source)) for source in sources]
+    if task_type.campaign.order == "shuffled":
         rng.shuffle(by_document)
         by_document = [_by_group(tasks, rng) for tasks in by_document]
     return [task for tasks in by_document for task in tasks]
@@ -340,7 +340,7 @@ def _by_group(tasks: Iterable[Task], rng: Random) -> list[Task]:
     return [task for name in names for task in groups[name]]
 
 
-def _checks(kind: TaskType, material: Material, wanted: int) -> list[Task]:
+def _checks(task_type: TaskType, material: Material, wanted: int) -> list[Task]:
     """`wanted` checks over all documents in turn."""
     checks: list[Task] = []
     usable = list(material.sources)
@@ -349,7 +349,7 @@ def _checks(kind: TaskType, material: Material, wanted: int) -> list[Task]:
         for source in list(usable):
             if len(checks) == wanted:
                 break
-            check = kind.check(source, len(checks), material)
+            check = task_type.check(source, len(checks), material)
             if check is None:
                 usable.remove(source)
             else:
@@ -357,12 +357,11 @@ def _checks(kind: TaskType, material: Material, wanted: int) -> list[Task]:
     return checks
 
 
-def _example(kind: TaskType, index: int, campaign: Campaign, file: Path) -> Task:
+def _example(task_type: TaskType, index: int, campaign: Campaign, file: Path) -> Task:
     item = campaign.training.items[index]
     systems = tuple(summary["system"] for summary in item.body.get("summaries", ()))
     task = Task(
         key=key_of("training", "item", index),
-        kind=kind.name,
         role="training",
         document_id=f"training-{index}",
         systems=systems,
@@ -372,16 +371,16 @@ def _example(kind: TaskType, index: int, campaign: Campaign, file: Path) -> Task
         text=item.document,
     )
     try:  # whether the body has what a page and a verdict need shows when it is used
-        kind.shown(task.body, systems)
-        kind.focus(task)
-        kind.read({}, task)
+        task_type.shown(task.body, systems)
+        task_type.focus(task)
+        task_type.read({}, task)
     except InvalidAnswer:
         pass
     except (KeyError, TypeError, AttributeError) as error:
         field = f"training.items.{index}.body"
         raise InputError.at(file, None, field, f"lacks {error}; see the bodies in design/annotate.md") from error
     try:
-        kind.passed(task, kind.right_answer(task, Gold()))
+        task_type.passed(task, task_type.right_answer(task, Gold()))
     except (KeyError, TypeError, ValueError, StopIteration) as error:
         field = f"training.items.{index}.expected"
         raise InputError.at(file, None, field, f"says nothing of {error}; see Checks in design/annotate.md") from error
@@ -392,9 +391,9 @@ class _Helper:
     """Puts the assistance into tasks; keeps the real verdicts to lend from them to the made-up ones beside checks."""
 
     def __init__(
-        self, campaign: Campaign, file: Path, kind: TaskType, data: Dataset, sources: Sequence[Source], rng: Random
+        self, campaign: Campaign, file: Path, task_type: TaskType, data: Dataset, sources: Sequence[Source], rng: Random
     ) -> None:
-        self.kind, self.rng, self.similar = kind, rng, campaign.assistance.similar
+        self.task_type, self.rng, self.similar = task_type, rng, campaign.assistance.similar
         self.sources = {source.document.id: source for source in sources}
         self.scores: dict[tuple[str, str], list[float]] = {}
         self.verdicts: Verdicts | None = None
@@ -408,11 +407,11 @@ class _Helper:
             self.scores = read_scores(file.parent / self.similar.scores, counts)
         machine = campaign.assistance.machine
         if machine is not None:
-            if kind.machine_aspect is None:
-                known = ", ".join(name for name in TASK_TYPES if task_type(name).machine_aspect is not None)
-                raise InputError.at(file, None, "assistance.machine", f"is for {known}, not for {kind.name}")
-            aspect = machine.aspect or kind.machine_aspect
-            self.verdicts = read_verdicts(machine, file.parent, data, aspect, kind.machine_unit)
+            if task_type.machine_aspect is None:
+                known = ", ".join(name for name in TASK_TYPES if task_type_named(name).machine_aspect is not None)
+                raise InputError.at(file, None, "assistance.machine", f"is for {known}, not for {task_type.name}")
+            aspect = machine.aspect or task_type.machine_aspect
+            self.verdicts = read_verdicts(machine, file.parent, data, aspect, task_type.machine_unit)
 
     def help(self, task: Task) -> Task:
         """The task with what its page shows beside it."""
@@ -428,13 +427,13 @@ class _Helper:
         shown = [(task, task.machine) for task in work if task.machine]
         self.coverage = len(shown) / len(work)
         for task, machine in shown:
-            accepted, text = machine["accepts"], self.kind.focus(task)
+            accepted, text = machine["accepts"], self.task_type.focus(task)
             self.lent.setdefault(accepted, []).append(machine)
             if machine["reason"] is not None and text is not None:
                 self.explained.setdefault(accepted, {})[text] = machine
 
     def _alike(self, task: Task) -> list[int] | None:
-        text = self.kind.focus(task)
+        text = self.task_type.focus(task)
         if self.similar is None or text is None:
             return None
         given = self.scores.get((task.document_id, text))
@@ -457,8 +456,8 @@ class _Helper:
             return None
         if task.role != "work":
             return self._planned(task)
-        judgment = self.kind.machine_judgment(task, self.verdicts)
-        return None if judgment is None else self.kind.verdict(judgment, task)
+        judgment = self.task_type.machine_judgment(task, self.verdicts)
+        return None if judgment is None else self.task_type.verdict(judgment, task)
 
     def _planned(self, task: Task) -> Json | None:
         """The verdict beside a check: right or wrong as planned.
@@ -470,7 +469,7 @@ class _Helper:
         if self.rng.random() >= self.coverage or task.expected is None:
             return None
         planned = task.expected["machine"]
-        accepted, text = planned["accepts"], self.kind.focus(task) or ""
+        accepted, text = planned["accepts"], self.task_type.focus(task) or ""
         own = self.explained.get(accepted, {}).get(text)
         usual = self.lent.get(accepted) or [
             {"values": {}, "reason": machine["reason"]} for side in self.lent.values() for machine in side
@@ -482,21 +481,21 @@ class _Helper:
         return {**lent, **planned, "values": {**lent["values"], **planned["values"]}}
 
 
-def _shape_warnings(campaign: Campaign, kind: TaskType) -> Iterator[str]:
+def _shape_warnings(campaign: Campaign, task_type: TaskType) -> Iterator[str]:
     """Of fields that change nothing for this kind of task."""
-    if kind.shaped_by is None:
+    if task_type.shaped_by is None:
         return
     for field in SHAPES:
-        if field not in kind.shaped_by and getattr(campaign, field) != Campaign.model_fields[field].default:
-            yield f"{field}: {kind.name} asks nothing that it would change; `questions` are for every kind"
-    if "scale" not in kind.shaped_by and any(aspect.scale is not None for aspect in campaign.aspects):
-        yield f"aspects: {kind.name} has no scales; ask a question of the type scale instead"
+        if field not in task_type.shaped_by and getattr(campaign, field) != Campaign.model_fields[field].default:
+            yield f"{field}: {task_type.name} asks nothing that it would change; `questions` are for every task type"
+    if "scale" not in task_type.shaped_by and any(aspect.scale is not None for aspect in campaign.aspects):
+        yield f"aspects: {task_type.name} has no scales; ask a question of the type scale instead"
 
 
-def _question_warnings(campaign: Campaign, tasks: Tasks, kind: TaskType) -> Iterator[str]:
+def _question_warnings(campaign: Campaign, tasks: Tasks, task_type: TaskType) -> Iterator[str]:
     """Of texts that a page lets people write and the server would refuse for their length."""
     texts = sum(question.longest for question in campaign.questions if question.type is QuestionType.TEXT)
-    times = max((len(task.systems) for task in tasks.work), default=1) if kind.each_summary else 1
+    times = max((len(task.systems) for task in tasks.work), default=1) if task_type.each_summary else 1
     if texts * times * BYTES > LARGEST:
         yield (
             f"questions: texts of {texts * times:,} characters may be too long together for an answer of "
@@ -522,7 +521,7 @@ def _account_warnings(campaign: Campaign, tasks: Tasks) -> Iterator[str]:
             )
 
 
-def _check_warnings(campaign: Campaign, tasks: Tasks, kind: TaskType) -> Iterator[str]:
+def _check_warnings(campaign: Campaign, tasks: Tasks, task_type: TaskType) -> Iterator[str]:
     plan, size, most = campaign.attention, campaign.batch.size, campaign.batch.per_annotator
     if plan.rate == 0:
         if campaign.pay is not None and campaign.pay.bonus is not None:
@@ -535,10 +534,10 @@ def _check_warnings(campaign: Campaign, tasks: Tasks, kind: TaskType) -> Iterato
             f"a person meets about {met:.1f} attention checks at most, and is judged by them after "
             f"{plan.judge_after} (attention.judge_after)"
         )
-    foreign = campaign.language != "en" and kind.words_in_checks
-    if foreign and (plan.stranger == STRANGER or plan.paraphrases == PARAPHRASES):
+    foreign = campaign.language != "en" and task_type.words_in_checks
+    if foreign and (plan.foreign_sentence == FOREIGN_SENTENCE or plan.paraphrases == PARAPHRASES):
         yield (
-            "attention.stranger and attention.paraphrases are English unless given, and the texts are not "
+            "attention.foreign_sentence and attention.paraphrases are English unless given, and the texts are not "
             f"({campaign.language}): checks will stand out"
         )
 

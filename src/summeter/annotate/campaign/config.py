@@ -197,7 +197,7 @@ class Aspect(Named):
     """A dimension that summaries are rated or compared on; `scale` is for ratings."""
 
     scale: Scale | None = None
-    """This aspect's own scale; for the kind `rating`."""
+    """This aspect's own scale; for the task type `rating`."""
 
 
 Aspects = Annotated[tuple[Aspect, ...], BeforeValidator(_named, json_schema_input_type=list[str | Aspect])]
@@ -247,7 +247,7 @@ class OwnQuestion(Section):
     """Whether the task can be sent without an answer."""
     when: dict[str, Wanted] = Field(default={})
     """Shown only where another answer has this value, or one of these: `{label: not_supported}`. It names earlier
-    questions, or what the kind asks (below); with several names all must hold."""
+    questions, or what the task type asks (below); with several names all must hold."""
     longest: int = Field(default=2000, ge=1, le=2000)
     """Characters of a text."""
 
@@ -420,7 +420,7 @@ class Training(Section):
     """Minimum share of right answers; those below it are screened out."""
 
 
-STRANGER = "The lighthouse keeper tuned an old violin before the eclipse."
+FOREIGN_SENTENCE = "The lighthouse keeper tuned an old violin before the eclipse."
 PARAPHRASES = ("It is stated that {}", "We learn that {}", "As the summary has it, {}", "One is told that {}")
 
 
@@ -449,8 +449,8 @@ def _frames(value: tuple[str, ...]) -> tuple[str, ...]:
 class Attention(Section):
     """Tasks with a known answer, mixed in: `rate` is their share of all tasks shown.
 
-    `stranger` is a sentence that belongs to no text; `paraphrases` are frames that make a key fact of a sentence;
-    `reasons` are those of the machine's verdicts on checks, where the work's have reasons. English unless given.
+    `foreign_sentence` belongs to no text; `paraphrases` are templates that turn a sentence into a key fact; `reasons`
+    are templates for the machine's reasons in checks. The defaults are English.
     """
 
     rate: float = Field(default=0.2, ge=0, le=0.5)
@@ -461,7 +461,7 @@ class Attention(Section):
     """Number of answered checks from which on they are judged."""
     exclude: bool = True
     """Whether the answers of those who failed stop counting."""
-    stranger: str = Field(default=STRANGER, min_length=1)
+    foreign_sentence: str = Field(default=FOREIGN_SENTENCE, min_length=1)
     """A sentence that belongs to no text."""
     form: Literal["usual", "unisumeval"] = "usual"
     """`unisumeval`: in checks of `key_fact_alignment` a key fact of the document stands, paraphrased, in place of a
@@ -506,7 +506,7 @@ class Machine(Section):
     judge: str | None = None
     """Needed where the run has several."""
     aspect: str | None = None
-    """Needed where it is not the kind's own."""
+    """Needed where it is not the task type's own."""
     show: Show = "verdict_and_reason"
     """What annotators see of it. Campaigns over the same tasks that differ in this alone say what such help does
     (`annotate assistance`); with `nothing` the verdict is only kept, to be compared with."""
@@ -608,9 +608,9 @@ class Campaign(Section):
         "file of your own, by its path from the campaign file. Not given: the language of the texts where it comes "
         "with summeter, else English.",
     )
-    kind: str
+    task_type: str
     """`fact_verification`, `key_fact_validation`, `key_fact_alignment`, `rating`, `span_highlighting`, `pairwise`, or
-    a class of your own: `my_kinds:Headline` (design/annotate.md)."""
+    a class of your own: `my_tasks:Headline` (design/annotate.md)."""
     data: str
     """A file of rows, a dataset folder, or `hf:ORG/NAME#SPLIT`: see [data](data.md)."""
     preset: str | None = None
@@ -646,7 +646,7 @@ class Campaign(Section):
     minimum_seconds: float = Field(default=0, ge=0, le=3600)
     """An answer given in less time is refused."""
     aspects: Aspects = ()
-    """Of `rating` and `pairwise`: names, or fields of each; without them the kind's own."""
+    """Of `rating` and `pairwise`: names, or fields of each; without them the task type's own."""
     scale: Scale | None = None
     """For `rating`: the scale of aspects without one of their own; default: from 1 (bad) to 5 (excellent)."""
     best: bool = True
@@ -655,7 +655,7 @@ class Campaign(Section):
     """Of `pairwise`: a tie may be chosen."""
     error_types: Names = ()
     """Of `fact_verification` (several may hold) and `span_highlighting` (one a passage): names, or fields of each;
-    without them the kind's own."""
+    without them the task type's own."""
     questions: tuple[OwnQuestion, ...] = Field(default=(), max_length=30)
     """Additional questions (`rating`: of each summary)."""
     codes: Codes = Codes()

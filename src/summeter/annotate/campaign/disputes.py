@@ -19,7 +19,7 @@ class Dispute(NamedTuple):
     """
 
     task: Task
-    kind: TaskType
+    task_type: TaskType
     why: str
     even: bool
     answers: tuple[Answer, ...]
@@ -30,7 +30,7 @@ class Dispute(NamedTuple):
         task, decision = self.task, self.decision
         return {
             "task": task.key,
-            "kind": task.kind,
+            "kind": self.task_type.name,
             "document_id": task.document_id,
             "system": task.system,
             "rival": task.rival,
@@ -48,10 +48,10 @@ class Dispute(NamedTuple):
         }
 
     def _given(self, answer: Answer) -> dict[str, Any]:
-        return {"answer": answer.answer.to_json(), "said": self.kind.described(self.task, answer.answer)}
+        return {"answer": answer.answer.to_json(), "said": self.task_type.described(self.task, answer.answer)}
 
 
-def disputes(kind: TaskType, state: State, work: Iterable[Task], *, settled: bool = False) -> list[Dispute]:
+def disputes(task_type: TaskType, state: State, work: Iterable[Task], *, settled: bool = False) -> list[Dispute]:
     """The tasks whose counted answers differ: first those without a majority, then in the order of the work.
 
     Those that are adjudicated are left out unless `settled`.
@@ -62,9 +62,9 @@ def disputes(kind: TaskType, state: State, work: Iterable[Task], *, settled: boo
         if decision is not None and not settled:
             continue
         answers = state.counted_answers(task.key)
-        split = kind.disagreement(task, [answer.answer for answer in answers]) if len(answers) > 1 else None
+        split = task_type.disagreement(task, [answer.answer for answer in answers]) if len(answers) > 1 else None
         if split is None and decision is None:
             continue
         text, even = split or Disagreement("annotators agree", even=False)
-        found.append(Dispute(task, kind, text, even, tuple(answers), decision))
+        found.append(Dispute(task, task_type, text, even, tuple(answers), decision))
     return sorted(found, key=lambda dispute: (dispute.decision is not None, not dispute.even))

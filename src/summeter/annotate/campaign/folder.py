@@ -15,7 +15,7 @@ from summeter.annotate.campaign.config import Campaign
 from summeter.annotate.campaign.language import REFERENCE, Language, language_file, read_language
 from summeter.annotate.campaign.people import Names
 from summeter.annotate.campaign.state import Person
-from summeter.annotate.tasks import task_type
+from summeter.annotate.tasks import task_type_named
 from summeter.annotate.tasks.base import TaskType
 from summeter.annotate.tasks.task import Source, Task
 from summeter.data.dataset import Dataset, load
@@ -60,9 +60,9 @@ class CampaignFolder:
         self._task_ids: dict[str, dict[str, str]] = {}
 
     @cached_property
-    def kind(self) -> TaskType:
+    def task_type(self) -> TaskType:
         """The task type, with what this campaign asks."""
-        return task_type(self.campaign.kind)(self.campaign, self.language)
+        return task_type_named(self.campaign.task_type)(self.campaign, self.language)
 
     @cached_property
     def language(self) -> Language:
@@ -156,14 +156,14 @@ def sources_of(data: Dataset) -> list[Source]:
 def read_campaign(file: str | Path) -> Campaign:
     """The campaign of a YAML file. Raises InputError with every fault, by line and field."""
     path = Path(file)
-    given = read_mapping(path, "a campaign needs at least name, kind and data")
+    given = read_mapping(path, "a campaign needs at least name, task_type and data")
     lines, repeated = yaml_lines(path)
     faults = list(repetitions(path, repeated))
-    if isinstance(given.get("kind"), str):
+    if isinstance(given.get("task_type"), str):
         try:
-            task_type(given["kind"])
+            task_type_named(given["task_type"])
         except UsageError as error:
-            faults.append(Fault(str(path), line_of(lines, ("kind",)), "kind", str(error)))
+            faults.append(Fault(str(path), line_of(lines, ("task_type",)), "task_type", str(error)))
     try:
         campaign = Campaign.model_validate(given)
     except ValidationError as error:

@@ -13,7 +13,7 @@ from pydantic_core import PydanticUndefined
 
 from summeter.annotate.campaign.config import Campaign, Section
 from summeter.annotate.campaign.language import REFERENCE, SHIPPED, read_language
-from summeter.annotate.tasks import TASK_TYPES, task_type
+from summeter.annotate.tasks import TASK_TYPES, task_type_named
 
 NAMES: Mapping[str, str] = {
     "OwnQuestion": "question", "Question": "test question", "Named": "error type", "BatchPlan": "batch",
@@ -31,7 +31,7 @@ def schema() -> dict[str, Any]:
 
 
 def markdown() -> str:
-    """Every field by section, with its values, its default and what it means; then what `when` may name by kind."""
+    """Return a table of the fields for each section, and one of what `when` may name."""
     lines: list[str] = []
     for section in _sections(Campaign, []):
         lines += ["", f"### {_title(section)}", "", "| field | values | default | |", "|---|---|---|---|"]
@@ -39,8 +39,14 @@ def markdown() -> str:
             f"| `{name}` | {_values(field)} | {_default(field)} | {_cell(field.description or '')} |"
             for name, field in section.model_fields.items()
         ]
-    lines += ["", "### What `when` may name", "", "Earlier questions by their names, and of the kind's own answer:", ""]
-    lines += ["| kind | fields and their values |", "|---|---|", *_conditions()]
+    lines += [
+        "",
+        "### What `when` may name",
+        "",
+        "Earlier questions by their names, and of the task type's own answer:",
+        "",
+    ]
+    lines += ["| task type | fields and their values |", "|---|---|", *_conditions()]
     return "\n".join(lines[1:]) + "\n"
 
 
@@ -48,10 +54,10 @@ def _conditions() -> Iterator[str]:
     """What each task type asks itself, in English; a campaign's own aspects and error types take its place."""
     english = read_language(SHIPPED / f"{REFERENCE}.yaml")
     for name in TASK_TYPES:
-        kind = task_type(name)(Campaign(name=name, kind=name, data="rows.jsonl"), english)
+        task_type = task_type_named(name)(Campaign(name=name, task_type=name, data="rows.jsonl"), english)
         fields = {
             question.name: ", ".join(json.dumps(value, ensure_ascii=False).strip('"') for value in values)
-            for question in kind.asks
+            for question in task_type.asks
             if (values := question.condition_values)
         }
         shown = "; ".join(f"`{field}`: {values}" for field, values in fields.items()) or "nothing"

@@ -156,7 +156,7 @@ def session(request: PersonRequest, _: Json) -> Json:
         "annotator": request.annotator,
         "adjudicates": request.adjudicates,
         "campaign": about(request.folder),
-        "form": request.folder.kind.form(),
+        "form": request.folder.task_type.form(),
         "stages": stages(request.campaign, len(request.folder.tasks.training)),
         "progress": _progress(request),
         "qualification": _questions(request) if stage == "qualification" else None,
@@ -227,7 +227,7 @@ def training(request: PersonRequest, body: Json) -> Json:
         person = request.join()
         if task.key in person.trained:
             raise Refusal(409, "closed", "this training task is done")
-        passed = request.folder.kind.passed(task, stored)
+        passed = request.folder.task_type.passed(task, stored)
         data = {"answer": stored.to_json(), "passed": passed, "seconds": seconds}
         known = request.emit("trained", task=task.key, token=token, data=data)
         _end_training(request, person)
@@ -280,7 +280,7 @@ def _hand_out(request: PersonRequest, person: Person) -> None:
 def _hand_out_disputes(request: PersonRequest) -> None:
     """Add the tasks on which annotators differ, and which are not in it yet, to an adjudicator's one batch."""
     person = request.join()
-    for dispute in disputes(request.folder.kind, request.state, request.folder.tasks.work):
+    for dispute in disputes(request.folder.task_type, request.state, request.folder.tasks.work):
         if dispute.task.key not in person.assigned:
             request.emit("assigned", task=dispute.task.key, batch=1, data={"check": False})
 
@@ -319,7 +319,7 @@ def answers(request: PersonRequest, body: Json) -> Json:
         least = 0 if request.adjudicates else request.campaign.minimum_seconds
         if seconds < least or _impossible(request, person, held, task):
             raise Refusal(422, "too_fast", f"please take at least {least:g} seconds for a task", "seconds")
-        passed = request.folder.kind.passed(task, stored) if task.role == "check" else None
+        passed = request.folder.task_type.passed(task, stored) if task.role == "check" else None
         data = {"answer": stored.to_json(), "seconds": seconds, "client_at": client_at_of(body), "passed": passed}
         known = request.emit("answered", task=task.key, batch=number, token=token, data=data)
         if held.over:
@@ -387,7 +387,7 @@ def read_answer(folder: CampaignFolder, annotator: str, task: Task, answer: Any)
     """What the page of `annotator` sent, as it is stored. Raises Refusal, which names what the page showed alone."""
     letters = folder.letters(annotator, task)
     try:
-        return folder.kind.read(answer, task, letters)
+        return folder.task_type.read(answer, task, letters)
     except InvalidAnswer as error:
         shown = dict(zip(letters, LETTERS, strict=False))  # a page names no system: neither does what is wrong with it
         field = ".".join(shown.get(part, part)[:80] for part in error.path)
@@ -397,7 +397,7 @@ def read_answer(folder: CampaignFolder, annotator: str, task: Task, answer: Any)
 def about(folder: CampaignFolder) -> Json:
     """The campaign as pages name it."""
     campaign = folder.campaign
-    return {name: getattr(campaign, name) for name in ("name", "title", "kind", "language", "contact")}
+    return {name: getattr(campaign, name) for name in ("name", "title", "task_type", "language", "contact")}
 
 
 def _pay(request: PersonRequest) -> Json | None:
@@ -501,19 +501,19 @@ class _TaskView:
         held = person.batches.get(person.assigned.get(task.key, 0))
         return {
             "id": folder.names.task(person.annotator, task.key),
-            "kind": task.kind,
+            "task_type": folder.task_type.name,
             "document": self._document(task),
-            "body": folder.kind.shown(task.body, letters),
+            "body": folder.task_type.shown(task.body, letters),
             "assistance": self._assistance(task),
             "minimum_seconds": 0 if adjudicates else self.request.campaign.minimum_seconds,
             "opened": held is not None and task.key in held.opened,
-            "answer": None if known is None else folder.kind.page_answer(known.answer, letters),
+            "answer": None if known is None else folder.task_type.page_answer(known.answer, letters),
             **({"answers": self._answers(task, letters)} if adjudicates else {}),
         }
 
     def _assistance(self, task: Task) -> Json | None:
-        shown, kind = self.request.assistance(task), self.request.folder.kind
-        return None if shown is None else {**shown, "machine": kind.shown_machine(shown.get("machine"))}
+        shown, task_type = self.request.assistance(task), self.request.folder.task_type
+        return None if shown is None else {**shown, "machine": task_type.shown_machine(shown.get("machine"))}
 
     def _answers(self, task: Task, letters: Sequence[str]) -> list[Json]:
         """The annotators' answers to a disputed task, in an order of the adjudicator's own, without their names.
@@ -521,14 +521,14 @@ class _TaskView:
         Each says whether it agrees with the machine's verdict even where its annotator saw none.
         """
         folder, assistance = self.request.folder, self.request.campaign.assistance
-        kind, answers = folder.kind, self.request.state.counted_answers(task.key)
+        task_type, answers = folder.task_type, self.request.state.counted_answers(task.key)
         given = {answer.annotator: answer.answer for answer in answers}
         shown = []
         for name in folder.names.order(self.request.annotator, task.key, tuple(given)):
-            agrees = None if assistance.hides_verdict else kind.agrees(task, given[name])
+            agrees = None if assistance.hides_verdict else task_type.agrees(task, given[name])
             machine = None if agrees is None else "agree" if agrees else "disagree"
-            page = kind.page_answer(given[name].model_copy(update={"machine": machine, "comment": None}), letters)
-            parts = kind.parts(task, given[name], letters)
+            page = task_type.page_answer(given[name].model_copy(update={"machine": machine, "comment": None}), letters)
+            parts = task_type.parts(task, given[name], letters)
             shown.append({"answer": page, "comment": given[name].comment, "parts": parts})
         return shown
 

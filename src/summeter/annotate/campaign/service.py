@@ -41,7 +41,7 @@ class CampaignService:
         self.folder = folder
         self.campaign = folder.campaign
         self.tasks = folder.tasks
-        self.kind = folder.kind
+        self.task_type = folder.task_type
         self.names = folder.names
         self._clock = clock
         self.log = EventLog(

@@ -97,7 +97,7 @@ class _Pages:
         campaign = service.campaign
         link = {"contact_link": contact_link(campaign.contact)}
         texts = {"consent": markdown(campaign.consent), "instructions": markdown(campaign.instructions)}
-        fields = {"campaign": about(service.folder) | link, "kind": service.kind.name, "static": "/static"}
+        fields = {"campaign": about(service.folder) | link, "task_type": service.task_type.name, "static": "/static"}
         self._common = {**fields, **texts}
         self.language = service.folder.language
 
@@ -211,7 +211,7 @@ async def _work(request: web.Request) -> web.StreamResponse:
 
 
 async def _task_script(request: web.Request) -> web.StreamResponse:
-    script = request.app[SERVICE].kind.script
+    script = request.app[SERVICE].task_type.script
     if script is None:
         raise web.HTTPNotFound
     return web.FileResponse(script)

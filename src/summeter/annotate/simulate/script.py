@@ -43,10 +43,10 @@ class Reply(NamedTuple):
     seconds: float
 
 
-def respond(kind: TaskType, profile: Profile, page: Page, gold: Gold, rng: Random) -> Reply:
+def respond(task_type: TaskType, profile: Profile, page: Page, gold: Gold, rng: Random) -> Reply:
     """How an annotator of this profile answers."""
     seconds = profile.seconds * math.exp(rng.gauss(0, _SPREAD))
-    answer, lazy = kind.simulated(page.task, page.machine, profile, gold, rng, order=page.letters)
+    answer, lazy = task_type.simulated(page.task, page.machine, profile, gold, rng, order=page.letters)
     return Reply(answer, round(seconds * _HASTE if lazy else seconds, 1))
 
 
@@ -109,14 +109,14 @@ class Script:
         return "work"
 
     def _answer(self, shown: Json, answer_id: str) -> Json:
-        kind, task = self.folder.kind, self._task(shown["id"])
+        task_type, task = self.folder.task_type, self._task(shown["id"])
         letters = self.folder.letters(self.annotator, task)
         machine = (shown["assistance"] or {}).get("machine")
-        reply = respond(kind, self.profile, Page(task, machine, letters), self.gold, self._rng)
+        reply = respond(task_type, self.profile, Page(task, machine, letters), self.gold, self._rng)
         return {
             "answer_id": answer_id,
             "task": shown["id"],
-            "answer": kind.page_answer(reply.answer, letters),
+            "answer": task_type.page_answer(reply.answer, letters),
             "seconds": max(reply.seconds, shown["minimum_seconds"]),
         }
 

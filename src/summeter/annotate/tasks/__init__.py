@@ -20,7 +20,7 @@ TASK_TYPES = (
 
 
 @cache
-def task_type(name: str) -> type[TaskType]:
+def task_type_named(name: str) -> type[TaskType]:
     """The task type of that name; one of your own is named by its class, `"my_module:MyTask"`.
 
     Raises UsageError for an unknown name, or where the class cannot be loaded.

@@ -44,7 +44,7 @@ class TaskType(ABC):
     - `focused` is the field of the body whose like is highlighted in the document
     - `usual`: what is asked where the campaign names nothing of its own, by field of the campaign (`aspects`,
       `error_types`) the name and the key of its words in the language files (`KEY`, `KEY_text`)
-    - `words_in_checks`: attention checks hold words of the campaign's settings (`attention.stranger`, `.paraphrases`)
+    - `words_in_checks`: attention checks use `attention.foreign_sentence` and `attention.paraphrases`
     - `shaped_by`: the campaign's fields of `SHAPES` that it uses; None does not say
     - `accepting`: the values that accept what is asked about (supported, valid), for a task type that decides
     - `machine_aspect` and `machine_unit`: those of the judgments that can be shown as a machine's verdict
@@ -153,12 +153,12 @@ class TaskType(ABC):
         document = source.document.id
         key = key_of(self.code, document, *parts)
         together = key_of(document) if group is None else key_of(document, group)
-        return Task(key=key, kind=self.name, document_id=document, group=together, **fields)
+        return Task(key=key, document_id=document, group=together, **fields)
 
     def check_task(self, source: Source, number: int, **fields: Any) -> Task:
         """The `number`-th attention check, about a document."""
         key = key_of(f"{self.code}-check", number)
-        return Task(key=key, kind=self.name, role="check", document_id=source.document.id, **fields)
+        return Task(key=key, role="check", document_id=source.document.id, **fields)
 
     def options(self, section: str, *names: str) -> tuple[Named, ...]:
         """Options with their words from the language files: `SECTION.NAME`, and `SECTION.NAME_text` if given."""

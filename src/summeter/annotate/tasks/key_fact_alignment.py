@@ -65,7 +65,7 @@ class KeyFactAlignment(TaskType):
         frame = attention.paraphrases[number // 2 % len(attention.paraphrases)]
         shown = summary_body(summary)
         if not paraphrased:
-            fact = attention.stranger
+            fact = attention.foreign_sentence
         elif planted:
             fact = material.rng.choice(source.facts)
             sentences = list(summary.sentence_texts)

@@ -96,7 +96,7 @@ class KeyFactValidation(TaskType):
 def outcome(task: Task, answer: TaskAnswer) -> str | bool:
     """What becomes of a key fact by an answer: True where it stays, False where it goes, else its new wording.
 
-    >>> task = Task(key="kv/d/0", kind="key_fact_validation", document_id="d", body={"key_fact": "It rained."})
+    >>> task = Task(key="kv/d/0", document_id="d", body={"key_fact": "It rained."})
     >>> values = {"significant": True, "correct": False, "relevant": True, "edit": "It rained  in May."}
     >>> outcome(task, TaskAnswer(values=values))
     'It rained in May.'

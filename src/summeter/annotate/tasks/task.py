@@ -36,7 +36,6 @@ class Task(Record):
     """
 
     key: str
-    kind: str
     role: Role = "work"
     document_id: str
     system: str | None = None
@@ -94,7 +93,7 @@ class Material(NamedTuple):
 
     sources: Sequence[Source]
     rng: Random
-    stranger: str
+    foreign_sentence: str
     explained: Mapping[bool, Mapping[str, Any]] = {}
 
     def summary(self, source: Source) -> Summary | None:
@@ -103,7 +102,7 @@ class Material(NamedTuple):
         return self.rng.choice(summaries) if summaries else None
 
     def foreign(self, source: Source, *, accepted: bool | None = None) -> str:
-        """A sentence of a summary of another document; `attention.stranger` where there is none.
+        """A sentence of a summary of another document; `attention.foreign_sentence` where there is none.
 
         `accepted` is what the machine's verdict beside it will be.
         """
@@ -113,7 +112,7 @@ class Material(NamedTuple):
             for summary in other.summaries
             for sentence in summary.sentence_texts
         ]
-        return self._choose(sentences, accepted=accepted) if sentences else self.stranger
+        return self._choose(sentences, accepted=accepted) if sentences else self.foreign_sentence
 
     def foreign_fact(self, source: Source, *, accepted: bool | None = None) -> str:
         """A key fact of another document, else a foreign sentence."""
@@ -125,7 +124,7 @@ class Material(NamedTuple):
         texts = [
             summary.text for other in self._elsewhere(source) for summary in other.summaries if summary.text.strip()
         ]
-        words = (self.rng.choice(texts) if texts else self.stranger).split()
+        words = (self.rng.choice(texts) if texts else self.foreign_sentence).split()
         self.rng.shuffle(words)
         return " ".join(words)
 

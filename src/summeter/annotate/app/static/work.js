@@ -77,7 +77,7 @@ export class Work {
   // The task with the answer as it stands; for an adjudicator, with the annotators' answers too.
   body() {
     const { task, host } = this;
-    const siblings = this.tasks.map((one, at) => ({ task: one, number: at + 1, answer: host.answerOf(one) })).filter((one) => one.task.kind === task.kind);
+    const siblings = this.tasks.map((one, at) => ({ task: one, number: at + 1, answer: host.answerOf(one) }));
     const body = this.questions.draw({
       task, state: this.state, siblings,
       changed: (patch) => this.changed(patch),
@@ -114,7 +114,7 @@ export class Work {
     const row = el("div", { class: "send-row" }, this.back ? this.turning() : null, before, this.wanting, this.pace, this.send);
     const form = el("form", { class: "task", novalidate: true, autocomplete: "off", on: { submit: (event) => this.submit(event) } }, body, row);
     this.form = form;
-    const desk = el("div", { class: `desk ${task.kind}` }, this.source.node, form);
+    const desk = el("div", { class: `desk ${task.task_type}` }, this.source.node, form);
     const place = t("work.title", { n: this.at + 1, total: this.tasks.length, title: this.questions.title });
     host.shell.show(place, this.earlier(), desk, this.back ? this.list() : null).className = "ask";
     host.shell.place(this.at + 1, this.tasks.length, this.answered(), this.what);

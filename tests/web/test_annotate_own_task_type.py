@@ -11,7 +11,7 @@ pytestmark = pytest.mark.web
 
 
 def test_a_kind_of_ones_own(site: Any, visit: Any) -> None:
-    place = site("annotate.own_kind:Headline", name="own")
+    place = site("annotate.own_task_type:Headline", name="own")
     page = visit(place.link())
     task(page)
     expect(page.get_by_text("Could this stand as a headline?")).to_be_visible()

@@ -12,15 +12,15 @@ from annotate.test_cli import run
 from annotate.test_server import Client, enter, opened
 
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.tasks import TASK_TYPES, task_type
+from summeter.annotate.tasks import TASK_TYPES, task_type_named
 from summeter.data.dataset import load
 from summeter.records import InputError, UsageError
 
-OWN = "annotate.own_kind:Headline"
+OWN = "annotate.own_task_type:Headline"
 
 
-def test_an_own_kind_from_yaml_to_judgments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = made.make(tmp_path, made.rows(6, 2), kind=OWN, attention={"rate": 0.25, "pass_share": 0})
+def test_an_own_task_type_from_yaml_to_judgments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = made.make(tmp_path, made.rows(6, 2), task_type=OWN, attention={"rate": 0.25, "pass_share": 0})
     assert run("simulate", folder.folder, "--annotators", 3, "--accuracy", 0.8) == 0
     assert "12 of 12 tasks complete" in capsys.readouterr().out
     assert run("status", folder.folder) == 0
@@ -40,14 +40,14 @@ def test_an_own_kind_from_yaml_to_judgments(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_its_form_is_served_and_an_answer_stored(tmp_path: Path) -> None:
-    folder = made.make(tmp_path, made.rows(2, 2), kind=OWN, attention={"rate": 0})
+    folder = made.make(tmp_path, made.rows(2, 2), task_type=OWN, attention={"rate": 0})
     with opened(folder) as serve:
 
         async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
             client = browser()
             head = await enter(client, folder, "anna")
             page = await (await client.get("/work")).text()
-            assert 'data-kind="headline"' in page
+            assert 'data-task-type="headline"' in page
             form = (await (await client.get("/api/session")).json())["form"]
             assert (form["title"], form["script"]) == ("Could this stand as a headline?", False)
             assert [(question["name"], question["type"]) for question in form["questions"]] == [("fits", "yes_no")]
@@ -70,12 +70,12 @@ def test_its_form_is_served_and_an_answer_stored(tmp_path: Path) -> None:
 
 
 def test_every_name_is_that_of_its_class() -> None:
-    assert [task_type(name).name for name in TASK_TYPES] == list(TASK_TYPES)
+    assert [task_type_named(name).name for name in TASK_TYPES] == list(TASK_TYPES)
 
 
 def test_what_is_no_task_type_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"plan.yaml:1: kind: .*did you mean rating\?"):
-        made.make(tmp_path, kind="ratings")
-    for name in ("annotate.own_kind:Nothing", "annotate.nowhere:Headline", "annotate.own_kind:Question"):
+    with pytest.raises(InputError, match=r"plan.yaml:1: task_type: .*did you mean rating\?"):
+        made.make(tmp_path, task_type="ratings")
+    for name in ("annotate.own_task_type:Nothing", "annotate.nowhere:Headline", "annotate.own_task_type:Question"):
         with pytest.raises(UsageError):
-            task_type(name)
+            task_type_named(name)
