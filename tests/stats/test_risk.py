@@ -29,7 +29,7 @@ def test_a_bound_of_exact_losses_is_that_of_clopper_and_pearson() -> None:
 
 @pytest.mark.parametrize("losses", [[1.1], [-0.1], [0.5, None]])
 def test_a_loss_lies_between_0_and_1(losses: list[float]) -> None:
-    with pytest.raises(ValueError, match="losses must lie between 0 and 1"):
+    with pytest.raises(ValueError, match="losses must be between 0 and 1"):
         risk_p_value(losses, 0.5)
 
 

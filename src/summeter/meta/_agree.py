@@ -38,7 +38,7 @@ from summeter.scoring import COMPOSITE
 from summeter.scoring.table import Categorical, JudgmentTable
 from summeter.stats import Model, Weights, span_f1
 from summeter.stats.base import Floats
-from summeter.stats.resample import Resampling, nowhere
+from summeter.stats.resample import Resampling, undefined_in_all
 from summeter.stats.spans import Spans
 from summeter.tables import Table
 
@@ -298,7 +298,7 @@ def leave_one_out(table: JudgmentTable, coefficient: str) -> Iterator[LeaveOneOu
             continue
         raters = len(sample.raters)
         whole = statistic.of(beside, sample.rater)
-        if whole.weighted is nowhere:
+        if whole.weighted is undefined_in_all:
             alone = (measured(_of_annotator(sample, beside, number), statistic)[0] for number in range(raters))
             values = [one.value for one in alone]
         else:

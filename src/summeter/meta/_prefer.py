@@ -43,7 +43,7 @@ from summeter.stats import (
     win_rates,
 )
 from summeter.stats.base import Floats, mean_present, ratio
-from summeter.stats.resample import nothing
+from summeter.stats.resample import empty_reason
 
 ALL, CHAIN, GIVEN = "all", "chain", "given"
 MOST_FITS = 200
@@ -271,7 +271,7 @@ def _contest_rows(
         n = int(sizes[place])
         value, of_people = (float(side[place]) if n else None for side in (own_points, gold_points))
         own = {"study": "pair", "pair": pair_name(*pair), "n": n, "missing": len(documents) - n}
-        own["reason"] = None if n else nothing(len(documents))
+        own["reason"] = None if n else empty_reason(len(documents))
         details = {"points": value, "gold_points": of_people, "agree": agree, "chain": close[place]}
         details |= judge.order_details(pair) if isinstance(judge, Verdicts) else {}
         yield interval_row(

@@ -1,7 +1,8 @@
-"""HOW SURE: the statistics of judging, in pure numpy on plain arrays, with typed results and never a NaN.
+"""Statistics of judgments: agreement, correlation, significance, intervals, thresholds and preferences.
 
-Array-likes take None or NaN for a missing value; rows with one are dropped in pairs and counted. What cannot be
-computed has the value None, a ``status`` and a ``reason``. Generators are passed or made from a seed, never global.
+Functions take array-likes in which None or NaN is a missing value; rows with a missing value are dropped and counted. A
+statistic that cannot be computed has the value None, a ``status`` and a ``reason``; no result is NaN. Random generators
+are passed in or made from a seed, never global.
 """
 
 from .agreement import (

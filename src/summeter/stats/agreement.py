@@ -1,9 +1,9 @@
-"""Do the raters agree? Krippendorff's alpha, kappas, AC1 and AC2, intraclass correlation, and what ratings add.
+"""Inter-annotator agreement: Krippendorff's alpha, kappas, AC1 and AC2, and intraclass correlation.
 
-Votes come as a matrix raters x items, None or NaN where a rater gave none; categories may be strings. ``scale`` lists
-all categories that could have been given, in order: weighted coefficients and AC1/AC2 depend on it, so give it (on a
-subset where no one used the value 3, the scale seen is shorter than the scale asked). ``clusters`` number those of the
-items 0, 1, ... (each item its own by default); each coefficient of categories is one function of their weights.
+Votes are a matrix raters x items; None or NaN is a missing vote, and categories may be strings. ``scale`` lists all
+possible categories in order. Weighted coefficients, AC1 and AC2 depend on it, so pass it if some category may not occur
+in the votes. ``clusters`` gives the cluster of each item as 0, 1, ...; by default each item is a cluster. Each
+coefficient of categories is a function of the weights of the clusters.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -21,14 +21,14 @@ from .resample import Measurement, of_rows
 
 Votes = Sequence[Sequence[Any]] | NDArray[Any]
 Parts = Callable[[Floats], tuple[Floats, Floats]]
-"""Weights (draws x clusters) to what is observed and what is expected in each draw."""
+"""Maps weights (draws x clusters) to the observed and the expected (dis)agreement of each draw."""
 
 NOT_PAIRED = "no item has 2 votes"
 _SURE = 1e-12
 
 
 class MeasurementLevel(StrEnum):
-    """The level of measurement, which decides how far apart two votes are."""
+    """Level of measurement, which determines the distance of two votes."""
 
     NOMINAL = "nominal"
     ORDINAL = "ordinal"
@@ -37,7 +37,7 @@ class MeasurementLevel(StrEnum):
 
 
 class Weights(StrEnum):
-    """How much of an agreement two different categories still are."""
+    """Agreement weights of two different categories."""
 
     IDENTITY = "identity"
     LINEAR = "linear"
@@ -48,8 +48,8 @@ class Weights(StrEnum):
 class Model(StrEnum):
     """The six forms of Shrout and Fleiss (1979).
 
-    First figure: raters drawn anew for each item (1), the same random raters for all (2), these raters only (3).
-    Second: the reliability of one rater (1) or of the mean of all k.
+    First figure: new random raters for each item (1), the same random raters for all items (2), or fixed raters (3).
+    Second figure: the reliability of one rater (1) or of the mean of all k raters.
     """
 
     ICC1 = "1,1"
@@ -67,7 +67,7 @@ def _of_parts(
     units: int,
     room: Callable[[Floats], Floats] = lambda expected: expected,
 ) -> Measurement:
-    """The coefficient that ``value`` makes of what is observed and expected, where that leaves ``room`` for it."""
+    """Return a coefficient with the value ``value(observed, expected)``, undefined if ``room`` is not positive."""
 
     def weighted(weights: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -78,29 +78,29 @@ def _of_parts(
     shell = replace(shell, weighted=weighted)
     if not shell.n:
         return shell
-    whole = np.ones((1, units))
+    unweighted = np.ones((1, units))
     with np.errstate(divide="ignore", invalid="ignore"):
-        observed, expected = (None if np.isnan(part[0]) else float(part[0]) for part in parts(whole))
-    coefficient = float(weighted(whole)[0])
+        observed, expected = (None if np.isnan(part[0]) else float(part[0]) for part in parts(unweighted))
+    coefficient = float(weighted(unweighted)[0])
     shell = replace(shell, details={**shell.details, "observed": observed, "expected": expected})
     return shell if np.isnan(coefficient) else replace(shell, value=coefficient, reason=None)
 
 
-def _shell(given: Ints, raters: int, width: int) -> Measurement:
-    """What is known before anything is computed; ``given`` are the votes of each item."""
-    paired = given >= 2
+def _shell(counts: Ints, raters: int, width: int) -> Measurement:
+    """Return the result before its value is computed; ``counts`` is the number of votes of each item."""
+    paired = counts >= 2
     return Measurement(
         None,
         int(paired.sum()),
         int((~paired).sum()),
         reason=CONSTANT if paired.any() else NOT_PAIRED,
         width=width,
-        details=_rests_on(raters, int(given[paired].sum())),
+        details=_rests_on(raters, int(counts[paired].sum())),
     )
 
 
 def _rests_on(raters: int, votes: int) -> dict[str, Any]:
-    """How many raters gave how many votes; what was observed and expected is not known yet."""
+    """Return the details with the numbers of raters and votes; observed and expected agreement are set later."""
     return {"raters": raters, "votes": votes, "observed": None, "expected": None}
 
 
@@ -108,7 +108,7 @@ def _rests_on(raters: int, votes: int) -> dict[str, Any]:
 
 
 def _as_matrix(votes: Votes) -> NDArray[Any]:
-    """Votes as a matrix: floats where all are numbers or missing, objects where any is not."""
+    """Return votes as a matrix: floats if all votes are numbers or missing, otherwise objects."""
     array = votes if isinstance(votes, np.ndarray) else np.array(list(votes), dtype=object)
     if array.ndim != 2:
         raise ValueError(f"votes must be a raters x items matrix, got shape {array.shape}")
@@ -121,14 +121,15 @@ def _as_matrix(votes: Votes) -> NDArray[Any]:
 
 
 def _number_matrix(votes: Votes) -> Floats:
-    """Votes as a float matrix, NaN where there is none; ValueError for anything else."""
+    """Return votes as a float matrix with NaN for missing votes; raises ValueError for other votes."""
     return floats(_as_matrix(votes), 2)
 
 
 def _code_matrix(votes: Votes, scale: Sequence[Hashable] | None = None) -> tuple[Ints, tuple[Hashable, ...]]:
-    """Votes as category numbers raters x items (-1 = no vote), and the categories: ``scale``, else the values seen.
+    """Return votes as category codes (raters x items, -1 for a missing vote), and the categories.
 
-    Raises ValueError for a ragged matrix or a vote that is not on the scale.
+    The categories are ``scale`` or, without it, the sorted values in the votes. Raises ValueError for a ragged matrix
+    or a vote that is not on the scale.
     """
     array = _as_matrix(votes)
     if array.dtype.kind in "fiub":
@@ -137,7 +138,7 @@ def _code_matrix(votes: Votes, scale: Sequence[Hashable] | None = None) -> tuple
         cells = index.reshape(array.shape).astype(np.int64)
     else:
         numbers: dict[Hashable, int] = {}
-        # Every missing value is None: only NaN differs from itself.
+        # Missing values become None; only NaN differs from itself.
         flat = (None if vote is None or vote != vote else vote for vote in array.ravel().tolist())  # noqa: PLR0124
         cells = np.array([numbers.setdefault(vote, len(numbers)) for vote in flat], np.int64).reshape(array.shape)
         values = list(numbers)
@@ -145,13 +146,13 @@ def _code_matrix(votes: Votes, scale: Sequence[Hashable] | None = None) -> tuple
     known = [value for i, value in enumerate(values) if i not in empty]
     try:
         categories = tuple(sorted(known)) if scale is None else tuple(scale)
-    except TypeError:  # names and numbers
+    except TypeError:  # strings and numbers
         categories = tuple(sorted(known, key=str))
-    place = {category: i for i, category in enumerate(categories)}
-    strange = [value for value in known if value not in place]
-    if strange:
-        raise ValueError(f"votes not on the scale {list(categories)}: {strange[:5]}")
-    lookup = np.array([-1 if i in empty else place[value] for i, value in enumerate(values)], np.int64)
+    code = {category: i for i, category in enumerate(categories)}
+    unknown = [value for value in known if value not in code]
+    if unknown:
+        raise ValueError(f"votes not on the scale {list(categories)}: {unknown[:5]}")
+    lookup = np.array([-1 if i in empty else code[value] for i, value in enumerate(values)], np.int64)
     return (lookup[cells] if len(lookup) else cells), categories
 
 
@@ -176,94 +177,95 @@ def krippendorff_alpha(
     """
     kind = MeasurementLevel(level)
     cells, categories = _code_matrix(votes if kind is MeasurementLevel.NOMINAL else _number_matrix(votes))
-    shell, cast = _alpha_shell(cells, len(categories), clusters)
+    shell, paired = _alpha_shell(cells, len(categories), clusters)
     if not shell.n:
         return shell
-    size = cast.size
+    size = paired.size
     values = np.array([] if kind is MeasurementLevel.NOMINAL else categories, dtype=np.float64)
     match kind:
         case MeasurementLevel.NOMINAL:
-            return _of_parts(shell, _nominal(cast), _alpha, size)
+            return _of_parts(shell, _nominal(paired), _alpha, size)
         case MeasurementLevel.ORDINAL:
-            return _of_parts(shell, _ordinal(cast), _alpha, size)
+            return _of_parts(shell, _ordinal(paired), _alpha, size)
         case MeasurementLevel.RATIO:
             if values[0] < 0:
                 raise ValueError("ratio votes must not be negative")
             gap, whole = np.subtract.outer(values, values), np.add.outer(values, values)
             ratios = np.divide(gap, whole, out=np.zeros_like(gap), where=whole > 0)
-            return _of_parts(shell, _by_distance(cast, ratios**2), _alpha, size)
+            return _of_parts(shell, _by_distance(paired, ratios**2), _alpha, size)
         case MeasurementLevel.INTERVAL:
             # What is expected is rounding where it is tiny beside the largest distance there is.
             largest = float(np.ptp(values)) ** 2 if len(values) > 1 else 1.0
-            return _of_parts(shell, _interval(cast, values), _alpha, size, lambda expected: expected / largest)
+            return _of_parts(shell, _interval(paired, values), _alpha, size, lambda expected: expected / largest)
         case _:
             assert_never(kind)
 
 
-class _Cast(NamedTuple):
-    """The votes of items with two votes or more: category and item of each; of all items their votes and clusters."""
+class _PairedVotes(NamedTuple):
+    """Votes of items with at least two votes: category and item of each vote; vote count and cluster of each item."""
 
     category: Ints
     item: Ints
-    given: Floats
+    counts: Floats
     units: Ints
     size: int
     width: int
 
     def sums(self, *columns: Floats) -> Floats:
-        """The sums over clusters (clusters x columns) of columns of votes."""
+        """Return the sums over clusters (clusters x columns) of columns of votes."""
         unit = self.units[self.item]
         return np.stack([np.bincount(unit, weights=column, minlength=self.size) for column in columns], axis=1)
 
     def over(self) -> Floats:
-        """One over the votes of an item less one, for each vote."""
-        return 1 / (self.given[self.item] - 1)
+        """Return 1 / (votes of the item - 1) for each vote."""
+        return 1 / (self.counts[self.item] - 1)
 
     def table(self, rows: Ints, size: int, weights: Floats | None = None) -> Any:
-        """How many votes each item or cluster (``rows`` of the votes) has for each category, as a sparse matrix."""
+        """Return the number of votes per category of each row (an item or cluster), as a sparse matrix."""
         from scipy.sparse import csr_matrix
 
         each = np.ones(len(rows)) if weights is None else weights
         return csr_matrix((each, (rows, self.category)), shape=(size, self.width))
 
 
-def _alpha_shell(cells: Ints, width: int, clusters: Ints | None) -> tuple[Measurement, _Cast]:
-    """What is known of an alpha before it is computed, and the votes that enter it."""
-    given = (cells >= 0).sum(axis=0)
-    paired = given >= 2
-    shell = _shell(given, int((cells >= 0).any(axis=1).sum()), cells.shape[1])
+def _alpha_shell(cells: Ints, width: int, clusters: Ints | None) -> tuple[Measurement, _PairedVotes]:
+    """Return the result of an alpha before its value is computed, and the votes it uses."""
+    counts = (cells >= 0).sum(axis=0)
+    paired = counts >= 2
+    shell = _shell(counts, int((cells >= 0).any(axis=1).sum()), cells.shape[1])
     units = np.arange(len(paired)) if clusters is None else clusters
     rater, item = np.nonzero((cells >= 0) & paired)
     size = int(units.max(initial=-1)) + 1
-    return shell, _Cast(cells[rater, item], item, given.astype(np.float64), units.astype(np.int64), size, width)
+    return shell, _PairedVotes(cells[rater, item], item, counts.astype(np.float64), units.astype(np.int64), size, width)
 
 
 def masi_alpha(votes: Votes, clusters: Ints | None = None) -> Measurement:
-    """Return Krippendorff's alpha of votes that are sets (None: no vote), with `masi_distance` (Passonneau, 2006).
+    """Return Krippendorff's alpha of votes that are sets (None if missing), with `masi_distance` (Passonneau, 2006).
 
-    Two raters, {a} {a} {b} against {a} {a, b} {b}: the distances are 0, 2/3, 0, so observed is 2/9. Expected, of three
-    {a}, two {b}, one {a, b}: the pairs a-b (6) at 1, a-ab (3) and b-ab (2) at 2/3, of 15, so 28/45; alpha = 1 - 10/28.
+    Two raters, {a} {a} {b} against {a} {a, b} {b}: the distances are 0, 2/3 and 0, so the observed disagreement is 2/9.
+    Of the 15 pairs of three {a}, two {b} and one {a, b}, the six a-b pairs have distance 1, and the three a-ab and two
+    b-ab pairs 2/3, so the expected disagreement is 28/45, and alpha = 1 - 10/28.
 
     >>> a, b = frozenset("a"), frozenset("b")
     >>> round(masi_alpha([[a, a, b], [a, a | b, b]]).value, 4)
     0.6429
     """
     rows = list(votes)
-    places: dict[Hashable, int] = {}
+    codes: dict[Hashable, int] = {}
     cells = np.array(
-        [[-1 if vote is None else places.setdefault(vote, len(places)) for vote in row] for row in rows], np.int64
+        [[-1 if vote is None else codes.setdefault(vote, len(codes)) for vote in row] for row in rows], np.int64
     ).reshape(len(rows), -1)
-    shell, cast = _alpha_shell(cells, len(places), clusters)
+    shell, paired = _alpha_shell(cells, len(codes), clusters)
     if not shell.n:
         return shell
-    distances = np.array([[masi_distance(left, right) for right in places] for left in places])
-    return _of_parts(shell, _by_distance(cast, distances), _alpha, cast.size)
+    distances = np.array([[masi_distance(left, right) for right in codes] for left in codes])
+    return _of_parts(shell, _by_distance(paired, distances), _alpha, paired.size)
 
 
 def masi_distance(left: Any, right: Any) -> float:
-    """Return how far apart two sets are, from 0 (equal) to 1 (nothing in common), as MASI has it (Passonneau, 2006).
+    """Return the MASI distance of two sets, from 0 (equal) to 1 (disjoint; Passonneau, 2006).
 
-    One less the Jaccard index times 1 for equal sets, 2/3 where one holds the other, 1/3 where they overlap.
+    It is 1 - weight * Jaccard index; the weight is 1 for equal sets, 2/3 if one contains the other, else 1/3.
 
     >>> round(masi_distance({"a", "b"}, {"a"}), 4), masi_distance({"a"}, {"b"})
     (0.6667, 1.0)
@@ -271,20 +273,20 @@ def masi_distance(left: Any, right: Any) -> float:
     both = len(left & right)
     if left == right:
         return 0.0
-    kinship = 2 / 3 if both and both == min(len(left), len(right)) else 1 / 3
-    return 1 - kinship * both / len(left | right)
+    weight = 2 / 3 if both and both == min(len(left), len(right)) else 1 / 3
+    return 1 - weight * both / len(left | right)
 
 
 def _alpha(observed: Floats, expected: Floats) -> Floats:
     return 1 - observed / expected
 
 
-def _nominal(cast: _Cast) -> Parts:
-    """Of the ordered pairs of an item's votes those that differ, over its votes less one; so for all votes together."""
-    table = cast.table(cast.item, len(cast.given))
-    same = np.asarray(table.multiply(table).sum(axis=1)).ravel()[cast.item] / cast.given[cast.item] - 1
-    sums = cast.sums(1 - same * cast.over(), np.ones(len(cast.item)))
-    totals = cast.table(cast.units[cast.item], cast.size)
+def _nominal(paired: _PairedVotes) -> Parts:
+    """Return the parts of nominal alpha, from the differing ordered pairs of votes of each item."""
+    table = paired.table(paired.item, len(paired.counts))
+    same = np.asarray(table.multiply(table).sum(axis=1)).ravel()[paired.item] / paired.counts[paired.item] - 1
+    sums = paired.sums(1 - same * paired.over(), np.ones(len(paired.item)))
+    totals = paired.table(paired.units[paired.item], paired.size)
 
     def parts(weights: Floats) -> tuple[Floats, Floats]:
         inside, n = (weights @ sums).T
@@ -294,14 +296,14 @@ def _nominal(cast: _Cast) -> Parts:
     return parts
 
 
-def _interval(cast: _Cast, values: Floats) -> Parts:
-    """Squared distances from sums: of all pairs of m votes, sum (a - b)^2 = 2 m S2 - 2 S1^2."""
-    vote = values[cast.category]
+def _interval(paired: _PairedVotes, values: Floats) -> Parts:
+    """Return the parts of interval alpha from sums: over all pairs of m votes, sum (a - b)^2 = 2 m S2 - 2 S1^2."""
+    vote = values[paired.category]
     vote = vote - vote.mean() if len(values) > 1 else np.zeros(len(vote))
-    items = len(cast.given)
-    first, second = (np.bincount(cast.item, weights=side, minlength=items) for side in (vote, vote**2))
-    within = (2 * (cast.given * second - first**2))[cast.item] / cast.given[cast.item] * cast.over()
-    sums = cast.sums(within, np.ones(len(vote)), vote, vote**2)
+    items = len(paired.counts)
+    first, second = (np.bincount(paired.item, weights=side, minlength=items) for side in (vote, vote**2))
+    within = (2 * (paired.counts * second - first**2))[paired.item] / paired.counts[paired.item] * paired.over()
+    sums = paired.sums(within, np.ones(len(vote)), vote, vote**2)
 
     def parts(weights: Floats) -> tuple[Floats, Floats]:
         inside, n, sum_of_votes, sum_of_squares = (weights @ sums).T
@@ -310,13 +312,13 @@ def _interval(cast: _Cast, values: Floats) -> Parts:
     return parts
 
 
-def _ordinal(cast: _Cast) -> Parts:
-    """Squared distances of average ranks, which are those of the votes drawn."""
-    unit = cast.units[cast.item]
-    totals = cast.table(unit, cast.size)
-    weighed = cast.table(unit, cast.size, cast.given[cast.item] * cast.over())
-    table = cast.table(cast.item, len(cast.given))
-    over = 1 / np.maximum(cast.given - 1, 1)
+def _ordinal(paired: _PairedVotes) -> Parts:
+    """Return the parts of ordinal alpha: squared distances of average ranks, computed from the sampled votes."""
+    unit = paired.units[paired.item]
+    totals = paired.table(unit, paired.size)
+    weighed = paired.table(unit, paired.size, paired.counts[paired.item] * paired.over())
+    table = paired.table(paired.item, len(paired.counts))
+    over = 1 / np.maximum(paired.counts - 1, 1)
 
     def parts(weights: Floats) -> tuple[Floats, Floats]:
         counts = weights @ totals
@@ -324,19 +326,19 @@ def _ordinal(cast: _Cast) -> Parts:
         ranks = np.cumsum(counts, axis=1) - counts / 2 - n[:, None] / 2
         squares = ((weights @ weighed) * ranks**2).sum(axis=1)
         sums = (table @ ranks.T).T ** 2 * over
-        inside = 2 * (squares - (sums * weights[:, cast.units]).sum(axis=1))
-        # Centred on their mean, the ranks sum to 0, so over all pairs only the squares remain.
+        inside = 2 * (squares - (sums * weights[:, paired.units]).sum(axis=1))
+        # Centred on their mean, the ranks sum to 0, so only the squares remain over all pairs.
         return inside / n, 2 * (counts * ranks**2).sum(axis=1) / (n - 1)
 
     return parts
 
 
-def _by_distance(cast: _Cast, distance: Floats) -> Parts:
-    """Any distance between two categories, given as a matrix."""
-    table = cast.table(cast.item, len(cast.given)).toarray()
-    within = ((table @ distance) * table).sum(axis=1)[cast.item] / cast.given[cast.item] * cast.over()
-    sums = cast.sums(within, np.ones(len(cast.item)))
-    totals = cast.table(cast.units[cast.item], cast.size)
+def _by_distance(paired: _PairedVotes, distance: Floats) -> Parts:
+    """Return the parts of alpha with any distance, given as a matrix of categories x categories."""
+    table = paired.table(paired.item, len(paired.counts)).toarray()
+    within = ((table @ distance) * table).sum(axis=1)[paired.item] / paired.counts[paired.item] * paired.over()
+    sums = paired.sums(within, np.ones(len(paired.item)))
+    totals = paired.table(paired.units[paired.item], paired.size)
 
     def parts(weights: Floats) -> tuple[Floats, Floats]:
         inside, n = (weights @ sums).T
@@ -357,8 +359,8 @@ def cohen_kappa(
 ) -> Measurement:
     """Return Cohen's kappa of two raters (1960; weighted, 1968): (po - pe) / (1 - pe) over the items both judged.
 
-    pe comes from each rater's own shares of the categories. Raises ValueError unless there are two rows; for more
-    raters see ``mean_cohen_kappa``. Undefined when both raters always give the same one category.
+    pe is computed from each rater's distribution over the categories. Raises ValueError unless there are two rows; for
+    more raters see ``mean_cohen_kappa``. Undefined if both raters always give the same single category.
 
     Votes 1 1 0 0 against 1 0 0 0: po = .75, pe = .5 * .25 + .5 * .75 = .5, kappa = .5.
 
@@ -379,7 +381,7 @@ def mean_cohen_kappa(
 ) -> Measurement:
     """Return the mean of Cohen's kappa over all pairs of raters with common items (Light, 1971).
 
-    Pairs without a kappa are left out; ``n`` counts the items with two votes or more.
+    Pairs whose kappa is undefined are left out; ``n`` is the number of items with at least two votes.
     """
     cells, categories = _code_matrix(votes, scale)
     weight = weight_matrix(max(1, len(categories)), weights)
@@ -388,8 +390,8 @@ def mean_cohen_kappa(
     def mean(draws: Floats) -> Floats:
         return mean_present(np.array([pair.weighted(draws) for pair in pairs]).reshape(len(pairs), len(draws)))
 
-    given, raters = (cells >= 0).sum(axis=0), int((cells >= 0).any(axis=1).sum())
-    shell = replace(_shell(given, raters, len(categories) ** 2), weighted=mean)
+    counts, raters = (cells >= 0).sum(axis=0), int((cells >= 0).any(axis=1).sum())
+    shell = replace(_shell(counts, raters, len(categories) ** 2), weighted=mean)
     units = cells.shape[1] if clusters is None else int(clusters.max(initial=-1)) + 1
     value = float(mean(np.ones((1, units)))[0])
     return shell if np.isnan(value) else replace(shell, value=value, reason=None)
@@ -424,19 +426,19 @@ def _cohen(left: Ints, right: Ints, weight: Floats, clusters: Ints | None) -> Me
 def fleiss_kappa(votes: Votes, scale: Sequence[Hashable] | None = None, clusters: Ints | None = None) -> Measurement:
     """Return Fleiss' kappa (1971) for any number of raters, who need not be the same for every item.
 
-    With unequal numbers of votes the observed agreement averages over items with two or more, and the shares of
-    the categories average over items with any (Gwet, 2014, eq. 2.26); with equal numbers it is Fleiss' own.
+    With unequal numbers of votes, the observed agreement is averaged over items with at least two votes, and the
+    category shares over items with any vote (Gwet, 2014, eq. 2.26). With equal numbers it equals Fleiss' definition.
     """
     return _gwet("kappa_fleiss", votes, scale, Weights.IDENTITY, clusters)
 
 
 def gwet_ac1(votes: Votes, scale: Sequence[Hashable] | None = None, clusters: Ints | None = None) -> Measurement:
-    """Return Gwet's AC1 (2008), which stays near the observed agreement when one category prevails.
+    """Return Gwet's AC1 (2008), which stays near the observed agreement if one category is prevalent.
 
-    pe = sum of pi_k (1 - pi_k) / (q - 1) over the q categories of the scale. With a scale of two and all votes alike
-    it is 1; without a scale that case has q = 1 and is undefined.
+    pe = sum of pi_k (1 - pi_k) / (q - 1) over the q categories of the scale. If all votes are equal, AC1 is 1 with a
+    scale of two categories, and undefined (q = 1) without a scale.
 
-    Two raters, 9 items both 1 and one split: po = .9, pi = .95 and .05, pe = 2 * .95 * .05 = .095.
+    Two raters, 9 items with votes 1 and 1, one item split: po = .9, pi = .95 and .05, pe = 2 * .95 * .05 = .095.
 
     >>> round(gwet_ac1([[1] * 10, [1] * 9 + [0]]).value, 6)
     0.889503
@@ -450,9 +452,9 @@ def gwet_ac2(
     scale: Sequence[Hashable] | None = None,
     clusters: Ints | None = None,
 ) -> Measurement:
-    """Return Gwet's AC2 (2014, eq. 3.6), AC1 with part marks for near categories: pe = T sum pi (1 - pi) / (q (q - 1)).
+    """Return Gwet's AC2 (2014, eq. 3.6), AC1 with partial credit: pe = T sum pi (1 - pi) / (q (q - 1)).
 
-    T is the sum of all weights. Items with one vote inform the shares of the categories but not the agreement.
+    T is the sum of all weights. Items with one vote count for the category shares but not for the agreement.
     """
     return _gwet("ac2", votes, scale, weights, clusters)
 
@@ -490,7 +492,7 @@ def _gwet(
 
 
 def weight_matrix(q: int, weights: str = Weights.IDENTITY) -> Floats:
-    """Return the q x q agreement weights, 1 on the diagonal, by distance on the scale.
+    """Return the q x q matrix of agreement weights, which depend on the distance on the scale.
 
     linear 1 - d / (q - 1), quadratic 1 - d^2 / (q - 1)^2, ordinal 1 - C(d + 1, 2) / C(q, 2) (Gwet, 2014).
 
@@ -528,9 +530,8 @@ def _chance_corrected(observed: Floats, expected: Floats) -> Floats:
 def icc(votes: Votes, model: str = Model.ICC2, clusters: Ints | None = None) -> Measurement:
     """Return an intraclass correlation of a raters x items matrix, with the p-value of its F test against zero.
 
-    Items on which some rater gave no vote are dropped and counted. Absolute agreement for forms 1 and 2,
-    consistency for form 3. Undefined with fewer than 2 items or raters, or when all items have the same mean and
-    nothing varies.
+    Items with a missing vote are dropped and counted. Forms 1 and 2 measure absolute agreement, form 3 consistency.
+    Undefined with fewer than 2 items or raters, and if there is no variance between items.
 
     >>> round(icc([[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]], "2,1").value, 2)
     0.29
@@ -538,12 +539,12 @@ def icc(votes: Votes, model: str = Model.ICC2, clusters: Ints | None = None) -> 
     kind = Model(model)
     matrix = _number_matrix(votes)
     k, items = matrix.shape
-    whole = ~np.isnan(matrix).any(axis=0)
-    n = int(whole.sum())
+    complete_items = ~np.isnan(matrix).any(axis=0)
+    n = int(complete_items.sum())
     shell = Measurement(None, n, items - n)
 
     def of_rows_of(rows: Floats) -> tuple[float | None, float | None, str | None]:
-        """The coefficient, its p-value, and why there is none."""
+        """Return the coefficient, its p-value, and the reason if it is undefined."""
         kept = matrix[:, rows.astype(np.int64)]
         kept = kept[:, ~np.isnan(kept).any(axis=0)]
         if kept.shape[1] < 2 or k < 2:
@@ -573,16 +574,16 @@ def icc(votes: Votes, model: str = Model.ICC2, clusters: Ints | None = None) -> 
 
     value, p, reason = of_rows_of(np.arange(items, dtype=np.float64))
     labels = np.arange(items) if clusters is None else clusters
-    drawn = of_rows(lambda rows: of_rows_of(rows)[0], [np.arange(items, dtype=np.float64)], labels)
-    return replace(shell, value=value, p=p, reason=reason, weighted=drawn)
+    weighted = of_rows(lambda rows: of_rows_of(rows)[0], [np.arange(items, dtype=np.float64)], labels)
+    return replace(shell, value=value, p=p, reason=reason, weighted=weighted)
 
 
 def mean_pairwise(votes: Votes, coefficient: str = "pearson", clusters: Ints | None = None) -> Measurement:
-    """Return the mean over documents of the mean correlation of two raters within a document (SummQual's agreement).
+    """Return the mean over documents of the mean pairwise correlation of raters (SummQual's agreement).
 
-    ``clusters`` number the documents of the items; without them all items are of one. Pairs of raters without a
-    correlation (a rater who gives all items the same score) are left out, and so are documents without any.
-    ``missing`` counts items with fewer than two votes.
+    ``clusters`` gives the document of each item; without it, all items belong to one document. Pairs of raters whose
+    correlation is undefined (for example, because a rater gives all items the same score) are left out, and so are
+    documents without a defined pair. ``missing`` is the number of items with fewer than two votes.
 
     >>> round(mean_pairwise([[1, 2, 3], [1, 2, 3], [3, 2, 1]]).value, 4)
     -0.3333
@@ -593,8 +594,8 @@ def mean_pairwise(votes: Votes, coefficient: str = "pearson", clusters: Ints | N
     of_document = np.zeros(items, np.int64) if clusters is None else clusters
     means: list[float] = []
     for _, rows in split_rows(of_document):
-        own = matrix[:, rows]
-        voting = own[(~np.isnan(own)).any(axis=1)]
+        votes_of_document = matrix[:, rows]
+        voting = votes_of_document[(~np.isnan(votes_of_document)).any(axis=1)]
         values = []
         for left, right in combinations(voting, 2):
             both = ~(np.isnan(left) | np.isnan(right))
@@ -610,9 +611,9 @@ def mean_pairwise(votes: Votes, coefficient: str = "pearson", clusters: Ints | N
 
 
 def mean_of_items(votes: Votes, of_item: Callable[[Floats], Floats]) -> Measurement:
-    """Return the mean over items with two votes or more of what ``of_item`` makes of their votes.
+    """Return the mean of ``of_item`` over the items with at least two votes.
 
-    ``of_item`` maps votes x items (NaN: none) to one value an item.
+    ``of_item`` maps a matrix votes x items (NaN if missing) to one value per item.
 
     >>> mean_of_items([[1, 1, 2], [1, 3, None]], lambda votes: np.nanstd(votes, axis=0)).value
     0.5

@@ -1,8 +1,8 @@
-"""What every statistic here shares: how missing values arrive, and how an undefined result leaves.
+"""Shared types and helpers of the statistics: missing values, undefined results and tail probabilities.
 
-Inputs are array-likes of numbers in which ``None`` and NaN both mean *missing*. Missing values are dropped in
-pairs (a row counts only when every array has a value there) and the number dropped is reported. A statistic
-that cannot be computed has the value ``None`` and says why; NaN never comes out.
+Inputs are array-likes of numbers in which ``None`` and NaN both mean *missing*. Rows with a missing value in any array
+are dropped (pairwise deletion) and counted. If a statistic cannot be computed, its value is ``None`` and a reason is
+given; no function returns NaN as a result.
 """
 
 import math
@@ -28,7 +28,7 @@ EMPTY = "no values"
 
 
 class Status(StrEnum):
-    """Whether a number stands: ``ok``, ``no_interval`` (the value stands, its interval does not) or ``undefined``."""
+    """Status of an estimate: ``ok``, ``no_interval`` (a value without an interval) or ``undefined`` (no value)."""
 
     OK = "ok"
     NO_INTERVAL = "no_interval"
@@ -37,15 +37,16 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """One number with what it rests on: a statistic, with an interval where one was drawn.
+    """A statistic with its sample size and, if one was computed, its confidence interval.
 
-    ``value`` is None exactly when ``status`` is ``undefined``; ``reason`` then says why. A reason may also stand beside
-    a value: there is no interval, some draws were lost, or the interval has no width because all clusters are alike.
-    ``n`` rows were used and ``missing`` dropped. ``p`` is the two-sided p-value where the statistic has one.
+    ``value`` is None exactly when ``status`` is ``undefined``; ``reason`` then says why. A reason may also accompany a
+    value: there is no interval, some resamples were undefined, or the interval has zero width because all clusters are
+    equal. ``n`` rows were used and ``missing`` rows were dropped. ``p`` is the two-sided p-value, if the statistic has
+    one.
 
-    ``low`` and ``high`` are the ends of the interval; ``method`` says how they were drawn, or were to be drawn where
-    there are none. ``clusters`` were drawn; ``resamples`` draws gave a value and ``lost`` gave none. ``details``
-    say what the value rests on.
+    ``low`` and ``high`` are the ends of the interval, and ``method`` describes how it is computed (also if it could not
+    be). ``clusters`` is the number of clusters resampled, ``resamples`` the number of resamples that gave a value and
+    ``lost`` the number that did not. ``details`` holds further figures, such as the number of raters.
 
     >>> Estimate(0.5, 9).status, undefined("no values").reason
     (<Status.OK: 'ok'>, 'no values')
@@ -67,21 +68,24 @@ class Estimate:
 
     @property
     def interval(self) -> str | None:
-        """What the interval is, in words; None where there is none."""
+        """Description of the interval, or None if there is no interval."""
         return None if self.low is None else self.method
 
 
 def undefined(reason: str, n: int = 0, missing: int = 0) -> Estimate:
-    """Return an estimate without a value, and why."""
+    """Return an estimate without a value, with the reason."""
     return Estimate(None, n, missing, status=Status.UNDEFINED, reason=reason)
 
 
 class InfiniteError(OverflowError, ValueError):
-    """A value is infinite: it was given so, or became so in a sum."""
+    """Raised if an input or a sum is infinite."""
 
 
 def floats(values: Values, dims: int | None = 1) -> Floats:
-    """Return ``values`` as a float array in which missing is NaN; raise ValueError on infinities or a wrong shape."""
+    """Return ``values`` as a float array with NaN for missing values.
+
+    Raises InfiniteError if a value is infinite, and ValueError if the array does not have ``dims`` dimensions.
+    """
     array = np.asarray(values, dtype=np.float64)
     if dims is not None and array.ndim != dims:
         raise ValueError(f"expected {dims} dimension(s), got an array of shape {array.shape}")
@@ -91,9 +95,9 @@ def floats(values: Values, dims: int | None = 1) -> Floats:
 
 
 def complete(*arrays: Values) -> tuple[list[Floats], Bools]:
-    """Drop the rows in which any array has no value.
+    """Drop the rows in which any array has a missing value.
 
-    Returns the shortened arrays and the mask of the rows kept. Raises ValueError when the lengths differ.
+    Returns the shortened arrays and the mask of the remaining rows. Raises ValueError if the lengths differ.
 
     >>> (x, y), kept = complete([1, None, 3], [4, 5, 6])
     >>> x.tolist(), y.tolist(), kept.tolist()
@@ -109,29 +113,29 @@ def complete(*arrays: Values) -> tuple[list[Floats], Bools]:
 
 
 def codes(labels: Labels) -> Ints:
-    """Number equal labels alike, 0, 1, ... in order of first appearance (no order among labels is implied)."""
+    """Return an integer code for each label: 0, 1, ... in order of first appearance."""
     seen: dict[Hashable, int] = {}
     return np.fromiter((seen.setdefault(label, len(seen)) for label in labels), np.int64, len(labels))
 
 
 def generator(seed: Seed) -> np.random.Generator:
-    """Return the generator to draw from: a fresh one for a number, the very one for a generator."""
+    """Return a new generator for an integer seed; a generator is returned unchanged."""
     return seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed)
 
 
 def seed_number(seed: Seed) -> int | None:
-    """Return the seed to print beside a result; None when a running generator was passed in."""
+    """Return the seed to report with a result, or None if a generator was passed."""
     return None if isinstance(seed, np.random.Generator) else seed
 
 
 def as_pairs(x: Values, y: Values) -> tuple[Floats, Floats, int]:
-    """Return the complete pairs of two arrays and the number of pairs dropped."""
+    """Return the complete pairs of two arrays and the number of dropped pairs."""
     (left, right), kept = complete(x, y)
     return left, right, int((~kept).sum())
 
 
 def ratio(above: NDArray[Any], below: NDArray[Any]) -> Floats:
-    """Return ``above`` / ``below``, NaN where ``below`` is not above 0.
+    """Return ``above`` / ``below``; NaN where ``below`` is not positive.
 
     >>> ratio(np.array([1.0, 2.0]), np.array([2.0, 0.0])).tolist()
     [0.5, nan]
@@ -141,7 +145,7 @@ def ratio(above: NDArray[Any], below: NDArray[Any]) -> Floats:
 
 
 def mean_present(values: Floats, axis: int = 0) -> Floats:
-    """Return the mean of what is there (not NaN) along an axis, NaN where nothing is.
+    """Return the mean along an axis, ignoring NaN; NaN if all values are NaN.
 
     >>> mean_present(np.array([[1.0, np.nan], [3.0, np.nan]])).tolist()
     [2.0, nan]

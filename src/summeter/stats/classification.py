@@ -1,9 +1,8 @@
-"""Judging yes-or-no decisions: the confusion table and what is read from it, and AUROC for scores.
+"""Binary decisions: the confusion table, the rates computed from it, and AUROC for scores.
 
-All are functions of the counts of units (documents), so that a benchmark of many cells draws its documents once.
-
-1 is the positive class (supported, present, preferred); a decision is compared with the gold label 0 or 1. Rates
-whose denominator is empty are None with the reason. Values agree with scikit-learn where it defines them.
+1 is the positive class (supported, present, preferred); a decision is compared with the gold label 0 or 1. A rate with
+an empty denominator is None, with the reason. Values agree with scikit-learn where it defines them. For resampling, all
+statistics are functions of the counts of each unit (document).
 """
 
 from collections.abc import Sequence
@@ -29,11 +28,11 @@ NO_POSITIVES = "no positive label"
 NO_NEGATIVES = "no negative label"
 
 RATES = ("balanced_accuracy", "sensitivity", "specificity", "precision", "recall", "f1", "accuracy")
-"""What is read from a confusion table."""
+"""Rates computed from a confusion table."""
 
 
 class Confusion(NamedTuple):
-    """Counts of decisions against labels, with the pairs dropped because either was missing."""
+    """Counts of decisions by label, and the number of pairs dropped because either value was missing."""
 
     true_positive: int
     false_positive: int
@@ -43,22 +42,22 @@ class Confusion(NamedTuple):
 
     @property
     def n(self) -> int:
-        """The number of decided pairs."""
+        """Number of complete pairs."""
         return self.true_positive + self.false_positive + self.true_negative + self.false_negative
 
     @property
     def positives(self) -> int:
-        """The number of labels that are 1."""
+        """Number of labels equal to 1."""
         return self.true_positive + self.false_negative
 
     @property
     def negatives(self) -> int:
-        """The number of labels that are 0."""
+        """Number of labels equal to 0."""
         return self.true_negative + self.false_positive
 
 
 class Classification(NamedTuple):
-    """The statistics of one confusion table, each with its own n, missing count and reason when undefined."""
+    """Rates of one confusion table, each an estimate with n, missing count and, if undefined, the reason."""
 
     confusion: Confusion
     balanced_accuracy: Estimate
@@ -71,29 +70,29 @@ class Classification(NamedTuple):
 
 
 def confusion(labels: Values, predictions: Values) -> Confusion:
-    """Count decisions against labels, both 0 or 1 with None or NaN for missing (dropped in pairs).
+    """Count decisions by label; both are 0 or 1, and pairs with a missing value (None or NaN) are dropped.
 
-    Raises ValueError for any other value: threshold scores first, with ``decide``.
+    Raises ValueError for any other value; use ``decide`` to threshold scores.
 
     >>> confusion([1, 1, 0, 0, None], [1, 0, 0, 1, 1])
     Confusion(true_positive=1, false_positive=1, true_negative=1, false_negative=1, missing=1)
     """
-    gold, given, missing = as_pairs(labels, predictions)
-    for name, column in (("labels", gold), ("predictions", given)):
+    gold, predicted, missing = as_pairs(labels, predictions)
+    for name, column in (("labels", gold), ("predictions", predicted)):
         if not np.isin(column, (0.0, 1.0)).all():
             raise ValueError(f"{name} must be 0 or 1 (None for missing)")
-    tp, fp = int((gold * given).sum()), int(((1 - gold) * given).sum())
+    tp, fp = int((gold * predicted).sum()), int(((1 - gold) * predicted).sum())
     return Confusion(tp, fp, int((gold == 0).sum()) - fp, int(gold.sum()) - tp, missing)
 
 
 def decide(scores: Values, threshold: float) -> Floats:
-    """Return 1.0 where the score lies above the threshold, 0.0 at or below it, NaN where it is missing."""
+    """Return 1.0 for scores above the threshold, 0.0 for scores at or below it, and NaN for missing scores."""
     column = np.asarray(scores, dtype=np.float64)
     return np.where(np.isnan(column), np.nan, (column > threshold).astype(np.float64))
 
 
 def classify(labels: Values, predictions: Values) -> Classification:
-    """Return every statistic of the confusion table.
+    """Return all rates of the confusion table.
 
     sensitivity = recall = TP / P, specificity = TN / N, balanced accuracy = their mean, precision = TP / (TP + FP),
     F1 = 2 TP / (2 TP + FP + FN), accuracy = (TP + TN) / n. Balanced accuracy needs both classes among the labels.
@@ -109,13 +108,22 @@ def classify(labels: Values, predictions: Values) -> Classification:
         "balanced_accuracy": NO_NEGATIVES if table.positives else NO_POSITIVES,
     }  # fmt: skip
     counts = np.array([table.true_positive, table.positives, table.true_negative, table.negatives], dtype=np.float64)
-    return Classification(table, **{name: _rate(name, counts, reasons[name], table) for name in RATES})
+    rates = {}
+    for name, reason in reasons.items():
+        value = float(rate_of(name, counts))
+        if np.isnan(value):
+            reason = reason if table.n else ALL_MISSING if table.missing else EMPTY  # noqa: PLW2901
+            rates[name] = undefined(reason, table.n, table.missing)
+        else:
+            rates[name] = Estimate(value, table.n, table.missing)
+    return Classification(table, **rates)
 
 
 def auroc(labels: Values, scores: Values) -> Estimate:
-    """Return the area under the ROC curve: the chance that a positive scores above a negative, ties one half.
+    """Return the area under the ROC curve: the probability that a positive scores above a negative; ties count 1/2.
 
-    That is Mann-Whitney's U over the product of both classes' sizes, in O(n log n).
+    It equals Mann-Whitney's U divided by the product of the class sizes, and takes O(n log n). Raises ValueError if a
+    label is not 0, 1 or missing.
 
     >>> auroc([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8]).value
     0.875
@@ -132,7 +140,7 @@ def auroc(labels: Values, scores: Values) -> Estimate:
 
 
 def areas(labels: Floats, scores: Floats) -> Floats:
-    """Return the AUROC of each row of ``scores`` (lists x rows); NaN with one class only, or for constant scores.
+    """Return the AUROC of each row of ``scores`` (lists x rows); NaN for a single class or constant scores.
 
     >>> areas(np.array([0.0, 0.0, 1.0, 1.0]), np.array([[0.1, 0.4, 0.4, 0.8], [1.0, 2.0, 0.5, 0.1]])).tolist()
     [0.875, 0.0]
@@ -150,40 +158,33 @@ def areas(labels: Floats, scores: Floats) -> Floats:
 
 
 def classification_interval(labels: Values, predictions: Values, statistic: str, bootstrap: Bootstrap) -> Estimate:
-    """Return one statistic of ``classify``, or ``auroc`` of scores, with an interval; ``bootstrap`` draws the rows.
+    """Return a rate of ``classify``, or ``auroc`` of scores, with an interval; ``bootstrap`` resamples the rows.
+
+    Raises ValueError for an unknown statistic.
 
     >>> got = classification_interval([1, 1, 0, 0], [1, 1, 0, 1], "balanced_accuracy", Bootstrap(4, resamples=100))
     >>> got.value, got.n, got.low is not None
     (0.75, 4, True)
     """
-    (gold, given), kept = complete(labels, predictions)
-    drawn, missing = bootstrap.taken(kept), int((~kept).sum())
+    (gold, predicted), kept = complete(labels, predictions)
+    used, missing = bootstrap.subset(kept), int((~kept).sum())
     if statistic == "auroc":
-        area, reason = Area(gold, given, drawn.codes), auroc(gold, given).reason
-        return drawn.interval(area, n=len(gold), missing=missing, width=area.width, undefined=reason or EMPTY)
+        area, reason = Area(gold, predicted, used.codes), auroc(gold, predicted).reason
+        return used.interval(area, n=len(gold), missing=missing, width=area.width, undefined=reason or EMPTY)
     if statistic not in RATES:
         raise ValueError(f"unknown statistic {statistic!r}; there are: {', '.join((*RATES, 'auroc'))}")
-    whole: Estimate = getattr(classify(gold, given), statistic)
-    counts = confusion_by_unit(gold, given, drawn.codes, drawn.units)
-    return drawn.interval(
+    rate: Estimate = getattr(classify(gold, predicted), statistic)
+    counts = confusion_by_unit(gold, predicted, used.codes, used.units)
+    return used.interval(
         lambda weights: rate_of(statistic, weights @ counts),
         n=len(gold),
         missing=missing,
-        undefined=whole.reason or EMPTY,
+        undefined=rate.reason or EMPTY,
     )
 
 
-def _rate(name: str, counts: Floats, reason: str, table: Confusion) -> Estimate:
-    value = float(rate_of(name, counts))
-    if np.isnan(value):
-        if table.n == 0:
-            reason = ALL_MISSING if table.missing else EMPTY
-        return undefined(reason, table.n, table.missing)
-    return Estimate(value, table.n, table.missing)
-
-
 def rate_of(name: str, counts: Floats) -> Floats:
-    """Return one of `RATES` from counts (..., 4) as `confusion_by_unit` has them; NaN where its denominator is 0.
+    """Return one of `RATES` from counts (..., 4) in the order of `confusion_by_unit`; NaN for an empty denominator.
 
     >>> rate_of("f1", np.array([2.0, 3.0, 1.0, 1.0])).item()
     0.8
@@ -205,50 +206,53 @@ def rate_of(name: str, counts: Floats) -> Floats:
 
 
 def confusion_by_unit(labels: Floats, decided: Floats, unit: Ints, units: int) -> Floats:
-    """Return units x 4 counts of true positives, positives, true negatives, negatives; rows with NaN count nowhere.
+    """Return counts (units x 4) of true positives, positives, true negatives, negatives; rows with NaN are ignored.
 
     >>> confusion_by_unit(np.array([1.0, 0.0, 1.0]), np.array([1.0, 0.0, np.nan]), np.array([0, 0, 1]), 2).tolist()
     [[1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.0]]
     """
     kept = ~(np.isnan(labels) | np.isnan(decided))
-    gold, given, where = labels[kept], decided[kept], unit[kept]
-    parts = ((gold == 1) & (given == 1), gold == 1, (gold == 0) & (given == 0), gold == 0)
-    return np.stack([np.bincount(where[part], minlength=units) for part in parts], axis=1).astype(np.float64)
+    gold, predicted, where = labels[kept], decided[kept], unit[kept]
+    cells = ((gold == 1) & (predicted == 1), gold == 1, (gold == 0) & (predicted == 0), gold == 0)
+    return np.stack([np.bincount(where[cell], minlength=units) for cell in cells], axis=1).astype(np.float64)
 
 
-def accuracy_of(counts: Floats, lone: Bools | None = None) -> Floats:
-    """Return balanced accuracy from counts (..., cells, 4) as `confusion_by_unit` has them; NaN with one class only.
+def accuracy_of(counts: Floats, single_class: Bools | None = None) -> Floats:
+    """Return balanced accuracy from counts (..., cells, 4) as in `confusion_by_unit`; NaN for a single class.
 
-    ``lone`` marks the cells whose recall of their only class is taken instead.
+    In the cells that ``single_class`` marks, the recall of the only class is returned instead.
 
     >>> accuracy_of(np.array([[3.0, 4.0, 1.0, 2.0], [3.0, 4.0, 0.0, 0.0]]), np.array([False, True])).tolist()
     [0.625, 0.75]
     """
     both = rate_of("balanced_accuracy", counts)
-    if lone is None:
+    if single_class is None:
         return both
     recall = np.where(counts[..., 1] > 0, rate_of("sensitivity", counts), rate_of("specificity", counts))
-    return np.asarray(np.where(lone, recall, both))
+    return np.asarray(np.where(single_class, recall, both))
 
 
 class Accuracies:
-    """Balanced accuracies, draws x cells; ``counts`` has units x 4 a cell (`confusion_by_unit`)."""
+    """Balanced accuracies (draws x cells) as a function of weights.
 
-    def __init__(self, counts: Sequence[Floats], lone: Sequence[bool] | None = None) -> None:
+    ``counts`` has an array of units x 4 per cell (`confusion_by_unit`).
+    """
+
+    def __init__(self, counts: Sequence[Floats], single_class: Sequence[bool] | None = None) -> None:
         self._table = np.concatenate(list(counts), axis=1)
-        self._lone = None if lone is None else np.asarray(lone, dtype=np.bool_)
+        self._single_class = None if single_class is None else np.asarray(single_class, dtype=np.bool_)
         self.width = self._table.shape[1]
 
     def __call__(self, weights: Floats) -> Floats:
         """Return the accuracies of each draw (draws x cells)."""
-        return accuracy_of((weights @ self._table).reshape(len(weights), self.width // 4, 4), self._lone)
+        return accuracy_of((weights @ self._table).reshape(len(weights), self.width // 4, 4), self._single_class)
 
 
 class Area:
-    """The AUROC, NaN where a class was not drawn; rows with NaN count nowhere.
+    """AUROC as a function of weights; NaN if a draw lacks a class. Rows with NaN are ignored.
 
-    With weights w (how often a row's unit was drawn): the sum over positives of w times the weight of the negatives
-    below plus half of those level, over the product of both classes' weights.
+    With weights w (how often the unit of a row was drawn), it is the sum over positives of w times the weight of the
+    negatives below plus half the weight of equal negatives, divided by the product of the total weights of the classes.
     """
 
     def __init__(self, labels: Floats, scores: Floats, unit: Ints) -> None:

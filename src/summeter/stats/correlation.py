@@ -1,10 +1,9 @@
-"""Correlation of two lists of scores: Pearson, Spearman, Kendall's tau-b and tau-c, with p-values, intervals, and tests
-of two correlations with the same gold.
+"""Correlation of two lists of scores: Pearson, Spearman, Kendall's tau-b and tau-c, with p-values and tests.
 
-Each coefficient is one function of the weights of rows (`CORRELATIONS`): a draw of documents gives every row a weight,
-and a weight of 1 for all gives the coefficient itself. Values and p-values agree with scipy (``pearsonr``,
-``spearmanr``, ``kendalltau`` with its ``auto`` rule). A list that is constant, up to rounding, has no correlation. Rank
-coefficients compare scores exactly, so form means alike on both sides: 4.333 and 13/3 are not tied.
+Each coefficient is a function of the weights of rows (`CORRELATIONS`): a bootstrap draw gives every row a weight, and
+with all weights 1 it is the coefficient itself. Values and p-values agree with scipy (``pearsonr``, ``spearmanr``, and
+``kendalltau`` with its ``auto`` rule). The correlation of a list that is constant, up to rounding, is undefined. Rank
+coefficients compare scores exactly, so compute both sides in the same way: 4.333 and 13/3 are not tied.
 """
 
 import math
@@ -37,22 +36,23 @@ from .base import (
 )
 from .resample import Weighted
 
-_ROUNDING = 1e-13  # a spread this small beside the mean is rounding, not signal (scipy warns at the same point)
-_BLOCK = 2_000_000  # cells of a block of draws
-_FEW_ROWS = 60  # up to this many rows Kendall's pairs are held as a matrix where each draw has lists of its own
-_PAIRS_AT_ONCE = 2_000  # and up to this many where all draws share them
+_ROUNDING = 1e-13  # a spread this small relative to the mean is rounding error (scipy warns at the same point)
+_BLOCK = 2_000_000  # maximum number of cells in a block of draws
+_FEW_ROWS = 60  # maximum number of rows for a matrix of pairs per draw, if each draw has its own lists
+_PAIRS_AT_ONCE = 2_000  # maximum number of rows for a matrix of pairs that all draws share
 
 Variant = Literal["b", "c"]  # of Kendall's tau
 
 
 def correlate(x: Values, y: Values, coefficient: str = "pearson") -> Estimate:
-    """Return the named correlation of x and y over their complete pairs, with its two-sided p-value.
+    """Return a correlation of x and y over their complete pairs, with its two-sided p-value.
 
     ``pearson``: p from Student's t with n - 2 degrees of freedom (1 for two pairs). ``spearman``: Pearson's r of the
-    average ranks; p alike, none for two pairs. ``kendall_b`` is (C - D) / sqrt((T - Tx)(T - Ty)), C and D counting
-    concordant and discordant pairs, T all, Tx and Ty those tied in x and in y; ``kendall_c`` is Stuart's, 2 (C - D) /
-    (n^2 (m - 1) / m), m the smaller number of distinct values; their p is scipy's: exact without ties when n <= 33 or
-    at most one pair disagrees, else normal with the tie-corrected variance.
+    average ranks, with the same p (None for two pairs). ``kendall_b``: (C - D) / sqrt((T - Tx)(T - Ty)), where C and D
+    are the numbers of concordant and discordant pairs, T of all pairs, and Tx and Ty of pairs tied in x and in y.
+    ``kendall_c``: Stuart's 2 (C - D) / (n^2 (m - 1) / m), where m is the smaller number of distinct values. The
+    p-values of both taus are scipy's: exact without ties if n <= 33 or at most one pair is discordant, else normal with
+    the tie-corrected variance.
 
     Raises ValueError for an unknown coefficient or lists of different lengths.
 
@@ -65,7 +65,7 @@ def correlate(x: Values, y: Values, coefficient: str = "pearson") -> Estimate:
 
 
 def _statistic(x: Floats, y: Floats, missing: int, coefficient: str, value: float, *, with_p: bool) -> Estimate:
-    """A coefficient (NaN where undefined) with its reason or its p-value."""
+    """Return the estimate of a coefficient, with its p-value, or with the reason if the coefficient is NaN."""
     row = _correlation(coefficient)
     if math.isnan(value):
         return undefined(TOO_FEW_PAIRS if len(x) < 2 else CONSTANT, len(x), missing)
@@ -74,7 +74,7 @@ def _statistic(x: Floats, y: Floats, missing: int, coefficient: str, value: floa
 
 
 def raw(x: Floats, y: Floats, coefficient: str) -> float | None:
-    """Return the bare coefficient of two float arrays without missing values; None where it is undefined."""
+    """Return the coefficient of two arrays without missing values, or None if it is undefined."""
     if len(x) < 2:
         return None
     value = float(_of_lists(x[None], y[None], coefficient)[0])
@@ -82,16 +82,16 @@ def raw(x: Floats, y: Floats, coefficient: str) -> float | None:
 
 
 def _of_lists(x: Floats, y: Floats, coefficient: str) -> Floats:
-    """The coefficient of each row of two tables (lists x length), all weights being 1."""
+    """Return the coefficient of each pair of rows of two tables (lists x length)."""
     values = weighted_correlations(x, y, np.ones_like(x), coefficient)
     return np.where(_flat(x) | _flat(y), np.nan, values)
 
 
 def weighted_correlations(x: Floats, y: Floats, weights: Floats, coefficient: str) -> Floats:
-    """Return the coefficient of each draw, NaN where a side is constant or fewer than two rows were drawn.
+    """Return the coefficient of each draw; NaN if a side is constant or fewer than two rows were drawn.
 
-    ``weights`` (draws x rows) says how often each row was drawn, in whole numbers; ``x`` and ``y`` are one row for all
-    draws or one a draw, in which what has the weight 0 may be NaN.
+    ``weights`` (draws x rows) holds how often each row was drawn, as integers. ``x`` and ``y`` have one row for all
+    draws or one row per draw; cells with the weight 0 may be NaN.
 
     >>> x, y = np.array([1.0, 2.0, 3.0, 9.0]), np.array([1.0, 3.0, 2.0, 9.0])
     >>> weighted_correlations(x, y, np.array([[1.0, 1.0, 1.0, 0.0], [0.0, 2.0, 0.0, 1.0]]), "kendall_b")
@@ -112,7 +112,7 @@ def weighted_correlations(x: Floats, y: Floats, weights: Floats, coefficient: st
 def correlation_of(x: Floats, y: Floats, labels: Ints, coefficient: str) -> Weighted:
     """Return the correlation of complete rows as a function of the weights of their clusters (``labels``).
 
-    Draws that are constant have none: see ``Bootstrap.of_samples``.
+    It is undefined in constant draws; see ``Bootstrap.of_samples``.
 
     >>> from summeter.stats import Bootstrap
     >>> x, y = np.array([1.0, 2, 3, 4, 5, 6]), np.array([1.0, 3, 2, 4, 6, 5])
@@ -125,7 +125,7 @@ def correlation_of(x: Floats, y: Floats, labels: Ints, coefficient: str) -> Weig
 
 
 def _weighted(x: Floats, y: Floats, coefficient: str) -> Weighted:
-    """The coefficient of two lists as a function of the weights of rows."""
+    """Return the coefficient of two lists as a function of the weights of rows."""
     if len(x) < 2 or _flat(x) or _flat(y):
         return lambda weights: np.full(len(weights), np.nan)
     function = _correlation(coefficient).of(x, y)
@@ -140,26 +140,26 @@ def _in_blocks(of_block: Callable[[slice], Floats], weights: Floats) -> Floats:
     for start in range(0, len(weights), size):
         rows = slice(start, start + size)
         values[rows] = of_block(rows)
-    # A perfect line should say 1, whatever the last bit of the sum; the p-value of few pairs hangs on it.
+    # A perfect line should give exactly 1: with few pairs, the p-value depends on the last bit.
     values = np.where(np.abs(values) > 1 - 2e-15, np.sign(values), values)
     return np.asarray(np.where(weights.sum(axis=1) >= 2, values, np.nan))
 
 
 def near_one(side: Floats) -> Floats:
-    """Values (or each row of a table) divided by a power of two, exactly, so that their largest is near 1."""
+    """Return an array (or each row) divided by a power of two, exactly, so that its largest value is near 1."""
     largest = np.abs(side).max(axis=-1, keepdims=True, initial=0.0)
     return np.asarray(np.ldexp(side, -np.frexp(largest)[1]))
 
 
 def _flat(side: Floats) -> Bools:
-    """Whether a list is constant, up to rounding; of a table, each row."""
+    """Return whether a list (or each row of a table) is constant, up to rounding."""
     side = near_one(side)
     mean = side.mean(axis=-1, keepdims=True)
     return np.asarray(np.linalg.norm(side - mean, axis=-1) <= _ROUNDING * np.abs(mean[..., 0]))
 
 
 def _centred(side: Floats) -> Floats:
-    """Values about their mean, brought near 1, so that squares neither vanish nor overflow."""
+    """Return values minus their mean, scaled so that squares neither underflow nor overflow."""
     side = near_one(side)
     return near_one(side - side.mean(axis=-1, keepdims=True))
 
@@ -178,25 +178,25 @@ def _spearman(x: Floats, y: Floats) -> Weighted:
 
 
 def _moments(weights: Floats, x: Floats, y: Floats) -> Floats:
-    """Product-moment correlations of lists of which there is one a draw."""
+    """Return the product-moment correlation of each draw, if each draw has its own lists."""
     wx, wy = weights * x, weights * y
     sums = (wx, wy, wx * x, wy * y, wx * y)
     return _product_moment(weights.sum(axis=1), *(side.sum(axis=1) for side in sums))
 
 
 def _product_moment(n: Floats, x: Floats, y: Floats, xx: Floats, yy: Floats, xy: Floats) -> Floats:
-    """The correlation from weighted sums."""
+    """Return the correlation from weighted sums."""
     with np.errstate(divide="ignore", invalid="ignore"):
         mean_x, mean_y, square_x, square_y = x / n, y / n, xx / n, yy / n
         spread_x, spread_y = square_x - mean_x**2, square_y - mean_y**2
-        # A constant draw leaves only the rounding of its squares.
+        # In a constant draw, the spread is the rounding error of the squares.
         constant = ~((spread_x > 1e-12 * square_x) & (spread_y > 1e-12 * square_y))
         value = (xy / n - mean_x * mean_y) / np.sqrt(spread_x * spread_y)
     return np.asarray(np.where(constant, np.nan, np.clip(value, -1, 1)))
 
 
 def _ranks(values: Floats) -> Weighted:
-    """The average rank of each row within each draw, centred on the draw's middle."""
+    """Return the average rank of each row within each draw, centred."""
     if values.ndim == 1:
         sizes_of, index = _sizes(values)
 
@@ -210,7 +210,7 @@ def _ranks(values: Floats) -> Weighted:
     first = np.append(edge, np.diff(np.take_along_axis(values, order, axis=1), axis=1) != 0, axis=1)
     last = np.append(first[:, 1:], edge, axis=1)
 
-    def own(weights: Floats) -> Floats:
+    def per_draw(weights: Floats) -> Floats:
         times = np.take_along_axis(weights, order, axis=1)
         end = np.cumsum(times, axis=1)
         below = np.maximum.accumulate(np.where(first, end - times, 0.0), axis=1)
@@ -219,11 +219,11 @@ def _ranks(values: Floats) -> Weighted:
         np.put_along_axis(ranks, order, (below + upto) / 2, axis=1)
         return np.asarray(ranks - weights.sum(axis=1, keepdims=True) / 2)
 
-    return own
+    return per_draw
 
 
 def _sizes(values: Floats) -> tuple[Weighted, Ints]:
-    """The weight of each distinct value, ascending, in each draw, and the value's number of each row."""
+    """Return the weight of each distinct value (ascending) as a function of weights, and each row's value index."""
     order = np.argsort(values, kind="stable")
     index = np.unique(values, return_inverse=True)[1].astype(np.int64)
     starts = np.flatnonzero(np.append(True, np.diff(index[order]) > 0))
@@ -231,11 +231,11 @@ def _sizes(values: Floats) -> tuple[Weighted, Ints]:
 
 
 def _tau(x: Floats, y: Floats, variant: Variant) -> Weighted:
-    """Kendall's tau from the signs of all pairs of rows; from sorted rows where they are many."""
+    """Return Kendall's tau from the signs of all pairs of rows, or from sorted rows if there are many."""
     if x.ndim == y.ndim == 1:
         return _tau_of_lists(x, y, variant)
 
-    def own(weights: Floats) -> Floats:
+    def per_draw(weights: Floats) -> Floats:
         if len(weights) == 1:
             return _tau_of_lists(x.reshape(-1), y.reshape(-1), variant)(weights)
         left, right = (np.broadcast_to(side, weights.shape) for side in (x, y))
@@ -245,7 +245,7 @@ def _tau(x: Floats, y: Floats, variant: Variant) -> Weighted:
         parts = [slice(start, start + size) for start in range(0, len(weights), size)]
         return np.concatenate([_tau_of_signs(left[p], right[p], weights[p], variant) for p in parts] or [np.empty(0)])
 
-    return own
+    return per_draw
 
 
 def _tau_of_lists(x: Floats, y: Floats, variant: Variant) -> Weighted:
@@ -253,7 +253,7 @@ def _tau_of_lists(x: Floats, y: Floats, variant: Variant) -> Weighted:
 
     @cache
     def agreement() -> NDArray[np.float32]:
-        """1 for each pair of rows ordered alike, -1 for one ordered differently, 0 for a tie."""
+        """Return 1 for each concordant pair of rows, -1 for a discordant pair and 0 for a tie."""
         left, right = (np.greater.outer(side, side).astype(np.int8) - np.less.outer(side, side) for side in (x, y))
         return np.asarray(left * right, dtype=np.float32)
 
@@ -262,7 +262,7 @@ def _tau_of_lists(x: Floats, y: Floats, variant: Variant) -> Weighted:
             left, right = (np.broadcast_to(side, weights.shape) for side in (x, y))
             return _sorted_taus(left, right, weights, variant)
         total = weights.sum(axis=1)
-        # Whole numbers below 2^24, which 32 bits hold exactly.
+        # Integers below 2^24 are exact in 32 bits.
         excess = ((weights.astype(np.float32) @ agreement()) * weights).sum(axis=1)
         counts = [size(weights) for size in sizes]
         untied = [total**2 - (side**2).sum(axis=1) for side in counts]
@@ -272,21 +272,21 @@ def _tau_of_lists(x: Floats, y: Floats, variant: Variant) -> Weighted:
 
 
 def _tau_of_signs(x: Floats, y: Floats, weights: Floats, variant: Variant) -> Floats:
-    """Of lists of which there is one a draw."""
+    """Return tau of each draw, if each draw has its own lists."""
     signs = [np.sign(side[:, :, None] - side[:, None, :]) for side in (x, y)]
     here, earlier = weights > 0, np.tri(weights.shape[1], k=-1, dtype=np.bool_)
 
     def paired(table: Floats) -> Floats:
         return np.asarray(np.matmul(np.matmul(weights[:, None, :], table), weights[:, :, None])[:, 0, 0])
 
-    # A row is a new value unless a row before it is there and tied with it.
+    # A row has a new value unless an earlier drawn row is tied with it.
     classes = [(here & ~((side == 0) & here[:, None, :] & earlier).any(axis=2)).sum(axis=1) for side in signs]
     untied = [paired(np.abs(side)) for side in signs]
     return _tau_from(variant, paired(signs[0] * signs[1]), untied, classes, weights.sum(axis=1))
 
 
 def _tau_from(variant: Variant, excess: Floats, untied: list[Floats], classes: list[Ints], total: Floats) -> Floats:
-    """Tau from twice the excess of concordant pairs, twice the untied pairs and the distinct values of each side."""
+    """Return tau from the doubled excess of concordant pairs, the doubled untied pairs and the distinct values."""
     match variant:
         case "b":
             below = np.sqrt(untied[0]) * np.sqrt(untied[1])
@@ -300,7 +300,7 @@ def _tau_from(variant: Variant, excess: Floats, untied: list[Floats], classes: l
 
 
 def _sorted_taus(x: Floats, y: Floats, weights: Floats, variant: Variant) -> Floats:
-    """Of many rows, each draw in O(n log n)."""
+    """Return tau of each draw in O(n log n), for many rows."""
     from scipy.stats import kendalltau
 
     values = np.full(len(weights), np.nan)
@@ -318,12 +318,12 @@ def _tau_p(x: Floats, y: Floats, value: float, *, variant: Variant) -> float:  #
 
 
 class Correlation(NamedTuple):
-    """How a coefficient is computed.
+    """A correlation coefficient.
 
-    ``of`` maps x and y (each a list, or lists of which there is one a draw) to the coefficient as a function of weights
-    (draws x rows), NaN where it is undefined; see ``weighted_correlations``. ``p`` maps x, y and the coefficient to a
-    two-sided p-value (None where there is none). ``scale_free`` says that other units of a side (a positive factor, a
-    shift) leave the coefficient as it is.
+    ``of`` maps x and y (a list each, or one list per draw) to the coefficient as a function of weights (draws x rows),
+    NaN if it is undefined; see ``weighted_correlations``. ``p`` maps x, y and the coefficient to a two-sided p-value,
+    or to None if there is none. ``scale_free`` is True if the coefficient is invariant under a positive factor and a
+    shift of either side.
     """
 
     of: Callable[[Floats, Floats], Weighted]
@@ -341,7 +341,7 @@ CORRELATIONS: dict[str, Correlation] = {
     "kendall_b": Correlation(partial(_tau, variant="b"), partial(_tau_p, variant="b"), scale_free=True),
     "kendall_c": Correlation(partial(_tau, variant="c"), partial(_tau_p, variant="c"), scale_free=True),
 }
-"""Every coefficient by the name that tables print."""
+"""All coefficients, by name."""
 
 
 def _correlation(name: str) -> Correlation:
@@ -353,9 +353,9 @@ def _correlation(name: str) -> Correlation:
 def correlation_by_group(
     x: Values, y: Values, groups: Labels, coefficient: str = "pearson", *, with_p: bool = True
 ) -> dict[Hashable, Estimate]:
-    """Return the correlation of x and y within each group, in order of first appearance, reasons included.
+    """Return the correlation of x and y within each group, in order of first appearance.
 
-    Without ``with_p`` there are no p-values, which of Kendall's tau take most of the time.
+    Set ``with_p=False`` to omit the p-values, which take most of the time of Kendall's tau.
 
     >>> got = correlation_by_group([1, 2, 3, 5, 5], [1, 2, 4, 1, 2], list("aaabb"), "kendall_b")
     >>> round(got["a"].value, 12), got["b"].reason
@@ -378,20 +378,21 @@ def correlation_by_group(
     statistics: dict[Hashable, Estimate] = {}
     counts = zip(names, values.tolist(), starts.tolist(), sizes.tolist(), missing.tolist(), strict=True)
     for name, value, start, n, absent in counts:
-        own = slice(start, start + n)
-        statistics[name] = _statistic(left[own], right[own], absent, coefficient, value, with_p=with_p)
+        group = slice(start, start + n)
+        statistics[name] = _statistic(left[group], right[group], absent, coefficient, value, with_p=with_p)
     return statistics
 
 
-# ---- two correlations with the same gold: their errors are correlated (Graham & Baldwin, 2014; Deutsch et al., 2021)
+# ---- tests of two correlations with the same gold, which are dependent (Graham & Baldwin, 2014; Deutsch et al., 2021)
 
 
 class PermutedStatistic(NamedTuple):
-    """How well lists of scores agree with the gold, for `permute_agreements`.
+    """A measure of agreement between lists of scores and the gold, for `permute_agreements`.
 
-    ``of`` maps the gold and lists (lists x rows) to the agreement of each list, NaN where it is undefined.
-    ``scale_free`` says that other units of a list leave it as it is. ``gaps``, where there is a faster way, maps the
-    gold, two evaluators' scores and exchanges (exchanges x rows) to the difference of agreements in each exchange.
+    ``of`` maps the gold and lists (lists x rows) to the agreement of each list, NaN if it is undefined. ``scale_free``
+    is True if the agreement is invariant under a positive factor and a shift of a list. ``gaps``, a faster alternative
+    if given, maps the gold, the scores of two evaluators and exchanges (exchanges x rows) to the difference of
+    agreements after each exchange.
     """
 
     of: Callable[[Floats, Floats], Floats]
@@ -402,8 +403,8 @@ class PermutedStatistic(NamedTuple):
 class CorrelationComparison(NamedTuple):
     """Two agreements with the same gold, their difference (first minus second) and its two-sided p-value.
 
-    ``t`` is Williams' statistic (None for the permutation test); ``resamples`` and ``seed`` belong to the
-    permutation test alone.
+    ``t`` is Williams' statistic (None for the permutation test); ``resamples`` and ``seed`` are those of the
+    permutation test (None for Williams' test).
     """
 
     first: float | None
@@ -421,12 +422,12 @@ class CorrelationComparison(NamedTuple):
 
 
 def williams(gold: Values, first: Values, second: Values) -> CorrelationComparison:
-    """Williams' test of two dependent Pearson correlations (Williams, 1959; Graham & Baldwin, 2014, eq. 1).
+    """Return Williams' test of two dependent Pearson correlations (Williams, 1959; Graham & Baldwin, 2014, eq. 1).
 
-    With r12 and r13 the correlations of the gold with the evaluators, r23 the evaluators' own, and
+    With r12 and r13 the correlations of the gold with the two evaluators, r23 that of the evaluators, and
     K = 1 - r12^2 - r13^2 - r23^2 + 2 r12 r13 r23,
     t = (r12 - r13) sqrt((n - 1)(1 + r23) / (2 K (n - 1)/(n - 3) + (r12 + r13)^2 (1 - r23)^3 / 4)), df = n - 3.
-    Undefined below 4 complete rows, for constant input, and when the two evaluators are the same up to scale.
+    Undefined with fewer than 4 complete rows, for constant input, and if the two evaluators are the same up to scale.
 
     >>> got = williams([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 7], [2, 1, 4, 3, 6, 5])
     >>> got.first > got.second, got.p < 0.10
@@ -444,7 +445,10 @@ def williams(gold: Values, first: Values, second: Values) -> CorrelationComparis
 
 
 def williams_from_r(r12: float, r13: float, r23: float, n: int) -> CorrelationComparison:
-    """Williams' test from the three correlations and the number of items (n >= 4); see ``williams``."""
+    """Return Williams' test from the three correlations and the number of items; see ``williams``.
+
+    Raises ValueError if ``n`` is less than 4.
+    """
     if n < 4:
         raise ValueError(f"Williams' test needs at least 4 items, got {n}")
     shell = _shell("williams", n, 0)._replace(first=r12, second=r13, difference=r12 - r13)
@@ -465,9 +469,9 @@ def permute_correlations(
     resamples: int = 1000,
     seed: Seed = 0,
 ) -> CorrelationComparison:
-    """Permutation test of two dependent correlations (Deutsch et al., 2021): exchange the evaluators' scores.
+    """Return the permutation test of two dependent correlations (Deutsch et al., 2021); see `permute_agreements`.
 
-    See `permute_agreements`. Pearson is computed for all exchanges at once; rank coefficients one exchange at a time.
+    Pearson's r is computed for all exchanges at once, rank coefficients for one exchange at a time.
     """
 
     def agreement(g: Floats, lists: Floats) -> Floats:
@@ -488,11 +492,11 @@ def permute_agreements(
     resamples: int = 1000,
     seed: Seed = 0,
 ) -> CorrelationComparison:
-    """Permutation test of how well two evaluators agree with the same gold: exchange their scores.
+    """Return the permutation test of the agreement of two evaluators with the same gold.
 
-    Both evaluators are brought to mean 0 and standard deviation 1 (not for a statistic that depends on the units of
-    its sides), then exchanged cluster by cluster (row by row without clusters); p = (c + 1) / (resamples + 1) with c
-    the exchanges whose difference is at least the observed one in size.
+    The scores of both evaluators are standardised (unless the statistic depends on their scale), then exchanged cluster
+    by cluster (row by row without clusters). p = (c + 1) / (resamples + 1), where c is the number of exchanges whose
+    absolute difference is at least the observed one.
     """
     (g, a, b), kept = complete(gold, first, second)
     n = len(g)
@@ -509,22 +513,22 @@ def permute_agreements(
         a, b = ((side - side.mean()) / side.std() for side in (near_one(a), near_one(b)))
 
     def differences(swapped: Bools) -> Floats:
-        """The difference of the two agreements in each exchange (a row of ``swapped``)."""
+        """Return the difference of the two agreements after each exchange (a row of ``swapped``)."""
         if statistic.gaps is not None:
             return statistic.gaps(g, a, b, swapped)
         return statistic.of(g, np.where(swapped, b, a)) - statistic.of(g, np.where(swapped, a, b))
 
     size = max(1, _BLOCK // n)
-    drawn = np.concatenate([differences(swaps[at : at + size, labels]) for at in range(0, len(swaps), size)])
-    # Exchanges without a correlation (NaN) cannot be called smaller than the observed difference: they count.
-    reached = int((~(np.abs(drawn) < abs(r_a - r_b) - 1e-12)).sum())
+    permuted = np.concatenate([differences(swaps[at : at + size, labels]) for at in range(0, len(swaps), size)])
+    # An undefined difference (NaN) counts as reaching the observed one, since it cannot be called smaller.
+    reached = int((~(np.abs(permuted) < abs(r_a - r_b) - 1e-12)).sum())
     return shell._replace(
         first=r_a, second=r_b, difference=r_a - r_b, p=(reached + 1) / (resamples + 1), status=Status.OK
     )  # fmt: skip
 
 
 def _pearson_gaps(g: Floats, a: Floats, b: Floats, swapped: Bools) -> Floats:
-    """Differences of Pearson's r: of standardised scores the sums are linear in the exchange, so no list is made."""
+    """Return differences of Pearson's r, which for standardised scores are linear in the exchange."""
     gold, mask = near_one(g), swapped.astype(np.float64)
     gold = (gold - gold.mean()) / gold.std()
     return _standard(mask, gold, a, b) - _standard(1 - mask, gold, a, b)

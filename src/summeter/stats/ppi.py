@@ -1,9 +1,9 @@
-"""Prediction-powered inference for a mean: many machine judgments, few human ones, an honest interval.
+"""Prediction-powered inference for a mean: many machine judgments, few human labels, a valid confidence interval.
 
-The machine's mean over everything is cheap but biased; the human sample measures that bias and removes it
-(Angelopoulos et al., 2023, Science 382). PPI++ weighs the machine by how well it predicts people, so the interval
-is never much wider than the one from the human labels alone (Angelopoulos, Duchi & Zrnic, 2023). The human labels
-must be a *random* sample of the items; labels chosen by the machine's score would bring the bias back.
+The mean of the machine judgments over all items is inexpensive but biased; a human-labelled sample estimates the bias
+and removes it (Angelopoulos et al., 2023, Science 382). PPI++ weights the machine by how well it predicts the human
+labels, so the interval is never much wider than the one from the human labels alone (Angelopoulos, Duchi & Zrnic,
+2023). The human labels must be a *random* sample of the items; a sample chosen by the machine's score would be biased.
 """
 
 import math
@@ -15,16 +15,17 @@ import numpy as np
 
 from .base import Bools, Estimate, Floats, Ints, Labels, Status, Values, codes, floats, t_quantile, undefined
 
-NO_SPREAD = "the labels are all alike and show no spread: no interval"
+NO_SPREAD = "all labels are equal: no interval"
 TOO_FEW_LABELS = "fewer than 2 labelled clusters: no interval"
 
 
 class PpiMean(NamedTuple):
-    """A mean estimated from people and a machine together, and from the human labels alone.
+    """A mean estimated from human labels and machine judgments, and from the human labels alone.
 
-    ``estimate`` counts the rows with both judgments (n), those without the machine's (missing) and the labelled
-    clusters; ``human`` is of the labels alone. ``unlabelled`` rows have the machine's judgment only. ``weight`` is the
-    machine's weight (lambda), ``bias`` its mean minus the people's on the labelled rows, both None without a label.
+    ``estimate`` counts the rows with both judgments (n), the rows without a machine judgment (missing) and the labelled
+    clusters; ``human`` uses the labels alone. ``unlabelled`` is the number of rows with a machine judgment only.
+    ``weight`` is the weight of the machine (lambda), and ``bias`` its mean minus the human mean on the labelled rows;
+    both are None without a label.
     """
 
     estimate: Estimate
@@ -35,7 +36,7 @@ class PpiMean(NamedTuple):
 
     @property
     def narrower(self) -> float | None:
-        """The width of the interval as a share of that of the labels alone."""
+        """Width of the interval divided by the width from the labels alone, or None if either is undefined."""
         ends = [self.estimate.low, self.estimate.high, self.human.low, self.human.high]
         low, high, human_low, human_high = (math.nan if end is None else end for end in ends)
         share = (high - low) / (human_high - human_low) if human_high > human_low else math.nan
@@ -43,7 +44,7 @@ class PpiMean(NamedTuple):
 
 
 class _Sample(NamedTuple):
-    """The rows in use: people's values (NaN where not labelled), the machine's, clusters."""
+    """The rows in use: human values (NaN if not labelled), machine values, and clusters."""
 
     human: Floats
     machine: Floats
@@ -58,17 +59,17 @@ def ppi_mean(
     level: float = 0.95,
     tuned: bool = True,  # noqa: FBT001, FBT002 - reads as ppi_mean(..., tuned=False)
 ) -> PpiMean:
-    """Return the prediction-powered mean of what people would say of all items, with its interval.
+    """Return the prediction-powered mean of the human judgments over all items, with its interval.
 
-    ``human`` and ``machine`` are aligned; None or NaN in ``human`` marks the rows nobody labelled, in ``machine`` a
-    missing judgment (row dropped and counted). With w the machine's weight,
-    value = w mean(machine, unlabelled) + mean(human - w machine, labelled); w = 1 is plain PPI, ``tuned`` picks
-    w = cov / ((1 + n / N) var), cut to [0, 1] (PPI++, section 6). The standard error is that of the two
-    independent means, summed within clusters where given; the half-width uses Student's t with one degree of
-    freedom fewer than there are labelled clusters, as few labels are the very case this is for. For the
-    difference of two systems pass the differences a document.
+    ``human`` and ``machine`` are aligned. None or NaN in ``human`` marks an unlabelled row, and in ``machine`` a
+    missing judgment (the row is dropped and counted). With w the weight of the machine, value = w mean(machine,
+    unlabelled) + mean(human - w machine, labelled). w = 1 is plain PPI; if ``tuned``, w = cov / ((1 + n / N) var),
+    clipped to [0, 1] (PPI++, section 6). The standard error is that of two independent means, summed within clusters if
+    they are given. The half-width uses Student's t with one degree of freedom fewer than labelled clusters, because
+    labels are few. For the difference of two systems, pass the differences per document. Raises ValueError if ``level``
+    is not between 0 and 1 or the lengths differ.
 
-    Machine 2, 4 on labelled rows where people say 1, 3, and 3, 5 elsewhere: plain PPI gives 4 + (-1) = 3.
+    Machine 2, 4 on labelled rows with human labels 1, 3, and machine 3, 5 elsewhere: plain PPI gives 4 + (-1) = 3.
 
     >>> ppi_mean([1, 3, None, None], [2, 4, 3, 5], tuned=False).estimate.value
     3.0
@@ -87,29 +88,31 @@ def ppi_mean(
     weight = _weight(sample, tuned=tuned) if rest > 1 else 0.0
     bias = float((sample.machine - sample.human)[labelled].mean())
     plain = Estimate(float(sample.human[labelled].mean()), **counts, method=f"{level:.0%} mean, {by}")
-    value = replace(plain, value=_estimate(sample, weight), method=f"{level:.0%} prediction-powered, {by}")
+    corrected = float((sample.human[labelled] - weight * sample.machine[labelled]).mean())
+    powered = corrected + (weight * float(sample.machine[~labelled].mean()) if weight else 0.0)
+    value = replace(plain, value=powered, method=f"{level:.0%} prediction-powered, {by}")
 
-    def with_interval(whole: Estimate, error: float) -> Estimate:
+    def with_interval(estimate: Estimate, error: float) -> Estimate:
         if units < 2:
-            return replace(whole, status=Status.NO_INTERVAL, reason=TOO_FEW_LABELS)
+            return replace(estimate, status=Status.NO_INTERVAL, reason=TOO_FEW_LABELS)
         if error <= 1e-12 * float(np.abs(sample.human[labelled]).max()):
-            return replace(whole, status=Status.NO_INTERVAL, reason=NO_SPREAD)
-        middle, step = whole.value or 0.0, t_quantile(level, units - 1) * error
-        return replace(whole, low=middle - step, high=middle + step)
+            return replace(estimate, status=Status.NO_INTERVAL, reason=NO_SPREAD)
+        middle, step = estimate.value or 0.0, t_quantile(level, units - 1) * error
+        return replace(estimate, low=middle - step, high=middle + step)
 
-    whole = with_interval(value, _standard_error(sample, weight) if units > 1 else 0.0)
-    if whole.low is not None and rest < 2:
-        whole = replace(whole, reason="fewer than 2 unlabelled rows: human labels alone")
+    combined = with_interval(value, _standard_error(sample, weight) if units > 1 else 0.0)
+    if combined.low is not None and rest < 2:
+        combined = replace(combined, reason="fewer than 2 unlabelled rows: human labels alone")
     alone = with_interval(plain, _standard_error(sample, 0.0) if units > 1 else 0.0)
-    return PpiMean(whole, alone, rest, weight, bias)
+    return PpiMean(combined, alone, rest, weight, bias)
 
 
 def error_to_find(difference: float, level: float = 0.95, power: float | None = None) -> float:
-    """Return the largest standard error with which a true ``difference`` is found.
+    """Return the largest standard error with which a true ``difference`` is detected.
 
-    It is found where the normal interval at ``level`` leaves out 0, which happens with probability ``power``; without
-    a power the half-width of the interval is the difference. Every plan of labels rests on this: the standard error
-    of a mean falls with the root of the number of labels.
+    A difference is detected if the normal interval at ``level`` excludes 0; this happens with probability ``power``.
+    Without a power, the half-width of the interval equals the difference. All label plans use this function: the
+    standard error of a mean decreases with the square root of the number of labels.
 
     >>> round(error_to_find(0.1), 4), round(error_to_find(0.1, power=0.8), 4)
     (0.051, 0.0357)
@@ -118,13 +121,13 @@ def error_to_find(difference: float, level: float = 0.95, power: float | None = 
     return difference / sides
 
 
-def labels_to_find(labels: int, error: float, wanted: float) -> int:
-    """Return how many labels bring a standard error of ``error``, from ``labels`` labels, down to ``wanted``.
+def labels_to_find(labels: int, error: float, target: float) -> int:
+    """Return the number of labels that reduces a standard error of ``error``, from ``labels`` labels, to ``target``.
 
     >>> labels_to_find(50, 0.1, 0.05)
     200
     """
-    return max(2, math.ceil(labels * (error / wanted) ** 2 - 1e-9))
+    return max(2, math.ceil(labels * (error / target) ** 2 - 1e-9))
 
 
 def labels_needed(
@@ -136,14 +139,15 @@ def labels_needed(
 ) -> Estimate:
     """Return how many of the rows people must label for an interval of mean +- ``half_width``.
 
-    Planned from a pilot: the variances and the covariance of the rows labelled so far, and the machine's variance
-    over all rows, which are the pool to label from. With m of T rows labelled and the best weight, the variance is
-    s_y^2 / m - c^2 (T - m) / (m T s_f^2) for s_y^2 people's variance, s_f^2 the machine's and c the covariance.
-    With ``power`` the number suffices to find a true difference of ``half_width`` with that probability. To settle
-    a pair of systems pass the differences a document, and half_width = the difference to be found.
+    The plan uses a pilot: the variance and covariance of the rows labelled so far, and the variance of the machine over
+    all rows, which form the pool to label from. With m of T rows labelled and the best weight, the variance is
+    s_y^2 / m - c^2 (T - m) / (m T s_f^2), where s_y^2 is the human variance, s_f^2 that of the machine and c the
+    covariance. With ``power``, the number suffices to detect a true difference of ``half_width`` with that probability.
+    To compare two systems, pass the differences per document and the difference to detect as ``half_width``.
 
-    The value is None where not even labelling all n rows would do; ``details`` have the number from human labels alone
-    (human_only, never limited by the pool) and the pool.
+    The value is None if labelling all n rows would not suffice. ``details`` holds the number of labels needed without
+    the machine (human_only, not limited by the pool) and the size of the pool. Raises ValueError if ``half_width`` is
+    not positive.
     """
     if half_width <= 0:
         raise ValueError(f"half_width must be positive, got {half_width}")
@@ -152,17 +156,17 @@ def labels_needed(
     if n < 2:
         return undefined("fewer than 2 labels in the pilot", pool)
     error = error_to_find(half_width, level, power)
-    wanted = error**2
+    target = error**2
     people, on_labelled = sample.human[sample.labelled], sample.machine[sample.labelled]
     spread, covariance = float(people.var(ddof=1)), float(np.cov(people, on_labelled)[0, 1])
     predicted = float(sample.machine.var(ddof=1))
     m = np.arange(2, pool + 1)
     helps = covariance > 0 and predicted > 0
-    # The weight is cut at 1, as in the estimate; where the cut binds, the variance follows from weight 1.
+    # The weight is clipped at 1, as in the estimate; if it is clipped, the variance follows from weight 1.
     weight = np.minimum((pool - m) / pool * covariance / predicted, 1.0) if helps else np.zeros(len(m))
     rest = np.maximum(pool - m, 1)
     variance = weight**2 * predicted / rest + (spread - 2 * weight * covariance + weight**2 * predicted) / m
-    enough = np.flatnonzero(variance <= wanted)
+    enough = np.flatnonzero(variance <= target)
     alone = labels_to_find(n, math.sqrt(spread / n), error)
     details = {"human_only": alone, "pool": pool}
     if not len(enough):
@@ -194,16 +198,10 @@ def _weight(sample: _Sample, *, tuned: bool) -> float:
     return min(1.0, max(0.0, covariance / ((1 + n / rest) * spread)))
 
 
-def _estimate(sample: _Sample, weight: float) -> float:
-    labelled = sample.labelled
-    corrected = float((sample.human[labelled] - weight * sample.machine[labelled]).mean())
-    return corrected + (weight * float(sample.machine[~labelled].mean()) if weight else 0.0)
-
-
 def _standard_error(sample: _Sample, weight: float) -> float:
-    """Return the standard error from each cluster's pull on the estimate, labelled and unlabelled rows together.
+    """Return the cluster-robust standard error over labelled and unlabelled rows.
 
-    With every row its own cluster this is sqrt(s^2(human - w machine) / n + w^2 s^2(machine) / N), s^2 unbiased.
+    With every row in its own cluster it is sqrt(s^2(human - w machine) / n + w^2 s^2(machine) / N), s^2 unbiased.
     """
     pulls = np.zeros(int(sample.clusters.max()) + 1)
     corrected = sample.human - weight * sample.machine

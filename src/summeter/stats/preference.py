@@ -1,8 +1,8 @@
-"""Which of two systems is better: points over documents, correct preferences (#CP), best rates, order, strengths.
+"""Preference between systems: points, correct preferences (#CP), best rates, order effects and Bradley-Terry strengths.
 
-A document gives a system 1 point when it scores above its rival, 1/2 when equal, 0 when below (Shen et al., 2023,
-section 4.4). Scores compare exactly, so form means alike on both sides. A system is preferred when it has more
-than half the points, and exactly half is a verdict of its own; any number of documents will do.
+A system gets 1 point on a document if it scores above its rival, 1/2 if the scores are equal, and 0 if it scores below
+(Shen et al., 2023, section 4.4). Scores are compared exactly, so compute both sides in the same way. A system is
+preferred if it has more than half of the points; exactly half is a verdict of its own.
 """
 
 import math
@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from .base import (
-    Bools,
     Estimate,
     Floats,
     Ints,
@@ -25,18 +24,18 @@ from .base import (
     ratio,
     undefined,
 )
-from .resample import Bootstrap, nothing
+from .resample import Bootstrap, empty_reason
 
-_STEPS, _STILL = 20_000, 1e-12
+_MAX_STEPS, _TOLERANCE = 20_000, 1e-12
 _DIGITS = 9
-_SPLIT = "some systems never lost (or never won) to the others: no finite strengths; give a prior"
+_SPLIT = "some systems never lost (or never won) to the others: strengths are not finite; give a prior"
 
 
 class OrderEffect(NamedTuple):
-    """How verdicts change when the two summaries swap places.
+    """How verdicts change when the order of the two summaries is swapped.
 
-    ``consistent`` pairs got the same verdict in both orders. Of the others, ``first_slot`` and ``second_slot``
-    chose the same place both times, and ``half_tied`` were a tie in one order only.
+    ``consistent`` pairs got the same verdict in both orders. Of the others, in ``first_slot`` and ``second_slot`` pairs
+    the summary shown first (second) was chosen both times, and ``half_tied`` pairs were a tie in one order only.
     """
 
     consistent: int
@@ -48,12 +47,12 @@ class OrderEffect(NamedTuple):
 
     @property
     def flip_rate(self) -> float | None:
-        """The share of pairs whose verdict changes with the order; None without pairs judged in both."""
+        """Share of pairs whose verdict changes with the order, or None if no pair was judged in both orders."""
         return 1 - self.consistent / self.n if self.n else None
 
 
 def points(first: Values, second: Values) -> Floats:
-    """Return 1, 1/2 or 0 for the first system on each document, NaN where a score is missing.
+    """Return the first system's points on each document: 1, 1/2 or 0, NaN if a score is missing.
 
     >>> points([3, 2, 1], [2, 2, 2]).tolist()
     [1.0, 0.5, 0.0]
@@ -63,7 +62,10 @@ def points(first: Values, second: Values) -> Floats:
 
 
 def order_effect(ab: Values, ba: Values) -> OrderEffect:
-    """Count how often verdicts survive the swap of places (points of the first system, shown first in ``ab``).
+    """Count the verdicts that do not change when the order is swapped.
+
+    Verdicts are points of the first system, which is shown first in ``ab`` and second in ``ba``. Raises ValueError if a
+    verdict is not 1, 0.5, 0 or missing.
 
     >>> order_effect([1, 1, 0, 0.5], [1, 0, 1, 1])
     OrderEffect(consistent=1, first_slot=1, second_slot=1, half_tied=1, n=4, missing=0)
@@ -79,7 +81,7 @@ def order_effect(ab: Values, ba: Values) -> OrderEffect:
 
 
 def side_of_half(points: Floats, n: Floats | int) -> Floats:
-    """1 where the points are above half of `n`, -1 below, 0 at half; what rounding of means adds decides nothing.
+    """Return 1 if the points are above half of `n`, -1 if below and 0 if equal, ignoring rounding errors.
 
     >>> side_of_half(np.array([1 / 2 + 5 / 6 + 1 / 6, 2.0, 1.0]), 3).tolist()  # the first is 1.5 + 2e-16
     [0.0, 1.0, -1.0]
@@ -88,7 +90,7 @@ def side_of_half(points: Floats, n: Floats | int) -> Floats:
 
 
 def chain(means: Values) -> list[tuple[int, int]]:
-    """Return the pairs of neighbours in the ranking from best to worst (equal means keep their order).
+    """Return the pairs of neighbours in the ranking from best to worst; equal means keep their order.
 
     Systems without a mean are left out.
 
@@ -102,9 +104,10 @@ def chain(means: Values) -> list[tuple[int, int]]:
 
 
 class Rates(NamedTuple):
-    """How many of its points each system gets: ``won`` of ``played`` on each document (systems x documents).
+    """Points that each system won, and could have won, on each document (both arrays are systems x documents).
 
-    ``missing`` points of each system were not played; a system that played none has no rate, for ``reason``.
+    ``missing`` is the number of points of each system that could not be computed; ``reason`` says why a system without
+    any point has no rate.
     """
 
     name: str
@@ -114,12 +117,12 @@ class Rates(NamedTuple):
     reason: str
 
     def weighted(self, weights: Floats) -> Floats:
-        """Return the rates (draws x systems) by the weights of the documents (draws x documents)."""
+        """Return the rates (draws x systems) for weights of the documents (draws x documents)."""
         return ratio(weights @ self.won.T, weights @ self.played.T)
 
     @property
     def statistics(self) -> list[Estimate]:
-        """The rate of each system."""
+        """Rate of each system."""
         values = self.weighted(np.ones((1, self.won.shape[1])))[0]
         counts = zip(values.tolist(), self.played.sum(axis=1).astype(int).tolist(), self.missing.tolist(), strict=True)
         return [
@@ -128,7 +131,7 @@ class Rates(NamedTuple):
 
 
 def win_rates(scores: Values) -> Rates:
-    """Return each system's points against all others, a document at a time.
+    """Return each system's share of points against all other systems on each document.
 
     >>> [rate.value for rate in win_rates([[3, 3], [2, 3], [1, None]]).statistics]
     [0.8333333333333334, 0.5, 0.0]
@@ -146,8 +149,8 @@ def win_rates(scores: Values) -> Rates:
 def best_rates(scores: Values) -> Rates:
     """Return each system's share of documents on which it is the best (SummQual's win rate).
 
-    Systems that share the best score of a document share its point. A document enters when any two systems have a
-    score there; a system's missing score cannot win. The shares sum to 1.
+    Systems that share the best score of a document share its point. A document is used if at least two systems have a
+    score on it; a missing score cannot win. The shares sum to 1.
 
     >>> [rate.value for rate in best_rates([[3, 3], [2, 3], [1, 1]]).statistics]
     [0.75, 0.25, 0.0]
@@ -164,7 +167,7 @@ def best_rates(scores: Values) -> Rates:
 
 
 class Games(NamedTuple):
-    """Comparisons as aligned arrays: two systems' numbers, the points of the first (0 to 1, a tie 0.5), a cluster."""
+    """Comparisons as aligned arrays: two system numbers, the points of the first (0 to 1, a tie 0.5), the cluster."""
 
     first: Ints
     second: Ints
@@ -173,7 +176,7 @@ class Games(NamedTuple):
 
 
 def games_from_scores(scores: Values) -> Games:
-    """Turn a systems x documents matrix of scores into one comparison a pair and document, clustered by document."""
+    """Return one comparison per pair of systems and document from a matrix of scores (systems x documents)."""
     matrix = np.asarray(scores, dtype=np.float64)
     systems, documents = matrix.shape
     first, second = np.triu_indices(systems, 1)
@@ -194,18 +197,17 @@ def bradley_terry(
     level: float = 0.95,
     seed: Seed = 0,
 ) -> list[Estimate]:
-    """Fit the strength s of each system, P(i beats j) = 1 / (1 + exp(s_j - s_i)), with intervals by cluster.
+    """Return the Bradley-Terry strength of each system, with intervals from resampled clusters.
 
-    A strength is a natural logarithm, and the mean of all systems is 0. Resamples in which strengths are not finite are
-    left out.
+    P(i beats j) = 1 / (1 + exp(s_j - s_i)); strengths are natural logarithms with mean 0 (Bradley & Terry, 1952; fitted
+    with Hunter's MM algorithm, 2004). A tie is half a win for each side. Resamples with infinite strengths are left
+    out.
 
-    Bradley & Terry (1952), by Hunter's MM algorithm (2004); a tie is half a win for each.
+    ``prior`` adds that many half-won games between every two systems, which keeps strengths finite if a system wins
+    every game; 0 is maximum likelihood, which is undefined in that case. Comparisons with a missing result are dropped
+    and counted.
 
-    ``prior`` adds that many half-won games between every two systems, which keeps strengths finite when a system
-    wins everything; 0 is maximum likelihood and leaves such a case undefined. Comparisons with a missing result
-    are dropped and counted. All resamples are fitted together.
-
-    Three wins to one: s = +- log(3) / 2.
+    Three wins and one loss: s = +- log(3) / 2.
 
     >>> import numpy as np
     >>> zeros = np.zeros(4, dtype=np.int64)
@@ -215,28 +217,32 @@ def bradley_terry(
     """
     wins, n, missing = _cluster_wins(games, systems)
     if n == 0:
-        return [undefined(nothing(missing), n, missing)] * systems
+        return [undefined(empty_reason(missing), n, missing)] * systems
     pseudo = np.full((systems, systems), prior / 2)
     np.fill_diagonal(pseudo, 0.0)
     table = wins.reshape(len(wins), -1)
 
     def fitted(weights: Floats) -> Floats:
-        drawn = (weights @ table).reshape(-1, systems, systems) + pseudo
-        finite = _connected(drawn)
-        values = np.full((len(drawn), systems), np.nan)
-        values[finite] = _fit(drawn[finite])
+        sampled = (weights @ table).reshape(-1, systems, systems) + pseudo
+        # Strengths are finite if every system is linked to every other by a path of wins (Ford, 1957).
+        reach = (sampled > 0) | np.eye(systems, dtype=np.bool_)
+        for _ in range(max(1, math.ceil(math.log2(max(2, systems))))):
+            reach = (reach.astype(np.float64) @ reach.astype(np.float64)) > 0
+        finite = reach.all(axis=(1, 2))
+        values = np.full((len(sampled), systems), np.nan)
+        values[finite] = _fit(sampled[finite])
         return values
 
-    whole = fitted(np.ones((1, len(wins))))[0]
-    if np.isnan(whole).any():
+    strengths = fitted(np.ones((1, len(wins))))[0]
+    if np.isnan(strengths).any():
         return [undefined(_SPLIT, n, missing)] * systems
     bootstrap = Bootstrap(codes(range(len(wins))), resamples, level, seed)
     (samples,) = bootstrap.samples(fitted)
-    return [bootstrap.of_samples(float(whole[i]), samples[:, i], n=n, missing=missing) for i in range(systems)]
+    return [bootstrap.of_samples(float(strengths[i]), samples[:, i], n=n, missing=missing) for i in range(systems)]
 
 
 def _cluster_wins(games: Games, systems: int) -> tuple[Floats, int, int]:
-    """Return wins as clusters x systems x systems, the number of games used and the number dropped."""
+    """Return wins (clusters x systems x systems), the number of games used and the number dropped."""
     (result,), kept = complete(games.points)
     if len(games.first) != len(kept) or len(games.second) != len(kept):
         raise ValueError("first, second and points must have the same length")
@@ -244,37 +250,29 @@ def _cluster_wins(games: Games, systems: int) -> tuple[Floats, int, int]:
     if (first == second).any() or ((result < 0) | (result > 1)).any():
         raise ValueError("a game needs two different systems and points between 0 and 1")
     labels = np.arange(len(kept)) if games.clusters is None else codes(games.clusters)
-    units, place = np.unique(labels[kept], return_inverse=True)
+    units, cluster = np.unique(labels[kept], return_inverse=True)
     wins = np.zeros((len(units), systems, systems))
-    np.add.at(wins, (place, first, second), result)
-    np.add.at(wins, (place, second, first), 1 - result)
+    np.add.at(wins, (cluster, first, second), result)
+    np.add.at(wins, (cluster, second, first), 1 - result)
     return wins, len(result), int((~kept).sum())
 
 
-def _connected(wins: Floats) -> Bools:
-    """Tell for each table whether every system is linked to every other by a path of wins (Ford, 1957)."""
-    reach = (wins > 0) | np.eye(wins.shape[1], dtype=np.bool_)
-    for _ in range(max(1, math.ceil(math.log2(max(2, wins.shape[1]))))):
-        reach = (reach.astype(np.float64) @ reach.astype(np.float64)) > 0
-    return np.asarray(reach.all(axis=(1, 2)), dtype=np.bool_)
-
-
 def _fit(wins: Floats) -> Floats:
-    """Return centred log strengths of each wins table (tables x systems x systems), all iterated together.
+    """Return centred log strengths of each table of wins (tables x systems x systems), iterated together.
 
-    Hunter (2004), eq. 3: p_i <- W_i / sum_j n_ij / (p_i + p_j), until no log strength moves.
+    Hunter (2004), eq. 3: p_i <- W_i / sum_j n_ij / (p_i + p_j), until no log strength changes.
     """
     won = wins.sum(axis=2)
     played = wins + wins.transpose(0, 2, 1)
     strength: Floats = np.ones(won.shape)
     active = np.arange(len(wins))
-    for _ in range(_STEPS):
+    for _ in range(_MAX_STEPS):
         current = strength[active]
         share = played[active] / (current[:, :, None] + current[:, None, :])
         updated = won[active] / share.sum(axis=2)
         updated /= np.exp(np.log(updated).mean(axis=1, keepdims=True))
         strength[active] = updated
-        moved = np.abs(np.log(updated / current)).max(axis=1) > _STILL
+        moved = np.abs(np.log(updated / current)).max(axis=1) > _TOLERANCE
         active = active[moved]
         if not len(active):
             break

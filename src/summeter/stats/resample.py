@@ -1,9 +1,9 @@
-"""The bootstrap: one way to draw, one rule for lost draws, one account of an interval.
+"""Bootstrap resampling of clusters, and confidence intervals.
 
-What is drawn again is the *cluster* (normally the document), because the summaries of one document rise and fall
-together; drawing rows would make the intervals too narrow (Field & Welsh, 2007). A draw gives every cluster a weight,
-how often it was drawn. A statistic is one function of the weights (draws x clusters), vectorised over the draws: with
-a weight of 1 for all it gives the estimate. The permutation tests live in `permute`.
+The *cluster* (normally the document) is resampled, because the scores of summaries of one document are correlated;
+resampling rows would make the intervals too narrow (Field & Welsh, 2007). A draw gives every cluster a weight: how
+often it was drawn. A statistic is a function of the weights (draws x clusters), vectorised over the draws; with all
+weights 1 it gives the estimate.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,22 +34,22 @@ from .base import (
 )
 
 Weighted = Callable[[Floats], Floats]
-"""A statistic: weights (draws x clusters) to its values (draws, or draws x columns), NaN where it is undefined."""
+"""A statistic as a function of weights (draws x clusters); returns one value per draw (or draws x columns), or NaN."""
 
-_CELLS = 500_000  # drawn at a time: keeps the memory of one block near 8 MB
-_KEPT = 5_000_000  # numbers of draws that are kept: 20 MB
-_REPEATS = 8  # with each cluster repeated so often, drawing counts is faster than drawing clusters
+_CELLS = 500_000  # cells sampled at a time, which keeps the memory of one block near 8 MB
+_KEPT = 5_000_000  # maximum number of cached counts (20 MB)
+_REPEATS = 8  # mean repetitions of a cluster from which sampling counts is faster than sampling clusters
 _MANY = 50_000
 _FEWEST_DRAWS = 2
-_LARGEST_POWER = 256  # of values whose squares, cubes and sums have room below the largest number, 2^1024
+_LARGEST_POWER = 256  # squares, cubes and sums of values up to 2^256 do not overflow (the limit is 2^1024)
 
 
 PERCENTILE, NORMAL = "percentile", "normal"
-"""What the ends of an interval are: percentiles of the draws, or see ``Bootstrap.mean``."""
+"""Interval methods: percentiles of the draws, or the normal distribution (see ``Bootstrap.mean``)."""
 
 
 def interval_text(method: str, level: float, by: str, resamples: int, lost: int, seed: int | None) -> str:
-    """Say what an interval is; ``resamples`` gave a value and ``lost`` did not.
+    """Describe an interval; ``resamples`` draws gave a value and ``lost`` draws did not.
 
     >>> interval_text("percentile", 0.95, "document", 1000, 0, 0)
     '95% percentile bootstrap by document, 1000 resamples, seed 0'
@@ -58,32 +58,33 @@ def interval_text(method: str, level: float, by: str, resamples: int, lost: int,
     """
     if method == NORMAL:
         return f"{100 * level:g}% normal interval by {by}"
-    drawn = f"{resamples} of {resamples + lost}" if lost else f"{resamples}"
+    count = f"{resamples} of {resamples + lost}" if lost else f"{resamples}"
     seeded = "" if seed is None else f", seed {seed}"
-    return f"{100 * level:g}% {method} bootstrap by {by}, {drawn} resamples{seeded}"
+    return f"{100 * level:g}% {method} bootstrap by {by}, {count} resamples{seeded}"
 
 
-def _drawn(rng: np.random.Generator, units: int, many: int) -> Ints:
-    return rng.multinomial(units, np.full(units, 1 / units), many) if units else np.zeros((many, 0), np.int64)
+def _sample_counts(rng: np.random.Generator, units: int, draws: int) -> Ints:
+    return rng.multinomial(units, np.full(units, 1 / units), draws) if units else np.zeros((draws, 0), np.int64)
 
 
 @lru_cache(maxsize=2)
-def _kept_draws(seed: int, units: int, resamples: int) -> np.ndarray[Any, np.dtype[np.uint32]]:
-    """All draws of a seed. Aspects of one data set share clusters, and drawing takes longer than most statistics."""
+def _cached_draws(seed: int, units: int, resamples: int) -> np.ndarray[Any, np.dtype[np.uint32]]:
+    """Return all draws of a seed; cached, because aspects of one data set share them and sampling is slow."""
     rng, size = generator(seed), max(1, _CELLS // max(1, units))
-    blocks = [_drawn(rng, units, min(size, resamples - start)) for start in range(0, resamples, size)]
-    return np.concatenate([block.astype(np.uint32) for block in blocks or [_drawn(rng, units, 0)]])
+    blocks = [_sample_counts(rng, units, min(size, resamples - start)) for start in range(0, resamples, size)]
+    return np.concatenate([block.astype(np.uint32) for block in blocks or [_sample_counts(rng, units, 0)]])
 
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """Draws of whole clusters, with replacement, the same for the same seed.
+    """Bootstrap draws of whole clusters with replacement, reproducible by seed.
 
-    ``clusters`` labels the rows; a number stands for so many rows, each its own cluster. There are ``resamples``
-    draws (0: no intervals) of as many clusters as there are. ``level`` is that of the interval, ``by`` names what a
-    cluster is. Raises ValueError for fewer than 0 resamples or a level outside (0, 1).
+    ``clusters`` labels the rows; an integer means that many rows, each its own cluster. ``resamples`` is the number of
+    draws (0: no intervals); each draws as many clusters as there are. ``level`` is the confidence level, and ``by``
+    says what a cluster is. Raises ValueError if ``resamples`` is negative or ``level`` is not between 0 and 1.
 
     The mean of 1, 2 and 6, as a function of the weights of the rows:
+
 
     >>> import numpy as np
     >>> values = np.array([1.0, 2.0, 6.0])
@@ -102,16 +103,16 @@ class Bootstrap:
         if self.resamples < 0:
             raise ValueError(f"resamples must not be negative, got {self.resamples}")
         if not 0 < self.level < 1:
-            raise ValueError(f"level must lie between 0 and 1, got {self.level}")
+            raise ValueError(f"level must be between 0 and 1, got {self.level}")
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return self.clusters if isinstance(self.clusters, int) else len(self.clusters)
 
     @cached_property
     def codes(self) -> Ints:
-        """The cluster of each row: 0, 1, ... in the order of whole numbers, else in order of first appearance."""
+        """Cluster of each row: 0, 1, ... in ascending order of integer labels, else in order of first appearance."""
         if isinstance(self.clusters, int):
             return np.arange(self.clusters)
         if isinstance(self.clusters, np.ndarray) and np.issubdtype(self.clusters.dtype, np.integer):
@@ -120,11 +121,11 @@ class Bootstrap:
 
     @cached_property
     def units(self) -> int:
-        """How many clusters there are."""
+        """Number of clusters."""
         return int(self.codes.max(initial=-1)) + 1
 
     def sums(self, rows: Floats) -> Floats:
-        """Return the sum of ``rows`` (rows, or rows x columns) over each cluster.
+        """Return the sum of ``rows`` (rows, or rows x columns) within each cluster.
 
         >>> import numpy as np
         >>> Bootstrap(["a", "b", "a"]).sums(np.array([1.0, 2.0, 4.0])).tolist()
@@ -135,33 +136,33 @@ class Bootstrap:
         return totals
 
     def weights(self, width: int = 1) -> Iterator[Floats]:
-        """Yield the draws in blocks: how often each cluster (a column) is in each draw (a row).
+        """Yield blocks of draws x clusters: how often each draw contains each cluster.
 
-        Few enough draws of a numbered seed are kept for the next statistic over as many clusters; others are drawn
-        anew. ``width`` is how many numbers a draw takes for whoever uses it.
+        The draws of an integer seed are cached if there are few enough. ``width`` is the number of values that the
+        caller computes per draw, and limits the size of a block.
 
         >>> [block.sum(axis=1).tolist() for block in Bootstrap(3, resamples=2).weights()]
         [[3.0, 3.0]]
         """
         size = max(1, _CELLS // max(1, self.units, width))
         if isinstance(self.seed, int) and self.resamples * self.units <= _KEPT:
-            drawn = _kept_draws(self.seed, self.units, self.resamples)
+            drawn = _cached_draws(self.seed, self.units, self.resamples)
             for start in range(0, self.resamples, size):
                 yield drawn[start : start + size].astype(np.float64)
             return
         rng = generator(self.seed)
         for start in range(0, self.resamples, size):
-            yield _drawn(rng, self.units, min(size, self.resamples - start)).astype(np.float64)
+            yield _sample_counts(rng, self.units, min(size, self.resamples - start)).astype(np.float64)
 
     def samples(self, *statistics: Weighted, width: int = 1) -> list[Floats]:
-        """Return the values of each statistic in every draw; the draws are gone through once."""
+        """Return the values of each statistic in all draws, iterating over the draws once."""
         parts: list[list[Floats]] = [[] for _ in statistics]
         for weights in self.weights(width):
             for statistic, values in zip(statistics, parts, strict=True):
                 values.append(statistic(weights))
-        nothing = np.zeros((0, self.units))
+        no_draws = np.zeros((0, self.units))
         return [
-            np.concatenate(values) if values else statistic(nothing)
+            np.concatenate(values) if values else statistic(no_draws)
             for statistic, values in zip(statistics, parts, strict=True)
         ]
 
@@ -177,9 +178,8 @@ class Bootstrap:
     ) -> Estimate:
         """Return the value of a statistic with its interval.
 
-        ``value`` is that of the whole sample, computed unless it is given. ``n`` (the rows, unless given) and
-        ``missing`` are passed on; ``undefined`` is the reason where there is no value. See ``of_samples`` for lost
-        draws.
+        ``value`` is the statistic of the whole sample; it is computed if it is None. ``n`` defaults to the number of
+        rows. ``undefined`` is the reason to give if there is no value. See ``of_samples`` for undefined draws.
         """
         if value is None:
             estimate = statistic(np.ones((1, self.units)))[0] if self.units else np.nan
@@ -198,18 +198,18 @@ class Bootstrap:
         missing: int = 0,
         undefined: str = EMPTY,
     ) -> Estimate:
-        """Return a value with the interval of its samples, one a draw.
+        """Return a value with the interval of its samples, one per draw.
 
-        Draws without a value (NaN: a constant sample, say) are left out and counted. There is no interval of fewer
-        than 2 draws, where more than half of them have no value, or where the ends do not enclose the value: the
-        statistic is then biased under resampling (a rank correlation of the means of few systems is, because both
-        sides share the noise of the documents drawn).
+        Undefined draws (NaN, for example for a constant sample) are left out and counted. No interval is given with
+        fewer than 2 draws, if more than half of them are undefined, or if the ends do not enclose the value: the
+        statistic is then biased under resampling. (The rank correlation of the means of few systems is an example,
+        because both sides share the noise of the resampled documents.)
         """
         shell = Estimate(
             value,
             self.rows if n is None else n,
             missing,
-            method=self._method(PERCENTILE, self.resamples),
+            method=self._method(self.resamples),
             clusters=self.units,
             resamples=self.resamples,
         )
@@ -223,7 +223,7 @@ class Bootstrap:
             return replace(shell, status=Status.NO_INTERVAL, reason=reason)
         drawn = samples[np.isfinite(samples)]
         lost = self.resamples - len(drawn)
-        shell = replace(shell, resamples=len(drawn), lost=lost, method=self._method(PERCENTILE, len(drawn), lost))
+        shell = replace(shell, resamples=len(drawn), lost=lost, method=self._method(len(drawn), lost))
         if lost * 2 > self.resamples:
             reason = f"the statistic is undefined in {lost} of {self.resamples} resamples"
             return replace(shell, status=Status.NO_INTERVAL, reason=reason)
@@ -235,83 +235,82 @@ class Bootstrap:
         left_out = f"{lost} of {self.resamples} resamples undefined, left out" if lost else None
         return replace(shell, low=low, high=high, reason=left_out or (CONSTANT if low == high else None))
 
-    def _method(self, method: str, resamples: int, lost: int = 0) -> str:
+    def _method(self, resamples: int, lost: int = 0, method: str = PERCENTILE) -> str:
         return interval_text(method, self.level, self.by, resamples, lost, seed_number(self.seed))
 
     def alone(self, value: float | None, reason: str, *, n: int | None = None, missing: int = 0) -> Estimate:
-        """Return a value for which there is no interval (or no value), and why."""
+        """Return a value without an interval (or an undefined value), with the reason."""
         got = self.of_samples(value, np.zeros(0), n=n, missing=missing, undefined=reason)
         if value is None:
             return got
-        return replace(
-            got, resamples=0, lost=0, method=self._method(PERCENTILE, 0), status=Status.NO_INTERVAL, reason=reason
-        )
+        return replace(got, resamples=0, lost=0, method=self._method(0), status=Status.NO_INTERVAL, reason=reason)
 
     def mean(self, values: Values) -> Estimate:
         """Return the mean of the rows' ``values`` (None or NaN = missing) with its interval.
 
-        The mean of a draw is the sum of its values over their number, so every row weighs the same as in the plain
-        mean. Clusters without a value are not drawn, and the order of the rows does not matter. Repeated clusters
-        with the same sum and size are drawn as one multinomial count, which has the same distribution. With 50,000
-        clusters and more whose sums are not skewed the interval is that of the normal distribution, and says so.
+        The mean of a draw is its sum divided by its number of values, so every row has the same weight as in the plain
+        mean. Clusters without a value are not resampled, and the order of the rows does not matter. Clusters with the
+        same sum and size are sampled as one multinomial count, which has the same distribution. With at least 50,000
+        clusters whose sums are not skewed, a normal interval is returned, as its ``method`` says.
 
         >>> got = Bootstrap(5, seed=7).mean([1, 0, 1, 1, None])
         >>> got.value, got.n, got.missing, got.low <= 0.75 <= got.high
         (0.75, 4, 1, True)
         """
         (column,), kept = complete(values)
-        if power := _power(column):
+        # Scale by a power of two if sums of the values, or of their squares, could overflow.
+        power = int(np.frexp(np.abs(column).max(initial=0.0))[1])
+        if power > _LARGEST_POWER:
             small = self.mean(np.ldexp(np.asarray(values, dtype=np.float64), -power))
             sizes = (small.value, small.low, small.high)
             value, low, high = (None if size is None else float(np.ldexp(size, power)) for size in sizes)
             return replace(small, value=value, low=low, high=high)
         n, missing = len(column), int((~kept).sum())
-        used = self.taken(kept)
+        used = self.subset(kept)
         if n == 0:
-            return used.of_samples(None, column, n=n, missing=missing, undefined=nothing(missing))
+            return used.of_samples(None, column, n=n, missing=missing, undefined=empty_reason(missing))
         sums, counts = column, np.ones(len(column))
         if not isinstance(used.clusters, int):
             sums = np.bincount(used.codes, weights=column).astype(np.float64)
             counts = np.bincount(used.codes).astype(np.float64)
-        whole = float(sums.sum() / n)
-        order = np.lexsort((counts, sums))  # so that a result does not depend on the order in which rows arrived
+        mean = float(sums.sum() / n)
+        order = np.lexsort((counts, sums))  # makes the result independent of the order of the rows
         sums, counts = sums[order], counts[order]
         if len(sums) < 2 or self.resamples < _FEWEST_DRAWS:
-            return used.of_samples(whole, np.zeros(0), n=n, missing=missing)
-        error = _sure_error(sums, counts, whole)
+            return used.of_samples(mean, np.zeros(0), n=n, missing=missing)
+        error = _normal_error(sums, counts, mean)
         if error is not None:
             step = NormalDist().inv_cdf((1 + self.level) / 2) * error
-            return Estimate(
-                whole, n, missing, whole - step, whole + step, method=self._method(NORMAL, 0), clusters=len(sums)
-            )
+            method = self._method(0, method=NORMAL)
+            return Estimate(mean, n, missing, mean - step, mean + step, method=method, clusters=len(sums))
         samples = _mean_samples(sums, counts, self.resamples, generator(self.seed))
-        return used.of_samples(whole, samples, n=n, missing=missing)
+        return used.of_samples(mean, samples, n=n, missing=missing)
 
-    def taken(self, kept: Bools) -> "Bootstrap":
-        """Return the draws of some of the rows; ValueError for a mask of another length."""
-        if len(kept) != self.rows:
-            raise ValueError(f"{self.rows} cluster labels for {len(kept)} rows")
-        if kept.all():
+    def subset(self, mask: Bools) -> "Bootstrap":
+        """Return the bootstrap of the rows in a mask; raises ValueError if its length is not the number of rows."""
+        if len(mask) != self.rows:
+            raise ValueError(f"{self.rows} cluster labels for {len(mask)} rows")
+        if mask.all():
             return self
-        left = int(kept.sum()) if isinstance(self.clusters, int) else self.codes[kept]
+        left = int(mask.sum()) if isinstance(self.clusters, int) else self.codes[mask]
         return Bootstrap(left, self.resamples, self.level, self.seed, self.by)
 
 
-def nowhere(weights: Floats) -> Floats:
-    """A statistic that has no value in any draw."""
+def undefined_in_all(weights: Floats) -> Floats:
+    """Return NaN for every draw: a statistic without an interval."""
     return np.full(len(weights), np.nan)
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """A statistic of some rows: its value, and the same as a function of the weights of clusters, to draw it again.
+    """A statistic of some rows: its value, and the statistic as a function of the weights of clusters.
 
-    ``value`` is None where there is none, for ``reason``. ``n`` rows entered and ``missing`` did not. ``p`` is the
-    two-sided p-value where there is one. ``details`` say what the value rests on.
+    ``value`` is None if it is undefined; ``reason`` then says why. ``n`` rows were used and ``missing`` were not. ``p``
+    is the two-sided p-value, if there is one. ``details`` holds further figures.
 
-    ``weighted`` maps weights (draws x clusters) to the statistic; ``width`` is how many numbers a draw takes. A
-    statistic that is a mean has instead in ``rows`` the values it is the mean of (NaN: none), one a row or one a
-    cluster. Without either there is no interval.
+    ``weighted`` maps weights (draws x clusters) to the statistic, and ``width`` is the number of values it computes per
+    draw. A statistic that is a mean sets ``rows`` instead: the values to average (NaN: undefined), one per row or one
+    per cluster. With neither, no interval is computed.
     """
 
     value: float | None
@@ -319,13 +318,13 @@ class Measurement:
     missing: int = 0
     p: float | None = None
     reason: str | None = None
-    weighted: Weighted = nowhere
+    weighted: Weighted = undefined_in_all
     width: int = 1
     rows: Floats | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def estimate(self, bootstrap: Bootstrap) -> Estimate:
-        """The value with its interval; ``bootstrap.codes`` are the clusters that ``weighted`` weighs.
+        """Return the value with its interval; ``bootstrap.codes`` are the clusters that ``weighted`` expects.
 
         >>> import numpy as np
         >>> values = np.array([1.0, 2.0, 6.0])
@@ -339,7 +338,7 @@ class Measurement:
         elif self.rows is not None:
             drawn = bootstrap if len(self.rows) == bootstrap.rows else replace(bootstrap, clusters=len(self.rows))
             got = replace(drawn.mean(self.rows), **counts)
-        elif self.weighted is nowhere:
+        elif self.weighted is undefined_in_all:
             got = bootstrap.alone(self.value, self.reason or "", **counts)
         else:
             got = bootstrap.interval(self.weighted, value=self.value, **counts, width=self.width)
@@ -347,11 +346,11 @@ class Measurement:
 
 
 Resampling = Callable[[Labels | int], Bootstrap]
-"""How to resample whatever is studied: labels of clusters (or a number of rows) to a `Bootstrap`."""
+"""Makes a `Bootstrap` from cluster labels or a number of rows."""
 
 
 def of_rows(statistic: Callable[..., float | None], columns: Sequence[Floats], labels: Ints) -> Weighted:
-    """Return a statistic of rows as a function of weights: every row is repeated as often as its cluster was drawn."""
+    """Return a statistic of rows as a function of weights; every row is repeated as often as its cluster was drawn."""
     groups = [rows for _, rows in split_rows(labels)]
 
     def weighted(weights: Floats) -> Floats:
@@ -367,24 +366,18 @@ def of_rows(statistic: Callable[..., float | None], columns: Sequence[Floats], l
     return weighted
 
 
-def _power(values: Floats) -> int:
-    """The power of two to divide by where sums of the values, or their squares, could overflow; else 0."""
-    power = int(np.frexp(np.abs(values).max(initial=0.0))[1])
-    return power if power > _LARGEST_POWER else 0
-
-
-def nothing(missing: int) -> str:
-    """Why there is no value where no row is left."""
+def empty_reason(missing: int) -> str:
+    """Return why a statistic of no rows is undefined: all values missing, or no values."""
     return ALL_MISSING if missing else EMPTY
 
 
-def _sure_error(sums: Floats, counts: Floats, value: float) -> float | None:
-    """Return the standard error of the mean where drawing would only add noise to a normal distribution, else None."""
+def _normal_error(sums: Floats, counts: Floats, value: float) -> float | None:
+    """Return the standard error of a mean whose distribution is normal, or None if it must be resampled."""
     if len(sums) < _MANY:
         return None
     pulls = sums - value * counts
     square = float((pulls**2).sum())
-    # A skewness of .05 moves the ends by 2 % of the standard error; 2,000 draws are off by 6 % by chance alone.
+    # A skewness of .05 moves the ends by 2 % of the standard error; the random error of 2,000 draws is 6 %.
     if abs(float((pulls**3).sum())) > 0.05 * square**1.5:
         return None
     return float(np.sqrt(square) / counts.sum())

@@ -1,9 +1,10 @@
-"""Which rules keep their mean loss under a bound? Learn-then-Test: one test a rule, in a fixed order.
+"""Learn-then-Test: find the decision rules whose mean loss stays below a bound.
 
-A loss lies in [0, 1] for each item of a finite population (is the label wrong?), and is known on a random sample drawn
-without replacement. A rule whose hypothesis "its mean loss over the population is above the bound" is rejected keeps
-the bound; going through rules in an order that does not depend on the sample, and stopping at the first that is not
-rejected, no correction for their number is needed (Angelopoulos, Bates, Candès, Jordan & Lei, 2021, section 3.2).
+A loss between 0 and 1 is defined for each item of a finite population (for example, whether its label is wrong) and is
+known for a random sample drawn without replacement. For each rule, the null hypothesis "its mean loss over the
+population is above the bound" is tested. If the rules are tested in an order that does not depend on the sample, and
+testing stops at the first hypothesis that is not rejected, no correction for the number of rules is needed
+(Angelopoulos, Bates, Candès, Jordan & Lei, 2021, section 3.2).
 """
 
 from __future__ import annotations
@@ -18,8 +19,7 @@ from .base import Floats, Values, floats
 
 
 class RiskBound(NamedTuple):
-    """A mean loss: ``value`` on the sample of ``n``, and ``high``, which the mean over the population does not pass at
-    the confidence asked for."""
+    """The mean loss of a sample of ``n`` items, and ``high``, its upper confidence bound for the population."""
 
     value: float
     high: float
@@ -27,53 +27,50 @@ class RiskBound(NamedTuple):
 
 
 def risk_p_value(losses: Values, bound: float, population: int | None = None) -> float:
-    """Return the p-value of "the mean loss of the population is above ``bound``".
+    """Return the p-value of the hypothesis "the mean loss of the population is above ``bound``".
 
-    ``losses``, from 0 to 1, are those of a random sample in random order, drawn without replacement from
-    ``population`` items (None: from infinitely many). Where all are 0 or 1 the test is exact: hypergeometric, or
-    binomial as in Clopper & Pearson (1934). Else it is the capital of a bet against the hypothesis (Waudby-Smith &
-    Ramdas, 2023, theorem 4 and section 5 for a finite population), which is valid for any losses in [0, 1].
+    ``losses`` are between 0 and 1, in random order, from a random sample drawn without replacement from ``population``
+    items (None for an infinite population). If all losses are 0 or 1, the test is exact: hypergeometric, or binomial as
+    in Clopper & Pearson (1934). Otherwise a betting test is used (Waudby-Smith & Ramdas, 2023, theorem 4, and section 5
+    for a finite population), which is valid for any losses in [0, 1]. Raises ValueError if a loss or the bound is
+    outside [0, 1], or if the sample is larger than the population.
 
-    Not one error in 60 of 1,000 items rejects "more than 5 % are wrong" at .05:
-
+    No error in 60 of 1,000 items rejects "more than 5 % are wrong" at the level .05:
     >>> round(risk_p_value([0] * 60, 0.05, 1000), 3)
     0.039
     """
     values = floats(losses)
     if not 0 <= bound <= 1:
-        raise ValueError(f"a bound lies between 0 and 1, not at {bound}")
+        raise ValueError(f"the bound must be between 0 and 1, got {bound}")
     if len(values) and not bool(((values >= 0) & (values <= 1)).all()):
-        raise ValueError("losses must lie between 0 and 1, and none may be missing")
+        raise ValueError("losses must be between 0 and 1 and not missing")
     if population is not None and len(values) > population:
-        raise ValueError(f"a sample of {len(values)} is larger than its population of {population}")
+        raise ValueError(f"the sample ({len(values)} items) is larger than the population ({population} items)")
     if not len(values):
         return 1.0
     if np.isin(values, (0.0, 1.0)).all():
-        return _exact(int(values.sum()), len(values), bound, population)
+        from scipy import stats
+
+        wrong, n = int(values.sum()), len(values)
+        if population is None:
+            return float(stats.binom.cdf(wrong, n, bound))
+        too_many = math.floor(bound * population + 1e-9) + 1  # the smallest number of errors above the bound
+        return 0.0 if too_many > population else float(stats.hypergeom.cdf(wrong, population, too_many, n))
     return _betting(values, bound, population)
 
 
-def _exact(wrong: int, n: int, bound: float, population: int | None) -> float:
-    from scipy import stats
-
-    if population is None:
-        return float(stats.binom.cdf(wrong, n, bound))
-    fewest = math.floor(bound * population + 1e-9) + 1  # the fewest errors that are too many
-    if fewest > population:
-        return 0.0  # more errors than items cannot be
-    return float(stats.hypergeom.cdf(wrong, population, fewest, n))
-
-
 def _betting(values: Floats, bound: float, population: int | None) -> float:
-    """1 over the most capital that a bet on smaller losses reaches: stakes go by what was seen before, so that under
-    the hypothesis nobody expects to gain."""
+    """Return the reciprocal of the largest capital that bets on smaller losses reach.
+
+    Each stake depends on earlier losses only, so under the null hypothesis the expected gain is not positive.
+    """
     n = len(values)
     before = np.concatenate([[0.0], np.cumsum(values)[:-1]])
     counts = np.arange(n)
-    # The mean of what is left, if the mean of all is the bound.
+    # Mean of the remaining losses if the mean over the population equals the bound.
     means = np.full(n, bound) if population is None else (population * bound - before) / (population - counts)
     if bool((means > 1).any()):
-        # What was seen leaves more loss than there are items: the hypothesis cannot be true from there on.
+        # The remaining items cannot have enough loss, so the null hypothesis is false.
         return 0.0
     squares = np.concatenate([[0.0], np.cumsum((values - (0.5 + np.cumsum(values)) / (2 + counts)) ** 2)[:-1]])
     variances = (0.25 + squares) / (1 + counts)
@@ -86,14 +83,16 @@ def _betting(values: Floats, bound: float, population: int | None) -> float:
 
 
 def risk_bound(losses: Values, confidence: float = 0.95, population: int | None = None) -> RiskBound:
-    """Return the mean loss of the sample with the least bound that the test does not rule out.
+    """Return the mean loss of the sample and its upper confidence bound, by inverting `risk_p_value`.
+
+    Raises ValueError if ``confidence`` is not between 0 and 1.
 
     >>> bound = risk_bound([0] * 95 + [1] * 5)
     >>> round(bound.value, 3), round(bound.high, 3)
     (0.05, 0.102)
     """
     if not 0 < confidence < 1:
-        raise ValueError(f"a confidence lies between 0 and 1, not at {confidence}")
+        raise ValueError(f"the confidence must be between 0 and 1, got {confidence}")
     values = floats(losses)
     if not len(values):
         return RiskBound(0.0, 1.0, 0)
@@ -107,17 +106,17 @@ def risk_bound(losses: Values, confidence: float = 0.95, population: int | None 
 def certified(
     losses: Iterable[Values], bound: float, confidence: float = 0.95, population: int | None = None
 ) -> int:  # fmt: skip
-    """Return how many rules, from the first on, keep the mean loss at or under ``bound``, all of them together with the
-    probability ``confidence`` at least: fixed-sequence testing.
+    """Return the number of leading rules whose mean loss is at most ``bound``, by fixed-sequence testing.
 
-    ``losses`` are those of the sample under each rule, drawn lazily. The order of the rules must not depend on them.
+    The probability that all of them keep the bound is at least ``confidence``. ``losses`` gives the losses of the
+    sample under each rule, and is consumed lazily. The order of the rules must not depend on the losses.
 
     >>> certified([[0] * 100, [0] * 99 + [1], [0] * 90 + [1] * 10, [0] * 100], 0.05)
     2
     """
     number = 0
-    for each in losses:
-        if risk_p_value(each, bound, population) > 1 - confidence:
+    for losses_of_rule in losses:
+        if risk_p_value(losses_of_rule, bound, population) > 1 - confidence:
             return number
         number += 1
     return number

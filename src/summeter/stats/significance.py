@@ -1,9 +1,9 @@
-"""All pairs of systems compared at once: permutation tests, Holm's correction, intervals that agree, clusters.
+"""Comparison of all pairs of systems: permutation tests, Holm's correction, simultaneous intervals and clusters.
 
-Under the null hypothesis the two scores of a document may be exchanged, which flips the sign of its difference. All
-flips are drawn as one matrix of +1 and -1, and all pairs of systems share it, so thousands of tests are a single matrix
+Under the null hypothesis the two scores of a document are exchangeable; an exchange flips the sign of their difference.
+All flips form one matrix of +1 and -1 that all pairs of systems share, so thousands of tests are a single matrix
 product. p = (c + 1) / (n + 1), where c of n random flips give a mean difference at least as far from zero (Phipson &
-Smyth, 2010); with few documents every flip is tried and p = c / 2^k exactly.
+Smyth, 2010). With few documents, all 2^k flips are enumerated and p = c / 2^k is exact.
 """
 
 import math
@@ -19,18 +19,18 @@ from .base import ALL_MISSING, EMPTY, Bools, Floats, Seed, Values, floats, gener
 PMatrix = Sequence[Sequence[float | None]]
 
 MIN_DOCUMENTS = 6
-"""With fewer shared documents no difference is claimed."""
-_REACHED = 10  # flips that a p-value at the edge of a verdict rests on
-_CELLS = 200_000  # signs at a time: what a processor cache holds
+"""Minimum number of shared documents for claiming a difference."""
+_REACHED = 10  # number of flips that a p-value near the significance level should rest on
+_CELLS = 200_000  # signs per block, which fit in the processor cache
 _MANY = 50_000
 _SHARE = 1e-3
-"""Of the squared variance of a flip's sum, the fourth powers of its parts: with more the sum is not quite normal."""
-_ROUNDING = 1e-12  # scores whose difference is this small a share of them are equal
-_MAX_EXACT = 20  # 2^20 flips are the most that are enumerated
+"""Limit on the sum of fourth powers relative to the squared variance; above it, the sum over a flip is not normal."""
+_ROUNDING = 1e-12  # relative difference up to which scores are equal
+_MAX_EXACT = 20  # at most 2^20 flips are enumerated
 
 
 class Flips(NamedTuple):
-    """Sign flips in blocks of rows, how many there are in all, and whether they are all that exist."""
+    """Sign flips in blocks of rows, their total number, and whether they are all possible flips."""
 
     blocks: Iterator[Floats]
     total: int
@@ -38,9 +38,9 @@ class Flips(NamedTuple):
 
 
 def sign_flips(units: int, resamples: int, seed: Seed = 0) -> Flips:
-    """Return the flips to try: a row of +1 and -1 for each, one column a unit.
+    """Return sign flips: one row of +1 and -1 per flip, one column per unit.
 
-    All 2^units are listed when they are no more than ``resamples``; else ``resamples`` are drawn.
+    All 2^units flips are enumerated if they are at most ``resamples``; otherwise ``resamples`` are sampled.
 
     >>> [block.tolist() for block in sign_flips(1, 10).blocks]
     [[[1.0], [-1.0]]]
@@ -62,13 +62,13 @@ def sign_flips(units: int, resamples: int, seed: Seed = 0) -> Flips:
 
 
 def permutation_p(differences: Floats, flips: Flips) -> Floats:
-    """Return the two-sided p-value of each column of ``differences`` (units x tests); uses the flips up.
+    """Return the two-sided p-value of each column of ``differences`` (units x tests); consumes the flips.
 
-    A cell is the summed difference of one cluster, 0 where it has none. Sums compare as means do, since a flip
-    leaves the number of rows alone. Flips equal to the observed sum up to rounding count as reaching it.
+    A cell is the summed difference of one cluster, 0 if it has none. Sums are compared instead of means, because a flip
+    does not change the number of rows. Flips that equal the observed sum up to rounding count as reaching it.
     """
     observed = np.abs(differences.sum(axis=0))
-    # Rounding in a sum grows with the sum of magnitudes; the edge is lowered by a sliver of that.
+    # Rounding errors grow with the sum of magnitudes; the threshold is lowered accordingly.
     edge = observed - 1e-12 * np.abs(differences).sum(axis=0)
     reached = np.zeros(differences.shape[1], dtype=np.int64)
     for block in flips.blocks:
@@ -80,7 +80,8 @@ def permutation_p(differences: Floats, flips: Flips) -> Floats:
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Return Holm's (1979) adjusted p-values in the given order; None stays None and is not counted as a test.
 
-    The i-th smallest of m p-values is multiplied by m - i + 1, made monotone, and cut at 1.
+    The i-th smallest of m p-values is multiplied by m - i + 1, made monotone, and limited to 1. Raises ValueError if a
+    p-value is not between 0 and 1.
 
     >>> holm([0.01, 0.04, None, 0.03])
     [0.03, 0.06, None, 0.06]
@@ -88,7 +89,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     column = np.asarray(p_values, dtype=np.float64)
     tested = np.flatnonzero(~np.isnan(column))
     if ((column[tested] < 0) | (column[tested] > 1)).any():
-        raise ValueError("p-values must lie between 0 and 1")
+        raise ValueError("p-values must be between 0 and 1")
     order = tested[np.argsort(column[tested], kind="stable")]
     factors = np.arange(len(order), 0, -1)
     adjusted = np.minimum(np.maximum.accumulate(column[order] * factors), 1.0)
@@ -99,13 +100,12 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def clusters_of_equals(means: Values, p_values: PMatrix, alpha: float = 0.05) -> list[int | None]:
-    """Return each system's cluster, 1 for the best, from two-sided p-values (corrected first, if wanted).
+    """Return each system's cluster, 1 for the best, from two-sided p-values (corrected beforehand, if needed).
 
     Going down the ranking, a new cluster starts at the first system that is significantly worse than any system of
-    the current cluster (mt-metrics-eval).
-
-    A system is significantly better than another when its mean is higher and p <= alpha; a missing p-value is no
-    difference. Systems without a mean get no cluster. Equal means keep their order.
+    the current cluster (mt-metrics-eval). A system is significantly better than another if its mean is higher and
+    p <= alpha; a missing p-value is not significant. Systems without a mean get no cluster. Equal means keep their
+    order. Raises ValueError if the matrix of p-values has the wrong shape.
 
     >>> p = [[None, .5, .01], [.5, None, .2], [.01, .2, None]]
     >>> clusters_of_equals([3.0, 2.5, 2.0], p)
@@ -128,11 +128,12 @@ def clusters_of_equals(means: Values, p_values: PMatrix, alpha: float = 0.05) ->
 
 
 class PairDifference(NamedTuple):
-    """The value of ``first`` minus that of ``second`` over the ``n`` rows both have; ``missing`` rows lack one.
+    """The mean of ``first`` minus that of ``second`` over the ``n`` rows with both values, and its test.
 
-    ``p`` is that of a test that exchanges ``units`` (named by ``by``), ``p_holm`` the same corrected over ``family``
-    pairs, ``least_p`` the smallest p that so many units can give. ``better`` is the one claimed to be higher, if any.
-    ``text`` says what ``low``-``high`` is; ``reason`` why it or the difference is not there.
+    ``missing`` rows lack a value. ``p`` is the p-value of a test that exchanges ``units`` (``by`` says what a unit is),
+    ``p_holm`` the p-value after correction over ``family`` pairs, and ``least_p`` the smallest possible p with that
+    many units. ``better`` is the system claimed to be better, or None. ``text`` describes the interval
+    ``low``-``high``; ``reason`` says why the interval or the difference is undefined.
     """
 
     first: str
@@ -155,7 +156,7 @@ class PairDifference(NamedTuple):
 
 
 def enough_permutations(family: int, alpha: float, flips: int = _REACHED) -> int:
-    """Return how many permutations let a p-value that is just claimed after Holm's correction rest on ``flips``.
+    """Return the number of permutations with which a p-value at Holm's limit rests on at least ``flips`` flips.
 
     >>> enough_permutations(6, 0.05)
     1200
@@ -164,7 +165,7 @@ def enough_permutations(family: int, alpha: float, flips: int = _REACHED) -> int
 
 
 def least_p(units: int, permutations: int | None = None) -> float:
-    """Return the smallest two-sided p of exchanging ``units``; ``permutations`` were drawn, or all tried (None).
+    """Return the smallest two-sided p of exchanging ``units`` with sampled ``permutations`` (None: all of them).
 
     >>> least_p(6), least_p(30, 99)
     (0.03125, 0.01)
@@ -175,59 +176,58 @@ def least_p(units: int, permutations: int | None = None) -> float:
 def paired_differences(
     families: Sequence[Mapping[str, Values]], alpha: float = 0.05, permutations: int = 10_000, seed: Seed = 0
 ) -> list[list[PairDifference]]:
-    """Compare every two systems (name -> a score a document, None or NaN where missing) on the documents both have.
+    """Compare every two systems on their shared documents, with a correction for all pairs.
 
-    All mappings (the groups of a column, say) are corrected together. The test exchanges two systems' scores document
-    by document. A difference is claimed where p after Holm's correction is at most ``alpha`` and at least MIN_DOCUMENTS
-    documents are shared. An interval holds the differences that the test does not reject at ``alpha`` / family, so that
-    all hold at once with confidence 1 - ``alpha``; where Holm's steps claim what that leaves open, it ends at 0
-    (Strassburger & Bretz, 2008): it excludes 0 exactly where a difference is claimed. ``permutations`` is raised where
-    it is too small for so many pairs.
+    Each family maps system names to one score per document (None or NaN if missing); all families (for example, the
+    domains of a data set) are corrected together. The test exchanges the scores of two systems document by document. A
+    difference is claimed if p after Holm's correction is at most ``alpha`` and at least MIN_DOCUMENTS documents are
+    shared. An interval holds the differences that the test does not reject at ``alpha`` / family, so all intervals hold
+    simultaneously with confidence 1 - ``alpha``. If only Holm's step-down procedure claims the difference, the interval
+    ends at 0 (Strassburger & Bretz, 2008); it excludes 0 exactly if a difference is claimed. ``permutations`` is
+    increased if it is too small for the number of pairs.
 
-    Six differences of 1: of the 64 flips two reach a mean of 1.
+    Six differences of 1: two of the 64 flips reach a mean of 1.
 
     >>> ((pair,),) = paired_differences([{"a": [2, 3, 4, 2, 3, 4], "b": [1, 2, 3, 1, 2, 3]}])
     >>> pair.difference, pair.p, pair.better, pair.low
     (1.0, 0.03125, 'a', 1.0)
     """
+
+    def differences(first: Floats, second: Floats) -> Floats:
+        gaps = first - second
+        # Scores that differ only by rounding are equal.
+        return np.where(np.abs(gaps) <= _ROUNDING * np.maximum(np.abs(first), np.abs(second)), 0.0, gaps)
+
     matrices = [{name: floats(values) for name, values in scores.items()} for scores in families]
     pairs = [list(combinations(scores, 2)) for scores in matrices]
     gaps = [
-        np.stack([_difference(scores[first], scores[second]) for first, second in named], axis=1)
+        np.stack([differences(scores[first], scores[second]) for first, second in named], axis=1)
         if named
         else np.zeros((0, 0))
         for scores, named in zip(matrices, pairs, strict=True)
     ]
     family = sum(int((~np.isnan(table)).any(axis=0).sum()) for table in gaps)
     tested = [permuted_differences(*both, alpha, family, permutations, seed) for both in zip(pairs, gaps, strict=True)]
-    whole = iter(corrected([pair for pairs_of_family in tested for pair in pairs_of_family], alpha))
-    return [[next(whole) for _ in pairs_of_family] for pairs_of_family in tested]
-
-
-def _difference(first: Floats, second: Floats) -> Floats:
-    """The differences of two systems' scores; 0 where the scores differ only by rounding."""
-    gaps = first - second
-    return np.where(np.abs(gaps) <= _ROUNDING * np.maximum(np.abs(first), np.abs(second)), 0.0, gaps)
+    results = iter(corrected([pair for pairs_of_family in tested for pair in pairs_of_family], alpha))
+    return [[next(results) for _ in pairs_of_family] for pairs_of_family in tested]
 
 
 def corrected(pairs: Sequence[PairDifference], alpha: float) -> list[PairDifference]:
-    """Return the pairs with Holm's p, what is claimed, and intervals that agree with it."""
+    """Return the pairs with Holm-adjusted p-values, claims, and intervals that exclude 0 exactly for claims."""
     adjusted = holm([pair.p for pair in pairs])
     family = sum(pair.p is not None for pair in pairs)
-    return [_claimed(pair._replace(p_holm=p, family=family), alpha) for pair, p in zip(pairs, adjusted, strict=True)]
-
-
-def _claimed(pair: PairDifference, alpha: float) -> PairDifference:
-    """With the claim, and an interval that excludes 0 exactly where there is one."""
-    gap = pair.difference
-    enough = pair.units >= MIN_DOCUMENTS
-    if gap is not None and gap != 0 and pair.p_holm is not None and pair.p_holm <= alpha and enough:
-        pair = pair._replace(better=pair.first if gap > 0 else pair.second)
-    if gap is None or pair.low is None or pair.high is None:
-        return pair
-    if pair.better is None:
-        return pair._replace(low=min(pair.low, 0.0), high=max(pair.high, 0.0))
-    return pair._replace(low=max(pair.low, 0.0)) if gap > 0 else pair._replace(high=min(pair.high, 0.0))
+    result = []
+    for original, p in zip(pairs, adjusted, strict=True):
+        pair, gap = original._replace(p_holm=p, family=family), original.difference
+        if gap is not None and gap != 0 and p is not None and p <= alpha and pair.units >= MIN_DOCUMENTS:
+            pair = pair._replace(better=pair.first if gap > 0 else pair.second)
+        if gap is not None and pair.low is not None and pair.high is not None:
+            if pair.better is None:
+                pair = pair._replace(low=min(pair.low, 0.0), high=max(pair.high, 0.0))
+            else:
+                pair = pair._replace(low=max(pair.low, 0.0)) if gap > 0 else pair._replace(high=min(pair.high, 0.0))
+        result.append(pair)
+    return result
 
 
 def permuted_differences(
@@ -239,48 +239,54 @@ def permuted_differences(
     seed: Seed,
     by: str = "document",
 ) -> list[PairDifference]:
-    """Return each pair before the correction, its interval at the level of `family` pairs.
+    """Return the difference of each pair before Holm's correction, with an interval at the level of `family` pairs.
 
-    ``table`` holds their differences, documents (or whatever ``by`` names) x pairs, NaN where missing.
+    ``table`` holds the differences, documents (or the units that ``by`` names) x pairs, NaN if missing.
 
-    A flip parts the documents of a pair in two. The test counts it against a difference exactly where that lies between
-    the means of both parts, so the k-th lowest of the lower means, and the k-th highest of the higher ones, are where p
-    falls below the level.
+    A flip splits the documents of a pair in two parts. The test counts the flip against a difference exactly if the
+    difference is between the means of the two parts. The ends of the interval are therefore the k-th lowest of the
+    lower means and the k-th highest of the higher means, where p falls below the level.
 
-    With 50,000 documents and more, of which none stands out, the sum over a random flip is normal: such pairs are not
-    drawn but computed, and their text says so.
+    With at least 50,000 documents, none of which dominates, the sum over a random flip is normal. The results of such
+    pairs are computed instead of sampled, as their text says.
     """
     gaps = floats(table, 2)
-    sure = _is_normal(gaps)
-    drawn = np.flatnonzero(~sure).tolist()
-    if len(drawn) == len(pairs):
-        return _drawn_differences(pairs, gaps, alpha, family, permutations, seed, by)
-    few = _drawn_differences(
-        [pairs[place] for place in drawn], gaps[:, drawn], alpha, family, permutations, seed, by
-    ) if len(drawn) else []  # fmt: skip
+    normal = _is_normal(gaps)
+    sampled = np.flatnonzero(~normal).tolist()
+    if len(sampled) == len(pairs):
+        return _sampled_differences(pairs, gaps, alpha, family, permutations, seed, by)
+    few = _sampled_differences(
+        [pairs[column] for column in sampled], gaps[:, sampled], alpha, family, permutations, seed, by
+    ) if len(sampled) else []  # fmt: skip
     rest = iter(few)
     return [
-        _normal_difference(pair, gaps[:, place], alpha, family, by) if sure[place] else next(rest)
-        for place, pair in enumerate(pairs)
+        _normal_difference(pair, gaps[:, column], alpha, family, by) if normal[column] else next(rest)
+        for column, pair in enumerate(pairs)
     ]
 
 
 def _is_normal(gaps: Floats) -> Bools:
-    """Which columns have so many differences, none of which stands out, that a flip's sum is normal: its distribution
-    is symmetric, and its kurtosis, 3 - 2 times the share below, moves no p-value above 1e-6 by a hundredth of it."""
+    """Return which columns have so many differences, none dominating, that the sum over a flip is normal.
+
+    The distribution is symmetric, and its kurtosis, 3 - 2 times the share below, changes no p-value above 1e-6 by more
+    than a hundredth of it.
+    """
     if len(gaps) < _MANY:
         return np.zeros(gaps.shape[1], np.bool_)
     squares = np.nan_to_num(gaps) ** 2
-    whole = squares.sum(axis=0)
+    total = squares.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = (squares**2).sum(axis=0) / whole**2
+        share = (squares**2).sum(axis=0) / total**2
     normal: Bools = ((~np.isnan(gaps)).sum(axis=0) >= _MANY) & (share < _SHARE)
     return normal
 
 
 def _normal_difference(pair: tuple[str, str], gaps: Floats, alpha: float, family: int, by: str) -> PairDifference:
-    """A pair whose test is computed: exchanging scores turns the sum S of n differences into one of mean 0 and
-    variance Q, the sum of their squares. The interval holds each d with (S - nd)^2 <= z^2 (Q - 2dS + nd^2)."""
+    """Return the difference of a pair with a normal approximation of the permutation test.
+
+    Exchanging scores turns the sum S of n differences into one with mean 0 and variance Q, the sum of their squares.
+    The interval holds each d with (S - nd)^2 <= z^2 (Q - 2dS + nd^2).
+    """
     known = gaps[~np.isnan(gaps)]
     n, mean = len(known), float(known.mean())
     p = math.erfc(abs(mean) * n / math.sqrt(2 * float((known**2).sum())))
@@ -293,7 +299,7 @@ def _normal_difference(pair: tuple[str, str], gaps: Floats, alpha: float, family
     )  # fmt: skip
 
 
-def _drawn_differences(
+def _sampled_differences(
     pairs: Sequence[tuple[str, str]],
     gaps: Floats,
     alpha: float,
@@ -302,47 +308,47 @@ def _drawn_differences(
     seed: Seed,
     by: str,
 ) -> list[PairDifference]:
-    """`permuted_differences` by trying flips."""
+    """Return `permuted_differences` by enumerating or sampling flips."""
     documents = len(gaps)
     present = (~np.isnan(gaps)).astype(np.float64)
     gaps = np.nan_to_num(gaps)
     total, counts = gaps.sum(axis=0), present.sum(axis=0)
-    # Rounding in a sum grows with the sum of magnitudes; the edge is lowered by a sliver of that.
+    # Rounding errors grow with the sum of magnitudes; the threshold is lowered accordingly.
     edge = np.abs(total) - 1e-12 * np.abs(gaps).sum(axis=0)
     flips = sign_flips(documents, max(permutations, enough_permutations(family, alpha)), seed)
     extra = 0 if flips.exact else 1
-    # How many flips must count against a difference for it not to be rejected.
+    # Number of flips that must reach a difference for it not to be rejected.
     needed = math.floor(alpha / max(1, family) * (flips.total + extra) + 1e-9) + 1 - extra
     lows, highs = (np.full((needed, len(pairs)), end) for end in (np.inf, -np.inf))
     reached = np.zeros(len(pairs), dtype=np.int64)
     for block in flips.blocks:
-        swung, kept = block @ gaps, block @ present
-        reached += (np.abs(swung) >= edge).sum(axis=0)
+        flipped, kept = block @ gaps, block @ present
+        reached += (np.abs(flipped) >= edge).sum(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            kept_mean, flipped_mean = (total + swung) / (counts + kept), (total - swung) / (counts - kept)
-        whole = np.abs(kept) == counts  # nothing in the other part
+            kept_mean, flipped_mean = (total + flipped) / (counts + kept), (total - flipped) / (counts - kept)
+        whole = np.abs(kept) == counts  # the other part is empty
         low, high = np.minimum(kept_mean, flipped_mean), np.maximum(kept_mean, flipped_mean)
         lows = np.partition(np.concatenate([lows, np.where(whole, -np.inf, low)]), needed - 1, axis=0)[:needed]
         highs = np.partition(np.concatenate([highs, np.where(whole, np.inf, high)]), len(block), axis=0)[len(block) :]
     p = (reached + extra) / (flips.total + extra)
-    drawn = "" if flips.exact else f", seed {seed_number(seed)}"
+    sampled = "" if flips.exact else f", seed {seed_number(seed)}"
     over = "" if family == 1 else f"simultaneous over {family} pairs, "
-    text = f"{100 * (1 - alpha):g}% permutation interval by {by}, {over}{flips.total} permutations{drawn}"
+    text = f"{100 * (1 - alpha):g}% permutation interval by {by}, {over}{flips.total} permutations{sampled}"
     method = f"paired permutation{', exact' if flips.exact else ''}, {flips.total} flips"
     differences = []
-    for place, (first, second) in enumerate(pairs):
-        n = int(counts[place])
+    for column, (first, second) in enumerate(pairs):
+        n = int(counts[column])
         pair = PairDifference(
             first, second, None, None, None, None, None, family, n, documents - n, n,
             least_p(n, None if flips.exact else flips.total), method=method, by=by,
         )  # fmt: skip
-        low, high = float(lows[:, place].max(initial=-np.inf)), float(highs[:, place].min(initial=np.inf))
+        low, high = float(lows[:, column].max(initial=-np.inf)), float(highs[:, column].min(initial=np.inf))
         if not n:
             pair = pair._replace(reason=ALL_MISSING if documents else EMPTY)
         elif np.isfinite(low):
-            pair = pair._replace(difference=float(total[place] / n), p=float(p[place]), low=low, high=high, text=text)
+            pair = pair._replace(difference=float(total[column] / n), p=float(p[column]), low=low, high=high, text=text)
         else:
             why = f"{n} {by}{'s' * (n > 1)}: too few for an interval{f' over {family} pairs' * (family > 1)}"
-            pair = pair._replace(difference=float(total[place] / n), p=float(p[place]), reason=why)
+            pair = pair._replace(difference=float(total[column] / n), p=float(p[column]), reason=why)
         differences.append(pair)
     return differences

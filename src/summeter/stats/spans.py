@@ -28,12 +28,13 @@ def characters(spans: Spans) -> set[int]:
 
 
 def span_f1(annotators: Sequence[Sequence[Spans | None]], clusters: Ints | None = None) -> Measurement:
-    """Return the character F1 of two annotators over texts, the mean over all pairs where there are more.
+    """Return the character F1 of two annotators over texts, or its mean over all pairs of annotators.
 
-    A row is an annotator, a column a text; None in place of a list of spans means that the annotator did not see the
-    text. F1 is 2 both / (first + second), characters summed over the texts that the pair saw: it is the same whichever
-    of the two is called gold. A pair that marked nothing has none and is left out. ``n`` counts the texts seen by two
-    annotators or more; ``clusters`` number those of the texts 0, 1, ... (each its own by default).
+    Rows are annotators and columns are texts; None instead of a list of spans means that the annotator did not see the
+    text. F1 is 2 |both| / (|first| + |second|), with characters summed over the texts that both annotators saw, so it
+    does not depend on which annotator is called gold. A pair without any marked character has no F1 and is left out.
+    ``n`` is the number of texts seen by at least two annotators. ``clusters`` gives the cluster of each text as 0, 1,
+    ...; by default each text is a cluster.
 
     >>> span_f1([[[(0, 4)], []], [[(2, 6)], []]]).value
     0.5
@@ -48,13 +49,13 @@ def span_f1(annotators: Sequence[Sequence[Spans | None]], clusters: Ints | None 
     seen = [sum(spans is not None for spans in text) for text in zip(*annotators, strict=True)]
     sums = np.zeros((len(marked) * (len(marked) - 1) // 2, units, 2))
     for counts, (first, second) in zip(sums, combinations(marked, 2), strict=True):
-        for place, left, right in zip(unit.tolist(), first, second, strict=True):
+        for cluster, left, right in zip(unit.tolist(), first, second, strict=True):
             if left is not None and right is not None:
-                counts[place] += 2 * len(left & right), len(left) + len(right)
+                counts[cluster] += 2 * len(left & right), len(left) + len(right)
 
     def weighted(weights: Floats) -> Floats:
-        drawn = weights @ sums
-        return mean_present(ratio(drawn[..., 0], drawn[..., 1]))
+        sampled = weights @ sums
+        return mean_present(ratio(sampled[..., 0], sampled[..., 1]))
 
     n, value = sum(count >= 2 for count in seen), float(weighted(np.ones((1, units)))[0])
     reason = "nothing was marked" if n else "no text was seen by both"

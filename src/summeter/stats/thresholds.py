@@ -1,8 +1,8 @@
-"""Thresholds that turn scores into decisions, tuned only on data set apart (AggreFact's percentile protocol).
+"""Thresholds that turn scores into decisions, tuned on development data (AggreFact's percentile protocol).
 
-Candidates are the percentiles 0, 0.2, ..., 99.8 of the development scores; the last one with the best balanced
-accuracy is kept; a score *above* the threshold is decided 1 (Laban et al., 2022, whose code Tang et al., 2023, and
-FENICE's ``aggrefact.py`` took over). ``Candidates`` names the other ways.
+Candidates are the percentiles 0, 0.2, ..., 99.8 of the development scores; the last candidate with the best balanced
+accuracy is chosen, and a score *above* the threshold is decided 1 (Laban et al., 2022; their code is also used by Tang
+et al., 2023, and by FENICE's ``aggrefact.py``). See ``Candidates`` for alternatives.
 """
 
 from collections.abc import Hashable
@@ -16,12 +16,13 @@ from .classification import NO_NEGATIVES, NO_POSITIVES, classify, decide
 
 
 class Candidates(StrEnum):
-    """Which thresholds are tried, and what is the best of them; of equals always the last, which is the highest.
+    """Candidate thresholds, and how they are compared. The last (highest) of equally good thresholds is chosen.
 
-    ``percentiles``: 0, 0.2, ..., 99.8, equal accuracies compared as fractions, both classes needed. ``released``: the
-    same percentiles as the released code steps and compares them, in floating point, and where the development data
-    have one class only its recall is what is maximised, as scikit-learn's balanced accuracy then is. ``scores``: every
-    score observed, so that no threshold at all does better; it moves along under any increasing transformation.
+    ``percentiles``: the percentiles 0, 0.2, ..., 99.8, with balanced accuracies compared as exact fractions; both
+    classes are required. ``released``: the same percentiles, computed and compared in floating point as in the released
+    code; if the development data have only one class, its recall is maximised, as with scikit-learn's balanced
+    accuracy. ``scores``: every observed score, so that no threshold is better; the choice is invariant under increasing
+    transformations.
     """
 
     PERCENTILES = "percentiles"
@@ -30,9 +31,10 @@ class Candidates(StrEnum):
 
 
 class Threshold(NamedTuple):
-    """A tuned threshold and the balanced accuracy it reached on the development data.
+    """A tuned threshold and its balanced accuracy on the development data.
 
-    With ``Candidates.RELEASED`` and one class, that is its recall, and ``reason`` says so beside the status ``ok``.
+    With ``Candidates.RELEASED`` and a single class, the accuracy is the recall of that class; ``reason`` says so and
+    ``status`` is ``ok``.
     """
 
     threshold: float | None
@@ -44,9 +46,9 @@ class Threshold(NamedTuple):
 
 
 class GroupedAccuracy(NamedTuple):
-    """Balanced accuracy with one threshold a group: per group, and their mean weighted by size.
+    """Balanced accuracy with one threshold per group: by group, and the mean weighted by group size.
 
-    ``weight`` sums the sizes of the groups that have a value; ``undefined`` names the groups without one.
+    ``weight`` is the total size of the groups with a value; ``undefined`` maps the other groups to the reason.
     """
 
     value: float | None
@@ -56,7 +58,7 @@ class GroupedAccuracy(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """The mean and standard deviation of a statistic over bootstrap draws, and how many draws gave a value."""
+    """Mean and standard deviation of a statistic over bootstrap resamples, and the number of defined resamples."""
 
     mean: float | None
     deviation: float | None
@@ -65,7 +67,9 @@ class Spread(NamedTuple):
 
 
 def tune_threshold(labels: Values, scores: Values, candidates: str = Candidates.PERCENTILES) -> Threshold:
-    """Return the best threshold among the candidates; undefined when a class is absent (save with ``released``).
+    """Return the best candidate threshold, undefined if a class is absent (except with ``released``).
+
+    Raises ValueError if a label is not 0, 1 or missing.
 
     >>> got = tune_threshold([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9])
     >>> round(got.threshold, 4), got.balanced_accuracy
@@ -81,15 +85,15 @@ def tune_threshold(labels: Values, scores: Values, candidates: str = Candidates.
     shell = Threshold(None, None, n, missing, Status.UNDEFINED, None)
     if n == 0:
         return shell._replace(reason="no complete pairs")
-    lacking = NO_POSITIVES if not gold.any() else NO_NEGATIVES if gold.all() else None
-    if lacking is not None and how is not Candidates.RELEASED:
-        return shell._replace(reason=lacking)
+    absent_class = NO_POSITIVES if not gold.any() else NO_NEGATIVES if gold.all() else None
+    if absent_class is not None and how is not Candidates.RELEASED:
+        return shell._replace(reason=absent_class)
     match how:
         case Candidates.RELEASED:
-            # Not arange(500) / 5: it differs in the last bits, and so may the percentile that falls on a score.
+            # Not arange(500) / 5: the last bits differ, which matters for a percentile that equals a score.
             tried = np.percentile(column, np.arange(0, 100, 0.2))
             rounded = _rounded_accuracy(gold, column, tried)
-            return _last_best(shell, tried, rounded, lacking and f"{lacking}: its recall")
+            return _last_best(shell, tried, rounded, absent_class and f"{absent_class}: its recall")
         case Candidates.SCORES:
             tried = np.unique(column)
         case Candidates.PERCENTILES:
@@ -108,7 +112,7 @@ def _last_best(shell: Threshold, tried: Floats, values: Floats | Ints, note: str
 
 
 def _rounded_accuracy(gold: Floats, scores: Floats, thresholds: Floats) -> Floats:
-    """Balanced accuracy above each threshold as scikit-learn rounds it: the mean recall of the classes present."""
+    """Return balanced accuracy above each threshold, rounded as in scikit-learn: the mean recall of present classes."""
     negatives, positives = np.sort(scores[gold == 0]), np.sort(scores[gold == 1])
     rejected = np.searchsorted(negatives, thresholds, side="right")
     hits = len(positives) - np.searchsorted(positives, thresholds, side="right")
@@ -117,7 +121,7 @@ def _rounded_accuracy(gold: Floats, scores: Floats, thresholds: Floats) -> Float
 
 
 def tune_thresholds(labels: Values, scores: Values, groups: Labels) -> dict[Hashable, Threshold]:
-    """Return one tuned threshold a group (AggreFact: origin, data set and system category)."""
+    """Return one tuned threshold per group (in AggreFact: origin, data set and system category)."""
     return {
         group: tune_threshold(gold, column) for group, (gold, column) in _split(labels, scores, groups).items()
     }  # fmt: skip
@@ -126,9 +130,9 @@ def tune_thresholds(labels: Values, scores: Values, groups: Labels) -> dict[Hash
 def grouped_accuracy(
     labels: Values, scores: Values, groups: Labels, thresholds: dict[Hashable, Threshold]
 ) -> GroupedAccuracy:
-    """Apply each group's threshold to test data and average the balanced accuracies weighted by group size.
+    """Apply each group's threshold to test data, and average the balanced accuracies weighted by group size.
 
-    A group without a threshold, or with one class only, has no balanced accuracy and is named with the reason.
+    A group without a threshold, or with a single class, is listed with the reason in ``undefined``.
 
     >>> tuned = tune_thresholds([0, 1, 0, 1], [1, 2, 10, 20], ["a", "a", "b", "b"])
     >>> grouped_accuracy([0, 1, 1, 0], [1, 2, 20, 10], ["a", "a", "b", "b"], tuned).value
@@ -154,11 +158,11 @@ def grouped_accuracy(
 def bootstrap_deviation(
     labels: Values, scores: Values, threshold: float, resamples: int = 1000, seed: Seed = 0
 ) -> Spread:
-    """Return mean and standard deviation of balanced accuracy over bootstrap draws of the rows.
+    """Return the mean and standard deviation of balanced accuracy over bootstrap resamples of the rows.
 
-    The spread is of the draws (divided by their number - 1). Draws with one class only are left out and counted.
-    All draws are made at once: a draw of n rows is a multinomial count of the four cells of the confusion table,
-    which has the same distribution as drawing the rows.
+    The standard deviation divides by the number of resamples - 1. Resamples with a single class are left out. A
+    resample of n rows is sampled as a multinomial count of the four cells of the confusion table, which has the same
+    distribution as sampling the rows.
     """
     gold, column, _ = as_pairs(labels, scores)
     decided = column > threshold
@@ -175,9 +179,9 @@ def bootstrap_deviation(
 
 
 def _right_at(gold: Floats, scores: Floats, thresholds: Floats) -> tuple[Ints, int]:
-    """Return the balanced accuracy of deciding 1 above each threshold as whole numbers over a common denominator.
+    """Return the balanced accuracy of each threshold as an integer numerator, and the common denominator.
 
-    (TP / P + TN / N) / 2 = (TP N + TN P) / (2 P N): equal accuracies then compare equal, whatever the rounding.
+    (TP / P + TN / N) / 2 = (TP N + TN P) / (2 P N), so equal accuracies compare equal without rounding.
     """
     positives, negatives = np.sort(scores[gold == 1]), np.sort(scores[gold == 0])
     p, n = len(positives), len(negatives)
