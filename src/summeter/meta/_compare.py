@@ -237,7 +237,7 @@ def _means(
     if narrowed:
         every = "With the option documents set to all, means are over each system's own documents."
         return rows, [f"{about['aspect']}: {shared.note} {every}"]
-    return rows, [f"{about['aspect']}: {shared.own_note}"]
+    return rows, [f"{about['aspect']}: {shared.means_note}"]
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ def _table(title: str, keys: Sequence[ColumnKey], views: Sequence[RunView], sour
     ]
     ranked = ranks([mean.value if mean else None for mean in columns[lead].means.values()])
     order = sorted(zip(systems, ranked, strict=True), key=lambda place: (place[1] is None, place[1] or 0))
-    notes = [table.unlike(key.key) for table, key in zip(tables, keys, strict=True)]
+    notes = [table.note(key.key) for table, key in zip(tables, keys, strict=True)]
     return RankTable(title, tuple(columns), dict(order), lead, any(notes), notes[lead])
 
 
@@ -161,7 +161,7 @@ def of_column(table: SystemTable, column: Key) -> list[SystemScore]:
 def leading(table: SystemTable, column: Key, judge: str) -> str:
     """Who leads in a column of scores, and from which others the test of `meta compare` tells it."""
     title, shared = gloss(column[2]).title, table.shared(column)
-    if shared is None or not shared.documents.own:
+    if shared is None or not shared.documents.counts:
         return f"By {judge}, no summary has a score for {title} yet: see what could not be judged."
     compared = Comparison.of(table, column, title)
     shown = ""
@@ -172,7 +172,7 @@ def leading(table: SystemTable, column: Key, judge: str) -> str:
         if len(compared.ranked) == 1:
             shown += f" over {count(mean.n, 'summary', 'summaries')}"
     without = sorted(
-        {row.system for row in of_column(table, column)} - {*shared.documents.own, *shared.documents.left_out}
+        {row.system for row in of_column(table, column)} - {*shared.documents.counts, *shared.documents.left_out}
     )
     lost = (
         f"{listed(without)} ha{'s' if len(without) == 1 else 've'} no score." if without and compared.ranked else None

@@ -272,7 +272,7 @@ def _rich(table: SystemTable, heads: _Heads, columns: Sequence[Key], console: Co
 
 def _notes(table: SystemTable) -> list[str]:
     """What stands beneath: how many scores and units are missing, the interval, the signatures."""
-    notes = list(dict.fromkeys(note for column in table.columns() if (note := table.unlike(column))))
+    notes = list(dict.fromkeys(note for column in table.columns() if (note := table.note(column))))
     notes += [note for note in (table.missing(), table.unjudged()) if note]
     notes += [f"interval: {interval}" for interval in dict.fromkeys(row.interval for row in table.rows)]
     for _, signature, aspect in table.columns():

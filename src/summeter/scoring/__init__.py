@@ -1,4 +1,4 @@
-"""HOW MUCH: judgments to scores; value, n, missing and interval always together."""
+"""Scores: from judgments to values of summaries and means of systems, with n, missing count and interval."""
 
 from summeter.scoring.pairs import PairScore, Preference, pair_scores, preferences
 from summeter.scoring.replies import ReplyCount, reply_counts

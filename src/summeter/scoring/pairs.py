@@ -1,6 +1,6 @@
-"""Verdicts on pairs -> a preference with ties. A verdict that turns with the order of showing is a tie.
+"""Preferences between two systems: from judgments of pairs to preferences per document and their means.
 
-Preferences of a pair of systems -> their mean over documents, with interval, n, missing and flip rate.
+If two verdicts on a pair contradict each other when the order is swapped, the pair is a tie.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from summeter.stats import Bootstrap, paired_differences
 class Preference(Record):
     """How far `system` is preferred to `rival` on one document: 1 always, 0 never, 0.5 a tie.
 
-    `n` verdicts were used and `missing` had none; `flipped` says that two decided verdicts disagreed.
+    `n` verdicts were used and `missing` verdicts have no value; `flipped` is True if two verdicts contradict each
+    other.
     """
 
     doc_id: str
@@ -36,8 +37,11 @@ class Preference(Record):
 
 
 class Claim(Record):
-    """A preference among all pairs of one judge and aspect: `low`-`high` leaves out 0.5 exactly where it is `settled`,
-    by a permutation test of documents with Holm's correction."""
+    """Test of a preference among all pairs of one judge and aspect.
+
+    A permutation test over documents with Holm's correction; `low`-`high` excludes 0.5 exactly if the preference is
+    `settled` (significant).
+    """
 
     low: float | None
     high: float | None
@@ -46,11 +50,11 @@ class Claim(Record):
 
 
 class PairScore(Record):
-    """How far `system` is preferred to `rival` over all documents: mean preference, 0.5 for neither.
+    """Mean preference of `system` over `rival` over all documents; 0.5 means no preference.
 
-    `low`-`high` is the bootstrap percentile interval over documents (None with fewer than two). `n` documents
-    have a preference, `missing` have none. Of `twice` documents judged more than once, the verdicts turned
-    with the order on `flips`; `flip_rate` is their share, None where no document was judged twice.
+    `low`-`high` is the percentile bootstrap interval over documents (None with fewer than two). `n` documents have a
+    preference and `missing` have none. `twice` documents were judged more than once; on `flips` of them the verdicts
+    contradict each other, and `flip_rate` is their share (None if no document was judged twice).
     """
 
     system: str
@@ -73,44 +77,44 @@ class PairScore(Record):
 
     @property
     def settled(self) -> bool:
-        """Whether one of the two is preferred by more than chance, corrected for all pairs."""
+        """True if one of the two is significantly preferred, corrected for all pairs."""
         return self.claim is not None and self.claim.settled
 
     @property
     def ends(self) -> tuple[float | None, float | None]:
-        """The interval for a reader: that of the claim, corrected for all pairs; (None, None) without one."""
+        """Interval to show: that of the corrected test, or (None, None) without a test."""
         return (self.claim.low, self.claim.high) if self.claim else (None, None)
 
     def turned(self) -> PairScore:
-        """The same, seen from the rival's side.
+        """Return the same score from the rival's side.
 
-        aster over birch 0.7 [0.6, 0.9] is birch over aster 0.3 [0.1, 0.4].
+        aster over birch 0.7 [0.6, 0.9] becomes birch over aster 0.3 [0.1, 0.4].
         """
         claim = self.claim
         other = {
-            "system": self.rival, "rival": self.system, "value": _rest(self.value),
-            "low": _rest(self.high), "high": _rest(self.low), "claim": claim and claim.model_copy(
-                update={"low": _rest(claim.high), "high": _rest(claim.low)}
+            "system": self.rival, "rival": self.system, "value": _complement(self.value),
+            "low": _complement(self.high), "high": _complement(self.low), "claim": claim and claim.model_copy(
+                update={"low": _complement(claim.high), "high": _complement(claim.low)}
             ),
         }  # fmt: skip
         return self.model_copy(update=other)
 
     def leading(self) -> PairScore:
-        """From the side of the system that is preferred; as it is where neither is."""
+        """Return the score from the side of the preferred system; unchanged if neither is preferred."""
         return self.turned() if self.value is not None and self.value < 0.5 else self
 
 
-def _rest(value: float | None) -> float | None:
+def _complement(value: float | None) -> float | None:
     return None if value is None else 1.0 - value
 
 
 def preferences(judgments: Iterable[Judgment] | JudgmentTable) -> list[Preference]:
-    """One Preference a document, pair of systems, judge and aspect; the pair is named in alphabetical order.
+    """Return one preference per document, pair of systems, judge and aspect; the pair is in alphabetical order.
 
-    A pair judgment's value is 1 when `system` wins, 0 when `rival` does, 0.5 for a tie. The order of
-    showing is the order of the names in the target, so (B, A) with value v counts as 1 - v for (A, B).
+    The value of a pair judgment is 1 if `system` wins, 0 if `rival` wins, and 0.5 for a tie. The order of presentation
+    is the order of the names in the target, so a value v of (B, A) counts as 1 - v for (A, B).
 
-    Both orders, A wins first and B wins second: values 1 and 1 - 1 = 0, mean 0.5, flipped.
+    A wins in both orders but one: the values 1 and 1 - 1 = 0 have the mean 0.5, and the pair is flipped.
     """
     pairs = JudgmentTable.of(judgments).where(unit="pair")
     columns = (pairs.document, pairs.system, pairs.rival, pairs.judge, pairs.signature, pairs.aspect)
@@ -124,10 +128,10 @@ def preferences(judgments: Iterable[Judgment] | JudgmentTable) -> list[Preferenc
         first, second = (rival, system) if turned else (system, rival)
         key = (document, first, second, judge, signature, aspect)
         verdicts.setdefault(key, []).append(1.0 - value if turned and value is not None else value)
-    made = []
+    result = []
     for (doc_id, system, rival, judge, signature, aspect), values in verdicts.items():
         known = [value for value in values if value is not None]
-        made.append(
+        result.append(
             Preference(
                 doc_id=doc_id,
                 system=system,
@@ -141,13 +145,13 @@ def preferences(judgments: Iterable[Judgment] | JudgmentTable) -> list[Preferenc
                 flipped=any(value > 0.5 for value in known) and any(value < 0.5 for value in known),
             )
         )
-    return made
+    return result
 
 
 def pair_scores(rows: Iterable[Preference], *, seed: int = 0) -> list[PairScore]:
-    """Means by (pair of systems, judge, signature, aspect), in order of first appearance.
+    """Return mean preferences by (pair of systems, judge, signature, aspect), in order of first appearance.
 
-    Two documents, preferences 1 and 0.5, the second flipped: value 0.75, flip rate 0.5.
+    Two documents with preferences 1 and 0.5, the second flipped: value 0.75, flip rate 0.5.
     """
     groups: dict[tuple[str, ...], list[Preference]] = {}
     for row in rows:
@@ -157,8 +161,8 @@ def pair_scores(rows: Iterable[Preference], *, seed: int = 0) -> list[PairScore]
         families.setdefault(key[2:], []).append(key)
     claims: dict[tuple[str, ...], Claim] = {}
     for keys in families.values():
-        # The difference of the two sides' points, 2 p - 1, is exchanged document by document.
-        sides = [{key[0]: [row.value for row in groups[key]], key[1]: [_rest(row.value) for row in groups[key]]}
+        # The test exchanges the difference of the two sides' points, 2 p - 1, document by document.
+        sides = [{key[0]: [row.value for row in groups[key]], key[1]: [_complement(row.value) for row in groups[key]]}
                  for key in keys]  # fmt: skip
         for key, (pair,) in zip(keys, paired_differences(sides, seed=seed), strict=True):
             low, high = (None if end is None else (1 + end) / 2 for end in (pair.low, pair.high))

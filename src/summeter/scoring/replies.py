@@ -1,6 +1,6 @@
-"""How many of a judge's replies could be used, and what was wrong with the others, by class.
+"""Counts of a judge's usable replies and, by class of error, of the unusable ones.
 
-The classes are those of FineSurE, section 4.2 (Song et al., ACL 2024), told apart further: see `REPLY_FAULTS`.
+The classes refine those of FineSurE, section 4.2 (Song et al., ACL 2024); see `REPLY_FAULTS`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ _WORDS: dict[str, str] = {str(fault): words for fault, words in REPLY_FAULTS.ite
 
 
 class ReplyCount(Record):
-    """Replies of one judge. `faults` counts the unusable ones by class: no_json, meaningless, wrong_count,
-    ambiguous, truncated, refused, and "other" where the reason names none."""
+    """Reply counts of one judge.
+
+    `faults` counts the unusable replies by class: no_json, meaningless, wrong_count, ambiguous, truncated, refused, or
+    "other" if the reason names no class.
+    """
 
     judge: str
     signature: str
@@ -29,16 +32,17 @@ class ReplyCount(Record):
 
     @property
     def success(self) -> float:
-        """Share of replies that could be used, from 0 to 1."""
+        """Share of usable replies, from 0 to 1."""
         return self.usable / self.replies
 
     def __str__(self) -> str:
-        """As printed, by the judge's name."""
         return self.line(self.judge)
 
     def line(self, name: str) -> str:
-        """As printed: `finesure.align: 97 of 100 replies usable (97.0%); wrong count 2, no JSON 1`. No share
-        under 1 is rounded to 100.0%."""
+        """Return a line such as `finesure.align: 97 of 100 replies usable (97.0%); wrong count 2, no JSON 1`.
+
+        A share below 1 is never rounded to 100.0%.
+        """
         unusable = ", ".join(f"{_WORDS.get(fault, fault)} {n}" for fault, n in self.faults.items())
         tail = f"; {unusable}" if unusable else ""
         share = self.success if self.usable == self.replies else min(self.success, 0.999)
@@ -46,10 +50,11 @@ class ReplyCount(Record):
 
 
 def reply_counts(judgments: Iterable[Judgment] | JudgmentTable) -> list[ReplyCount]:
-    """One count a signature, in order of first appearance; judges that made no calls have none.
+    """Return one count per signature, in order of first appearance, without judges that made no calls.
 
-    A reply is all that one item has from the same calls. An item that failed before it was asked about (no key
-    facts could be had) counts as one unusable reply. What was skipped, or met an error, had no reply.
+    A reply comprises all judgments of one item from the same calls. An item that failed before the call (for example,
+    because it has no key facts) counts as one unusable reply. Judgments that were skipped or met an error have no
+    reply.
 
     >>> reply_counts([])
     []
@@ -60,7 +65,7 @@ def reply_counts(judgments: Iterable[Judgment] | JudgmentTable) -> list[ReplyCou
 
 
 class ReplyCounter:
-    """`reply_counts` of judgments that come in parts, all those of an item in one."""
+    """`reply_counts` for judgments added in batches; all judgments of an item must be in the same batch."""
 
     def __init__(self) -> None:
         self._replies: Counter[str] = Counter()
@@ -68,11 +73,11 @@ class ReplyCounter:
         self._about: dict[str, tuple[str, str | None]] = {}
 
     def add(self, table: JudgmentTable) -> None:
-        """Take a part."""
+        """Add a batch of judgments."""
         unusable = table.status.equal("unparsed", "refused")
         answered = table.take(unusable | (table.status.equal("ok") & ~table.calls.equal("")))
         replies = answered.groups("signature", "document", "system", "rival", "calls")
-        # One unit of a reply that could not be used makes the reply unusable; the last such unit says why.
+        # A reply is unusable if any of its units is; the last such unit gives the reason.
         deciding = replies.first.copy()
         failed = np.flatnonzero(~answered.status.equal("ok"))
         deciding[replies.of[failed]] = failed
@@ -86,7 +91,7 @@ class ReplyCounter:
                 self._faults.setdefault(signature, Counter())[fault] += 1
 
     def counts(self) -> list[ReplyCount]:
-        """The counts so far."""
+        """Return the counts of all batches so far."""
         return [
             ReplyCount(
                 judge=judge,

@@ -1,8 +1,8 @@
-"""Judgments -> one score a summary, judge and aspect. The only place where this arithmetic stands.
+"""Scores of summaries, computed from judgments: one score per summary, judge and aspect.
 
-FineSurE (Song et al., 2024): faithfulness = |S_fact| / |S|, completeness = |{k : (k, s) in E}| / |K|,
-conciseness = |{s : (k, s) in E}| / |S|; composite (UniSumEval) is the mean of the three. FENICE's
-faithfulness is the mean over claims instead, as the evaluator's `reduce` says.
+FineSurE (Song et al., 2024): faithfulness = |S_fact| / |S|, completeness = |{k : (k, s) in E}| / |K|, and
+conciseness = |{s : (k, s) in E}| / |S|; the composite (UniSumEval) is the mean of the three. FENICE's faithfulness is
+the mean over claims instead, as its evaluator's `reduce` says.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from summeter.stats.base import Bools, Floats, Ints, ratio
 COMPOSITE = "composite"
 COMPOSED = ("faithfulness", "completeness", "conciseness")
 UNITS = ("sentence", "key_fact", "claim")
-"""Units of which the score of a summary is made."""
-# Parts of a signature that say what a judge was asked with, rather than what it does. Not the validators and the
-# source of key facts: of a family's members only the alignment has them.
+"""Units whose judgments are aggregated into the score of a summary."""
+# Parts of a signature that describe how a judge was asked. Validators and the source of key facts are left out, because
+# only the alignment judge of a family has them.
 _ASKED = frozenset({"judge", "second", "extractor", "split", "parser", *SAMPLING})
 _IMPORTED = "source:import"
 STATUS_SEVERITY: tuple[Status, ...] = ("error", "refused", "unparsed", "skipped")
-"""The worst status, which stands first, names a score that could not be had."""
+"""Statuses of judgments without a value, most severe first; the most severe is the status of a missing score."""
 NO_NUMBER = "the judgments hold neither a number nor a label of 0 or 1"
 
 
 class Aggregation(StrEnum):
-    """How the judgments of a summary's parts become its score."""
+    """How judgments of the units of a summary are aggregated into its score."""
 
     SHARE = "share"
     MEAN = "mean"
@@ -45,16 +45,16 @@ class Aggregation(StrEnum):
 
 
 _OF_VALUES = {Aggregation.SHARE: False, Aggregation.MEAN: True, Aggregation.WHOLE: False}
-"""Whether the values of parts are averaged, rather than their labels."""
+"""Whether the values of units are averaged instead of their labels."""
 _WHOLE_FIRST = {Aggregation.SHARE: False, Aggregation.MEAN: False, Aggregation.WHOLE: True}
-"""Whether the judgment of the whole summary goes before those of its parts."""
+"""Whether a judgment of the whole summary takes precedence over judgments of its units."""
 
 
 class Score(Record):
     """One summary's score on one aspect by one judge.
 
-    `value` is None unless `status` is "ok"; `n` units were used and `missing` had no usable judgment.
-    A score that is ok may still have missing units: they are left out of `value` and counted here.
+    `value` is None unless `status` is "ok". `n` units were used; `missing` units have no usable judgment and are left
+    out of `value`, also if the status is "ok".
     """
 
     doc_id: str
@@ -72,7 +72,7 @@ class Score(Record):
 
 @dataclass(frozen=True)
 class ScoreTable(Columns, Sequence[Score]):
-    """Scores of summaries as columns; a record is made when it is asked for. NaN in `value` is "none".
+    """Scores of summaries as columns; records are created on access. A missing `value` is NaN.
 
     >>> table = ScoreTable.of([Score(doc_id="d", system="s", judge="j", signature="j|v:1", model=None, aspect="a",
     ...                              value=0.5, n=2, missing=0, status="ok")])
@@ -94,7 +94,7 @@ class ScoreTable(Columns, Sequence[Score]):
 
     @classmethod
     def of(cls, scores: Iterable[Score]) -> ScoreTable:
-        """From records."""
+        """Return the table of records."""
         if isinstance(scores, ScoreTable):
             return scores
         rows = list(scores)
@@ -130,57 +130,58 @@ class ScoreTable(Columns, Sequence[Score]):
             if isinstance(column, Categorical)
         }
         value = float(self.value[row])
-        # Its parts were validated when they were read.
+        # The fields were validated when the judgments were read.
         return Score.model_construct(
             **names, value=None if isnan(value) else value, n=int(self.n[row]), missing=int(self.missing[row])
         )
 
     def by_item(self, only: Collection[tuple[str, str]] | None = None) -> dict[tuple[str, str], array[int]]:
-        """(document, system) -> the rows of its scores; of these items `only`, if given."""
+        """Return the rows of scores by (document, system), for the items `only` or for all items."""
         rows: dict[tuple[str, str], array[int]] = {}
-        place = np.arange(len(self))
+        numbers = np.arange(len(self))
         if only is not None:
-            named = [frozenset(names) for names in zip(*only, strict=True)] or [frozenset[str]()] * 2
-            place = np.flatnonzero(self.document.equal(*named[0]) & self.system.equal(*named[1]))
-        columns = (self.document.take(place).labels(), self.system.take(place).labels())
-        for row, *item in zip(place.tolist(), *columns, strict=True):
+            names = [frozenset(names) for names in zip(*only, strict=True)] or [frozenset[str]()] * 2
+            numbers = np.flatnonzero(self.document.equal(*names[0]) & self.system.equal(*names[1]))
+        columns = (self.document.take(numbers).labels(), self.system.take(numbers).labels())
+        for row, *item in zip(numbers.tolist(), *columns, strict=True):
             if only is None or (item[0], item[1]) in only:
                 rows.setdefault((item[0], item[1]), array("L")).append(row)
         return rows
 
     def question(self, question: Question) -> Bools:
-        """Which rows answer a question."""
+        """Return the mask of the rows with the judge, signature and aspect of a question."""
         named = self.judge.equal(question.judge) & self.signature.equal(question.signature)
         return named & self.aspect.equal(question.aspect)
 
     def questions(self) -> list[Question]:
-        """The (judge, signature, aspect) there are, in order of first appearance."""
+        """Return the distinct (judge, signature, aspect), in order of first appearance."""
         columns = (self.judge, self.signature, self.aspect)
         first = Groups.by(*columns).first
         return [Question(*row) for row in zip(*(column.take(first).labels() for column in columns), strict=True)]
 
 
 def dedupe(judgments: Iterable[Judgment]) -> list[Judgment]:
-    """One judgment a question: the last one asked counts; the order of first asking is kept."""
+    """Return one judgment per question: the last one, in the order of the first ones."""
     return list({judgment.key: judgment for judgment in judgments}.values())
 
 
 def summary_scores(judgments: Iterable[Judgment] | JudgmentTable, reduce: Mapping[str, str]) -> ScoreTable:
-    """Scores of every (judge, signature, document, system, aspect), in order of first appearance.
+    """Return the scores of every (judge, signature, document, system, aspect), in order of first appearance.
 
-    `reduce` maps a judge's name to "share" (of labels that are 1; the default), "mean" (of values) or "whole" (the
-    judgment of the whole summary goes before those of its parts, where there is one).
-    Judgments of a whole summary are averaged as they are; judgments of its sentences, key facts or
-    claims are reduced. Pairs, spans and documents are not scored here. Composites follow their parts.
+    `reduce` maps a judge's name to an aggregation: "share" (of labels that are 1; the default), "mean" (of values) or
+    "whole" (a judgment of the whole summary, if there is one, takes precedence over judgments of its units). Judgments
+    of a whole summary are averaged; judgments of its sentences, key facts or claims are aggregated. Pairs, spans and
+    documents are not scored here. Composites follow the scores they are computed from.
     """
     scores = unit_scores(JudgmentTable.of(judgments), reduce)
     return ScoreTable.concat([scores, composites(scores)])
 
 
 def numbers(value: Floats, label: Floats, use: ValueOrLabel) -> Floats:
-    """What each of a judge's judgments of one kind of unit says as a number, NaN where it says none.
+    """Return judgments of one kind of unit as numbers, NaN if a judgment has none.
 
-    A value of 0 or 1 is a decision too where the judge gives labels, or no value but these: a mark of 1 to 5 is none.
+    With `ValueOrLabel.LABEL`, a value of 0 or 1 also counts as a decision if the judge gives labels or only such
+    values; a rating from 1 to 5 does not.
     """
     match use:
         case ValueOrLabel.VALUE:
@@ -193,21 +194,21 @@ def numbers(value: Floats, label: Floats, use: ValueOrLabel) -> Floats:
 
 
 def unit_scores(table: JudgmentTable, reduce: Mapping[str, str], use: ValueOrLabel = ValueOrLabel.VALUE) -> ScoreTable:
-    """`summary_scores` without the composites; `use` says what of judgments of whole summaries is used."""
+    """Return `summary_scores` without composites; `use` selects values or labels of judgments of whole summaries."""
     table = table.where(unit=("summary", *UNITS))
     groups = table.groups("judge", "signature", "document", "system", "aspect")
     how = [Aggregation(reduce.get(name or "", Aggregation.SHARE)) for name in table.judge.names]
     mean, whole_first = (
         np.array([of_rule[rule] for rule in how], np.bool_)[table.judge.codes] for of_rule in (_OF_VALUES, _WHOLE_FIRST)
     )
-    part = ~table.unit.equal("summary")
-    # A failed attempt at the whole summary beside judged parts is superseded by them.
-    in_parts = groups.count(part) > 0
-    in_parts &= ~((groups.count(~part & whole_first)) > 0)
-    used = part == in_parts[groups.of]
+    is_part = ~table.unit.equal("summary")
+    # A failed judgment of the whole summary is superseded by judgments of its units.
+    in_parts = groups.count(is_part) > 0
+    in_parts &= ~((groups.count(~is_part & whole_first)) > 0)
+    used = is_part == in_parts[groups.of]
     label = np.where(np.isnan(table.label) & table.named.equal(None), table.value, table.label)
     number = np.where(mean, table.value, label)
-    number[~part] = numbers(table.value[~part], table.label[~part], use)
+    number[~is_part] = numbers(table.value[~is_part], table.label[~is_part], use)
     usable = used & ~np.isnan(number)
     n = groups.count(usable)
     status, reason = _failures(table, groups, used, n)
@@ -230,9 +231,9 @@ def unit_scores(table: JudgmentTable, reduce: Mapping[str, str], use: ValueOrLab
 
 
 def exact_means(values: Floats, groups: Ints, n: Ints) -> Floats:
-    """The mean of each group, correctly rounded, NaN of an empty one."""
+    """Return the correctly rounded mean of each group, NaN for an empty group."""
     sums = np.bincount(groups, weights=values, minlength=len(n))
-    # The sum of one number, of two, and of whole numbers is right as it stands.
+    # Sums of one or two numbers, and of integers, are correctly rounded already.
     whole = np.bincount(groups, weights=values % 1 != 0, minlength=len(n)) == 0
     inexact = (n > 2) & ~whole & np.isfinite(sums)
     if inexact.any():
@@ -241,14 +242,14 @@ def exact_means(values: Floats, groups: Ints, n: Ints) -> Floats:
         source = iter(values[chosen].tolist())
         sums[inexact] = [fsum(islice(source, size)) for size in n[inexact].tolist()]
     means = ratio(sums, n)
-    if np.isinf(means).any():  # the sum is beyond the largest number, their mean is not
+    if np.isinf(means).any():  # the sum overflows, but the mean does not
         shares = np.bincount(groups, weights=values / n[groups], minlength=len(n))
         means = np.where(n > 0, shares, np.nan)
     return means
 
 
 def _failures(table: JudgmentTable, groups: Groups, used: Bools, n: Ints) -> tuple[Categorical, Categorical]:
-    """Status and reason of each group: ok, or the worst status of its judgments and the first reason for that."""
+    """Return the status and reason of each group: ok, or the most severe status and its first reason."""
     failed = np.flatnonzero(used & (n == 0)[groups.of])
     if not len(failed):
         return Categorical.same("ok", len(groups)), Categorical.same(None, len(groups))
@@ -260,36 +261,36 @@ def _failures(table: JudgmentTable, groups: Groups, used: Bools, n: Ints) -> tup
 
     for row in failed.tolist():
         group = groups.of[row]
-        here = table.status.names[table.status.codes[row]]
-        if here == "ok":
+        row_status = table.status.names[table.status.codes[row]]
+        if row_status == "ok":
             if status[group] == "ok":
                 status[group], reason[group] = "error", NO_NUMBER
-        elif reason[group] in (None, NO_NUMBER) or severity(here) < severity(status[group]):
-            status[group], reason[group] = here, table.reason.names[table.reason.codes[row]] or here
+        elif reason[group] in (None, NO_NUMBER) or severity(row_status) < severity(status[group]):
+            status[group], reason[group] = row_status, table.reason.names[table.reason.codes[row]] or row_status
     return Categorical.of(status), Categorical.of(reason)
 
 
 class Composite(NamedTuple):
-    """A mean of three aspects: the family of judges it is of, and the questions whose scores it is the mean of."""
+    """A mean of three aspects of one judge family, with the questions whose scores are averaged, by aspect."""
 
     family: str
     parts: Mapping[str, tuple[Question, ...]]
 
     @property
     def question(self) -> Question:
-        """Who gives it."""
+        """Question (family, combined signature, "composite") of the composite scores."""
         signatures = [self.parts[aspect][0].signature for aspect in COMPOSED]
         return Question(self.family, composite_signature(signatures), COMPOSITE)
 
 
 def composite_rule(questions: Iterable[Question]) -> list[Composite]:
-    """The composites that there are of some questions. The one rule, for scores and for studies.
+    """Return the composites of some questions; used for scores and for studies.
 
-    A signature that gives all three aspects has composites of its own. The others are joined by family, which
-    is what stands before the first dot of the judge's name (`finesure.fact_check` and `finesure.align` are
-    one), and only where they were asked alike: same models, same sampling, same splitter. A family of which an
-    aspect has two signatures has no composite, since nobody could say of what. Ratings (see `is_rating`) join none:
-    a mark from 1 to 5 is no share.
+    A signature with all three aspects has composites of its own. Other questions are combined by family, which is the
+    part of the judge's name before the first dot (`finesure.fact_check` and `finesure.align` are one family), and only
+    if the judges were asked in the same way: same models, sampling and splitter. A family in which an aspect has two
+    signatures has no composite, because it would be ambiguous. Ratings (see `is_rating`) are left out, since a rating
+    from 1 to 5 is not a share.
 
     >>> align = [Question("finesure.align", "finesure.align|judge:m|v:1", name) for name in COMPOSED[1:]]
     >>> for model in ("m", "n"):
@@ -298,20 +299,22 @@ def composite_rule(questions: Iterable[Question]) -> list[Composite]:
     ['finesure']
     []
     """
-    kin: dict[tuple[str, ...], list[Question]] = {}
+    families: dict[tuple[str, ...], list[Question]] = {}
     for question in questions:
         if question.aspect in COMPOSED and not is_rating(question.signature):
-            kin.setdefault(_kin(question), []).append(question)
+            parts_of_signature = question.signature.split("|")[1:]
+            asked_with = (part for part in parts_of_signature if part == _IMPORTED or part.partition(":")[0] in _ASKED)
+            families.setdefault((question.judge.split(".")[0], *asked_with), []).append(question)
     composites = []
-    for (family, *_), members in kin.items():
+    for (family, *_), members in families.items():
         sources = {
             aspect: {question.signature for question in members if question.aspect == aspect} for aspect in COMPOSED
         }
         if not all(sources.values()):
             continue
-        whole = set.intersection(*sources.values())
-        chosen = [dict.fromkeys(COMPOSED, signature) for signature in sorted(whole)]
-        rest = {aspect: signatures - whole for aspect, signatures in sources.items()}
+        complete = set.intersection(*sources.values())
+        chosen = [dict.fromkeys(COMPOSED, signature) for signature in sorted(complete)]
+        rest = {aspect: signatures - complete for aspect, signatures in sources.items()}
         if all(len(signatures) == 1 for signatures in rest.values()):
             chosen.append({aspect: next(iter(signatures)) for aspect, signatures in rest.items()})
         for signatures in chosen:
@@ -326,7 +329,7 @@ def composite_rule(questions: Iterable[Question]) -> list[Composite]:
 
 
 def is_rating(signature: str) -> bool:
-    """Whether a signature names the scale of a rating, so that its values are no shares.
+    """Return whether a signature contains a rating scale, so that its values are not shares.
 
     >>> is_rating("rts|aspect:faithfulness|prompt:c1a0|scale:1-5|v:2"), is_rating("finesure.fact_check|v:1")
     (True, False)
@@ -334,17 +337,10 @@ def is_rating(signature: str) -> bool:
     return any(part.startswith("scale:") for part in signature.split("|")[1:])
 
 
-def _kin(question: Question) -> tuple[str, ...]:
-    """The family of a judge, and what it was asked with."""
-    parts = question.signature.split("|")[1:]
-    asked_with = (part for part in parts if part == _IMPORTED or part.partition(":")[0] in _ASKED)
-    return question.judge.split(".")[0], *asked_with
-
-
 def composites(scores: Iterable[Score]) -> ScoreTable:
-    """Mean of faithfulness, completeness and conciseness of one judge family and summary (see `composite_rule`).
+    """Return the mean of faithfulness, completeness and conciseness per judge family and summary.
 
-    If any of the three has no value, neither has the composite.
+    A composite is missing if any of the three is missing. See `composite_rule`.
 
     >>> rows = [Score(doc_id="d", system="s", judge="j", signature="j|v:1", model=None, aspect=a, value=v,
     ...               n=1, missing=0, status="ok") for a, v in zip(COMPOSED, (1.0, 0.5, 0.75))]
@@ -357,14 +353,13 @@ def composites(scores: Iterable[Score]) -> ScoreTable:
 
 
 def composite_of(scores: ScoreTable, composite: Composite) -> ScoreTable:
-    """One composite of every summary that has a score of each aspect."""
+    """Return one composite of every summary that has a score, possibly missing, for each aspect."""
     tables = []
     for aspect in COMPOSED:
-        wanted = composite.parts[aspect]
-        mine = scores.judge.equal(*(question.judge for question in wanted)) & scores.signature.equal(
-            wanted[0].signature
-        )
-        tables.append(scores.take(mine & scores.aspect.equal(aspect)))
+        questions = composite.parts[aspect]
+        judges, signature = {question.judge for question in questions}, questions[0].signature
+        mask = scores.judge.equal(*judges) & scores.signature.equal(signature) & scores.aspect.equal(aspect)
+        tables.append(scores.take(mask))
     parts = ScoreTable.concat(tables)
     groups = Groups.by(parts.document, parts.system)
     sizes = np.bincount(groups.of, minlength=len(groups))
@@ -401,13 +396,13 @@ def composite_of(scores: ScoreTable, composite: Composite) -> ScoreTable:
 
 
 def coverage(scores: Iterable[Score], preferences: Iterable[tuple[int, int]] = ()) -> float | None:
-    """Share of what was to be judged that has a usable judgment, each summary and aspect counting once.
+    """Return the share of units with a usable judgment, averaged over summaries and aspects; None if there are none.
 
-    A score counts by its share of usable units, a score that could not be had as 0; composites repeat their
-    parts and are left out, and so is what was skipped, which could not have been judged. `preferences` are (n,
-    missing) of pairs. None where nothing was to be judged.
+    A score counts by its share of usable units, and a missing score counts as 0. Composites are left out because they
+    repeat other scores; skipped scores are left out because they could not have been judged. `preferences` are (n,
+    missing) of pairs.
 
-    Two summaries, one with 3 of 4 sentences usable, one in error: (3/4 + 0) / 2 = 0.375.
+    Two summaries, one with 3 of 4 usable sentences and one in error: (3/4 + 0) / 2 = 0.375.
     """
     table = ScoreTable.of(scores)
     counted = ~table.aspect.equal(COMPOSITE) & ~table.status.equal("skipped")

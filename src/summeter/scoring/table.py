@@ -1,8 +1,8 @@
-"""Judgments as one typed table: a row a judgment, in the order of asking, each question once.
+"""Judgments as one typed table: one row per judgment, in order of creation, with one row per question.
 
-`JudgmentTable.of` takes records; `JudgmentTable.read` takes files of JSON lines, whatever the order and the number of
-their keys, and builds no record (DuckDB reads them: design/decisions/0012). Both give the same columns, so that every
-score, whoever asks for it, comes out of one arithmetic (`summeter.scoring.scores`).
+`JudgmentTable.of` takes records. `JudgmentTable.read` takes JSON Lines files with keys in any order, and creates no
+records (DuckDB reads the files; see design/decisions/0012). Both give the same columns, from which all scores are
+computed (`summeter.scoring.scores`).
 """
 
 from __future__ import annotations
@@ -28,18 +28,17 @@ if TYPE_CHECKING:
 
 _MOST_CODES = 2**62
 _BATCH = 256
-_AS_RECORDS = 2**20  # below some 4,000 judgments, starting DuckDB takes longer than reading records
-"""Files up to this many bytes are read as records, one by one: DuckDB takes 35 MB before its first row, and as much
-again as the file."""
+_AS_RECORDS = 2**20  # below about 4,000 judgments, starting DuckDB takes longer than reading records
+"""Maximum size in bytes of files that are read as records. DuckDB needs 35 MB to start, and the size of the file."""
 
 QUESTION = ("signature", "judge", "aspect", "document", "system", "rival", "unit", "list_id", "index")
-"""Two judgments that agree in these answer one question; the later one counts (`Judgment.key`)."""
+"""Two judgments with equal values in these columns answer the same question; the later one counts (`Judgment.key`)."""
 
 
 class Categorical(NamedTuple):
-    """A column of names: row i has `names[codes[i]]`. Names are in order of first appearance; one may be None.
+    """A column of strings: row i has `names[codes[i]]`. Names are in order of first appearance; one may be None.
 
-    The codes have 32 bits where a column is made here: there are fewer names, and rows in memory, than 2^31.
+    Codes created here have 32 bits, because there are fewer than 2^31 names and rows in memory.
     """
 
     codes: Ints
@@ -47,7 +46,7 @@ class Categorical(NamedTuple):
 
     @classmethod
     def of(cls, labels: Iterable[str | None]) -> Categorical:
-        """From one name a row.
+        """Return a column from one name per row.
 
         >>> Categorical.of(["b", "a", "b"]).names
         ('b', 'a')
@@ -58,23 +57,23 @@ class Categorical(NamedTuple):
 
     @classmethod
     def same(cls, name: str | None, rows: int) -> Categorical:
-        """One name in all rows; its codes take no memory."""
+        """Return a column with one name in all rows; its codes take no memory."""
         return cls(np.broadcast_to(np.int64(0), (rows,)), (name,))
 
     def labels(self) -> NDArray[np.object_]:
-        """The names row by row."""
+        """Return the name of each row."""
         table = np.empty(len(self.names), dtype=object)
         table[:] = self.names
         return table[self.codes]
 
     def take(self, rows: Ints | Bools) -> Categorical:
-        """Some of the rows; the names stay."""
+        """Return a selection of the rows, with unchanged names."""
         if len(self.names) == 1:
             return Categorical.same(self.names[0], int(rows.sum()) if rows.dtype == np.bool_ else len(rows))
         return Categorical(self.codes[rows], self.names)
 
     def repeat(self, times: Sequence[int]) -> Categorical:
-        """Each row so many times.
+        """Return a column with each row repeated.
 
         >>> Categorical.of(["a", "b"]).repeat([2, 1]).labels().tolist()
         ['a', 'a', 'b']
@@ -82,32 +81,32 @@ class Categorical(NamedTuple):
         return Categorical(np.repeat(self.codes, times), self.names)
 
     def equal(self, *names: str | None) -> Bools:
-        """Which rows have one of the names."""
+        """Return the mask of the rows with one of the names."""
         wanted = frozenset(names)
         return np.array([name in wanted for name in self.names], np.bool_)[self.codes]
 
     def used(self) -> list[str | None]:
-        """The names that occur, in the order in which they were first seen."""
+        """Return the names that occur, in order of first appearance."""
         return [self.names[code] for code in np.flatnonzero(np.bincount(self.codes, minlength=len(self.names)))]
 
     def dense(self) -> Categorical:
-        """The same with the names that occur only."""
+        """Return the same column without the names that do not occur."""
         codes, rows = np.unique(self.codes, return_inverse=True)
         return Categorical(rows.astype(np.int64), tuple(self.names[code] for code in codes))
 
     @staticmethod
     def concat(columns: Sequence[Categorical]) -> Categorical:
-        """Several columns, one below the other."""
+        """Return the concatenation of several columns."""
         vocabulary = Vocabulary()
-        places = [np.array([vocabulary[name] for name in column.names], np.int32) for column in columns]
+        codes_of = [np.array([vocabulary[name] for name in column.names], np.int32) for column in columns]
         if len(vocabulary) == 1:
             return Categorical.same(next(iter(vocabulary)), sum(len(column.codes) for column in columns))
-        codes = [place[column.codes] for place, column in zip(places, columns, strict=True)]
+        codes = [new[column.codes] for new, column in zip(codes_of, columns, strict=True)]
         return Categorical(np.concatenate(codes), tuple(vocabulary))
 
 
 class Vocabulary(dict[str | None, int]):
-    """Name -> number, given in order of first appearance."""
+    """A mapping that assigns numbers to names in order of first appearance."""
 
     def __missing__(self, name: str | None) -> int:
         self[name] = number = len(self)
@@ -115,7 +114,7 @@ class Vocabulary(dict[str | None, int]):
 
 
 def row_keys(*columns: Categorical | Ints) -> Ints:
-    """One number a row that is equal exactly where all columns are equal."""
+    """Return one integer per row; two are equal exactly if the rows are equal in all columns."""
     key: Ints | None = None
     size = 1
     for column in columns:
@@ -132,7 +131,7 @@ def row_keys(*columns: Categorical | Ints) -> Ints:
 
 
 def model_names(models: Categorical) -> str | None:
-    """Each model once, joined by commas; None where none is named."""
+    """Return the distinct models, joined by commas, or None if no model is given."""
     named = dict.fromkeys(model for name in models.used() if name is not None for model in name.split(","))
     return ",".join(named) or None
 
@@ -146,11 +145,11 @@ class Groups:
 
     @classmethod
     def by(cls, *columns: Categorical | Ints) -> Groups:
-        """The groups of rows that are equal in all columns."""
+        """Return the groups of rows that are equal in all columns."""
         keys = row_keys(*columns)
         if len(keys) and int(keys.max()) <= 2 * len(keys):
             place = np.full(int(keys.max()) + 1, -1, np.int64)
-            place[keys[::-1]] = np.arange(len(keys) - 1, -1, -1)  # of equal ones the first, which is written last
+            place[keys[::-1]] = np.arange(len(keys) - 1, -1, -1)  # the first of equal keys is written last
             first = np.sort(place[place >= 0])
             place[keys[first]] = np.arange(len(first))
             return cls(first, place[keys])
@@ -164,11 +163,11 @@ class Groups:
         return len(self.first)
 
     def count(self, rows: Bools) -> Ints:
-        """How many of some rows each group has."""
+        """Return the number of selected rows in each group."""
         return np.bincount(self.of[rows], minlength=len(self.first)).astype(np.int64)
 
     def rows(self) -> list[Ints]:
-        """The rows of each group."""
+        """Return the rows of each group."""
         if not len(self):
             return []
         order = np.argsort(self.of, kind="stable").astype(np.int64)
@@ -176,18 +175,23 @@ class Groups:
 
 
 class Columns:
-    """What tables of names and numbers share: some of the rows, and tables one below the other."""
+    """Base of tables of named columns: selection of rows and concatenation."""
 
     def take(self, rows: Ints | Bools) -> Self:
-        """Some of the rows, by place (in the order given) or by mask."""
-        taken: dict[str, Any] = {}
+        """Return the selected rows, by number (in the given order) or by mask."""
+        selected: dict[str, Any] = {}
         for name, column in vars(self).items():
-            taken[name] = column.take(rows) if isinstance(column, Categorical) else _taken(column, rows)
-        return type(self)(**taken)
+            if isinstance(column, Categorical):
+                selected[name] = column.take(rows)
+            elif _is_constant(column):
+                selected[name] = constant(column[0], int(rows.sum()) if rows.dtype == np.bool_ else len(rows))
+            else:
+                selected[name] = column[rows]
+        return type(self)(**selected)
 
     @classmethod
     def concat(cls, tables: Sequence[Self]) -> Self:
-        """Several tables, one below the other."""
+        """Return the concatenation of several tables."""
         if len(tables) == 1:
             return tables[0]
         joined: dict[str, Any] = {}
@@ -200,24 +204,17 @@ class Columns:
 
 
 def constant(number: Any, rows: int) -> NDArray[Any]:
-    """One number in all rows, which takes no memory."""
+    """Return a column with one number in all rows, which takes no memory."""
     return np.broadcast_to(number, (rows,))
 
 
 def compact(column: NDArray[Any]) -> NDArray[Any]:
-    """The column itself, or, where all its numbers are one, `constant`."""
+    """Return `constant` if all numbers of a column are equal, otherwise the column itself."""
     return constant(column[0], len(column)) if len(column) and (column == column[0]).all() else column
 
 
 def _is_constant(column: NDArray[Any]) -> bool:
     return column.strides == (0,) and len(column) > 0
-
-
-def _taken(column: NDArray[Any], rows: Ints | Bools) -> NDArray[Any]:
-    if not _is_constant(column):
-        taken: NDArray[Any] = column[rows]
-        return taken
-    return constant(column[0], int(rows.sum()) if rows.dtype == np.bool_ else len(rows))
 
 
 def _concatenated(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
@@ -230,7 +227,7 @@ def _concatenated(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 class Question(NamedTuple):
-    """Who judged what, and how."""
+    """What a judge evaluates: the judge's name, its signature and the aspect."""
 
     judge: str
     signature: str
@@ -238,9 +235,11 @@ class Question(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _From:
-    """Where a column comes from: the attribute `path` of a record, the same of its JSON, `absent` where that is null;
-    or an expression of SQL and a function of the record."""
+class _Source:
+    """Source of a column: the attribute `path` of a record, or an SQL expression and a function of the record.
+
+    The path is the same in JSON; `absent` replaces null.
+    """
 
     path: str
     sql: str | None = None
@@ -250,11 +249,11 @@ class _From:
 
     @property
     def expression(self) -> str:
-        """In SQL."""
+        """SQL expression of the column."""
         return self.sql or (self.path if self.absent is None else f"coalesce({self.path}, '{self.absent}')")
 
     def reader(self) -> Callable[[Judgment], Any]:
-        """From a record."""
+        """Return the function that reads the column's cell from a record."""
         attribute, absent = attrgetter(self.path), self.absent
         if self.of is not None or absent is None:
             return self.of or attribute
@@ -271,29 +270,29 @@ def _number_of_label(judgment: Judgment) -> float:
 
 @dataclass(frozen=True)
 class JudgmentTable(Columns):
-    """Judgments row by row, one row a question. NaN in `value` and `label`, and -1 in `index`, are "none".
+    """Judgments, one row per question. Missing is NaN in `value` and `label`, and -1 in `index`.
 
-    `label` holds labels that are numbers; `named` those that are names (None elsewhere). `reason` stands only where
-    the status is not ok; `calls` are the keys of the calls, with blanks between; `truncated_tokens` is 0 for none.
+    `label` holds numeric labels, and `named` the labels that are strings (None elsewhere). `reason` is None if the
+    status is ok. `calls` holds the keys of the calls, separated by spaces; `truncated_tokens` is 0 if nothing was cut.
     """
 
-    document: Annotated[Categorical, _From("target.document_id", required=True)]
-    system: Annotated[Categorical, _From("target.system", required=True)]
-    rival: Annotated[Categorical, _From("target.rival")]
-    unit: Annotated[Categorical, _From("target.unit", required=True)]
-    list_id: Annotated[Categorical, _From("target.list_id")]
-    aspect: Annotated[Categorical, _From("aspect", required=True)]
-    judge: Annotated[Categorical, _From("judge", required=True)]
-    signature: Annotated[Categorical, _From("signature", required=True)]
-    model: Annotated[Categorical, _From("model")]
-    status: Annotated[Categorical, _From("status", required=True)]
-    error_type: Annotated[Categorical, _From("error_type")]
+    document: Annotated[Categorical, _Source("target.document_id", required=True)]
+    system: Annotated[Categorical, _Source("target.system", required=True)]
+    rival: Annotated[Categorical, _Source("target.rival")]
+    unit: Annotated[Categorical, _Source("target.unit", required=True)]
+    list_id: Annotated[Categorical, _Source("target.list_id")]
+    aspect: Annotated[Categorical, _Source("aspect", required=True)]
+    judge: Annotated[Categorical, _Source("judge", required=True)]
+    signature: Annotated[Categorical, _Source("signature", required=True)]
+    model: Annotated[Categorical, _Source("model")]
+    status: Annotated[Categorical, _Source("status", required=True)]
+    error_type: Annotated[Categorical, _Source("error_type")]
     named: Annotated[
-        Categorical, _From("label", of=lambda judgment: judgment.label if isinstance(judgment.label, str) else None)
+        Categorical, _Source("label", of=lambda judgment: judgment.label if isinstance(judgment.label, str) else None)
     ]
     reason: Annotated[
         Categorical,
-        _From(
+        _Source(
             "reason",
             "CASE WHEN status <> 'ok' THEN reason END",
             lambda judgment: None if judgment.status == "ok" else judgment.reason,
@@ -301,16 +300,16 @@ class JudgmentTable(Columns):
     ]
     calls: Annotated[
         Categorical,
-        _From("calls", "coalesce(array_to_string(calls, ' '), '')", lambda judgment: " ".join(judgment.calls)),
+        _Source("calls", "coalesce(array_to_string(calls, ' '), '')", lambda judgment: " ".join(judgment.calls)),
     ]
-    index: Annotated[Ints, _From("target.index", absent=-1)]
-    value: Annotated[Floats, _From("value", absent=np.nan)]
-    label: Annotated[Floats, _From("label", "label::VARCHAR", _number_of_label)]
-    truncated_tokens: Annotated[Ints, _From("truncated_tokens", absent=0)]
+    index: Annotated[Ints, _Source("target.index", absent=-1)]
+    value: Annotated[Floats, _Source("value", absent=np.nan)]
+    label: Annotated[Floats, _Source("label", "label::VARCHAR", _number_of_label)]
+    truncated_tokens: Annotated[Ints, _Source("truncated_tokens", absent=0)]
 
     @classmethod
     def of(cls, judgments: Iterable[Judgment] | JudgmentTable) -> JudgmentTable:
-        """The table of records (a table is itself); asked twice, the last counts."""
+        """Return the table of records; of several judgments of one question, the last one counts."""
         if isinstance(judgments, JudgmentTable):
             return judgments
         return _of_records(judgments).last_asked()
@@ -326,7 +325,7 @@ class JudgmentTable(Columns):
         signature: Categorical,
         value: Floats,
     ) -> JudgmentTable:
-        """The table of values of whole summaries, each given (ok), without reasons, models or calls.
+        """Return the table of values of whole summaries, with the status ok and without reasons, models or calls.
 
         >>> a = Categorical.same("a", 1)
         >>> table = JudgmentTable.of_values(
@@ -336,21 +335,21 @@ class JudgmentTable(Columns):
         (['summary'], [2.0])
         """
         rows = len(value)
-        nothing = Categorical.same(None, rows)
+        none = Categorical.same(None, rows)
         return cls(
             document=document,
             system=system,
-            rival=nothing,
+            rival=none,
             unit=Categorical.same("summary", rows),
-            list_id=nothing,
+            list_id=none,
             aspect=aspect,
             judge=judge,
             signature=signature,
-            model=nothing,
+            model=none,
             status=Categorical.same("ok", rows),
-            error_type=nothing,
-            named=nothing,
-            reason=nothing,
+            error_type=none,
+            named=none,
+            reason=none,
             calls=Categorical.same("", rows),
             index=constant(np.int64(-1), rows),
             value=value,
@@ -360,52 +359,51 @@ class JudgmentTable(Columns):
 
     @classmethod
     def read(cls, *files: Path, repeats: bool = False) -> JudgmentTable:
-        """The table of files of JSON lines; asked twice, the last counts, unless
-        `repeats` are wanted too. A file that is absent has no rows.
+        """Return the table of JSON Lines files; a missing file has no rows.
 
-        A last line without its end (a killed writer) is passed over. Raises InputError naming the file, the line and
-        the field of a damaged line.
+        Of several judgments of one question the last one counts, unless `repeats` is True. An incomplete last line
+        (after a killed process) is ignored. Raises InputError with the file, line and field of a damaged line.
         """
         tables = [_of_file(file) for file in files]
         return cls.concat(tables) if repeats else cls.join(tables)
 
     @classmethod
     def read_part(cls, file: Path, start: int, end: int) -> JudgmentTable:
-        """The table of those lines of a file that begin at byte `start` and end before `end`, repeats too."""
+        """Return the table of the lines of a file from byte `start` to byte `end`, repeated questions included."""
         with part_of(file, start, end) as part:
             table = _scan(part)
             if table is None:
                 try:
                     return _of_records(read_lines(part, Judgment))
                 except InputError:
-                    return cls.read(file, repeats=True)  # which says where
+                    return cls.read(file, repeats=True)  # whose error names the line
             return table
 
     @classmethod
     def join(cls, tables: Sequence[JudgmentTable]) -> JudgmentTable:
-        """Several tables as one; asked twice, the last counts."""
+        """Return several tables as one; of several judgments of one question, the last one counts."""
         return (cls.concat(tables) if tables else _of_records([])).last_asked()
 
     def __len__(self) -> int:
         return len(self.value)
 
     def where(self, **names: str | Sequence[str] | None) -> JudgmentTable:
-        """The rows that have the given name, or one of several, in each of the columns.
+        """Return the rows that have the given name, or one of several names, in each of the columns.
 
         >>> len(JudgmentTable.of([]).where(unit="pair", status=("ok", "skipped")))
         0
         """
         rows = np.ones(len(self), np.bool_)
         for column, wanted in names.items():
-            some = [wanted] if wanted is None or isinstance(wanted, str) else wanted
-            rows &= getattr(self, column).equal(*some)
+            names_of_column = [wanted] if wanted is None or isinstance(wanted, str) else wanted
+            rows &= getattr(self, column).equal(*names_of_column)
         return self if rows.all() else self.take(rows)
 
     def last_asked(self) -> JudgmentTable:
-        """One row a question: the last one asked, at the place of the first."""
+        """Return one row per question: the last judgment, in the order of the first ones."""
         keys = row_keys(*(getattr(self, name) + 1 if name == "index" else getattr(self, name) for name in QUESTION))
         if (keys[1:] > keys[:-1]).all():
-            return self  # in order already, so that no two are equal
+            return self  # ascending keys are distinct
         ordered = np.sort(keys)
         if (ordered[1:] > ordered[:-1]).all():
             return self
@@ -417,11 +415,11 @@ class JudgmentTable(Columns):
         return self.take(last)
 
     def groups(self, *columns: str) -> Groups:
-        """The rows in groups by some columns."""
+        """Return the groups of rows that are equal in the columns."""
         return Groups.by(*(getattr(self, name) + 1 if name == "index" else getattr(self, name) for name in columns))
 
     def questions(self) -> dict[Question, Ints]:
-        """The rows of each (judge, signature, aspect), in order of first appearance."""
+        """Return the rows of each (judge, signature, aspect), in order of first appearance."""
         groups = self.groups("judge", "signature", "aspect")
         columns = (column.take(groups.first).labels() for column in (self.judge, self.signature, self.aspect))
         names = (Question(*(name or "" for name in question)) for question in zip(*columns, strict=True))
@@ -429,7 +427,7 @@ class JudgmentTable(Columns):
 
 
 _COLUMNS = get_type_hints(JudgmentTable, include_extras=True)
-_SOURCES: dict[str, _From] = {name: hint.__metadata__[0] for name, hint in _COLUMNS.items()}
+_SOURCES: dict[str, _Source] = {name: hint.__metadata__[0] for name, hint in _COLUMNS.items()}
 _NUMBERS = {
     name: np.int64 if hint.__origin__ == Ints else np.float64
     for name, hint in _COLUMNS.items()
@@ -471,7 +469,7 @@ CREATE TABLE judgments AS SELECT {cells}
 FROM {source}
 """
 _JSON = "read_json(?, format = 'newline_delimited', columns = {columns}, maximum_object_size = 1048576)"
-_FAULTY = """
+_INVALID = """
 SELECT count(*) FROM judgments WHERE {absent} OR status NOT IN ({statuses}) OR unit NOT IN ({units})
     OR (status = 'ok') <> (NOT isnan("value") OR label IS NOT NULL)
     OR (status <> 'ok' AND coalesce(reason, '') = '') OR NOT (label IN ('0', '1') OR label LIKE '"%')
@@ -479,8 +477,10 @@ SELECT count(*) FROM judgments WHERE {absent} OR status NOT IN ({statuses}) OR u
 
 
 def _of_file(file: Path) -> JudgmentTable:
-    """The rows of a file, by DuckDB where it is large or has keys that records do not know. What neither reads is
-    damaged, and reading it as records says where."""
+    """Return the rows of a file, read by DuckDB if it is large or has keys that records do not know.
+
+    If neither way works, the file is damaged, and reading it as records raises the error with the line.
+    """
     if not file.exists() or not file.stat().st_size:
         return _of_records([])
     if file.stat().st_size <= _AS_RECORDS:
@@ -490,14 +490,14 @@ def _of_file(file: Path) -> JudgmentTable:
             pass
     with file.open("rb") as lines:
         lines.seek(-1, 2)
-        whole = lines.read() == b"\n"
-    table = _scan(file) if whole else None
+        complete = lines.read() == b"\n"
+    table = _scan(file) if complete else None
     return table if table is not None else _of_records(read_lines(file, Judgment))
 
 
 @contextmanager
 def part_of(file: Path, start: int, end: int) -> Iterator[Path]:
-    """A file of its own for a part of a file: DuckDB reads whole files."""
+    """Yield a temporary copy of a part of a file, because DuckDB reads whole files."""
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as copy, file.open("rb") as whole:
         whole.seek(start)
         left = end - start
@@ -509,27 +509,27 @@ def part_of(file: Path, start: int, end: int) -> Iterator[Path]:
 
 
 def _scan(file: Path) -> JudgmentTable | None:
-    """The rows of a file by DuckDB; None where some are no judgments."""
+    """Return the rows of a file, read by DuckDB, or None if some rows are not judgments."""
     import duckdb
 
     statuses, units = (", ".join(f"'{member}'" for member in get_args(kind)) for kind in (Status, Unit))
     absent = " OR ".join(f"{name} IS NULL" for name, source in _SOURCES.items() if source.required)
-    given = {name: source.expression for name, source in _SOURCES.items() if name != "named"}
-    cells = ", ".join(f'{expression} AS "{name}"' for name, expression in given.items())
+    expressions = {name: source.expression for name, source in _SOURCES.items() if name != "named"}
+    cells = ", ".join(f'{expression} AS "{name}"' for name, expression in expressions.items())
     kinds = "{" + ", ".join(f"'{name}': '{kind}'" for name, kind in _LINE.items()) + "}"
-    path = "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(file))  # no pattern
+    path = "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(file))  # escape glob patterns
     json_lines = _JSON.format(columns=kinds)
     with duckdb.connect() as connection:
         try:
             connection.execute(_READ.format(cells=cells, source=json_lines), [path])
         except duckdb.Error:
             return None
-        faulty = connection.execute(_FAULTY.format(absent=absent, statuses=statuses, units=units)).fetchone()
-        return None if faulty is None or faulty[0] else _columns(connection)
+        invalid = connection.execute(_INVALID.format(absent=absent, statuses=statuses, units=units)).fetchone()
+        return None if invalid is None or invalid[0] else _columns(connection)
 
 
 def _columns(connection: DuckDBPyConnection) -> JudgmentTable:
-    """The columns of the table `judgments`: names as codes, in order of first appearance."""
+    """Return the columns of the table `judgments`, with names as codes in order of first appearance."""
     numbers = [name for name in _NUMBERS if name != "label"]
     names = [name for name in _SOURCES if name not in {*_NUMBERS, "named"}]
     columns = read_columns(connection, "judgments", [*names, "label"], numbers)
@@ -537,7 +537,7 @@ def _columns(connection: DuckDBPyConnection) -> JudgmentTable:
     labels = [None if text is None else json.loads(text) for text in texts.names]
     values = np.array([_number(label) for label in labels])
     columns["label"] = constant(values[0], len(texts.codes)) if len(values) == 1 else values[texts.codes]
-    # Several texts may have become no name.
+    # Several labels may map to None.
     vocabulary = Vocabulary()
     codes = np.array([vocabulary[label if isinstance(label, str) else None] for label in labels])
     columns["named"] = _named(codes[texts.codes], tuple(vocabulary))
@@ -547,9 +547,9 @@ def _columns(connection: DuckDBPyConnection) -> JudgmentTable:
 def read_columns(
     connection: DuckDBPyConnection, table: str, names: Sequence[str], numbers: Sequence[str]
 ) -> dict[str, Any]:
-    """The columns of a table of DuckDB: `names` as `Categorical`, in order of first appearance, `numbers` as arrays.
+    """Return columns of a DuckDB table: `names` as `Categorical` in order of first appearance, `numbers` as arrays.
 
-    A column of one name or number takes no memory.
+    A column with a single name or number takes no memory.
     """
     cells: list[str] = []
     rows: int = connection.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0]  # noqa: S608 - names of our own
@@ -560,21 +560,21 @@ def read_columns(
             columns[name] = constant(np.asarray(known)[0], rows)
         else:
             cells.append(f'"{name}"')
-    there: dict[str, list[str | None]] = {}
+    names_of: dict[str, list[str | None]] = {}
     for name in names:
         distinct = connection.execute(f'SELECT "{name}" FROM {table} GROUP BY ALL ORDER BY min(rowid)').fetchall()  # noqa: S608
-        there[name] = [row[0] for row in distinct]
+        names_of[name] = [row[0] for row in distinct]
         if len(distinct) > 1:
-            given = f'SELECT "{name}" FROM {table} WHERE "{name}" IS NOT NULL GROUP BY ALL ORDER BY min(rowid)'  # noqa: S608
-            connection.execute(f'CREATE TYPE "{name}_names" AS ENUM ({given})')
+            present = f'SELECT "{name}" FROM {table} WHERE "{name}" IS NOT NULL GROUP BY ALL ORDER BY min(rowid)'  # noqa: S608
+            connection.execute(f'CREATE TYPE "{name}_names" AS ENUM ({present})')
             cells.append(f'coalesce(enum_code("{name}"::"{name}_names")::INTEGER, -1) AS "{name}"')
     read = connection.execute(f"SELECT {', '.join(cells)} FROM {table}").fetchnumpy() if cells else {}  # noqa: S608
-    for name, known_names in there.items():
+    for name, known_names in names_of.items():
         if len(known_names) <= 1:
             columns[name] = Categorical.same(known_names[0] if known_names else None, rows)
             continue
-        # The codes of the type leave out null, which has a place of its own among the names.
-        order = [place for place, text in enumerate(known_names) if text is not None]
+        # The codes of the enumeration do not include null, which has its own position among the names.
+        order = [position for position, text in enumerate(known_names) if text is not None]
         absent = known_names.index(None) if None in known_names else 0
         columns[name] = Categorical(np.array([*order, absent], np.int32)[read.pop(name)], tuple(known_names))
     return columns | {name: np.asarray(column) for name, column in read.items()}
