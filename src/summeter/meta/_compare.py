@@ -220,7 +220,7 @@ def _means(
     rows = {}
     for name, values in table.items():
         bootstrap = Bootstrap(len(values), testing.resamples, testing.confidence, testing.seed)
-        counted = np.where(shared.documents & (name in shared.own), values, np.nan) if narrowed else values
+        counted = np.where(shared.documents & (name in shared.counts), values, np.nan) if narrowed else values
         reason = None
         if narrowed and own[name]:
             reason = LEFT_OUT if name in shared.left_out else "no document has a score of every system"

@@ -109,7 +109,7 @@ class Comparison:
             [row.system for row in table.rows if (row.judge, row.signature, row.aspect) == column],
         )
         cells = {} if shared is None else shared.cells
-        scored = () if shared is None else (*shared.documents.own, *shared.documents.left_out)
+        scored = () if shared is None else (*shared.documents.counts, *shared.documents.left_out)
         values = {name: cells[name].value if name in cells else None for name in systems}
         scoreless = [name for name in systems if name not in scored]
         return cls(values, table.pairs(column), column[2], title=title, scoreless=scoreless)
