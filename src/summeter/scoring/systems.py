@@ -115,6 +115,7 @@ class SharedDocuments(NamedTuple):
         """Number of documents that all ranked systems share."""
         return int(self.documents.sum())
 
+    @property
     def means_note(self) -> str | None:
         """Note that the means of systems are over different documents; None if they are over the same ones."""
         if self.note is None:
