@@ -113,7 +113,7 @@ def test_a_system_with_few_documents_does_not_silence_the_others() -> None:
     assert "and is better than birch: +0.40, p < .001 after Holm over 3 pairs" in headline
     note = "Left out of the ranking: 1 system with scores for fewer than 6 documents (cedar 3)."
     assert headline.endswith(note)
-    assert ranked.unlike(COLUMN) == note
+    assert ranked.note(COLUMN) == note
     assert best(ranked) == "aster"
     assert ranked.ranking() == ["aster", "birch", "cedar"]
     cedar, aster = (ranked.compared(name, COLUMN) for name in ("cedar", "aster"))
@@ -160,7 +160,7 @@ def test_systems_are_ranked_on_the_documents_that_all_have() -> None:
     assert best(unlike) == "aster"
     means = [unlike.cell(name, COLUMN) for name in ("aster", "birch")]
     assert [mean is not None and round(mean.value or 0, 1) for mean in means] == [0.6, 0.8]
-    assert unlike.unlike(COLUMN) == (
+    assert unlike.note(COLUMN) == (
         "Ranked on the 8 documents for which every system has a score (each has: aster 16, birch 8)."
     )
     assert "Ranked on the 8 documents" in str(unlike)
@@ -175,7 +175,7 @@ def test_without_a_shared_document_there_is_no_ranking() -> None:
     assert leading(apart, COLUMN, "j").startswith(
         "By j, nothing can be compared on faithfulness; aster, birch are not ranked. No document has"
     )
-    assert apart.unlike(COLUMN) == (
+    assert apart.note(COLUMN) == (
         "No document has a score for every system (aster 8, birch 8): their means cannot be compared."
     )
 

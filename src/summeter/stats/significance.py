@@ -221,11 +221,12 @@ def corrected(pairs: Sequence[PairDifference], alpha: float) -> list[PairDiffere
         pair, gap = original._replace(p_holm=p, family=family), original.difference
         if gap is not None and gap != 0 and p is not None and p <= alpha and pair.units >= MIN_DOCUMENTS:
             pair = pair._replace(better=pair.first if gap > 0 else pair.second)
-        if gap is not None and pair.low is not None and pair.high is not None:
+        low, high = pair.low, pair.high
+        if gap is not None and low is not None and high is not None:
             if pair.better is None:
-                pair = pair._replace(low=min(pair.low, 0.0), high=max(pair.high, 0.0))
+                pair = pair._replace(low=min(low, 0.0), high=max(high, 0.0))
             else:
-                pair = pair._replace(low=max(pair.low, 0.0)) if gap > 0 else pair._replace(high=min(pair.high, 0.0))
+                pair = pair._replace(low=max(low, 0.0)) if gap > 0 else pair._replace(high=min(high, 0.0))
         result.append(pair)
     return result
 
