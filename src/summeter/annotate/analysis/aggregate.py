@@ -15,6 +15,7 @@ import numpy as np
 
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import Answer
+from summeter.annotate.tasks.rating import BEST, Rating
 from summeter.annotate.tasks.task import Task
 from summeter.choices import AggregationRule, QuestionType, Tie
 from summeter.data.dataset import Dataset
@@ -23,7 +24,7 @@ from summeter.data.human_judgments import SIGNATURES, SPAN_LABELS
 from summeter.meta.gold import aggregate_votes, usual_rule
 from summeter.records import Judgment, Span, Target, error_types, joined_error_types
 from summeter.records.taxonomy import SEPARATOR
-from summeter.scoring import JudgmentTable
+from summeter.scoring.table import Categorical, JudgmentTable
 
 MERGED = "human.merged"
 """The judgment set of the merged labels."""
@@ -43,8 +44,44 @@ def judgments_of(service: CampaignService, *, adjudicated: bool = False) -> list
 
 
 def votes_of(service: CampaignService) -> JudgmentTable:
-    """The judgments of the counted answers as a table, but for the campaign's own questions."""
+    """Return the judgments of the counted answers as a table, without the campaign's own questions."""
+    if isinstance(service.task_type, Rating):
+        return _rating_votes(service, service.task_type)
     return JudgmentTable.of(vote for vote in judgments_of(service) if vote.signature not in QUESTIONS)
+
+
+def _rating_votes(service: CampaignService, rating: Rating) -> JudgmentTable:
+    """Return the votes of rating pages as columns, which takes a fraction of the time of one record per vote."""
+    exported = {question.name: question.signature for question in rating.asks if question.signature is not None}
+    scales = [name for name in exported if name != BEST]
+    documents, judges, counts = [], [], []
+    systems: list[str] = []
+    aspects: list[str] = []
+    values: list[float] = []
+    for task in service.tasks.work:
+        for answer in service.state.counted_answers(task.key):
+            start = len(values)
+            for system in task.systems:
+                ratings = answer.answer.summaries[system]
+                systems += [system] * len(scales)
+                aspects += scales
+                values += [ratings[name] for name in scales]
+            if (best := answer.answer.values.get(BEST)) is not None:
+                systems += task.systems
+                aspects += [BEST] * len(task.systems)
+                values += [system == best for system in task.systems]
+            documents.append(task.document_id)
+            judges.append(answer.annotator)
+            counts.append(len(values) - start)
+    aspect = Categorical.of(aspects)
+    return JudgmentTable.of_values(
+        document=Categorical.of(documents).repeat(counts),
+        system=Categorical.of(systems),
+        aspect=aspect,
+        judge=Categorical.of(judges).repeat(counts),
+        signature=Categorical.of(exported.get(name or "") for name in aspect.names).take(aspect.codes),
+        value=np.array(values, np.float64),
+    )
 
 
 def question_votes_of(service: CampaignService) -> list[Judgment]:
