@@ -211,7 +211,7 @@ def test_over_http_for_the_researcher_only(tmp_path: Path) -> None:
         async def body(service: CampaignService, browser: Callable[[], Any]) -> None:
             eve, lead = browser(), browser()
             assert (await eve.get("/admin/adjudicate")).status == 401
-            await lead.get(f"/admin?token={folder.keys.admin}")
+            await lead.get(f"/admin?token={folder.keys['admin']}")
             reply = await lead.get("/admin/adjudicate?name=lead", allow_redirects=False)
             assert (reply.status, reply.headers["Location"]) == (303, "/work")
             assert (await lead.get("/work")).status == 200

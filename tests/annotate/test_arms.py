@@ -146,5 +146,5 @@ def test_arms_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
 def test_a_set_that_the_data_lack_and_two_sources_of_verdicts_are_errors(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no judgment set 'machin'"):
         make(tmp_path / "a", DATA, assistance={"machine": {"set": "machin"}})
-    with pytest.raises(Exception, match="give one of run and set"):
+    with pytest.raises(Exception, match="needs either run or set"):
         make(tmp_path / "b", DATA, assistance={"machine": {"set": "x", "run": "y"}})

@@ -130,7 +130,7 @@ class Campaign(RuleBasedStateMachine):
         for key, slots in state.items.items():
             waiting = [one for one in slots.surplus if not state.people[one].excluded]
             assert slots.open == 0 or not waiting
-            assert (slots.open > 0) == (state.place[key] in state.free)
+            assert (slots.open > 0) == (state.position[key] in state.open_positions)
 
     @invariant()
     def a_person_fills_one_slot(self) -> None:

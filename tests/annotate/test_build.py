@@ -38,7 +38,7 @@ def faults(folder: Path, **plan: Any) -> str:
         ({"task_type": "guessing"}, "plan.yaml:1: task_type: "),
         ({"answers_per_item": 0}, "plan.yaml:1: answers_per_item: "),
         ({"answer_per_item": 3}, "plan.yaml:1: answer_per_item: is not known"),
-        ({"name": "a/b"}, "plan.yaml:1: name: use letters"),
+        ({"name": "a/b"}, "plan.yaml:1: name: use at most 64"),
         ({"attention": {"rate": 0.9}}, "plan.yaml:1: attention.rate: "),
         ({"platform": {"name": "mturk", "accounts": ["anna"]}}, "plan.yaml:1: platform: accounts are for"),
         ({"platform": {"name": "local", "prerequisites": {}}}, "plan.yaml:1: platform: prerequisites are"),
@@ -56,7 +56,7 @@ def faults(folder: Path, **plan: Any) -> str:
         *(({"platform": {"name": "local", "accounts": ["anna", account]}},
            f"plan.yaml:1: platform.accounts.1: '{account}' is the name ")
           for account in ("people", "preview", "adjudicator")),
-        ({"platform": {"name": "local", "accounts": ["?1"]}}, "plan.yaml:1: platform: '?1' cannot name an account"),
+        ({"platform": {"name": "local", "accounts": ["?1"]}}, "plan.yaml:1: platform: '?1' is not a valid account"),
     ],
 )  # fmt: skip
 def test_faults_are_named_by_file_and_field(plan: dict[str, Any], said: str, tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ def test_paraphrases_are_framed_in_turn_in_the_campaigns_own_words(tmp_path: Pat
     # A German text is left as it stands, an English one would lose the capital of its first word.
     assert [one.startswith("So: The ") for one in facts] == [True, False] * (len(facts) // 2)
     assert all(one.endswith(".?") for one in facts[1::2])
-    with pytest.raises(InputError, match=r"attention.paraphrases: each is a frame that holds \{\} once"):
+    with pytest.raises(InputError, match=r"attention.paraphrases: each template must contain \{\} exactly once"):
         made.make(tmp_path / "bad", task_type="key_fact_alignment", attention={"paraphrases": ["no place"]})
 
 

@@ -50,9 +50,14 @@ def test_from_yaml_to_judgments(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_what_is_wrong_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = made.make(tmp_path)
     assert run("status", tmp_path) == 2
-    assert "is no campaign" in capsys.readouterr().err
+    assert "is not a campaign folder" in capsys.readouterr().err
     assert run("status", folder.folder) == 2
-    assert "there is no log yet" in capsys.readouterr().err
+    assert "the log does not exist yet" in capsys.readouterr().err
+    tasks = (folder.folder / "tasks.jsonl").read_bytes()
+    (folder.folder / "tasks.jsonl").write_bytes(b"")
+    assert run("serve", folder.folder) == 2
+    assert "tasks.jsonl: has no tasks for annotators" in capsys.readouterr().err
+    (folder.folder / "tasks.jsonl").write_bytes(tasks)
     assert run("new", tmp_path / "plan.yaml", "-o", folder.folder) == 2
     assert "is not empty" in capsys.readouterr().err
     (folder.folder / "events.sqlite").write_bytes(b"not a database at all, but long enough to look like one" * 20)

@@ -134,7 +134,7 @@ def parsed(page: str) -> Any:
 
 async def lead(browser: Callable[[], Client], service: CampaignService) -> Client:
     client = browser()
-    await client.get(f"/admin?token={service.folder.keys.admin}")
+    await client.get(f"/admin?token={service.folder.keys['admin']}")
     return client
 
 

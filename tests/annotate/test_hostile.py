@@ -86,7 +86,7 @@ def hostile(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def words_of(service: CampaignService) -> list[str]:
     """What no reply may hold."""
     keys = [task.key for task in service.tasks.by_key.values()]
-    return ["sysname", "Traceback", "expected", service.folder.keys.secret, *keys]
+    return ["sysname", "Traceback", "expected", service.folder.keys["secret"], *keys]
 
 
 @pytest.mark.parametrize("task_type", made.TASK_TYPES)

@@ -89,7 +89,7 @@ def test_status_says_it_in_json_and_the_campaign_goes_on(
     sql(folder, "UPDATE events SET at = at - 1 WHERE seq = 2")
     assert run("status", folder.folder, "--quick", "--json") == 0
     status: dict[str, Any] = json.loads(capsys.readouterr().out)
-    assert status["log_broken"] == broken(folder) == "event 2 is not as it was written"
+    assert status["log_broken"] == broken(folder) == "event 2 does not match its checksum"
     with CampaignService(folder) as service:
         made.do_batch(service, "anna")
     assert broken(folder) == status["log_broken"]

@@ -54,7 +54,7 @@ FINE = {"sure": 55, "tone": "dry", "harm": False}
         ({**FINE, "tone": "sad"}, "tone", "is one of: dry, lively, odd"),
         ({**FINE, "tone": ["dry"]}, "tone", "is one of"),
         ({**FINE, "flaws": []}, "flaws", "is a list of one or more of"),
-        ({**FINE, "flaws": ["length", "length"]}, "flaws", "names something twice"),
+        ({**FINE, "flaws": ["length", "length"]}, "flaws", "twice"),
         ({**FINE, "harm": 1}, "harm", "is true or false"),
         ({**FINE, "harm": True}, "how", "is not answered"),
         ({**FINE, "how": "so"}, "how", "is not asked beside this answer"),
@@ -245,12 +245,12 @@ def test_names_and_texts_have_no_mean(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("scale", "message"),
     [
-        ({"labels": ["one"]}, "names every point, two or more"),
-        ({"labels": ["a", "b"], "high": 5}, "2 labels from 1 on end at 2, not at 5"),
-        ({"labels": ["a", "b"], "show": "slider"}, "labels are for points"),
-        ({"low": 5, "high": 1}, "from low 5 by steps of 1 one does not come to high 1"),
-        ({"low": 0, "high": 1, "step": 0.3}, "one does not come to high 1"),
-        ({"low": 0, "high": 100}, "101 points are more than the 11 that fit; give show: slider"),
+        ({"labels": ["one"]}, "must name two or more points"),
+        ({"labels": ["a", "b"], "high": 5}, "2 labels counted from 1 end at 2, not at 5"),
+        ({"labels": ["a", "b"], "show": "slider"}, "labels name every point"),
+        ({"low": 5, "high": 1}, "steps of 1 from low 5 do not reach high 1"),
+        ({"low": 0, "high": 1, "step": 0.3}, "do not reach high 1"),
+        ({"low": 0, "high": 100}, "101 points do not fit side by side"),
         ({"low": 0, "high": 1, "step": 0.0001, "show": "slider"}, "at most 1000 steps, not 10000"),
     ],
 )

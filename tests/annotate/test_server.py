@@ -206,7 +206,7 @@ def test_no_path_leads_out_and_every_response_is_armoured(tmp_path: Path) -> Non
                 text = await reply.text(errors="replace")
                 assert reply.status in {200, 401, 403, 404}, path
                 assert "aiohttp import" not in text
-                assert folder.keys.secret not in text
+                assert folder.keys["secret"] not in text
                 policy = reply.headers["Content-Security-Policy"]
                 for allowed in ("default-src 'none'", "script-src 'self'", "style-src 'self'", "trusted-types 'none'"):
                     assert allowed in policy.split("; ")
@@ -289,7 +289,7 @@ def test_the_researcher_needs_the_token(tmp_path: Path) -> None:
             head = await enter(anna, folder, "anna")
             await anna.post("/api/batch", json={}, headers=head)
             assert (await anna.get("/admin?token=" + "x" * 32)).status == 401
-            reply = await admin.get(f"/admin?token={folder.keys.admin}", allow_redirects=False)
+            reply = await admin.get(f"/admin?token={folder.keys['admin']}", allow_redirects=False)
             assert reply.headers["Location"] == "/admin"
             assert (await admin.get("/admin")).status == 200
             page = await (await admin.get("/admin/annotator?name=anna")).text()

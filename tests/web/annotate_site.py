@@ -37,7 +37,7 @@ class Site(NamedTuple):
     @property
     def admin(self) -> str:
         """The researcher's link."""
-        return f"{self.url}/admin?token={self.service.folder.keys.admin}"
+        return f"{self.url}/admin?token={self.service.folder.keys['admin']}"
 
     def answers(self, account: str = "anna") -> list[dict[str, Any]]:
         """A person's stored answers, with their values by question, in the order in which tasks were first answered."""

@@ -54,7 +54,7 @@ def test_what_was_ticked_is_decided_and_exported(site: Any, visit: Any, tmp_path
     press(page, "[")
     for name in ("entity error", "sentence error"):
         expect(page.get_by_role("checkbox", name=name)).to_be_checked()
-    lead = visit(f"{place.url}/admin?token={place.service.folder.keys.admin}")
+    lead = visit(f"{place.url}/admin?token={place.service.folder.keys['admin']}")
     lead.get_by_role("link", name="Adjudication").click()
     task(lead)
     anna = lead.locator(".answers .option", has_text="not_supported")

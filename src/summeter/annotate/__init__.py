@@ -1,4 +1,4 @@
-"""PEOPLE: campaigns in which people judge summaries, and nothing they answer is lost. See design/annotate.md.
+"""Annotation campaigns: people judge summaries in a browser, and every answer is logged. See design/annotate.md.
 
     from summeter import annotate
 

@@ -101,7 +101,7 @@ def _others(service: CampaignService, answer: Answer) -> list[Answer]:
 
 
 def _batch(batch: Batch) -> Json:
-    state = "finished" if batch.finished else "given back or run out" if batch.over else "being worked on"
+    state = "finished" if batch.finished else "given back or run out" if batch.closed else "being worked on"
     return {
         "number": batch.number,
         "since": batch.since,

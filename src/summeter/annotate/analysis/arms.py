@@ -134,7 +134,7 @@ def _shares(service: CampaignService) -> dict[str, dict[str, list[float]]]:
         if 2 * sum(same) != len(same):  # a tie overturns nothing and confirms nothing, as does a task without answers
             statistic = PASSES if task.machine["accepts"] else ERRORS
             shares[statistic].setdefault(task.document_id, []).append(float(2 * sum(same) < len(same)))
-    for person in state.counting:
+    for person in state.not_excluded:
         for answer in person.checks:
             document = service.tasks.by_key[answer.task].document_id
             shares[CHECKS].setdefault(document, []).append(float(bool(answer.passed)))

@@ -101,7 +101,7 @@ def quality(service: CampaignService, resamples: int = RESAMPLES, *, brief: bool
         study, notes = Study("agree", []), [f"no agreement yet: {error}"]
     wrong = cases(service)
     annotators = tuple(annotator_statistics(service, wrong, crowd))
-    counting = {person.annotator for person in service.state.counting}
+    counting = {person.annotator for person in service.state.not_excluded}
     return Quality(
         statistic=service.task_type.coefficients[0],
         pass_share=service.campaign.attention.pass_share,

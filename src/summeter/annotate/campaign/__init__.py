@@ -1,1 +1,1 @@
-"""A campaign: its settings, its folder, its event log, and the service that decides every request."""
+"""A campaign: its settings, folder, event log and service."""

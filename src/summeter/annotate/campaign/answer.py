@@ -1,4 +1,4 @@
-"""TaskAnswer: a validated answer to a task, as the log holds it."""
+"""The validated answer to a task, as stored in the log."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 LONGEST = 2000
-"""Most characters of a comment, a reason or a text."""
+"""Maximum number of characters of a comment, a reason or a text."""
 
 
 class TaskAnswer(BaseModel):
-    """An answer to a task: the values of its questions by their names.
+    """An answer to a task.
 
-    `values` are those of the questions asked once, `summaries` by system those asked of each shown summary. `machine`
-    says whether the annotator agrees with the machine's verdict, where one is shown.
+    `values` maps the names of questions about the whole task to their values; `summaries` does so by system, for
+    questions about each shown summary. `machine` tells whether the annotator agrees with the shown machine verdict.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -25,5 +25,5 @@ class TaskAnswer(BaseModel):
     comment: str | None = Field(default=None, max_length=LONGEST)
 
     def to_json(self) -> dict[str, Any]:
-        """The answer as the log holds it; what is empty is left out."""
+        """Return the JSON for the log, without empty fields."""
         return self.model_dump(exclude_defaults=True)

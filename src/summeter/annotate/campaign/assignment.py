@@ -1,7 +1,7 @@
-"""Which tasks a person gets next: those with an open slot that this person has not answered, in order.
+"""Assignment of tasks and attention checks to annotators.
 
-What a person began (the summary, the document of the last batch) comes first, so that no document is read twice
-and the key facts of a summary stay with one person.
+Tasks are offered in a fixed order. Tasks on the document or summary of the annotator's last batch come first, so that
+annotators read each document once and see all key facts of a summary.
 """
 
 from __future__ import annotations
@@ -16,42 +16,42 @@ from summeter.annotate.tasks.task import Task
 
 
 def choose(state: State, person: Person, most: int, groups: Mapping[str, Sequence[str]]) -> list[str]:
-    """Keys of up to `most` tasks of the work for a person, in the order of offering; none when all is taken.
+    """Return the keys of at most `most` tasks that are open for an annotator, in the order of offering.
 
     `groups` maps each task to the tasks of its group.
     """
-    begun: list[str] = []
+    continued: list[str] = []
     if person.batches:
         for key in person.batches[len(person.batches)].tasks:
-            begun += [other for other in groups.get(key, ()) if other not in begun and _free(state, person, other)]
-            if len(begun) >= most:
+            group = groups.get(key, ())
+            continued += [other for other in group if other not in continued and _is_open(state, person, other)]
+            if len(continued) >= most:
                 break
-    chosen = set(begun[:most])
-    for place in state.free:
+    chosen = set(continued[:most])
+    for position in state.open_positions:
         if len(chosen) >= most:
             break
-        key = state.order[place]
-        if key not in chosen and _free(state, person, key):
+        key = state.order[position]
+        if key not in chosen and _is_open(state, person, key):
             chosen.add(key)
-    return sorted(chosen, key=state.place.__getitem__)
+    return sorted(chosen, key=state.position.__getitem__)
 
 
-def _free(state: State, person: Person, key: str) -> bool:
-    """Whether a task has an open slot for this person."""
+def _is_open(state: State, person: Person, key: str) -> bool:
+    """Return whether a task has an open slot for an annotator."""
     slots = state.items[key]
     return slots.open > 0 and person.annotator not in slots.held and key not in person.answers
 
 
 def checks_due(person: Person, work: int, rate: float, rng: Random) -> int:
-    """How many attention checks come with the next `work` tasks, so that of all a person is shown a share `rate` are.
+    """Return the number of attention checks to show with the next `work` tasks.
 
-    After n tasks of the work floor(n * rate / (1 - rate) + u) checks were shown, for a u in [0, 1) drawn with `rng`
-    (one that is the same for each batch of a person): at no time one more or less than the rate says, and never more
-    than a campaign has for somebody who does all of it.
+    After n tasks, floor(n * rate / (1 - rate) + u) checks have been shown. u is drawn from [0, 1) with `rng`, which
+    must be seeded equally for all batches of an annotator. The number differs from the rate by less than one check.
     """
     shown = sum(len(batch.checks) for batch in person.batches.values())
     done = sum(len(batch.tasks) for batch in person.batches.values()) - shown
-    due = round((done + work) * rate / (1 - rate), 9)  # 12 * .2 / .8 is 3, and a little more
+    due = round((done + work) * rate / (1 - rate), 9)  # in floating point, 12 * .2 / .8 is slightly above 3
     return max(0, math.floor(due + rng.random()) - shown)
 
 
@@ -63,22 +63,22 @@ def with_checks(
     count: int,
     rng: Random,
 ) -> list[Task]:
-    """The batch in the order of showing: its work with `count` attention checks mixed in, as far as there are any.
+    """Return the tasks of a batch in the order of showing, with up to `count` attention checks among them.
 
-    A check that this person has `answered` never comes again; one that was given back may, as work does. A check
-    stands among the tasks of its own document where it can.
+    Checks that the annotator has `answered` are not repeated. If possible, checks are about the documents of the batch
+    and are shown among the tasks on their document. `by_document` groups the checks by document.
     """
     documents = dict.fromkeys(task.document_id for task in work)
     pool = [check for name in documents for check in by_document.get(name, ()) if check.key not in answered]
     rng.shuffle(pool)
     if len(pool) < count and checks:
         start = rng.randrange(len(checks))
-        turned = chain(checks[start:], checks[:start])
-        others = (check for check in turned if check.key not in answered and check.document_id not in documents)
+        rotated = chain(checks[start:], checks[:start])
+        others = (check for check in rotated if check.key not in answered and check.document_id not in documents)
         pool += islice(others, count - len(pool))
     mixed = list(work)
     for check in pool[:count]:
-        near = [place for place, task in enumerate(mixed) if task.document_id == check.document_id]
-        place = rng.choice(near) + rng.randrange(2) if near else rng.randrange(len(mixed) + 1)
-        mixed.insert(place, check)
+        same_document = [index for index, task in enumerate(mixed) if task.document_id == check.document_id]
+        index = rng.choice(same_document) + rng.randrange(2) if same_document else rng.randrange(len(mixed) + 1)
+        mixed.insert(index, check)
     return mixed

@@ -1,4 +1,4 @@
-"""Event: one thing that happened in a campaign. Events are only ever added."""
+"""Events of the append-only log of a campaign."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ KINDS: tuple[str, ...] = get_args(EventKind)
 
 
 class Event(NamedTuple):
-    """One line of the log.
+    """An event of the log.
 
-    `seq` counts from 1, `at` is in milliseconds since 1970 (UTC), `batch` counts a person's batches from 1, `token`
-    is the key by which a client's retry is known, `data` holds what is particular to the kind.
+    `seq` is numbered from 1; `at` is in milliseconds since 1970 (UTC); `batch` numbers an annotator's batches from 1;
+    `token` identifies repeated requests of a client; `data` holds the fields of the event's kind.
     """
 
     seq: int
@@ -45,7 +45,7 @@ class Event(NamedTuple):
 
 
 def packed(data: dict[str, Any]) -> str:
-    """JSON in ASCII, keys sorted: every text, also NUL and lone surrogates, is stored as it is.
+    """Return compact ASCII JSON with sorted keys, which preserves NUL and lone surrogates.
 
     >>> packed({"b": 1, "a": "é"})
     '{"a":"\\\\u00e9","b":1}'
@@ -54,5 +54,5 @@ def packed(data: dict[str, Any]) -> str:
 
 
 def line_of(event: Event) -> str:
-    """The event as one line of an export."""
+    """Return an event as one line of an export."""
     return packed(event._asdict())

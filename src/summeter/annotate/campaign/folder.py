@@ -1,4 +1,4 @@
-"""CampaignFolder reads what `build` wrote; read_campaign reads campaign.yaml, with every fault by line and field."""
+"""Reading a campaign folder and its campaign file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from summeter.records import Fault, InputError, UsageError, digest, read_lines
 CAMPAIGN = "campaign.yaml"
 DATA = "data"
 INTERFACE = "interface.yaml"
-"""A language file of the campaign's own."""
+"""A custom language file of the campaign."""
 TASKS = "tasks.jsonl"
 KEYS = "keys.json"
 EVENTS = "events.sqlite"
@@ -34,7 +34,7 @@ JUDGMENTS = "judgments"
 
 
 class Tasks(NamedTuple):
-    """A campaign's tasks by role; `work` is in the order of offering."""
+    """The tasks of a campaign by role; `work` is in the order of offering."""
 
     work: tuple[Task, ...]
     checks: tuple[Task, ...]
@@ -42,55 +42,53 @@ class Tasks(NamedTuple):
     by_key: Mapping[str, Task]
 
 
-class Keys(NamedTuple):
-    """Secrets: the key of names and cookies, the admin token."""
-
-    secret: str
-    admin: str
-
-
 class CampaignFolder:
-    """A folder made by `summeter annotate new`. Raises UsageError where it is none."""
+    """A campaign folder, as created by `summeter annotate new`. Raises UsageError for any other folder."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         if not (self.folder / TASKS).is_file():
-            raise UsageError(f"{self.folder} is no campaign: it has no {TASKS}; make one with `summeter annotate new`")
+            raise UsageError(
+                f"{self.folder} is not a campaign folder (it has no {TASKS}); create one with `summeter annotate new`"
+            )
         self.campaign: Campaign = read_campaign(self.folder / CAMPAIGN)
         self._task_ids: dict[str, dict[str, str]] = {}
 
     @cached_property
     def task_type(self) -> TaskType:
-        """The task type, with what this campaign asks."""
+        """The task type, with the settings of the campaign."""
         return task_type_named(self.campaign.task_type)(self.campaign, self.language)
 
     @cached_property
     def language(self) -> Language:
-        """The language of the annotators' pages. Folders of the version before name none: theirs are English."""
+        """The language of the annotators' pages."""
         return read_language(language_file(self.campaign.interface or REFERENCE, self.folder))
 
     @cached_property
     def data(self) -> Dataset:
-        """The data the tasks are about."""
+        """The data that is annotated."""
         return load(self.folder / DATA)
 
     @cached_property
     def sources(self) -> dict[str, Source]:
-        """Documents with their summaries, by id."""
+        """Documents with their summaries, by document identifier."""
         return {source.document.id: source for source in sources_of(self.data)}
 
     @cached_property
     def tasks(self) -> Tasks:
-        """All tasks."""
-        every = tuple(read_lines(self.folder / TASKS, Task))
+        """All tasks. Raises InputError if the file has none to answer."""
+        tasks = tuple(read_lines(self.folder / TASKS, Task))
         work, checks, training = (
-            tuple(task for task in every if task.role == role) for role in ("work", "check", "training")
+            tuple(task for task in tasks if task.role == role) for role in ("work", "check", "training")
         )
-        return Tasks(work, checks, training, {task.key: task for task in every})
+        if not work:
+            message = "has no tasks for annotators; restore the file from a backup"
+            raise InputError.at(self.folder / TASKS, None, None, message)
+        return Tasks(work, checks, training, {task.key: task for task in tasks})
 
     @cached_property
     def groups(self) -> Mapping[str, Sequence[str]]:
-        """For each task of the work, the tasks of its group in order."""
+        """Keys of the tasks in the group of each task, in order."""
         by_name: dict[str, list[str]] = {}
         for task in self.tasks.work:
             by_name.setdefault(task.group, []).append(task.key)
@@ -98,54 +96,55 @@ class CampaignFolder:
 
     @cached_property
     def checks_by_document(self) -> Mapping[str, Sequence[Task]]:
-        """The attention checks by document."""
+        """Attention checks by document."""
         by_document: dict[str, list[Task]] = {}
         for task in self.tasks.checks:
             by_document.setdefault(task.document_id, []).append(task)
         return by_document
 
     @cached_property
-    def keys(self) -> Keys:
-        """The secret and the admin token."""
+    def keys(self) -> dict[str, str]:
+        """The campaign's `secret` and the `admin` token."""
         file = self.folder / KEYS
         try:
             stored = json.loads(file.read_text(encoding="utf-8"))
-            return Keys(str(stored["secret"]), str(stored["admin"]))
+            return {name: str(stored[name]) for name in ("secret", "admin")}
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError.at(file, None, None, "cannot be read; without it links and names are lost") from error
+            message = "cannot be read; restore it from a backup, since links and pseudonyms depend on it"
+            raise InputError.at(file, None, None, message) from error
 
     @cached_property
     def names(self) -> Names:
-        """Names made with the secret."""
-        return Names(self.keys.secret)
+        """Pseudonyms, tokens and cookies, which are derived from the campaign's secret."""
+        return Names(self.keys["secret"])
 
     @property
     def owner(self) -> str:
-        """What a database of this campaign is marked with: changes with any task."""
+        """Identifier of the campaign in its log, which changes if any task changes."""
         return f"{self.campaign.name}:{digest([task.key for task in self.tasks.by_key.values()], 16)}"
 
     def preload(self) -> None:
-        """Read now what the first request would wait for."""
+        """Load the data that requests need, so that the first request does not wait for it."""
         _ = self.sources, self.groups, self.checks_by_document, self.language
 
     def links(self) -> dict[str, str]:
-        """The query of each local account's link, by account."""
+        """Return the query string of each local account's link, by account."""
         return {account: f"?token={self.names.account(account)}" for account in self.campaign.platform.accounts}
 
     def task_key(self, person: Person, task_id: object) -> str | None:
-        """The key of one of a person's own tasks, from what their browser calls it."""
+        """Return the key of one of an annotator's tasks from its identifier in their browser, or None."""
         known = self._task_ids.setdefault(person.annotator, {})
         if len(known) < len(person.assigned):
             known.update({self.names.task(person.annotator, key): key for key in person.assigned})
         return known.get(task_id) if isinstance(task_id, str) else None
 
     def letters(self, annotator: str, task: Task) -> tuple[str, ...]:
-        """The systems of a task in the order in which a person sees them."""
+        """Return the systems of a task in the order in which an annotator sees them."""
         return self.names.order(annotator, task.key, task.systems)
 
 
 def sources_of(data: Dataset) -> list[Source]:
-    """The documents with their summaries, in order; documents without a summary have nothing to judge."""
+    """Return the documents that have summaries, with their summaries, in order."""
     return [
         Source(document, tuple(summaries), list_id_of(document.key_facts))
         for document, summaries in data.items()
@@ -154,18 +153,18 @@ def sources_of(data: Dataset) -> list[Source]:
 
 
 def read_campaign(file: str | Path) -> Campaign:
-    """The campaign of a YAML file. Raises InputError with every fault, by line and field."""
+    """Return the settings in a campaign file. Raises InputError with all faults, by line and field."""
     path = Path(file)
-    given = read_mapping(path, "a campaign needs at least name, task_type and data")
+    settings = read_mapping(path, "a campaign file needs at least name, task_type and data")
     lines, repeated = yaml_lines(path)
     faults = list(repetitions(path, repeated))
-    if isinstance(given.get("task_type"), str):
+    if isinstance(settings.get("task_type"), str):
         try:
-            task_type_named(given["task_type"])
+            task_type_named(settings["task_type"])
         except UsageError as error:
             faults.append(Fault(str(path), line_of(lines, ("task_type",)), "task_type", str(error)))
     try:
-        campaign = Campaign.model_validate(given)
+        campaign = Campaign.model_validate(settings)
     except ValidationError as error:
         faults += faults_of(path, lines, error, Campaign)
     if faults:
@@ -175,7 +174,7 @@ def read_campaign(file: str | Path) -> Campaign:
 
 @contextmanager
 def by_line(file: Path) -> Iterator[None]:
-    """Faults of the campaign's file that are found later get their lines."""
+    """Add line numbers to faults of the campaign file that are raised inside."""
     try:
         yield
     except InputError as error:

@@ -1,4 +1,4 @@
-"""The reference of campaign.yaml, made from the models: Markdown for docs/campaign-file.md, JSON Schema for editors."""
+"""The reference of the campaign file, generated from its models: Markdown for the docs, JSON Schema for editors."""
 
 from __future__ import annotations
 
@@ -18,54 +18,51 @@ from summeter.annotate.tasks import TASK_TYPES, task_type_named
 NAMES: Mapping[str, str] = {
     "OwnQuestion": "question", "Question": "test question", "Named": "error type", "BatchPlan": "batch",
 }  # fmt: skip
-"""What a section is called where that is not the name of its model."""
-_KINDS = {str: "text", int: "whole number", float: "number", bool: "true or false", Any: "anything"}
-_FAR = 1_000_000
+"""Titles of the sections whose models have another name."""
+_TYPES = {str: "text", int: "integer", float: "number", bool: "boolean"}
+_LARGEST_BOUND = 1_000_000
 """Bounds from here on exist for safety only and are not printed."""
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of the file, for editors that check and complete YAML by one."""
+    """Return the JSON Schema of the campaign file, for editors that validate and complete YAML."""
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "campaign.yaml of summeter"}
     return {**Campaign.model_json_schema(), **dialect}
 
 
 def markdown() -> str:
-    """Return a table of the fields for each section, and one of what `when` may name."""
+    """Return a table of fields for each section, and a table of the questions that `when` may name."""
     lines: list[str] = []
     for section in _sections(Campaign, []):
-        lines += ["", f"### {_title(section)}", "", "| field | values | default | |", "|---|---|---|---|"]
+        lines += ["", f"### {_title(section)}", "", "| field | values | default | description |", "|---|---|---|---|"]
         lines += [
-            f"| `{name}` | {_values(field)} | {_default(field)} | {_cell(field.description or '')} |"
+            f"| `{name}` | {_cell(_values(field.annotation, field.metadata))} | {_default(field)} "
+            f"| {_cell(field.description or '')} |"
             for name, field in section.model_fields.items()
         ]
     lines += [
         "",
-        "### What `when` may name",
+        "### Names in `when`",
         "",
-        "Earlier questions by their names, and of the task type's own answer:",
+        "A condition may name an earlier question or a question of the task type:",
         "",
     ]
-    lines += ["| task type | fields and their values |", "|---|---|", *_conditions()]
-    return "\n".join(lines[1:]) + "\n"
-
-
-def _conditions() -> Iterator[str]:
-    """What each task type asks itself, in English; a campaign's own aspects and error types take its place."""
+    lines += ["| task type | questions and their values |", "|---|---|"]
     english = read_language(SHIPPED / f"{REFERENCE}.yaml")
     for name in TASK_TYPES:
         task_type = task_type_named(name)(Campaign(name=name, task_type=name, data="rows.jsonl"), english)
-        fields = {
+        questions = {
             question.name: ", ".join(json.dumps(value, ensure_ascii=False).strip('"') for value in values)
             for question in task_type.asks
             if (values := question.condition_values)
         }
-        shown = "; ".join(f"`{field}`: {values}" for field, values in fields.items()) or "nothing"
-        yield f"| `{name}` | {shown} |"
+        shown = "; ".join(f"`{question}`: {values}" for question, values in questions.items()) or "none"
+        lines.append(f"| `{name}` | {shown} |")
+    return "\n".join(lines[1:]) + "\n"
 
 
 def _sections(section: type[Section], known: list[type[Section]]) -> list[type[Section]]:
-    """The section and all inside it, each once, in order of appearance."""
+    """Return a section and all nested sections, each once, in order of appearance."""
     known.append(section)
     for field in section.model_fields.values():
         for inner in _inside(field.annotation):
@@ -88,40 +85,29 @@ def _title(section: type[Section]) -> str:
     return NAMES.get(section.__name__, words.strip())
 
 
-def _link(section: type[Section]) -> str:
-    title = _title(section)
-    return f"[{title}](#{title.replace(' ', '-')})"
-
-
-def _values(field: FieldInfo) -> str:
-    return _cell(_kind(field.annotation, field.metadata))
-
-
-def _kind(annotation: Any, metadata: Sequence[Any] = ()) -> str:
-    """A type in words, with its bounds."""
-    origin, parts = get_origin(annotation), get_args(annotation)
+def _values(annotation: Any, metadata: Sequence[Any] = ()) -> str:
+    """Return a description of a type with its bounds."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return _kind(parts[0], [*parts[1:], *metadata])
+        return _values(arguments[0], [*arguments[1:], *metadata])
     if origin is Literal:
-        return ", ".join(f"`{value}`" for value in parts)
+        return ", ".join(f"`{value}`" for value in arguments)
     if origin in {Union, types.UnionType}:
-        kinds = ["number"] if parts[:2] == (int, float) else [_kind(part) for part in parts if part is not type(None)]
-        return " or ".join(dict.fromkeys(kinds)) + _bounds(metadata)
-    return _kind_of_many(origin, parts, metadata) if parts else _kind_of_one(annotation, metadata)
-
-
-def _kind_of_many(origin: Any, parts: Sequence[Any], metadata: Sequence[Any]) -> str:
+        members = [_values(member) for member in arguments if member is not type(None)]
+        alternatives = ["number"] if arguments[:2] == (int, float) else members
+        return " or ".join(dict.fromkeys(alternatives)) + _bounds(metadata)
     if origin is tuple:
-        return f"list of {_kind(parts[0])}{_bounds(metadata, ' entries')}"
-    return f"a name: {_kind(parts[1])}"
-
-
-def _kind_of_one(annotation: Any, metadata: Sequence[Any]) -> str:
-    if isinstance(annotation, type) and issubclass(annotation, Section):
-        return _link(annotation)
-    if isinstance(annotation, type) and issubclass(annotation, StrEnum):
+        return f"list of {_values(arguments[0])}{_bounds(metadata, ' entries')}"
+    if origin is dict:
+        return f"mapping of names to {_values(arguments[1])}"
+    if annotation is Any:
+        return "any value"
+    if issubclass(annotation, Section):
+        title = _title(annotation)
+        return f"[{title}](#{title.replace(' ', '-')})"
+    if issubclass(annotation, StrEnum):
         return ", ".join(f"`{value}`" for value in annotation)
-    return _KINDS[annotation] + _bounds(metadata, " characters" if annotation is str else "")
+    return _TYPES[annotation] + _bounds(metadata, " characters" if annotation is str else "")
 
 
 def _bounds(metadata: Sequence[Any], unit: str = "") -> str:
@@ -136,7 +122,7 @@ def _bounds(metadata: Sequence[Any], unit: str = "") -> str:
     texts = [
         words[name].format(f"{limit:,g}" if isinstance(limit, float) else f"{limit:,}", unit)
         for name, limit in limits.items()
-        if not (name == "min_length" and limit <= 1) and abs(limit) < _FAR
+        if not (name == "min_length" and limit <= 1) and abs(limit) < _LARGEST_BOUND
     ]
     return f" ({', '.join(texts)})" if texts else ""
 
@@ -144,11 +130,11 @@ def _bounds(metadata: Sequence[Any], unit: str = "") -> str:
 def _default(field: FieldInfo) -> str:
     default = field.get_default(call_default_factory=True)
     if default is PydanticUndefined:
-        return "**needed**"
+        return "**required**"
     if default is None or default in ("", (), {}):
         return ""
     if isinstance(default, Section):
-        return "" if type(default)() == default else "given"
+        return ""
     if isinstance(default, tuple):
         return ", ".join(f"“{value}”" for value in default)
     text = json.dumps(default, ensure_ascii=False)

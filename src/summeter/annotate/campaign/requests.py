@@ -53,7 +53,7 @@ class PersonRequest:
     @property
     def person(self) -> Person | None:
         """What the log knows of them; None before their first write."""
-        return None if self.visitor.preview else self.state.known(self.annotator)
+        return None if self.visitor.preview else self.state.find(self.annotator)
 
     @property
     def record(self) -> Person:
@@ -300,7 +300,7 @@ def opened(request: PersonRequest, body: Json) -> Json:
     person, task = request.require_task(body)
     held = person.batches[person.assigned[task.key]]
     quiet = request.now - held.seen >= request.state.lease * QUIET
-    if held.active and (quiet or task.key not in held.opened):
+    if not held.closed and (quiet or task.key not in held.opened):
         request.emit("opened", task=task.key, batch=held.number)
     return {"ok": True}
 
@@ -314,7 +314,7 @@ def answers(request: PersonRequest, body: Json) -> Json:
     if known is None:
         number = person.assigned[task.key]
         held = person.batches[number]
-        if held.over and task.key in held.answered:
+        if held.closed and task.key in held.answered:
             raise Refusal(409, "closed", "the batch is finished; its answers stay as they are")
         least = 0 if request.adjudicates else request.campaign.minimum_seconds
         if seconds < least or _impossible(request, person, held, task):
@@ -322,7 +322,7 @@ def answers(request: PersonRequest, body: Json) -> Json:
         passed = request.folder.task_type.passed(task, stored) if task.role == "check" else None
         data = {"answer": stored.to_json(), "seconds": seconds, "client_at": client_at_of(body), "passed": passed}
         known = request.emit("answered", task=task.key, batch=number, token=token, data=data)
-        if held.over:
+        if held.closed:
             answered_late(request.transaction, request.campaign, person, held)
     return {"ok": True, "answer_id": token, "task": body["task"], "seq": known.seq}
 

@@ -1,6 +1,6 @@
-"""CampaignService: everything that can be asked of a campaign, each as one command on the log.
+"""The service of a campaign, which executes each request as one command on the log.
 
-The server, the command line and the simulation all come here; nothing else decides.
+The server, the command line and the simulation all use it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,9 @@ from summeter.records import UsageError
 
 
 class CampaignService:
-    """One open campaign. Safe from any thread; close it when done (or use `with`).
+    """An open campaign. It is thread-safe, and can be used as a context manager that closes it.
 
-    The log is the folder's SQLite file. `clock` gives seconds since 1970. Without `durable` a commit does not wait for
-    the disk (`EventLog`).
+    Parameters `readonly`, `durable` and `clock` are those of `EventLog`.
     """
 
     def __init__(
@@ -54,21 +53,21 @@ class CampaignService:
         )
 
     def empty_state(self) -> State:
-        """The state before the first event."""
+        """Return the state before the first event."""
         lease = int(self.campaign.batch.lease_minutes * 60_000)
         return State([task.key for task in self.tasks.work], self.campaign.answers_per_item, lease)
 
     @property
     def state(self) -> State:
-        """What follows from the log, up to `log.last_seq`."""
+        """The state after all events up to `log.last_seq`."""
         return self.log.state
 
     def now(self) -> int:
-        """Milliseconds since 1970."""
+        """Return the time in milliseconds since 1970 (UTC)."""
         return int(self._clock() * 1000)
 
     def close(self) -> None:
-        """Let go of the log, once what was submitted is committed."""
+        """Commit all submitted commands and close the log."""
         self.log.close()
 
     def __enter__(self) -> CampaignService:
@@ -78,10 +77,10 @@ class CampaignService:
         self.close()
 
     def submit(self, name: str, visitor: Visitor, body: Json | None = None) -> Future[Json]:
-        """A request of `requests.REQUESTS`, by name: `submit("answers", visitor, {...})`.
+        """Submit a request of `requests.REQUESTS` by name, as in `submit("answers", visitor, {...})`.
 
-        The future gives the reply once the events are committed, or Refusal for what is not allowed. A session writes
-        at most that somebody known has come from another submission.
+        The future returns the reply after the events are committed, or raises Refusal if the request is not allowed.
+        A session request only logs that a known annotator returned from another submission.
         """
         command = REQUESTS[name]
 
@@ -99,35 +98,41 @@ class CampaignService:
         return self.log.submit(decide)
 
     def request(self, name: str, visitor: Visitor, body: Json | None = None) -> Json:
-        """`submit`, and wait for the reply."""
+        """Submit a request and wait for the reply."""
         return self.submit(name, visitor, body).result()
 
     def exclude(self, annotator: str, reason: str, *, by: str, rule: str | None = None) -> Event:
-        """The person's answers stop counting and their slots open. Raises UsageError for an unknown person."""
-        return self._rule("excluded", annotator, {"reason": reason, "by": by, "rule": rule})
+        """Exclude an annotator, whose answers no longer count and whose tasks are offered to others.
+
+        Raises UsageError if the annotator is unknown or already excluded.
+        """
+        return self._set_excluded("excluded", annotator, {"reason": reason, "by": by, "rule": rule})
 
     def reinstate(self, annotator: str, reason: str, *, by: str, rule: str | None = None) -> Event:
-        """The person's answers count again, where a slot is still free."""
-        return self._rule("reinstated", annotator, {"reason": reason, "by": by, "rule": rule})
+        """Reinstate an excluded annotator, whose answers count again where tasks still need answers.
 
-    def _rule(self, kind: str, annotator: str, data: Json) -> Event:
+        Raises UsageError if the annotator is unknown or not excluded.
+        """
+        return self._set_excluded("reinstated", annotator, {"reason": reason, "by": by, "rule": rule})
+
+    def _set_excluded(self, event: str, annotator: str, data: Json) -> Event:
         def decide(transaction: Transaction) -> Event:
             person = transaction.state.people.get(annotator)
             if person is None:
-                raise UsageError(f"nobody called {annotator!r} has taken part")
-            if person.excluded == (kind == "excluded"):
+                raise UsageError(f"there is no annotator {annotator!r} in this campaign")
+            if person.excluded == (event == "excluded"):
                 raise UsageError(f"{annotator} is {'already' if person.excluded else 'not'} excluded")
-            return transaction.emit(kind, annotator, data=data)
+            return transaction.emit(event, annotator, data=data)
 
         return self.log.do(decide)
 
     def backup(self, target: Path) -> None:
-        """Copy the campaign with a consistent copy of its log to a new folder, while people may be answering.
+        """Copy the campaign to a new folder; the log is copied consistently while it is in use.
 
-        Raises UsageError where `target` exists.
+        Raises UsageError if `target` exists.
         """
         if target.exists():
-            raise UsageError(f"{target} exists already; name a new folder")
+            raise UsageError(f"{target} already exists; give a new folder")
         with building(target) as copy:
             for name in (CAMPAIGN, TASKS, KEYS, INTERFACE):
                 if (self.folder.folder / name).is_file():

@@ -1,4 +1,4 @@
-"""What attention checks, outcomes and exclusions do to a person's campaign."""
+"""Stages of an annotator's campaign, and the effects of attention checks on them."""
 
 from __future__ import annotations
 
@@ -10,84 +10,84 @@ BY_RULE = "rule"
 
 
 def end_overdue(transaction: Transaction, campaign: Campaign) -> None:
-    """End every lease that has run out: what was not answered is offered to others."""
-    for person, batch in transaction.state.overdue(transaction.now):
+    """End every expired lease, so that unanswered tasks are offered to others."""
+    for person, batch in transaction.state.expired_leases(transaction.now):
         _release(transaction, person, batch, "expired")
         if batch.answered and not batch.finished:
             finish(transaction, campaign, person, batch, by="lease")
 
 
 def give_back(transaction: Transaction, campaign: Campaign, person: Person, batch: Batch) -> int:
-    """Return the unanswered tasks of a batch; what was answered makes the batch finished."""
+    """Return the unanswered tasks of a batch and finish the batch if it has answers. Returns the number of tasks."""
     count = _release(transaction, person, batch, "returned")
     if batch.answered:
         finish(transaction, campaign, person, batch, by="annotator")
     return count
 
 
-def _release(transaction: Transaction, person: Person, batch: Batch, kind: str) -> int:
-    waiting = [task for task in batch.tasks if task in batch.waiting]
-    for task in waiting:
-        transaction.emit(kind, person.annotator, task=task, batch=batch.number)
-    return len(waiting)
+def _release(transaction: Transaction, person: Person, batch: Batch, event: str) -> int:
+    unanswered = [task for task in batch.tasks if task in batch.waiting]
+    for task in unanswered:
+        transaction.emit(event, person.annotator, task=task, batch=batch.number)
+    return len(unanswered)
 
 
 def finish(transaction: Transaction, campaign: Campaign, person: Person, batch: Batch, *, by: str) -> None:
-    """Finish a batch, and end the person's work where the checks or the number of batches say so."""
+    """Finish a batch, and end the annotator's work if checks were failed or all batches are done."""
     transaction.emit("finished", person.annotator, batch=batch.number, data={"by": by})
-    _judge(transaction, campaign, person)
+    _apply_checks(transaction, campaign, person)
 
 
 def answered_late(transaction: Transaction, campaign: Campaign, person: Person, batch: Batch) -> None:
-    """What an answer to a batch that is over does: the batch counts as finished, and is judged by its checks so far.
+    """Finish a closed batch that received a late answer, and apply the attention checks.
 
-    More answers may follow: checks without an answer, here and in a batch held now, are taken as passed.
+    More late answers may follow, so unanswered checks of this batch and of the current batch count as passed.
     """
     if not batch.finished:
         transaction.emit("finished", person.annotator, batch=batch.number, data={"by": "annotator"})
     checks = batch.checks | (person.active.checks if person.active is not None else set())
-    _judge(transaction, campaign, person, unanswered=len(checks - person.answers.keys()))
+    _apply_checks(transaction, campaign, person, unanswered=len(checks - person.answers.keys()))
 
 
-def _judge(transaction: Transaction, campaign: Campaign, person: Person, *, unanswered: int = 0) -> None:
+def _apply_checks(transaction: Transaction, campaign: Campaign, person: Person, *, unanswered: int = 0) -> None:
     if person.ended in HARD or person.excluded:
         return
     if failed(campaign, person, unanswered=unanswered):
         transaction.emit("ended", person.annotator, data={"outcome": "failed_checks"})
         if campaign.attention.exclude:
-            judged = person.checks_judged
-            reason = f"passed {sum(judged)} of {len(judged)} attention checks"
+            checks = person.checks_that_count
+            reason = f"passed {sum(checks)} of {len(checks)} attention checks"
             transaction.emit("excluded", person.annotator, data={"reason": reason, "by": BY_RULE, "rule": CHECKS_RULE})
         return
-    complete = _enough(campaign, person) or person.ended == "no_more_items"
-    if complete and person.active is None and person.ended != "completed":
+    plan = campaign.batch
+    all_batches = plan.per_annotator is not None and person.finished >= plan.per_annotator
+    if (all_batches or person.ended == "no_more_items") and person.active is None and person.ended != "completed":
         transaction.emit("ended", person.annotator, data={"outcome": "completed"})
 
 
 def failed(campaign: Campaign, person: Person, *, unanswered: int = 0) -> bool:
-    """Whether enough checks were answered, and too few as expected, even if as many as `unanswered` were passed yet."""
-    passed = person.checks_judged
+    """Return whether an annotator failed the attention checks.
+
+    At least `judge_after` checks must be answered. `unanswered` checks count as passed.
+    """
+    passed = person.checks_that_count
     share = (sum(passed) + unanswered) / max(1, len(passed) + unanswered)
     return len(passed) >= campaign.attention.judge_after and share < campaign.attention.pass_share
 
 
-def _enough(campaign: Campaign, person: Person) -> bool:
-    return campaign.batch.per_annotator is not None and person.finished >= campaign.batch.per_annotator
-
-
 def stages(campaign: Campaign, training: int) -> list[str]:
-    """The stages of a campaign; one without text or tasks is passed over."""
-    there = {
+    """Return the names of the campaign's stages; `training` is the number of training tasks."""
+    present = {
         "consent": bool(campaign.consent),
         "instructions": bool(campaign.instructions),
         "qualification": campaign.qualification is not None,
         "training": training > 0,
     }
-    return [*(name for name, yes in there.items() if yes), "work"]
+    return [*(name for name, is_present in present.items() if is_present), "work"]
 
 
 def stage_of(campaign: Campaign, training: int, person: Person) -> str:
-    """Where a person stands; `training` is the number of training tasks there are."""
+    """Return the current stage of an annotator; `training` is the number of training tasks."""
     if person.excluded or person.ended in HARD:
         return "done"
     passed = {
@@ -103,12 +103,12 @@ def stage_of(campaign: Campaign, training: int, person: Person) -> str:
 
 
 def outcome_of(person: Person) -> str:
-    """How it ended for a person whose stage is done."""
+    """Return the outcome of an annotator whose stage is `done`."""
     return person.ended or "screened_out"
 
 
 def ended_at(person: Person) -> str:
-    """The stage at which it ended for a person whose stage is done: one screened out before the work, else `work`."""
+    """Return the stage at which an annotator whose stage is `done` was screened out, else `work`."""
     if person.ended != "screened_out":
         return "work"
     if person.agreed is False:

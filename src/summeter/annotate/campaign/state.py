@@ -1,8 +1,8 @@
-"""State: everything that follows from the log, event by event. Nothing else may change it.
+"""The state of a campaign, which follows from the events of its log and changes only by them.
 
-A task of the work has k slots. A slot is held (leased) or counted (answered, by somebody who is not excluded); an
-answer for which there was no slot is surplus and takes the next one that falls free, the earliest answer first.
-Hence held + counted never exceeds k.
+A task has k slots. A slot is held (leased) or counted (answered by an annotator who is not excluded). An answer without
+a slot is surplus and takes the next slot that becomes free, the earliest answer first. So held + counted never exceeds
+k.
 """
 
 from __future__ import annotations
@@ -15,23 +15,24 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from summeter.annotate.campaign.answer import TaskAnswer
-from summeter.annotate.campaign.events import KINDS, Event
+from summeter.annotate.campaign.events import Event
 from summeter.annotate.campaign.people import ADJUDICATOR
 from summeter.records import digest
 
 CHECKS_RULE = "checks"
-"""The rule of an exclusion for failed attention checks, by the campaign itself or by a researcher."""
+"""Rule of an exclusion for failed attention checks, made by the campaign or by a researcher."""
 SLACK = 2.0
-"""Seconds by which a browser's clock and the way to the server may make times differ."""
+"""Tolerance in seconds for differences between a browser's clock and the server's, and for transmission."""
 
 
 @dataclass
 class Answer:
-    """The last answer of a person to a task, as stored; `seq` is of its event, `first` of the first one.
+    """The last answer of an annotator to a task.
 
-    `seconds` is what the browser says; `waited` what the server saw: the seconds from when it heard that the task was
-    in view (else from handing it out) to the answer's arrival. `contradicted`: with this answer those to a batch claim
-    more seconds than have passed since it was handed out. An answer that waited for the network claims no more.
+    `seq` is the number of its event, `first` that of the annotator's first answer to the task. `seconds` is the time
+    in view that the browser reports. `waited` is the time by the server's clock, in seconds from the first report that
+    the task is in view (else from its assignment) to the arrival of the answer. `contradicted` tells whether the
+    answers to the batch claim more time than has passed since its assignment.
     """
 
     task: str
@@ -48,7 +49,7 @@ class Answer:
 
 
 class Submission(NamedTuple):
-    """One coming of a person from their platform: a submission of Prolific, an assignment of Mechanical Turk."""
+    """One visit of an annotator from a platform: a submission of Prolific, or an assignment of Mechanical Turk."""
 
     study: str | None
     session: str | None
@@ -56,10 +57,11 @@ class Submission(NamedTuple):
 
 @dataclass
 class Batch:
-    """Tasks leased together, in the order shown. `waiting` are those not yet answered and still held.
+    """Tasks that are leased together, in the order of showing.
 
-    `since` is when it was handed out, `opened` when each task first came into view, `claimed` all seconds that its
-    answers claim, `submission` the one under which it was last worked on.
+    `waiting` are the unanswered tasks that are still held. `since` is the time of assignment, `opened` the time at
+    which each task first came into view, `claimed` the seconds that its answers claim in total, and `submission` the
+    submission under which it was last worked on.
     """
 
     number: int
@@ -73,17 +75,13 @@ class Batch:
     opened: dict[str, int] = field(default_factory=dict)
     seen: int = 0
     finished: bool = False
-    over: bool = False
-
-    @property
-    def active(self) -> bool:
-        """Whether its person may still work on it: not finished, and its lease neither ran out nor was given back."""
-        return not self.over
+    closed: bool = False
+    """Whether it is finished or was returned, or its lease has expired."""
 
 
 @dataclass
 class Person:
-    """Where an annotator stands."""
+    """The state of an annotator or adjudicator."""
 
     annotator: str
     visitor: dict[str, Any]
@@ -100,16 +98,16 @@ class Person:
     answers: dict[str, Answer] = field(default_factory=dict)
     tokens: dict[str, Event] = field(default_factory=dict)
     excluded: bool = False
-    forgiven: int = 0
-    """The event that took back an exclusion for failed checks: those answered before it are not judged again."""
+    checks_pardoned_at: int = 0
+    """Number of the event that reverted an exclusion for failed checks; earlier checks no longer count."""
     ended: str | None = None
     platform_status: dict[str, str] = field(default_factory=dict)
-    """What the platform said of each submission, by its id."""
+    """Status that the platform reported, by submission."""
     seen: int = 0
     simulated: bool = False
-    """A simulated annotator, for whom the server's clock means nothing."""
+    """Whether this is a simulated annotator, to whom the server's clock does not apply."""
     submissions: dict[Submission, str | None] = field(default_factory=dict)
-    """Each with the outcome that was reached under it, in order of coming."""
+    """Submissions in order of arrival, each with its outcome."""
     submission: Submission | None = None
 
     @property
@@ -119,56 +117,56 @@ class Person:
 
     @property
     def active(self) -> Batch | None:
-        """The batch held now."""
+        """The current batch."""
         last = self.batches.get(len(self.batches))
-        return last if last is not None and last.active else None
+        return None if last is None or last.closed else last
 
     @property
     def finished(self) -> int:
-        """Finished batches."""
+        """Number of finished batches."""
         return sum(batch.finished for batch in self.batches.values())
 
     @property
     def checks(self) -> list[Answer]:
-        """Answered attention checks."""
+        """Answers to attention checks."""
         return [answer for answer in self.answers.values() if answer.passed is not None]
 
     @property
     def checks_seen(self) -> int:
-        """How many checks were answered."""
+        """Number of answered attention checks."""
         return len(self.checks)
 
     @property
     def checks_passed(self) -> int:
-        """How many of them as expected."""
+        """Number of passed attention checks."""
         return sum(bool(answer.passed) for answer in self.checks)
 
     @property
-    def checks_judged(self) -> list[bool]:
-        """Of each attention check that decides whether the person may go on: whether it was answered as expected."""
-        return [bool(answer.passed) for answer in self.checks if answer.first > self.forgiven]
+    def checks_that_count(self) -> list[bool]:
+        """Results (passed or not) of the attention checks that decide whether the annotator may continue."""
+        return [bool(answer.passed) for answer in self.checks if answer.first > self.checks_pardoned_at]
 
     @property
     def seconds_median(self) -> float | None:
-        """The median time for a task that the browser claims."""
+        """Median time per task that the browser reports."""
         times = [answer.seconds for answer in self.answers.values()]
         return median(times) if times else None
 
     @property
     def seconds_waited(self) -> float | None:
-        """The median time from showing to answer by the server's clock; None for whom it says nothing."""
+        """Median time per task by the server's clock; None for simulated annotators."""
         times = [answer.waited for answer in self.answers.values() if answer.waited is not None]
         return round(median(times), 3) if times else None
 
     @property
     def contradicted(self) -> int:
-        """How many answers claim time that had not passed."""
+        """Number of answers that claim more time than had passed."""
         return sum(answer.contradicted for answer in self.answers.values())
 
 
 @dataclass
 class Slots:
-    """Who holds and who fills the k slots of a task."""
+    """The annotators who hold and fill the slots of a task; `most` is the number of slots."""
 
     most: int
     held: set[str] = field(default_factory=set)
@@ -177,72 +175,111 @@ class Slots:
 
     @property
     def open(self) -> int:
-        """Free slots."""
+        """Number of free slots."""
         return self.most - len(self.held) - len(self.counted)
 
 
 class State:
-    """The live state of a campaign.
+    """The state of a campaign.
 
-    `order` are the keys of the work's tasks in the order in which they are offered, `overlap` is k, `lease` in
-    milliseconds.
+    `order` lists the keys of the tasks in the order of offering, `overlap` is the number of slots per task, and `lease`
+    is the time of inactivity, in milliseconds, after which a lease expires.
     """
 
     def __init__(self, order: Sequence[str], overlap: int, lease: int) -> None:
         self.order = tuple(order)
-        self.place = {key: index for index, key in enumerate(self.order)}
+        self.position = {key: index for index, key in enumerate(self.order)}
         self.lease = lease
         self.people: dict[str, Person] = {}
         self.items = {key: Slots(overlap) for key in self.order}
         self.adjudicators: dict[str, Person] = {}
         self.adjudicated: dict[str, Answer] = {}
-        """By task the last answer of an adjudicator, which decides it."""
+        """The last answer of an adjudicator, by task."""
         self.exclusions: list[Event] = []
-        self.free: list[int] = list(range(len(self.order)))
-        """Places of the tasks that have an open slot, in order."""
+        self.open_positions: list[int] = list(range(len(self.order)))
+        """Sorted positions of the tasks that have a free slot."""
         self._leases: list[tuple[int, str, int]] = []
-        self._handlers = {name: getattr(self, f"_{name}") for name in KINDS if name != "joined"}
 
     def apply(self, event: Event) -> None:
-        """Take in the next event of the log."""
+        """Apply the next event of the log. Raises ValueError if it does not follow from the events before it."""
         if event.annotator is None:
             return
         if event.kind == "joined":
             self._join(event)
             return
-        person = self.known(event.annotator)
+        person, data = self.find(event.annotator), event.data
         if person is None:
             raise ValueError(f"event {event.seq} is about {event.annotator!r}, who never joined")
         if event.token is not None:
             person.tokens[event.token] = event
-        self._handlers[event.kind](person, event)
+        match event.kind:
+            case "opened":
+                batch = person.batches.get(event.batch or 0)
+                if batch is not None:
+                    batch.opened.setdefault(event.task or "", event.at)
+                self._note_activity(person, event)
+            case "assigned":
+                self._assign(person, event)
+            case "answered":
+                self._answer(person, event)
+            case "finished":
+                batch = person.batches[event.batch or 0]
+                batch.finished = batch.closed = True
+                if data.get("by") != "lease":
+                    batch.submission = person.submission
+            case "expired" | "returned":
+                self._release(person, event)
+            case "came":
+                self._arrive(person, event)
+            case "consented":
+                person.agreed = bool(data.get("agreed"))
+            case "instructed":
+                person.instructed = True
+            case "qualified":
+                person.attempts += 1
+                person.qualified = bool(data.get("passed"))
+            case "trained":
+                person.trained[event.task or ""] = bool(data.get("passed"))
+            case "ended":
+                self._end(person, str(data["outcome"]))
+            case "excluded":
+                self._exclude(person, event)
+            case "reinstated":
+                self._reinstate(person, event)
+            case "reopened":
+                self.adjudicated.pop(event.task or "", None)
+            case "platform":
+                submission = data.get("submission") or data.get("assignment") or ""
+                person.platform_status[str(submission)] = str(data.get("status", ""))
+            case _:
+                raise ValueError(f"event {event.seq} is of the unknown kind {event.kind!r}")
 
-    def known(self, name: str) -> Person | None:
-        """The annotator or adjudicator of that name."""
+    def find(self, name: str) -> Person | None:
+        """Return the annotator or adjudicator of a name, or None."""
         return self.people.get(name) or self.adjudicators.get(name)
 
     @property
-    def counting(self) -> list[Person]:
-        """The people whose answers count: all who are not excluded, in order of joining."""
+    def not_excluded(self) -> list[Person]:
+        """Annotators who are not excluded, in order of joining."""
         return [person for person in self.people.values() if not person.excluded]
 
     def is_complete(self, task: str) -> bool:
-        """Whether a task needs no more answers: somebody adjudicated it, or all its slots are filled."""
+        """Return whether a task needs no more answers: it was adjudicated, or all its slots are filled."""
         slots = self.items[task]
         return task in self.adjudicated or len(slots.counted) >= slots.most
 
     def counted_answers(self, task: str) -> list[Answer]:
-        """The answers that count, in the order in which their people joined."""
+        """Return the counted answers to a task, in the order in which their annotators joined."""
         people = sorted((self.people[name] for name in self.items[task].counted), key=lambda person: person.number)
         return [person.answers[task] for person in people]
 
-    def overdue(self, now: int) -> Iterator[tuple[Person, Batch]]:
-        """The active batches whose lease has run out. Each is given once; the caller ends it at once."""
+    def expired_leases(self, now: int) -> Iterator[tuple[Person, Batch]]:
+        """Yield the open batches whose lease has expired, each once. The caller must end each at once."""
         while self._leases and self._leases[0][0] <= now:
             _, annotator, number = heapq.heappop(self._leases)
             person = self.people[annotator]
             batch = person.batches[number]
-            if not batch.active:
+            if batch.closed:
                 continue
             if batch.seen + self.lease > now:
                 heapq.heappush(self._leases, (batch.seen + self.lease, annotator, number))
@@ -250,12 +287,12 @@ class State:
                 yield person, batch
 
     def digest(self) -> str:
-        """A hash of all that matters: equal logs give equal digests, and a rebuilt state that of the live one."""
-        people = {name: _plain(person) for name, person in (*self.people.items(), *self.adjudicators.items())}
+        """Return a hash of the state, which is equal for equal logs."""
+        people = {name: _to_json(person) for name, person in (*self.people.items(), *self.adjudicators.items())}
         items = {key: [sorted(slots.held), sorted(slots.counted), slots.surplus] for key, slots in self.items.items()}
         adjudicated = {key: answer.seq for key, answer in self.adjudicated.items()}
-        excluded = [event.seq for event in self.exclusions]
-        return digest([people, items, adjudicated, excluded, self.free], 24)
+        exclusions = [event.seq for event in self.exclusions]
+        return digest([people, items, adjudicated, exclusions, self.open_positions], 24)
 
     def _join(self, event: Event) -> None:
         name = event.annotator or ""
@@ -264,28 +301,15 @@ class State:
         group = self.adjudicators if visitor["platform"] == ADJUDICATOR else self.people
         if name not in group:
             group[name] = Person(name, visitor, arm, event.at, len(group), seen=event.at, simulated=simulated)
-            self._came(group[name], event)
+            self._arrive(group[name], event)
 
-    def _came(self, person: Person, event: Event) -> None:
-        """The person comes from a submission: a new one, or one of theirs again."""
+    @staticmethod
+    def _arrive(person: Person, event: Event) -> None:
+        """Set the current submission, which may be a new or an earlier one."""
         person.submission = Submission(event.data.get("study"), event.data.get("session"))
         person.submissions.setdefault(person.submission, person.ended)
 
-    def _consented(self, person: Person, event: Event) -> None:
-        person.agreed = bool(event.data.get("agreed"))
-
-    def _instructed(self, person: Person, _: Event) -> None:
-        person.instructed = True
-
-    def _qualified(self, person: Person, event: Event) -> None:
-        person.attempts += 1
-        person.qualified = bool(event.data.get("passed"))
-
-    def _trained(self, person: Person, event: Event) -> None:
-        if event.task is not None:
-            person.trained[event.task] = bool(event.data.get("passed"))
-
-    def _assigned(self, person: Person, event: Event) -> None:
+    def _assign(self, person: Person, event: Event) -> None:
         task, number = event.task or "", event.batch or 0
         batch = person.batches.get(number)
         if batch is None:
@@ -302,22 +326,17 @@ class State:
             batch.checks.add(task)
         elif task in self.items and not person.adjudicates:
             self.items[task].held.add(person.annotator)
-            self._changed(task)
+            self._update_open(task)
 
-    def _opened(self, person: Person, event: Event) -> None:
-        batch = person.batches.get(event.batch or 0)
-        if batch is not None:
-            batch.opened.setdefault(event.task or "", event.at)
-        self._alive(person, event)
-
-    def _alive(self, person: Person, event: Event) -> None:
+    @staticmethod
+    def _note_activity(person: Person, event: Event) -> None:
         person.seen = event.at
         batch = person.batches.get(event.batch or 0)
         if batch is not None:
             batch.seen = event.at
             batch.submission = person.submission
 
-    def _answered(self, person: Person, event: Event) -> None:
+    def _answer(self, person: Person, event: Event) -> None:
         task, data = event.task or "", event.data
         before, batch = person.answers.get(task), person.batches.get(event.batch or 0)
         answer = person.answers[task] = Answer(
@@ -332,13 +351,14 @@ class State:
             data.get("passed"),
         )
         if batch is not None and not person.simulated:
+            # An answer that waited for the network claims no more than the time since the assignment.
             batch.claimed += max(0.0, answer.seconds - (before.seconds if before else 0.0))
             answer.waited = (event.at - batch.opened.get(task, batch.since)) / 1000
             answer.contradicted = batch.claimed > (event.at - batch.since) / 1000 + SLACK
         if batch is not None:
             batch.waiting.discard(task)
             batch.answered.add(task)
-        self._alive(person, event)
+        self._note_activity(person, event)
         if person.adjudicates:
             self.adjudicated[task] = answer
             return
@@ -352,29 +372,14 @@ class State:
         slots.surplus.append(person.annotator)
         self._promote(task)
 
-    def _reopened(self, _: Person, event: Event) -> None:
-        self.adjudicated.pop(event.task or "", None)
-
-    def _finished(self, person: Person, event: Event) -> None:
-        batch = person.batches[event.batch or 0]
-        batch.finished = batch.over = True
-        if event.data.get("by") != "lease":
-            batch.submission = person.submission
-
-    def _released(self, person: Person, event: Event) -> None:
+    def _release(self, person: Person, event: Event) -> None:
         task = event.task or ""
         batch = person.batches[event.batch or 0]
         batch.waiting.discard(task)
-        batch.over = True
+        batch.closed = True
         if task in self.items:
             self.items[task].held.discard(person.annotator)
             self._promote(task)
-
-    _expired = _released
-    _returned = _released
-
-    def _ended(self, person: Person, event: Event) -> None:
-        self._end(person, str(event.data["outcome"]))
 
     @staticmethod
     def _end(person: Person, outcome: str | None) -> None:
@@ -382,12 +387,12 @@ class State:
         if person.submission is not None:
             person.submissions[person.submission] = outcome
 
-    def _excluded(self, person: Person, event: Event) -> None:
+    def _exclude(self, person: Person, event: Event) -> None:
         person.excluded = True
         self.exclusions.append(event)
         for batch in person.batches.values():
             batch.waiting.clear()
-            batch.over = True
+            batch.closed = True
         for task in [*person.assigned, *person.answers]:
             slots = self.items.get(task)
             if slots is None:
@@ -398,31 +403,23 @@ class State:
                 slots.surplus.append(person.annotator)
             self._promote(task)
 
-    def _reinstated(self, person: Person, event: Event) -> None:
+    def _reinstate(self, person: Person, event: Event) -> None:
         person.excluded = False
-        own = [exclusion for exclusion in self.exclusions if exclusion.annotator == person.annotator]
-        if own and own[-1].data.get("rule") == CHECKS_RULE:
-            self._forgive(person, event)
+        last = [exclusion for exclusion in self.exclusions if exclusion.annotator == person.annotator][-1:]
+        if last and last[0].data.get("rule") == CHECKS_RULE:
+            # What ended by failed checks now counts as completed: it is approved, and the annotator may continue.
+            person.checks_pardoned_at = event.seq
+            outcomes = {"failed_checks": "completed"}
+            person.ended = outcomes.get(person.ended or "", person.ended)
+            for submission, outcome in person.submissions.items():
+                person.submissions[submission] = outcomes.get(outcome or "", outcome)
         self.exclusions.append(event)
         for task in person.answers:
             if task in self.items:
                 self._promote(task)
 
-    @staticmethod
-    def _forgive(person: Person, event: Event) -> None:
-        """What had ended by failed checks has ended as complete: it is approved, and the person may go on."""
-        person.forgiven = event.seq
-        outcomes = {"failed_checks": "completed"}
-        person.ended = outcomes.get(person.ended or "", person.ended)
-        for submission, outcome in person.submissions.items():
-            person.submissions[submission] = outcomes.get(outcome or "", outcome)
-
-    def _platform(self, person: Person, event: Event) -> None:
-        named = event.data.get("submission") or event.data.get("assignment") or ""
-        person.platform_status[str(named)] = str(event.data.get("status", ""))
-
     def _promote(self, task: str) -> None:
-        """Give open slots to surplus answers of people who are not excluded, the earliest first."""
+        """Give free slots to surplus answers of annotators who are not excluded, the earliest first."""
         slots = self.items[task]
         slots.surplus.sort(key=lambda name: self.people[name].answers[task].first)
         for name in list(slots.surplus):
@@ -431,29 +428,29 @@ class State:
             if not self.people[name].excluded:
                 slots.surplus.remove(name)
                 slots.counted.add(name)
-        self._changed(task)
+        self._update_open(task)
 
-    def _changed(self, task: str) -> None:
-        """Keep `free` true of this task."""
-        place = self.place[task]
-        at = bisect_left(self.free, place)
-        listed = at < len(self.free) and self.free[at] == place
-        wanted = self.items[task].open > 0
-        if wanted and not listed:
-            insort(self.free, place)
-        elif listed and not wanted:
-            self.free.pop(at)
+    def _update_open(self, task: str) -> None:
+        """Add a task to `open_positions` if it has a free slot, else remove it."""
+        position = self.position[task]
+        at = bisect_left(self.open_positions, position)
+        is_listed = at < len(self.open_positions) and self.open_positions[at] == position
+        is_open = self.items[task].open > 0
+        if is_open and not is_listed:
+            insort(self.open_positions, position)
+        elif is_listed and not is_open:
+            self.open_positions.pop(at)
 
 
-def _plain(person: Person) -> list[Any]:
-    """What `State.digest` hashes of a person."""
-    batches = [_values(batch, leave_out={"submission"}) for batch in person.batches.values()]
+def _to_json(person: Person) -> list[Any]:
+    """Return the part of a person's state that `State.digest` hashes."""
+    batches = [_fields(batch, leave_out={"submission"}) for batch in person.batches.values()]
     answers = [{**vars(answer), "answer": answer.answer.to_json()} for answer in person.answers.values()]
     submissions = [[visit.study, visit.session, outcome] for visit, outcome in person.submissions.items()]
-    facts = _values(person, leave_out={"batches", "answers", "tokens", "submission", "submissions"})
-    return [facts, sorted(person.tokens), submissions, batches, answers]
+    fields = _fields(person, leave_out={"batches", "answers", "tokens", "submission", "submissions"})
+    return [fields, sorted(person.tokens), submissions, batches, answers]
 
 
-def _values(record: Person | Batch, leave_out: set[str]) -> dict[str, Any]:
+def _fields(record: Person | Batch, leave_out: set[str]) -> dict[str, Any]:
     fields = {name: value for name, value in vars(record).items() if name not in leave_out}
     return {name: sorted(value) if isinstance(value, set) else value for name, value in fields.items()}

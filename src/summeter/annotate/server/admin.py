@@ -262,7 +262,7 @@ class AdminAccess:
 
     def __init__(self, service: CampaignService) -> None:
         self._names = service.names
-        self._token = service.folder.keys.admin
+        self._token = service.folder.keys["admin"]
         self.cookie = service.names.mark("admin-cookie", self._token)
         self.csrf = service.names.csrf(self.cookie)
 
