@@ -1,9 +1,9 @@
-"""A run that compares three systems on eight documents, by a rule whose numbers can be counted by hand.
+"""A run that compares three systems on eight documents, by a rule with hand-counted results.
 
-aster against birch: aster both times on d0 to d6; on d7 whoever is shown first: (7 + 0.5) / 8 = 0.9375, 1 flip of 8.
-aster against cedar: whoever is shown first: 0.5, 8 flips of 8.
-birch against cedar: unparsed on d0; on d1 to d4 equal when birch is shown first, else birch: (0.5 + 1) / 2 = 0.75;
-    on d5 to d7 cedar both times: 0. In all (4 * 0.75) / 7 = 3/7, 1 missing, no flip of 7.
+aster and birch: aster wins both orders on d0 to d6, the one shown first on d7: (7 + 0.5) / 8 = 0.9375, 1 flip of 8.
+aster and cedar: the one shown first wins: 0.5, 8 flips of 8.
+birch and cedar: unparsed on d0; on d1 to d4 a tie if birch is shown first, else birch wins: (0.5 + 1) / 2 = 0.75;
+    on d5 to d7 cedar wins both orders: 0. The mean is (4 * 0.75) / 7 = 3/7, with 1 missing and no flip of 7.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DUEL = JudgeEntry(
 
 
 def rows(systems: tuple[str, ...] = SYSTEMS, documents: int = 8) -> list[fake.Row]:
-    """Flat rows."""
+    """Return one flat row per summary."""
     return [
         {"doc_id": f"d{n}", "system": system, "document": f"It rained on day {n}.", "summary": f"Rain, says {system}."}
         for n in range(documents)
@@ -33,7 +33,7 @@ def rows(systems: tuple[str, ...] = SYSTEMS, documents: int = 8) -> list[fake.Ro
 
 
 def value(document: int, first: str, second: str) -> float | None:
-    """The verdict with `first` shown first: 1 it wins, 0 it loses."""
+    """Return the verdict with `first` shown first: 1 if it wins, 0 if it loses, 0.5 for a tie."""
     pair = tuple(sorted((first, second)))
     if pair == ("aster", "cedar") or (pair == ("aster", "birch") and document == 7):
         return 1.0
@@ -47,7 +47,7 @@ def value(document: int, first: str, second: str) -> float | None:
 
 
 def duel(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
-    """The summary against each other one, shown first."""
+    """Compare a summary, shown first, with each other one."""
     made = []
     for rival in SYSTEMS:
         if rival != summary.system:
@@ -60,5 +60,5 @@ def duel(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgme
 
 
 def make(folder: Path, *judges: tuple[JudgeEntry, fake.Judge]) -> RunFolder:
-    """The run, with other judges beside the one that compares."""
+    """Return the run, with further judges if given."""
     return fake.make(folder, rows(), ((DUEL, duel), *judges))

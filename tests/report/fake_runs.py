@@ -1,4 +1,4 @@
-"""Small hand-made runs: written through the journal as a real run would be, judged by rules one can read."""
+"""Small runs, written through the journal like real ones, with judges that follow simple rules."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ NOVELTY = JudgeEntry(
 
 
 def judgment(document: Document, summary: Summary, entry: JudgeEntry, aspect: str, **fields: Any) -> Judgment:
-    """A judgment with `unit`, `index`, `list_id`, `rival` and the rest in one call."""
+    """Return a judgment; `unit`, `index`, `list_id` and `rival` are fields of its target."""
     target = Target(
         document_id=document.id, system=summary.system, rival=fields.pop("rival", None),
         unit=fields.pop("unit", "summary"), index=fields.pop("index", None), list_id=fields.pop("list_id", None),
@@ -74,13 +74,13 @@ def judgment(document: Document, summary: Summary, entry: JudgeEntry, aspect: st
 
 
 def find(text: str, piece: str) -> Span:
-    """The first place of `piece` in a document."""
+    """Return the span of the first occurrence of `piece` in a document."""
     start = text.index(piece)
     return Span(of="document", start=start, end=start + len(piece))
 
 
 def fact_check(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
-    """41 and a concert are wrong; the table is right, by two overlapping stretches; an empty summary is skipped."""
+    """41 is an error, the concert unparsed, the table supported with overlapping spans; an empty text is skipped."""
     if not summary.text:
         return [failed(document, summary, entry, "faithfulness", "skipped", "the summary is empty")]
     made = []
@@ -104,7 +104,7 @@ def fact_check(document: Document, summary: Summary, entry: JudgeEntry) -> list[
 
 
 def lenient(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
-    """The same, but 41 passes."""
+    """The same as `fact_check`, but 41 is supported."""
     return [
         one.model_copy(update={"label": 1, "value": 0.9, "error_type": "no error"}) if one.label == 0 else one
         for one in fact_check(document, summary, entry)
@@ -112,30 +112,30 @@ def lenient(document: Document, summary: Summary, entry: JudgeEntry) -> list[Jud
 
 
 def align(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
-    """A key fact is covered where a sentence shares its last word."""
+    """A key fact is covered if a sentence contains its last word."""
     if not summary.text:
         return [failed(document, summary, entry, aspect, "skipped", "the summary is empty") for aspect in entry.aspects]
     facts = KeyFacts.of(document.key_facts, "given")
-    made, kept = [], set()
+    made, aligned = [], set()
     for index, fact in enumerate(facts.texts):
-        places = [at for at, text in enumerate(summary.sentence_texts) if fact.split()[-1] in text]
-        kept |= set(places)
+        sentences = [at for at, text in enumerate(summary.sentence_texts) if fact.split()[-1] in text]
+        aligned |= set(sentences)
         made.append(
             judgment(
                 document, summary, entry, "completeness", unit="key_fact", index=index, list_id=facts.id,
-                value=float(bool(places)), label=int(bool(places)),
-                evidence=tuple(summary.sentences[at] for at in places),
+                value=float(bool(sentences)), label=int(bool(sentences)),
+                evidence=tuple(summary.sentences[at] for at in sentences),
             )
         )  # fmt: skip
     for index in range(len(summary.sentences)):
-        label = int(index in kept)
+        label = int(index in aligned)
         fields: Row = {"unit": "sentence", "index": index, "value": float(label), "label": label}
         made.append(judgment(document, summary, entry, "conciseness", **fields))
     return made
 
 
 def novelty(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
-    """A number a summary."""
+    """One value per summary, from its length."""
     if not summary.text:
         return [failed(document, summary, entry, "abstractiveness", "skipped", "the summary is empty")]
     return [judgment(document, summary, entry, "abstractiveness", value=min(1.0, len(summary.text) / 100))]
@@ -144,7 +144,7 @@ def novelty(document: Document, summary: Summary, entry: JudgeEntry) -> list[Jud
 def failed(
     document: Document, summary: Summary, entry: JudgeEntry, aspect: str, status: Status, reason: str, **fields: Any
 ) -> Judgment:
-    """A judgment that could not be had."""
+    """Return a judgment without a value."""
     return judgment(document, summary, entry, aspect, status=status, reason=reason, **fields)
 
 
@@ -156,8 +156,11 @@ def make(
     *, status: RunStatus = "complete", errors: Sequence[tuple[str, str, str]] = (), documents: int | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> RunFolder:  # fmt: skip
-    """A run in `folder`. `errors` are (document, system, reason) of items the first judge fails on; only the first
-    `documents` documents are judged."""
+    """Write a run to `folder`.
+
+    `errors` are (document, system, reason) of items on which the first judge fails. Only the first `documents`
+    documents are judged.
+    """
     data = load(list(rows))
     folder.mkdir(parents=True)
     save(data, folder / "data")

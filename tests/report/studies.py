@@ -1,4 +1,4 @@
-"""Hand-made studies: what `sm.meta` returns, in few rows."""
+"""Small studies in the form of the results of `sm.meta`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ PEOPLE = "human.ratings|merge:mean|v:1"
 
 
 def row(study: str = "correlation", statistic: str = "pearson", value: float | None = 0.5, **more: Any) -> Row:
-    """A row of a judge; without a value, an undefined one."""
+    """Return a row of a judge; it is undefined if `value` is None."""
     lost = {} if value is not None else {"status": "undefined", "reason": "the judge's values are all the same"}
-    usual = {"judge": "rts", "signature": "rts|v:1", "aspect": "coherence", "gold_aspect": "coherence", "n": 9}
-    return Row(study=study, statistic=statistic, value=value, **{**usual, **lost, **more})
+    defaults = {"judge": "rts", "signature": "rts|v:1", "aspect": "coherence", "gold_aspect": "coherence", "n": 9}
+    return Row(study=study, statistic=statistic, value=value, **{**defaults, **lost, **more})
 
 
 def correlation() -> Study:
-    """With an interval, without one, against another aspect, and undefined."""
+    """Return rows with an interval, without one, of two aspects, and undefined."""
     full = row(value=0.5123, level="summary", average="pooled", low=0.2, high=0.8, p=0.0312, n=1200, missing=3,
                gold_signature=PEOPLE, interval=INTERVAL)  # fmt: skip
     bare = row(value=-0.25, level="summary", average="pooled", status="no_interval", reason="too few documents",
@@ -31,7 +31,7 @@ def correlation() -> Study:
 
 
 def comparison() -> Study:
-    """Pairs of systems, one of them also within a domain, and rows whose value is a count."""
+    """Return pairs of systems, one also within a domain, and rows whose value is a count."""
     test = {"comparisons": 2, "alpha": 0.05, "least_p": 0.004, "units": 9, "unit": "document", "first": "A"}
     alike = {**test, "second": "B", "p_holm": 0.4, "better": None}
     better = {**test, "second": "C", "p_holm": 0.01, "better": "A"}
@@ -47,7 +47,7 @@ def comparison() -> Study:
 
 
 def preferences() -> Study:
-    """Two kinds of rows in one study."""
+    """Return a study with two types of rows."""
     return Study("prefer", [
         row("pair", "points", 4.5, pair="A-B"),
         row("correct_preferences", "correct_preferences", 2.0, details={"pairs": "chain", "run": "/secret/first"}),
@@ -55,12 +55,12 @@ def preferences() -> Study:
 
 
 def long(rows: int) -> Study:
-    """As many rows as asked for."""
+    """Return a study with the given number of rows."""
     return Study("stability", [row("per_candidate", system=f"system {at}") for at in range(rows)])
 
 
 def hostile() -> Study:
-    """Each text of the corpus in every field that may hold one."""
+    """Return a study with each text of the corpus in every text field."""
     rows = []
     for at, text in enumerate(xss.CORPUS):
         names = dict.fromkeys(("judge", "signature", "model", "aspect", "gold_signature", "interval", "level"), text)

@@ -1,4 +1,4 @@
-"""What the blocks state, against what can be counted by hand in the runs of `fake_runs`."""
+"""Blocks of a report, compared with hand counts of the runs of `fake_runs`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from summeter.meta.gold import gold_scores
 from summeter.records import Document, Judgment, Summary, Target
 from summeter.report.blocks import Page
 from summeter.report.build import page
-from summeter.report.strengths import Errors
+from summeter.report.strengths import error_counts
 from summeter.runs.manifest import JudgeEntry
 from summeter.runs.totals import RunTotals
 from summeter.scoring import JudgmentTable
@@ -36,11 +36,12 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Page:
 
 def test_head(one: Page) -> None:
     # Judgments: fact check 5 sentences + 1 skipped; alignment 2+2 facts and 2+2 sentences for the bridge, 1+1 for
-    # cedar's talk, 2 skipped; novelty 3 + 1 skipped. One sentence is unparsed: 22 wanted... ok 17 = 4 + 10 + 3.
+    # cedar's talk, 2 skipped; novelty 3 + 1 skipped. One sentence is unparsed: ok is 17 = 4 + 10 + 3.
     head = one.runs[0]
     assert one.title == "Mine"
     assert head.counts == {"ok": 17, "unparsed": 1, "skipped": 4}
-    # Coverage: 12 scores (faithfulness 3, completeness 3, conciseness 3, abstractiveness 3), one of them half there.
+    # Coverage: 12 scores (faithfulness 3, completeness 3, conciseness 3, abstractiveness 3), one of them with half of
+    # its units.
     assert (head.wanted, head.view.coverage) == (18, 11.5 / 12)
     assert head.judged == 4
     assert head.when == "2026-11-21, 10:00 to 10:04 UTC"
@@ -55,14 +56,14 @@ def test_ranking_by_composite(one: Page) -> None:
     assert table.columns[table.lead].about.title == "composite"
     assert list(table.ranks.items()) == [("aster", 1), ("cedar", 2)]
     faithfulness = table.columns[0]
-    aster, cedar, own = faithfulness.means["aster"], faithfulness.means["cedar"], faithfulness.own["cedar"]
+    aster, cedar, mean = faithfulness.means["aster"], faithfulness.means["cedar"], faithfulness.all_means["cedar"]
     assert aster is not None
     assert cedar is not None
-    assert own is not None
+    assert mean is not None
     # cedar: bridge 0 of 1 judged sentence, talk 1 of 1; aster: bridge 1, talk skipped. They share the bridge.
     assert (cedar.value, cedar.n, cedar.missing) == (0.0, 1, 0)
     assert table.unlike
-    assert (own.value, own.n, own.missing) == (0.5, 2, 0)
+    assert (mean.value, mean.n, mean.missing) == (0.5, 2, 0)
     assert table.note == "Ranked on the 1 document for which every system has a score (each has: aster 1, cedar 2)."
     assert (aster.value, aster.n, aster.missing, faithfulness.best) == (1.0, 1, 1, None)  # 1 document
     assert table.columns[4].best is None  # more abstractive is not better
@@ -76,7 +77,7 @@ def test_strengths(one: Page) -> None:
     assert (cedar.weakest.domain, round(cedar.weakest.value or 0, 4), cedar.weakest.n) == ("news", 0.3333, 1)
     assert cedar.strongest is not None
     assert cedar.strongest.domain == "booking"
-    assert aster.weakest is None  # one domain with a score: nothing to be weaker than
+    assert aster.weakest is None  # only one domain has a score
     assert [one.rank for one in cedar.ranks] == [2, 2, 2, 2, None]
 
 
@@ -92,7 +93,7 @@ def test_heat(one: Page) -> None:
     assert (heat.low, heat.high) == (0, 1)
 
 
-def test_failures_are_grouped_gravest_first(one: Page, two: Page) -> None:
+def test_failures_are_grouped_most_severe_first(one: Page, two: Page) -> None:
     assert [(group.status, group.judgments, len(group.items)) for group in one.failures] == [
         ("unparsed", 1, 1), ("skipped", 2, 1), ("skipped", 1, 1), ("skipped", 1, 1),
     ]  # fmt: skip
@@ -102,7 +103,7 @@ def test_failures_are_grouped_gravest_first(one: Page, two: Page) -> None:
     assert (two.items.views[link.item].summary.system, link.doc_id, link.system) == ("cedar", "talk", "cedar")
 
 
-def test_cards_worst_first_and_unknown_last(one: Page) -> None:
+def test_items_lowest_first_and_unknown_last(one: Page) -> None:
     item_views = one.items.views
     assert [(one.items.documents[view.document].id, view.summary.system) for view in item_views] == [
         ("bridge", "cedar"), ("bridge", "aster"), ("talk", "cedar"), ("talk", "aster"),
@@ -113,7 +114,7 @@ def test_cards_worst_first_and_unknown_last(one: Page) -> None:
     assert not item_views[3].failed  # skipped: there was nothing to judge
 
 
-def test_people_beside_the_judge(one: Page) -> None:
+def test_votes_of_people(one: Page) -> None:
     votes = {(vote.unit, vote.aspect, vote.at): vote for vote in one.items.views[0].votes}
     assert votes["sentence", "faithfulness", 0].decision == "circumstantial error"
     assert not votes["sentence", "faithfulness", 0].differs  # the judge names another type, but says error too
@@ -123,17 +124,17 @@ def test_people_beside_the_judge(one: Page) -> None:
     assert one.items.people
 
 
-def test_the_page_merges_votes_as_the_studies_do(tmp_path: Path) -> None:
-    # A merged value beside the annotators' own votes is no vote; a tie on faithfulness counts as supported.
+def test_votes_are_aggregated_as_in_studies(tmp_path: Path) -> None:
+    # An aggregated value beside the votes is not a vote; a tie on faithfulness counts as supported.
     labels = [{"a": 1, "b": 0, "people": 0}, {"a": 0, "b": 0, "people": 1}]
     run = fake.make(tmp_path / "run", [{**fake.ROWS[0], "human": {"sentence_labels": labels}}])
     (gold,) = gold_scores(JudgmentTable.of(run.data.judgments("human.raw")), "faithfulness", Level.SENTENCE)
     votes = page([run]).items.views[0].votes
     assert [vote.decision for vote in votes] == ["supported (tied, 1 of 2)", "error (2 of 2)"]
-    assert [vote.kind for vote in votes] == ["good" if value else "bad" for value in gold.value.tolist()]
+    assert [vote.style for vote in votes] == ["good" if value else "bad" for value in gold.value.tolist()]
 
 
-def test_evidence_cuts_back_to_the_text(one: Page) -> None:
+def test_evidence_spans_select_the_text(one: Page) -> None:
     view = next(view for view in one.items.views if view.summary.system == "cedar" and "table" in view.summary.text)
     text = one.items.documents[view.document].text
     judgments = [verdict.judgment for verdict in view.verdicts]
@@ -167,7 +168,7 @@ def test_changes(two: Page) -> None:
     assert changed.compared == 5
 
 
-def test_judges_of_one_name_are_told_apart(tmp_path: Path) -> None:
+def test_judges_of_one_name_have_distinct_labels(tmp_path: Path) -> None:
     other = fake.FACT_CHECK.model_copy(
         update={"model": "scripted/two", "signature": "mock.fact_check|judge:scripted/two|v:1", "file": "two"}
     )
@@ -193,7 +194,7 @@ def test_judges_of_one_name_are_told_apart(tmp_path: Path) -> None:
     assert first.changed == 1  # 41: an error to one, supported to the other
 
 
-def test_key_facts_that_were_derived_are_shown(tmp_path: Path) -> None:
+def test_derived_key_facts_are_shown(tmp_path: Path) -> None:
     rows = [{"doc_id": "d", "system": "s", "document": "It rained.", "summary": "It rained."}]
     derived = fake.KeyFacts.of(["It rained."], "document")
 
@@ -212,14 +213,14 @@ def test_key_facts_that_were_derived_are_shown(tmp_path: Path) -> None:
     assert [(verdict.facts, verdict.foreign) for verdict in view.verdicts] == [(0, False), (None, True)]
 
 
-def test_an_unfinished_run_says_how_far_it_came(tmp_path: Path) -> None:
+def test_an_unfinished_run_shows_its_progress(tmp_path: Path) -> None:
     started = page([fake.make(tmp_path / "r", status="running", documents=1)])
     assert started.runs[0].view.manifest.status == "running"
     assert (started.runs[0].judged, len(started.runs[0].view.data)) == (2, 4)
     assert len(started.items.views) == 2
 
 
-def test_what_bears_on_the_numbers_is_told_and_no_more(tmp_path: Path) -> None:
+def test_only_options_that_affect_numbers_are_shown(tmp_path: Path) -> None:
     judge = fake.FACT_CHECK.model_copy(update={"settings": {"prompts": "/home/me/mine", "strict": True, "cut": None}})
     options = {"temperature": None, "max_reply": 90, "limit": 5, "base_url": "http://me:secret@host/v1"}
     (found,) = page([fake.make(tmp_path / "r", judges=((judge, fake.fact_check),), options=options)]).runs
@@ -227,14 +228,14 @@ def test_what_bears_on_the_numbers_is_told_and_no_more(tmp_path: Path) -> None:
     assert found.replay == ("summeter score r/data --limit 5 --temperature none --max-reply 90 --replay r -o r-again")
 
 
-def test_provenance_tells_how_to_run_again(one: Page) -> None:
+def test_the_command_that_repeats_a_run(one: Page) -> None:
     (found,) = one.runs
     assert found.replay == "summeter score first/data --replay first -o first-again"
     assert found.options == (("temperature", "0.0"),)
     assert one.sources[0].entry.signature == "mock.fact_check|judge:scripted/one|v:1"
 
 
-def test_a_set_of_error_types_counts_for_each_under_one_name() -> None:
+def test_a_set_of_error_types_counts_for_each_canonical_name() -> None:
     about = {"aspect": "faithfulness", "judge": "j", "signature": "j|v:1", "value": 0.0, "label": 0}
     judgments = [
         Judgment(
@@ -242,5 +243,5 @@ def test_a_set_of_error_types_counts_for_each_under_one_name() -> None:
         )
         for index, error_type in enumerate(("EntE+OutE", "out-of-context error", "OutE"))
     ]
-    (found,) = Errors(RunTotals.of([JudgmentTable.of(judgments)], {}, {}, 0).tally).of("s")
+    (found,) = error_counts(RunTotals.of([JudgmentTable.of(judgments)], {}, {}, 0).tally)["s"]
     assert (found.unsupported, found.types) == (3, (("out-of-context error", 3), ("entity error", 1)))

@@ -1,4 +1,4 @@
-"""Claims stand on the cards with their texts; what a judge was not shown is said beside its verdicts."""
+"""Claims are shown with their texts, and truncated documents are reported with the verdicts."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def test_each_summary_has_its_claims_with_verdicts(tmp_path: Path) -> None:
         assert {one.facts for one in card.verdicts} == {0}
 
 
-def test_what_was_not_shown_is_said(tmp_path: Path) -> None:
+def test_truncated_documents_are_reported(tmp_path: Path) -> None:
     run = fake.make(tmp_path / "run", ROWS, ((ENTRY, check),))
     made = page([run])
     # Four judgments, of two readings of 1,200 tokens each.
     assert made.runs[0].truncated == (
         "4 judgments go by a document that the judge was not shown whole (about 2,400 tokens left out in all)"
     )
-    told = made.items.views[0].verdicts[0].reasons
-    assert told == ("so", "about 1,200 tokens of the source were not shown to the judge")
+    reasons = made.items.views[0].verdicts[0].reasons
+    assert reasons == ("so", "about 1,200 tokens of the source were not shown to the judge")
     assert "not shown whole" in html([run], tmp_path / "page.html").read_text("utf-8")

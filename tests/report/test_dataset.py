@@ -1,4 +1,4 @@
-"""The page of a dataset, and the line of agreement."""
+"""The dataset page and the agreement line."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ HOSTILE = "<script>alert(1)</script>"
 
 def labelled(*votes: dict[str, int]) -> list[dict[str, object]]:
     return [
-        {"doc_id": str(place), "document": "It rained.", "summary": "Rain.", "human": {"sentence_labels": [cell]}}
-        for place, cell in enumerate(votes)
+        {"doc_id": str(number), "document": "It rained.", "summary": "Rain.", "human": {"sentence_labels": [cell]}}
+        for number, cell in enumerate(votes)
     ]
 
 
@@ -33,7 +33,7 @@ def test_agreement_by_hand() -> None:
     assert agreement_line([(name, row)]) == "agreement (Krippendorff's ordinal alpha): faithfulness 0.53 (4 sentences)"
 
 
-def test_why_agreement_is_not_known() -> None:
+def test_reasons_for_undefined_agreement() -> None:
     rows = agreements(load(labelled({"a": 1, "b": 1})))
     assert agreement_line(rows) == (
         "agreement (Krippendorff's ordinal alpha): faithfulness not known, constant input (1 sentence)"
@@ -44,7 +44,7 @@ def test_why_agreement_is_not_known() -> None:
     assert "beyond" in str(row.reason)
 
 
-def test_the_page_holds_the_tables_and_runs_nothing(tmp_path: Path) -> None:
+def test_the_page_contains_the_tables_and_no_script(tmp_path: Path) -> None:
     rows = [{**row, "system": f"{row['system']}{HOSTILE}"} for row in ROWS]
     path = dataset_html(load(rows), tmp_path / "page.html")
     page = path.read_text("utf-8")

@@ -1,4 +1,4 @@
-"""Pairs in the report, in the terminal and in Markdown, against what `duel_runs` counts by hand."""
+"""Pairs in the report, in the terminal and in Markdown, compared with the hand counts of `duel_runs`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from summeter.report.blocks import Page
 from summeter.report.build import page
 from summeter.report.head_to_head import verdict
 from summeter.report.views import views
-from summeter.report.words import verdict as said_of
+from summeter.report.words import verdict as verdict_of
 from summeter.scoring import PairScore
 
 
@@ -60,15 +60,15 @@ class TestTheMatrix:
         assert (missing.n, missing.missing, missing.flip_rate, missing.settled) == (7, 1, 0.0, False)
 
     def test_the_same_in_words(self, only: Page) -> None:
-        preferred, turned = only.head_to_head[0].sentences
+        preferred, changed = only.head_to_head[0].sentences
         assert preferred == (
             "On fluency, 1 of 3 pairs can be told apart: aster is preferred to birch (0.94). "
             "The others cannot be told apart."
         )
-        # 8 + 8 + 7 in both orders; 1 + 8 + 0 turned.
-        assert turned == (
-            "Of 23 pairs of summaries judged in both orders, 9 (39 %) got a verdict that turned with the order. "
-            "A verdict that turns counts as a tie."
+        # 8 + 8 + 7 in both orders; 1 + 8 + 0 changed.
+        assert changed == (
+            "Of 23 pairs of summaries judged in both orders, 9 (39 %) got a verdict that changed with the order. "
+            "Such a verdict counts as a tie."
         )
         assert only.runs[0].verdict == preferred
 
@@ -110,7 +110,7 @@ class TestWordsOnOnePair:
     def test_settled(self, tmp_path: Path) -> None:
         assert self.said(tmp_path, *[0.0] * 6) == (
             "On fluency, birch is preferred to aster: 1.00 [1.00, 1.00] over 6 documents.",
-            "Of 6 pairs of summaries judged in both orders, none got a verdict that turned with the order.",
+            "Of 6 pairs of summaries judged in both orders, no verdict changed with the order.",
         )
 
     def test_too_few(self, tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ class TestFailuresAndCards:
         cards = {(only.items.documents[one.document].id, one.summary.system): one for one in only.items.views}
         assert len(cards) == 24
         assert {one.decision for one in cards["d7", "birch"].verdicts} == {
-            "better than aster (shown first)", "worse than aster (shown second)",  # whoever comes first
+            "better than aster (shown first)", "worse than aster (shown second)",  # the one shown first
             "worse than cedar (shown first)", "worse than cedar (shown second)",
         }  # fmt: skip
         assert "level with cedar (shown first)" in {one.decision for one in cards["d1", "birch"].verdicts}
@@ -142,15 +142,15 @@ class TestFailuresAndCards:
         assert cards["d0", "cedar"].failed
         assert not cards["d0", "aster"].failed
 
-    def test_a_pair_without_words_of_its_own(self) -> None:
+    def test_a_pair_in_words(self) -> None:
         target = Target(document_id="d", system="a", rival="b", unit="pair")
         one = Judgment(target=target, aspect="fluency", judge="j", signature="j|v:1", value=0.0)
-        assert said_of(one) == "worse than b (shown first)"
-        assert said_of(one, "b") == "better than a (shown second)"
+        assert verdict_of(one) == "worse than b (shown first)"
+        assert verdict_of(one, "b") == "better than a (shown second)"
 
 
 class TestThePage:
-    def test_a_run_that_only_compares_shows_no_empty_ranking(self, tmp_path: Path) -> None:
+    def test_a_run_of_pairs_shows_no_empty_ranking(self, tmp_path: Path) -> None:
         text = html([duels.make(tmp_path / "r")], tmp_path / "p.html").read_text()
         assert "Nothing has been scored yet" not in text
         assert 'id="ranking"' not in text
@@ -167,7 +167,7 @@ class TestThePage:
         text = html(runs, tmp_path / "p.html").read_text()
         assert "Nothing has been scored yet" not in text
         assert 'id="ranking"' in text
-        assert 'id="strengths"' not in text  # they are those of the first run, which has none
+        assert 'id="strengths"' not in text  # strengths are those of the first run, which has no scores
 
 
 class TestInText:
@@ -182,7 +182,7 @@ class TestInText:
         assert "0.50 [0.50, 0.50]  n=8             flips 100%" in lines[2]
         assert lines[3].split()[:4] == ["cedar", "over", "birch", "0.57"]
         assert lines[3].endswith("n=7, 1 missing  flips 0%")
-        assert lines[5] == "flips: verdicts that turned with the order of showing; each counts as a tie (0.5)."
+        assert lines[5] == "flips: verdicts that changed with the order of presentation; each counts as a tie (0.5)."
         assert "signature: mock.duel|judge:scripted/one|v:1" in lines
 
     def test_markdown(self, tmp_path: Path) -> None:

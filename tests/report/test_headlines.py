@@ -1,4 +1,4 @@
-"""What a headline claims, and what it leaves open: few documents, equal systems, unlike documents, several judges."""
+"""Claims of headlines: few documents, equal systems, different documents, several judges."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def benchmark() -> Iterator[ModuleType]:
 
 
 def table(values: Mapping[str, Mapping[str, float]]) -> SystemTable:
-    """A table of scores by system and document."""
+    """Return a table of scores by system and document."""
     scores = ScoreTable.of(
         Score(doc_id=document, system=system, judge="j", signature="j|v:1", model=None, aspect="faithfulness",
               value=value, n=1, missing=0, status="ok")
@@ -62,27 +62,27 @@ def said(values: Mapping[str, Mapping[str, float]]) -> str:
     return leading(table(values), COLUMN, "j")
 
 
-def test_equal_systems_are_hardly_ever_told_apart(benchmark: ModuleType) -> None:
+def test_differences_of_equal_systems_are_rarely_claimed(benchmark: ModuleType) -> None:
     assert benchmark.claims(300, 2) <= 0.06 * 300 + 8  # 5 % and two standard deviations
     assert benchmark.claims(4, 25) <= 1
 
 
 def test_a_clear_difference_is_claimed_with_its_interval_and_p() -> None:
     birch = {name: value + (0.02 if place % 2 else -0.02) for place, (name, value) in enumerate(line(0.5, 12).items())}
-    told = said({"aster": line(0.9, 12), "birch": birch})
-    assert told.startswith("By j, aster leads on faithfulness, 0.90 [0.90, 0.90], and is better than birch: ")
-    assert told.endswith("+0.40 [0.39, 0.41], p < .001 after Holm over 1 pair.")
+    headline = said({"aster": line(0.9, 12), "birch": birch})
+    assert headline.startswith("By j, aster leads on faithfulness, 0.90 [0.90, 0.90], and is better than birch: ")
+    assert headline.endswith("+0.40 [0.39, 0.41], p < .001 after Holm over 1 pair.")
 
 
 def test_an_interval_without_spread_is_not_shown() -> None:
-    told = said({name: dict.fromkeys(line(0, 12), value) for name, value in (("aster", 5.0), ("birch", 4.0))})
-    assert told == (
+    headline = said({name: dict.fromkeys(line(0, 12), value) for name, value in (("aster", 5.0), ("birch", 4.0))})
+    assert headline == (
         "By j, aster leads on faithfulness, 5.00, and is better than birch: +1.00, p < .001 after Holm over 1 pair."
     )
 
 
 def test_a_headline_claims_what_compare_claims() -> None:
-    """Means are over the 3 documents that all have; two systems are compared on those that both have."""
+    """Means are over the 3 documents that all share; two systems are compared on those that both share."""
     unlike = {"aster": line(0.9, 20), "birch": line(0.5, 20), "cedar": line(0.6, 10) | line(0.6, 10, 20)}
     unlike["dogwood"] = line(0.4, 3) | line(0.4, 17, 20)
     assert (
@@ -93,21 +93,23 @@ def test_a_headline_claims_what_compare_claims() -> None:
     assert best(table(unlike)) is None
 
 
-def test_the_highest_does_not_lead_where_another_is_better_on_the_documents_that_both_have() -> None:
-    # On the 12 documents that all have, aster is ahead by a little; on the 14 that birch has too, birch is by far.
+def test_the_highest_does_not_lead_if_another_is_better_on_their_shared_documents() -> None:
+    # aster is slightly ahead on the 12 documents that all share, birch far ahead on the 14 that only both share.
     shared = {f"d{number}": 0.6 for number in range(12)}
     unlike = {
         "aster": shared | line(0.2, 14, 12), "birch": dict.fromkeys(shared, 0.59) | line(0.8, 14, 12),
         "cedar": dict.fromkeys(shared, 0.5),
     }  # fmt: skip
-    told = said(unlike)
-    assert told.startswith("By j, aster has the highest faithfulness, 0.60, but birch is better than aster on faithf")
+    headline = said(unlike)
+    assert headline.startswith(
+        "By j, aster has the highest faithfulness, 0.60, but birch is better than aster on faithf"
+    )
     compared = Comparison.of(table(unlike), COLUMN)
     assert {("aster", "cedar"), ("birch", "aster")} <= set(compared.better)
     assert (compared.leader, compared.best) == (None, None)
 
 
-def test_a_system_with_few_documents_does_not_silence_the_others() -> None:
+def test_a_system_with_few_documents_is_left_out() -> None:
     scores = {"aster": line(0.9, 20), "birch": line(0.5, 20), "cedar": line(0.6, 3)}
     headline, ranked = said(scores), table(scores)
     assert "and is better than birch: +0.40, p < .001 after Holm over 3 pairs" in headline
@@ -124,7 +126,7 @@ def test_a_system_with_few_documents_does_not_silence_the_others() -> None:
     assert cedar.reason == "fewer than 6 summaries have a score: left out of the ranking"
 
 
-def test_of_several_the_best_is_best_only_where_it_beats_all() -> None:
+def test_the_best_of_several_must_be_better_than_all() -> None:
     apart = {"aster": line(0.9, 12), "birch": line(0.5, 12), "cedar": line(0.4, 12)}
     assert "aster leads on faithfulness, 0.90" in said(apart)
     assert "is better than each of the other 2 (p <= 0.05 after Holm over 3 pairs)" in said(apart)
@@ -135,12 +137,12 @@ def test_of_several_the_best_is_best_only_where_it_beats_all() -> None:
         close
     )
 
-    # What cannot be told from another is not marked as the best, whatever its second decimal.
+    # A system that does not differ significantly from another is not marked as best.
     assert (best(table(apart)), best(table(close))) == ("aster", None)
 
 
 def test_page_and_compare_rank_the_same_means() -> None:
-    """cedar has 3 documents: both leave it out, and rank the others on the 12 that they share."""
+    """Both leave out cedar, which has 3 documents, and rank the others on the 12 shared documents."""
     scores = {"aster": line(0.9, 20), "birch": line(0.5, 12), "cedar": line(0.6, 3)}
     by_document = {name: {system: row.get(name) for system, row in scores.items()} for name in scores["aster"]}
     judged = ratings(by_document, aspect="faithfulness")
@@ -152,8 +154,8 @@ def test_page_and_compare_rank_the_same_means() -> None:
         assert (row.reason if row.value is None else row.n) == (cell.reason if cell.value is None else cell.n)
 
 
-def test_systems_are_ranked_on_the_documents_that_all_have() -> None:
-    # On its own documents birch is ahead, for it was spared the hard ones.
+def test_systems_are_ranked_on_shared_documents() -> None:
+    # birch is ahead on its documents, which do not include the hard ones.
     hard, easy = line(0.2, 8), line(0.8, 8, 8)
     unlike = table({"aster": {k: v + 0.1 for k, v in {**hard, **easy}.items()}, "birch": easy})
     assert unlike.ranking() == ["aster", "birch"]
@@ -205,7 +207,7 @@ def two_judges(folder: Path, first: str, second: str) -> RunFolder:
     return fake.make(folder, rows, ((one, favouring(first)), (two, favouring(second))))
 
 
-def test_a_headline_says_where_judges_disagree(tmp_path: Path) -> None:
+def test_a_headline_reports_disagreeing_judges(tmp_path: Path) -> None:
     (run,) = page([two_judges(tmp_path / "a", "aster", "birch")]).runs
     disagree = "On faithfulness, the judges disagree: strict puts aster highest; kind puts birch highest."
     assert run.verdict.startswith(f"{disagree} By strict, aster leads on faithfulness")
@@ -228,13 +230,13 @@ def test_a_change_between_runs_needs_six_documents_and_a_corrected_p(tmp_path: P
         "aster": "lower", "birch": "higher", "cedar": "unchanged"
     }  # fmt: skip
     row = rows["birch"]
-    # Two flips of 2^8 reach it; Holm over the six comparisons that were made.
+    # Two of the 2^8 flips reach it; Holm over six comparisons.
     assert row.pair.p_holm == pytest.approx(6 * 2 / 2**8)
     assert row.pair.low is not None
     assert row.pair.low > 0
 
 
-def test_agreement_with_people_is_shown_unasked_and_set_beside_chance(tmp_path: Path) -> None:
+def test_agreement_with_people_is_compared_with_chance(tmp_path: Path) -> None:
     def labelled(right: Callable[[int], int]) -> tuple[list[dict[str, object]], Judge]:
         rows: list[dict[str, object]] = [
             {"doc_id": f"d{number}", "system": "aster", "document": f"It rained {number} times.",
@@ -256,7 +258,7 @@ def test_agreement_with_people_is_shown_unasked_and_set_beside_chance(tmp_path: 
         made = page([fake.make(tmp_path / verdict.replace(" ", "-"), rows, ((entry, judge),))])
         ((source, row),) = made.agreements
         assert (source, row.aspect, row.n, row.details["verdict"]) == ("mock.fact_check", "faithfulness", 40, verdict)
-    # No value is near the threshold that the judge states.
+    # No value is near the judge's threshold.
     decisions = {verdict.decision for view in made.items.views for verdict in view.verdicts}
     assert decisions == {"supported 0.52, clear", "unsupported 0.20, clear"}
     assert page([fake.make(tmp_path / "none", judges=((fake.NOVELTY, fake.novelty),))]).agreements == ()
@@ -280,7 +282,7 @@ def test_a_verdict_near_its_threshold_is_close(tmp_path: Path) -> None:
     assert decisions(fake.FACT_CHECK, "stated") == [
         "supported 0.52, close", "supported 0.90, clear", "unsupported 0.10, clear", "unsupported 0.48, close",
     ]  # fmt: skip
-    # Where the values happen to part says nothing of a judge that states no threshold.
+    # A judge without a threshold has neither close nor clear values.
     assert decisions(fake.FACT_CHECK.model_copy(update={"threshold": None}), "none") == [
         "supported 0.52", "supported 0.90", "unsupported 0.10", "unsupported 0.48",
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The page as a file: whole, inert, the same every time, and asking for nothing."""
+"""The page as a file: self-contained, safe against hostile texts, and reproducible."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ VOID = frozenset({"meta", "link", "br", "input"})
 
 
 class Reader(HTMLParser):
-    """Tags, attributes, the text of scripts and styles, and data by id; checks that every tag is closed in its turn."""
+    """Collects tags, attributes, scripts, styles and data by id; checks that tags are closed in order."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ def test_hostile_texts_stay_texts(plain: str, hostile: str) -> None:
     assert all(value.startswith(("#", "data:image/svg+xml;base64,")) for value in links)
 
 
-def test_hostile_names_stand_in_the_matrix_of_pairs(plain: str, hostile: str) -> None:
+def test_hostile_names_in_the_matrix_of_pairs(plain: str, hostile: str) -> None:
     assert 'id="pairs"' not in plain
     assert 'id="pairs"' in hostile
     assert "rival &lt;script&gt;alert(1)&lt;/script&gt;" in hostile
@@ -118,15 +118,15 @@ def test_the_embedded_json_holds_hostile_texts_unchanged(hostile: str) -> None:
     }
 
 
-def test_every_summary_is_a_piece_that_can_be_read_alone(plain: str) -> None:
-    """What the script chooses and orders by stands apart, and says the same."""
+def test_every_summary_is_a_separate_piece(plain: str) -> None:
+    """The data for filters and orders are separate, and agree with the summaries."""
     pieces = {name: json.loads(text) for name, text in read(plain).data.items()}
     shared = pieces["shared"]
     summaries = [pieces[f"summary-{index}"] for index in range(4)]
     assert list(pieces) == [*(f"summary-{index}" for index in range(4)), "document-0", "document-1", "shared"]
-    own = shared["summaries"]
+    summary_rows = shared["summaries"]
     named = [(shared["systems"][system], pieces[f"document-{document}"]["id"]) for system, document in
-             zip(own["system"], own["document"], strict=True)]  # fmt: skip
+             zip(summary_rows["system"], summary_rows["document"], strict=True)]  # fmt: skip
     assert named == [("cedar", "bridge"), ("aster", "bridge"), ("cedar", "talk"), ("aster", "talk")]
     assert [shared["domains"][number] for number in shared["documents"]["domain"]] == ["news", "booking"]
     for column, values in enumerate(shared["values"]):
@@ -136,13 +136,13 @@ def test_every_summary_is_a_piece_that_can_be_read_alone(plain: str) -> None:
     assert shared["values"][lead] == [0.3333, 1.0, 1.0, None]
     assert 0 in shared["flagged"]["wrong"]
     assert 1 not in shared["flagged"]["wrong"]
-    # Key facts stand once, with their document.
+    # Key facts are written once, with their document.
     assert [one["facts"] for one in summaries[:3]] == [[0], [0], [0]]
     assert pieces["document-0"]["facts"] == [{"origin": "given", "texts": fake.ROWS[0]["key_facts"]}]
 
 
 @pytest.mark.parametrize("which", ["plain", "hostile"])
-def test_nothing_is_asked_of_any_server(which: str, request: pytest.FixtureRequest) -> None:
+def test_the_page_requests_nothing(which: str, request: pytest.FixtureRequest) -> None:
     found = read(request.getfixturevalue(which))
     for tag, name, value in found.attributes:
         if name in {"src", "href", "srcset", "action", "data", "poster", "style", "content", "xlink:href"}:
@@ -152,7 +152,7 @@ def test_nothing_is_asked_of_any_server(which: str, request: pytest.FixtureReque
     assert "innerHTML" not in found.raw["script"][0]
 
 
-def test_the_policy_names_this_script_and_this_style_and_nothing_else(plain: str) -> None:
+def test_the_content_security_policy_allows_only_this_script_and_style(plain: str) -> None:
     found = read(plain)
     contents = [value for tag, name, value in found.attributes if tag == "meta" and name == "content"]
     policy = next(value for value in contents if "default-src" in value)
@@ -165,7 +165,7 @@ def test_the_policy_names_this_script_and_this_style_and_nothing_else(plain: str
     assert parts["script-src"] == named(found.raw["script"][0])
     assert parts["style-src"] == named(found.raw["style"][0])
     assert parts["img-src"] == "data:"
-    # A policy by hash also forbids these, so the page must not need them.
+    # A policy by hash forbids these attributes.
     assert not any(name == "style" or name.startswith("on") for _, name, _ in found.attributes)
 
 
@@ -173,10 +173,10 @@ def test_equal_runs_give_equal_bytes(tmp_path: Path) -> None:
     first = html([fake.make(tmp_path / "a" / "run")], tmp_path / "a.html").read_bytes()
     second = html([fake.make(tmp_path / "b" / "run")], tmp_path / "b.html").read_bytes()
     assert first == second
-    assert str(tmp_path).encode() not in first  # where the run lies is nobody's business
+    assert str(tmp_path).encode() not in first  # local paths are not written
 
 
-def test_the_essentials_are_there_without_a_script(plain: str) -> None:
+def test_the_results_are_shown_without_a_script(plain: str) -> None:
     text = re.sub(r"<script.*?</script>", "", plain, flags=re.DOTALL)
     for words in (
         "aster has the highest composite", "95.8 %", "cedar", "entity error", "no verdict for this sentence",
@@ -186,7 +186,7 @@ def test_the_essentials_are_there_without_a_script(plain: str) -> None:
         assert words in text
 
 
-def test_what_models_took_stands_with_the_run(tmp_path: Path) -> None:
+def test_the_page_shows_model_usage(tmp_path: Path) -> None:
     run = fake.make(tmp_path / "run")
     known = Usage(calls=1200, tokens_in=34567, tokens_out=890, cost=1.25)
     unknown = Usage(calls=1, tokens_in=2, tokens_out=3, cost=None, reason="no price")
@@ -203,7 +203,7 @@ def test_without_a_run_no_file_is_left(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_two_settings_and_two_models_of_one_judge_are_told_apart(tmp_path: Path) -> None:
+def test_settings_and_models_of_one_judge_are_distinguished(tmp_path: Path) -> None:
     plain = fake.FACT_CHECK
     strict = plain.model_copy(update={"signature": "mock.fact_check|judge:scripted/one|strict:yes|v:1", "file": "b"})
     other = plain.model_copy(

@@ -1,4 +1,4 @@
-"""The page, the terminal, `meta compare`, `gate`, the card and `advise` say the same of runs drawn at random."""
+"""The page, the terminal, `meta compare`, `gate`, the card and `advise` agree on random runs."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ JUDGE = JudgeEntry(
 )  # fmt: skip
 
 
-def drawn(folder: Path, rng: np.random.Generator) -> RunFolder:
-    """A run of 2 to 5 systems on 3 to 20 documents, with ties, unreadable replies and absent summaries."""
+def random_run(folder: Path, rng: np.random.Generator) -> RunFolder:
+    """Return a run of 2 to 5 systems on 3 to 20 documents, with ties, unparsed replies and absent summaries."""
     systems, documents = NAMES[: rng.integers(2, 6)], int(rng.integers(3, 21))
     quality = rng.choice([0.0, 0.0, 0.4, 1.5], len(systems))[:, None]
     values = quality + rng.normal(0, 0.7, (len(systems), documents)) + rng.normal(0, 1, documents)
@@ -84,10 +84,10 @@ def named(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_all_say_the_same(part: int, tmp_path: Path) -> None:
+def test_all_views_agree(part: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(part)
     for number in range(DRAWS // PARTS):
-        run = drawn(tmp_path / str(number), rng)
+        run = random_run(tmp_path / str(number), rng)
         study = compare_systems(run, resamples=50)
         better = claims(study)
         rows = {row.system or "": row for row in study.where(statistic="mean")}
@@ -138,14 +138,14 @@ def test_all_say_the_same(part: int, tmp_path: Path) -> None:
                 assert verdict.startswith(row.details["better"] or row.details["first"])
                 assert row.details["better"] is None or row.n >= 6
 
-        # `gate` and the card take each system's own documents, as the table beneath the ranking does.
+        # `gate` and the card use all documents of each system, like the table below the ranking.
         bound = float(rng.normal(2, 1))
         gated = gate(run, {"faithfulness": bound}) if any(row.details["own_documents"] for row in rows.values()) else []
         own = {row.system: (row.value, row.n) for row in gated}
         assert own == {name: (of.value, of.n) for name in rows if (of := table.cell(name, column)) is not None}
         assert {name: n for name, (_, n) in own.items()} == {n: row.details["own_documents"] for n, row in rows.items()}
-        for row, told in zip(gated, sentences(gated), strict=True):  # type: ignore[arg-type]
-            assert told.startswith("passed" if row.value is not None and row.value >= bound else "FAILED")
+        for row, sentence in zip(gated, sentences(gated), strict=True):  # type: ignore[arg-type]
+            assert sentence.startswith("passed" if row.value is not None and row.value >= bound else "FAILED")
         made = card(run, resamples=50)
         assert (len(made.notes) > 1) == (ranking.note is not None)
         whole = [row for row in made if row.statistic == "mean" and row.level == "summary"]
@@ -154,7 +154,7 @@ def test_all_say_the_same(part: int, tmp_path: Path) -> None:
 
 
 def rated(folder: Path, rng: np.random.Generator) -> RunFolder:
-    """A run of 3 judges, more or less noisy, on summaries that people rated."""
+    """Return a run of 3 judges with different noise, on summaries that people rated."""
     documents, noise = int(rng.integers(3, 16)), dict(zip("abc", rng.choice([0.2, 0.3, 2.0, 20.0], 3), strict=True))
     people = {(f"d{at}", name): float(rng.integers(1, 6)) for at in range(documents) for name in NAMES[:2]}
     scores = {(key, judge): value + rng.normal(0, noise[judge]) for key, value in people.items() for judge in noise}
@@ -173,7 +173,7 @@ def rated(folder: Path, rng: np.random.Generator) -> RunFolder:
 
 
 @pytest.mark.parametrize("number", range(12))
-def test_advise_says_of_judges_what_compare_and_the_page_say(number: int, tmp_path: Path) -> None:
+def test_advise_agrees_with_compare_and_the_page(number: int, tmp_path: Path) -> None:
     run = rated(tmp_path / "run", np.random.default_rng(100 + number))
     advised, people = advise(run, resamples=200), agreement_with_people(run, resamples=200)
     compared = compare_evaluators(run, run.data, coefficient="spearman", resamples=200)
@@ -194,9 +194,9 @@ def test_advise_says_of_judges_what_compare_and_the_page_say(number: int, tmp_pa
     (same,) = [row for row in compared if row.pair and {row.details["first"], row.details["second"]} == pair]
     for name in ("p_holm", "better", "comparisons"):
         assert difference.details[name] == same.details[name]
-    told = re.findall(r"[abc] (?:and|agrees) [^:]*", advised.notes[0])
-    assert sorted(pair_sentence(same).partition(":")[0].split()) in [sorted(text.split()) for text in told]
-    # Nobody recommends a judge that another one, which is above chance too, is shown to beat.
+    sentences_of = re.findall(r"[abc] (?:and|agrees) [^:]*", advised.notes[0])
+    assert sorted(pair_sentence(same).partition(":")[0].split()) in [sorted(text.split()) for text in sentences_of]
+    # A recommended judge is not significantly worse than another that is above chance.
     best = max((row for row in people if row.judge in above), key=lambda row: row.value or 0).judge
     beats = {(row.details["better"], name) for row in compared if row.pair for name in row.pair.split("-")}
     assert used == [best] or (best, used[0]) not in beats
@@ -205,16 +205,16 @@ def test_advise_says_of_judges_what_compare_and_the_page_say(number: int, tmp_pa
     assert (words in advised.notes[0]) == (needed is not None and same.details["better"] is None)
 
 
-def test_rendered_pages_say_it_too(tmp_path: Path) -> None:
+def test_rendered_pages_contain_the_verdict(tmp_path: Path) -> None:
     for number in range(3):
-        run = drawn(tmp_path / str(number), np.random.default_rng(number))
+        run = random_run(tmp_path / str(number), np.random.default_rng(number))
         text = html([run], tmp_path / f"{number}.html").read_text(encoding="utf-8")
         (block,) = page([run]).runs
         assert escape(block.verdict, quote=False) in text.replace("&#34;", '"').replace("&#39;", "'")
 
 
-def test_one_column_leads_everywhere(tmp_path: Path) -> None:
-    """The judge that is named first measures overlap: systems are ranked by faithfulness all the same."""
+def test_all_views_have_the_same_leading_column(tmp_path: Path) -> None:
+    """Systems are ranked by faithfulness, even if the first judge measures overlap."""
     overlap = JUDGE.model_copy(
         update={"name": "rouge", "signature": "rouge|v:1", "aspects": ("rouge1",), "file": "rouge"}
     )

@@ -1,4 +1,4 @@
-"""Reports flag systems on which one judge, asked in two ways, does not agree with itself."""
+"""Reports flag systems on which the two ratings of one judge do not agree."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from summeter.report import html, markdown, reliabilities, trust
 from summeter.runs.manifest import JudgeEntry
 from summeter.runs.run import RunFolder
 
-# Ratings on d0, d1, d2. Spearman of the two: aster 1; birch -1; cedar is constant in one, so there is none.
+# Ratings on d0, d1, d2. Spearman of the two: aster 1; birch -1; cedar is constant in one, so it is undefined.
 RTS = {"aster": (1, 2, 3), "birch": (1, 2, 3), "cedar": (2, 2, 2)}
 MCQ = {"aster": (2, 4, 5), "birch": (3, 2, 1), "cedar": (1, 2, 3)}
 ROWS: list[fake.Row] = [
@@ -42,7 +42,7 @@ def make(folder: Path, *judges: JudgeEntry) -> RunFolder:
     return fake.make(folder, ROWS, tuple((judge, rate) for judge in judges))
 
 
-def test_each_system_has_its_rho_and_the_low_ones_a_flag(tmp_path: Path) -> None:
+def test_systems_with_a_low_rho_are_flagged(tmp_path: Path) -> None:
     run = make(tmp_path / "run", entry("rts"), entry("mcq"))
     (block,) = reliabilities([run])
     assert [(row.system, row.value, block.flagged(row)) for row in block.rows] == [
@@ -50,12 +50,12 @@ def test_each_system_has_its_rho_and_the_low_ones_a_flag(tmp_path: Path) -> None
     ]  # fmt: skip
     assert "constant" in str(block.rows[2].reason)
     assert block.sentence == (
-        "On coherence, rts and mcq hardly go together (rho under 0.40) on 1 of 3 systems: birch. Check the judge's "
-        "scores of that system by hand. It cannot be told of cedar."
+        "On coherence, rts and mcq correlate weakly (rho under 0.40) on 1 of 3 systems: birch. Check the judge's "
+        "scores of that system by hand. The correlation is undefined for cedar."
     )
 
 
-def test_page_terminal_and_markdown_say_so(tmp_path: Path) -> None:
+def test_flags_on_page_terminal_and_markdown(tmp_path: Path) -> None:
     run = make(tmp_path / "run", entry("rts"), entry("mcq"))
     page = html([run], tmp_path / "page.html").read_text("utf-8")
     assert 'id="reliability"' in page
@@ -67,17 +67,17 @@ def test_page_terminal_and_markdown_say_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("failed", ["rts", "mcq"])
-def test_a_way_without_scores_says_nothing_and_keeps_the_report(tmp_path: Path, failed: str) -> None:
-    def some(document: Document, summary: Summary, judge: JudgeEntry) -> list[Judgment]:
+def test_no_block_if_one_of_the_two_judges_has_no_scores(tmp_path: Path, failed: str) -> None:
+    def rate_one(document: Document, summary: Summary, judge: JudgeEntry) -> list[Judgment]:
         return [] if judge.name == failed else rate(document, summary, judge)
 
-    run = fake.make(tmp_path / "run", ROWS, ((entry("rts"), some), (entry("mcq"), some)))
+    run = fake.make(tmp_path / "run", ROWS, ((entry("rts"), rate_one), (entry("mcq"), rate_one)))
     assert reliabilities([run]) == ()
     assert 'id="reliability"' not in html([run], tmp_path / "page.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize("other", [entry("mcq", "scripted/two"), entry("mcq", aspect="fluency"), entry("stareval")])
-def test_another_model_aspect_or_question_says_nothing_of_this_one(tmp_path: Path, other: JudgeEntry) -> None:
+def test_no_block_for_different_models_aspects_or_prompts(tmp_path: Path, other: JudgeEntry) -> None:
     run = make(tmp_path / "run", entry("rts"), other)
     assert reliabilities([run]) == ()
     assert 'id="reliability"' not in html([run], tmp_path / "page.html").read_text("utf-8")

@@ -1,4 +1,4 @@
-"""A page over runs that are too large to list all summaries: a stated sample, numbers over all."""
+"""Pages of runs that are too large to list all summaries: a sample is listed, numbers are over all."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ ROWS = [
 ]
 
 
-def told(page: Page) -> list[RunBlock]:
-    """The runs of a page without what their views list."""
+def blocks_of(page: Page) -> list[RunBlock]:
+    """Return the run blocks of a page, with views that list everything."""
     return [block._replace(view=replace(block.view, listed=None)) for block in page.runs]
 
 
@@ -41,40 +41,39 @@ def test_a_large_run_lists_the_lowest_and_others_at_random(run: RunFolder, monke
     whole = page([run])
     assert whole.items.sample is None
     assert len(whole.items.views) == len(ROWS)
-    for name, number in (("LISTED", 39), ("WORST", 5), ("DRAWN", 4)):
+    for name, number in (("LISTED", 39), ("WORST", 5), ("SAMPLED", 4)):
         monkeypatch.setattr(views, name, number)
         monkeypatch.setattr(f"summeter.report.items.{name}", number, raising=False)
     sampled = page([run])
     assert sampled.items.sample == (
-        "9 of 40 summaries are listed: the 5 lowest, and 4 drawn at random. All numbers above are over all summaries."
+        "9 of 40 summaries are listed: the 5 lowest, and a random sample of 4. "
+        "All numbers above are over all summaries."
     )
     lowest = [view.scores for view in whole.items.views[:5]]
     assert [view.scores for view in sampled.items.views[:5]] == lowest
     assert len(sampled.items.views) == 9
     assert sampled.tables == whole.tables
-    assert told(sampled) == told(whole)
-    assert page([run]).items.views[6].scores == sampled.items.views[6].scores  # the same are drawn each time
+    assert blocks_of(sampled) == blocks_of(whole)
+    assert page([run]).items.views[6].scores == sampled.items.views[6].scores  # the sample is reproducible
     assert page([run, run]).comparisons == ()
     assert len(page([run, run]).items.views) == 9
 
 
 def test_failures_are_counted_over_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = evaluate(ROWS, ["abstractiveness", Moody(system="birch")], out=tmp_path / "moody")
-    for name, number in (("LISTED", 39), ("WORST", 5), ("DRAWN", 4)):
+    for name, number in (("LISTED", 39), ("WORST", 5), ("SAMPLED", 4)):
         monkeypatch.setattr(views, name, number)
     (group,) = page([run]).failures
     assert (group.judgments, len(group.items)) == (20, 20)
     assert len(group.listed) < 9
 
 
-def test_a_page_makes_no_record_of_a_judgment_that_it_does_not_list(
-    run: RunFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_creates_no_records_of_unlisted_judgments(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object) -> None:
         raise AssertionError("every judgment was read")
 
     whole = page([run])
     monkeypatch.setattr(RunFolder, "iter_judgments", never)
     monkeypatch.setattr(places, "from_json", never)
-    assert told(page([run])) == told(whole)
+    assert blocks_of(page([run])) == blocks_of(whole)
     assert [view.scores for view in page([run]).items.views] == [view.scores for view in whole.items.views]

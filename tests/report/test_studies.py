@@ -1,4 +1,4 @@
-"""Studies on the page: what the blocks hold, and what the page says."""
+"""Studies in a report: blocks and page."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def block(*given: Study) -> StudyBlock:
     return found[0]
 
 
-def test_a_study_is_one_table_with_what_its_rows_are_about() -> None:
+def test_the_table_of_a_study_and_its_columns() -> None:
     found = block(made.correlation())
     assert found.title == "Correlation with people"
     table = found.tables[0]
@@ -50,17 +50,17 @@ def test_a_study_is_one_table_with_what_its_rows_are_about() -> None:
     assert found.notes == ("fluency was left out: people gave no votes",)
 
 
-def test_verdicts_stand_once_and_counts_are_whole() -> None:
+def test_verdicts_occur_once_and_counts_have_no_decimals() -> None:
     found = block(made.comparison())
     assert found.verdicts == (
         "A and B cannot be told apart on coherence: +0.04 [-0.10, 0.20], p = .40 after Holm over 2 pairs",
         "A is better than C on coherence: +0.05, p = .010 after Holm over 2 pairs",
     )
-    # A cluster is a number of a group; the mean of two of them would not be.
+    # A cluster is a count; the mean of two clusters has decimals.
     assert [digits(row) for row in found.tables[0].rows] == [3, 3, 3, 0, 3]
 
 
-def test_kinds_of_rows_have_tables_of_their_own_and_no_path_is_shown() -> None:
+def test_each_type_of_row_has_a_table_and_no_path_is_shown() -> None:
     found = block(made.preferences())
     assert found.title == "Pairwise ranking"
     assert [table.title for table in found.tables] == ["Pairs of systems", "Correct preferences"]
@@ -68,7 +68,7 @@ def test_kinds_of_rows_have_tables_of_their_own_and_no_path_is_shown() -> None:
     assert found.tables[1].names[0] == ("first", "rts", "coherence", "chain", "correct_preferences")
 
 
-def test_studies_of_one_name_share_a_table_and_are_told_apart_where_they_must() -> None:
+def test_studies_of_one_name_share_a_table() -> None:
     summary = Study("correlation", [made.row(level="summary")], ["one"])
     system = Study("correlation", [made.row(level="system")], ["one", "two"])
     found = block(summary, system)
@@ -81,7 +81,7 @@ def test_studies_of_one_name_share_a_table_and_are_told_apart_where_they_must() 
     assert [names[0] for names in again.tables[0].names] == ["1", "2"]
 
 
-def test_every_study_has_its_words(root: Path) -> None:
+def test_every_study_has_a_title(root: Path) -> None:
     code = "\n".join(file.read_text("utf-8") for file in (root / "src" / "summeter" / "meta").glob("*.py"))
     names = set(re.findall(r"""(?:\bstudy=|"study": |STUDY = |_judge_rows\(part, |Study\()"([a-z_]+)\"""", code))
     assert len(names) > 20
@@ -94,7 +94,7 @@ def text_of(html_text: str) -> str:
     return re.sub(r"\s+", " ", bare)
 
 
-def test_a_page_of_studies_alone(tmp_path: Path) -> None:
+def test_a_page_of_studies_only(tmp_path: Path) -> None:
     studies = [made.correlation(), made.comparison()]
     text = html(studies, tmp_path / "page.html").read_text(encoding="utf-8")
     found = read(text)
@@ -105,7 +105,7 @@ def test_a_page_of_studies_alone(tmp_path: Path) -> None:
     assert "<title>Correlation with people · Significance of differences · summeter report</title>" in text
     assert "0.512 [0.200, 0.800] 0.031 1,200 3" in said
     assert "−0.250 no interval too few documents &lt;.001 9 0" in said
-    assert "no number: the judge&#39;s values are all the same" in said
+    assert "undefined: the judge&#39;s values are all the same" in said
     assert "A is better than C on coherence: +0.05, p = .010 after Holm over 2 pairs" in said
     for line in ("rts|v:1", made.PEOPLE, made.INTERVAL, "fluency was left out: people gave no votes"):
         assert line in said
@@ -116,8 +116,8 @@ def test_runs_and_studies_in_any_order(tmp_path: Path) -> None:
     first = html([run, made.correlation()], tmp_path / "a.html").read_text(encoding="utf-8")
     second = html([made.correlation(), run], tmp_path / "b.html").read_text(encoding="utf-8")
     assert first == second
-    places = [first.index(f'id="{name}"') for name in ("ranking", "strengths", "studies", "failures", "items")]
-    assert places == sorted(places)
+    positions = [first.index(f'id="{name}"') for name in ("ranking", "strengths", "studies", "failures", "items")]
+    assert positions == sorted(positions)
     assert 'href="#studies"' in first
     assert 'id="studies"' not in html([run], tmp_path / "c.html").read_text(encoding="utf-8")
 
@@ -133,14 +133,14 @@ def test_hostile_texts_in_every_field(tmp_path: Path) -> None:
     assert text.count("&lt;script&gt;alert(1)&lt;/script&gt;") > 20
 
 
-def test_what_is_neither_run_nor_study() -> None:
+def test_invalid_arguments() -> None:
     with pytest.raises(UsageError, match="at least one run or study"):
         page([])
-    with pytest.raises(UsageError, match="made of runs and studies; it was given a str"):
+    with pytest.raises(UsageError, match="takes runs and studies, got str"):
         page(["run"])  # type: ignore[list-item]
 
 
-def test_means_that_differ_in_the_last_digit_are_level() -> None:
+def test_means_that_differ_by_rounding_are_equal() -> None:
     def mean(system: str, value: float) -> SystemScore:
         return SystemScore(
             system=system, judge="j", signature="j|v:1", model=None, aspect="a", value=value, low=None, high=None, n=6,

@@ -1,4 +1,4 @@
-"""The table in terminals, in pipes and in Markdown."""
+"""The ranking table in terminals, in pipes and in Markdown."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def many(systems: int, columns: int) -> SystemTable:
     )  # fmt: skip
 
 
-def test_plain_where_there_is_no_terminal(table: SystemTable) -> None:
+def test_plain_text_without_a_terminal(table: SystemTable) -> None:
     text = printed(table, terminal=False)
     assert text.isascii()
     assert "\x1b" not in text
@@ -55,7 +55,7 @@ def test_plain_where_there_is_no_terminal(table: SystemTable) -> None:
     assert not any("composite(" in line for line in lines)
 
 
-def test_a_terminal_of_100_columns_holds_the_five(table: SystemTable) -> None:
+def test_five_columns_fit_a_terminal_of_100_characters(table: SystemTable) -> None:
     text = printed(table, terminal=True)
     assert "\x1b[" in text
     head = next(line for line in text.splitlines() if "faithfulness" in line)
@@ -97,19 +97,19 @@ def test_long_names_do_not_widen_the_table(terminal: bool, width: int) -> None:
     long = "the-system-of-" + "x" * 200 + "-final"
     table = settings("rouge|v:1", *(f"rouge|stemmer:yes|note:{'y' * 90}{at}|v:1" for at in range(4)), system=long)
     text = printed(table, terminal=terminal, width=width)
-    drawn = re.sub(r"\x1b\[[0-9;]*m", "", text.split("interval: ")[0])
-    assert max(map(len, drawn.splitlines())) <= width
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", text.split("interval: ")[0])
+    assert max(map(len, plain.splitlines())) <= width
     assert "the-system-of-" in text
     assert "-final" in text
     assert long not in text
-    assert "Long names are cut in the middle (...)" in text
+    assert "Long names are shortened (...)" in text
     assert long in markdown(table)
 
 
-def test_markdown_marks_the_best_and_keeps_cells_together(table: SystemTable) -> None:
+def test_markdown_has_one_cell_per_column(table: SystemTable) -> None:
     lines = markdown(table).splitlines()
     assert lines[0].startswith("| # | system | faithfulness | completeness |")
-    assert lines[2].startswith("| 1 | aster | 1.00 n=1, 1 missing |")  # of 1 document nothing is claimed
+    assert lines[2].startswith("| 1 | aster | 1.00 n=1, 1 missing |")  # with 1 document, no difference is claimed
     assert lines[3].startswith("| 2 | cedar | 0.00 n=1, 0 missing | 0.50 n=1, 0 missing |")
     assert any("for which every system has a score (each has: aster 1, cedar 2)" in line for line in lines)
     assert lines[3].count("|") == lines[0].count("|")
@@ -133,11 +133,11 @@ def test_best_and_intervals_need_six_documents_and_some_spread(documents: int, f
     table = SystemTable(means)
     assert markdown(table).splitlines()[2:4] == [first, second]
     assert ("0.40" in printed(table, terminal=False)) == (documents == 6)
-    assert table.to_dicts()[1]["low"] == 0.4  # the figures themselves stay
+    assert table.to_dicts()[1]["low"] == 0.4  # the interval is kept in the rows
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_a_name_cannot_steer_the_terminal(terminal: bool) -> None:
+def test_control_characters_in_names_are_replaced(terminal: bool) -> None:
     row = SystemScore(
         system="\x1b[2Jgone\u202e[bold]", judge="j", signature="j\x07|v:1", model=None, aspect="faithfulness",
         value=1.0, low=None, high=None, n=1, missing=0, interval="none",

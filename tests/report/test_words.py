@@ -1,11 +1,11 @@
-"""Words for aspects and verdicts."""
+"""Aspects and verdicts in words."""
 
 from __future__ import annotations
 
 import pytest
 
 from summeter.records import Judgment, Target
-from summeter.report.words import kind, reasons, verdict
+from summeter.report.words import reasons, style_of, verdict
 
 
 def judged(aspect: str = "faithfulness", **fields: object) -> Judgment:
@@ -15,7 +15,7 @@ def judged(aspect: str = "faithfulness", **fields: object) -> Judgment:
 
 
 @pytest.mark.parametrize(
-    ("fields", "said", "look"),
+    ("fields", "words", "style"),
     [
         ({"label": 1, "value": 0.97, "error_type": "no error"}, "supported 0.97", "good"),
         ({"label": 1, "value": 1.0}, "supported", "good"),
@@ -29,13 +29,13 @@ def judged(aspect: str = "faithfulness", **fields: object) -> Judgment:
         ({"aspect": "completeness", "label": 1}, "covered", "good"),
         ({"aspect": "completeness", "label": 0}, "missing", "bad"),
         ({"aspect": "conciseness", "label": 0}, "padding", "pad"),
-        ({"aspect": "conciseness", "label": 1}, "carries a key fact", "good"),
+        ({"aspect": "conciseness", "label": 1}, "conveys a key fact", "good"),
     ],
 )
-def test_every_verdict_has_words_and_a_look(fields: dict[str, object], said: str, look: str) -> None:
+def test_verdicts_in_words_and_styles(fields: dict[str, object], words: str, style: str) -> None:
     one = judged(**fields)
-    assert verdict(one) == said
-    assert kind(one) == look
+    assert verdict(one) == words
+    assert style_of(one) == style
 
 
 @pytest.mark.parametrize(
@@ -57,11 +57,11 @@ def test_every_verdict_has_words_and_a_look(fields: dict[str, object], said: str
         ),
     ],
 )
-def test_several_reasons_are_told_apart(reason: str | None, parts: tuple[str, ...]) -> None:
+def test_joined_reasons_are_split(reason: str | None, parts: tuple[str, ...]) -> None:
     assert reasons(judged(label=0, reason=reason)) == parts
 
 
-def test_what_a_model_or_a_stranger_wrote_stays_in_one_piece() -> None:
+def test_reasons_by_a_model_or_imported_are_not_split() -> None:
     prose = "It says 41; the source says 14."
     assert reasons(judged(label=0, reason=prose, calls=["a1"])) == (prose,)
     assert reasons(judged(label=0, reason=prose), prose=True) == (prose,)

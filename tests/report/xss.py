@@ -1,4 +1,4 @@
-"""Texts that try to become markup, put into every field a report shows."""
+"""A run with hostile texts in every field that a report shows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CORPUS = (
 
 
 def rows() -> list[fake.Row]:
-    """One document and one summary for each text of the corpus, which stands in every field."""
+    """Return one document and one summary per text of the corpus, with the text in every field."""
     return [
         {
             "doc_id": f"{at} {text}",
@@ -53,7 +53,7 @@ def rows() -> list[fake.Row]:
 
 
 def judge(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
-    """A wrong sentence, a failed one's reason and a key fact, all in the words of the corpus."""
+    """Return a wrong sentence, a refusal and a key fact with the text of the corpus."""
     text = document.references[0]
     fact = fake.KeyFacts.of(document.key_facts, "given")
     evidence = (Span(of="document", start=0, end=len(text)),)
@@ -68,7 +68,7 @@ def judge(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgm
 
 
 def compare(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
-    """A pair won and a pair that could not be judged, against a rival who has no summary, on a hostile aspect."""
+    """Return a won pair and a refused pair against a rival without a summary, on a hostile aspect."""
     text = document.references[0]
     rival = f"rival {text}"
     return [
@@ -78,7 +78,7 @@ def compare(document: Document, summary: Summary, entry: JudgeEntry) -> list[Jud
 
 
 def run(folder: Path) -> RunFolder:
-    """A run whose judge, model and signature are hostile too."""
+    """Return a run with a hostile judge, model and signature."""
     hostile = CORPUS[1]
     entry = JudgeEntry(
         name=hostile, signature=f"{hostile}|judge:{CORPUS[3]}|v:1", model=CORPUS[4], models={"judge": CORPUS[4]},

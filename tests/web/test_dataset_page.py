@@ -1,4 +1,4 @@
-"""The page of a dataset in a real browser: its links lead on, it fits a phone, and hostile names stay text."""
+"""The dataset page in a real browser: links, width of a phone, and hostile names."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The report in a real browser: evidence by click and by key, filters, themes, a phone's width, hostile texts.
 
-Needs a Chromium on the PATH and the playwright package; skipped, visibly, where either is absent.
+Requires Chromium on the PATH and the playwright package; skipped if either is missing.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """105 summaries: those of d0 to d4 say 41, which is wrong, and come first; only the source of d7 has a kiln."""
+    """Return a page of 105 summaries; those of d0 to d4 have an error (41), and only the source of d7 has a kiln."""
     folder = tmp_path_factory.mktemp("many")
     rows = [
         {"doc_id": f"d{n}", "system": f"s{system}", "document": f"{fake.BRIDGE} {'A kiln.' if n == 7 else ''}".strip(),
@@ -80,9 +80,9 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def visit(browser: Any) -> Iterator[Any]:
-    """Opens a file; afterwards nothing may have been asked for, said in a dialog, or complained of."""
+    """Return a function that opens a file; requests, dialogs and console messages fail the test."""
     contexts: list[Any] = []
-    heard: list[str] = []
+    events: list[str] = []
 
     def go(file: Path, *, width: int = 1280, scheme: str = "light", script: bool = True) -> Any:
         context = browser.new_context(
@@ -95,31 +95,31 @@ def visit(browser: Any) -> Iterator[Any]:
         address = file.as_uri()
 
         def dismiss(dialog: Any) -> None:
-            heard.append(f"dialog: {dialog.message}")
+            events.append(f"dialog: {dialog.message}")
             dialog.dismiss()
 
         page.on("dialog", dismiss)
-        page.on("console", lambda message: heard.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: heard.append(f"error: {error}"))
+        page.on("console", lambda message: events.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: events.append(f"error: {error}"))
         page.on("request", lambda request: request.url.split("#")[0] in (address, "") or
-                request.url.startswith("data:image/svg+xml") or heard.append(f"request: {request.url}"))  # fmt: skip
+                request.url.startswith("data:image/svg+xml") or events.append(f"request: {request.url}"))  # fmt: skip
         page.goto(address)
         return page
 
     yield go
     for context in contexts:
         context.close()
-    assert heard == []
+    assert events == []
 
 
 def marks(card: Any, *texts: str) -> None:
-    """Waits until just these stretches of the document are marked."""
+    """Wait until exactly these texts of the document are marked."""
     expect(card.locator(".pane mark")).to_have_count(len(texts))
     expect(card.locator(".pane mark")).to_have_text(list(texts))
 
 
 def readable(page: Any) -> None:
-    """Waits for enough contrast of all text in view."""
+    """Wait until all visible text has enough contrast."""
     poor: list[str] = []
 
     def fine() -> bool:
@@ -133,7 +133,7 @@ def colour(page: Any, wanted: str) -> None:
     expect(page.locator("body")).to_have_css("background-color", wanted)
 
 
-def test_a_click_shows_why_and_marks_the_evidence(visit: Any, one: Path) -> None:
+def test_a_click_shows_reasons_and_marks_evidence(visit: Any, one: Path) -> None:
     page = visit(one)
     card = page.locator("#item-0")
     expect(card.locator(".pane mark")).to_have_count(0)
@@ -149,7 +149,7 @@ def test_a_click_shows_why_and_marks_the_evidence(visit: Any, one: Path) -> None
     expect(sentence.locator(".why")).to_be_hidden()
 
 
-def test_the_same_by_keyboard(visit: Any, one: Path) -> None:
+def test_reasons_and_evidence_by_keyboard(visit: Any, one: Path) -> None:
     page = visit(one)
     hit = page.locator("#item-0 .hit").first
     hit.focus()
@@ -163,7 +163,7 @@ def test_the_same_by_keyboard(visit: Any, one: Path) -> None:
     marks(page.locator("#item-0"))
 
 
-def test_evidence_that_overlaps_and_holds_emoji(visit: Any, one: Path) -> None:
+def test_overlapping_evidence_with_emoji(visit: Any, one: Path) -> None:
     page = visit(one)
     card = page.locator(".card", has_text="Bo holds the 😀 table at nine.")
     card.locator(".hit").first.click()
@@ -198,21 +198,21 @@ def test_filters_search_and_order(visit: Any, one: Path) -> None:
     page.locator("[name=text]").fill("hold it")
     expect(systems).to_have_text(["cedar on talk", "aster on talk"])
     page.locator("[name=text]").fill("no such words")
-    expect(page.get_by_text("No summary fits these choices.")).to_be_visible()
-    # A jump to a summary that is filtered away undoes the filter.
+    expect(page.get_by_text("No summary matches these filters.")).to_be_visible()
+    # A jump to a summary that is filtered out resets the filter.
     page.locator(".jump").first.click()
     expect(page.locator("[id^=item-]:focus")).to_be_visible()
     expect(page.locator("[name=text]")).to_have_value("")
 
 
-def test_many_summaries_are_laid_out_a_page_at_a_time(visit: Any, many: Path) -> None:
+def test_many_summaries_are_paginated(visit: Any, many: Path) -> None:
     page = visit(many)
-    told = page.locator(".pager span").first
+    position = page.locator(".pager span").first
     names = page.locator(".card h3")
-    expect(told).to_have_text("1–20 of 105")
+    expect(position).to_have_text("1–20 of 105")
     expect(names).to_have_count(20)
     page.get_by_role("button", name="Next").first.click()
-    expect(told).to_have_text("21–40 of 105")
+    expect(position).to_have_text("21–40 of 105")
     expect(names.nth(4)).to_have_text("s4 on d4")
     expect(names.nth(5)).to_have_text("s0 on d5")
     card = page.locator("#item-24")
@@ -220,24 +220,24 @@ def test_many_summaries_are_laid_out_a_page_at_a_time(visit: Any, many: Path) ->
     marks(card, "for 14 months")
     expect(card.locator(".why")).to_contain_text("41 is not in the source")
     page.get_by_role("button", name="Last").first.click()
-    expect(told).to_have_text("101–105 of 105")
+    expect(position).to_have_text("101–105 of 105")
     expect(names).to_have_count(5)
     expect(page.get_by_role("button", name="Next").first).to_be_disabled()
     page.get_by_role("button", name="First").last.click()
-    expect(told).to_have_text("1–20 of 105")
+    expect(position).to_have_text("1–20 of 105")
     page.locator("[name=order]").select_option("data")
     expect(names.first).to_have_text("s0 on d0")
 
 
-def test_what_is_searched_may_stand_on_any_page(visit: Any, many: Path) -> None:
+def test_search_covers_all_pages(visit: Any, many: Path) -> None:
     page = visit(many)
     names = page.locator(".card h3")
     page.locator("[name=text]").fill("KILN s3")
     expect(names).to_have_text(["s3 on d7"])
     page.locator("[name=text]").fill("")
     page.locator("[name=show]").select_option("wrong")
-    expect(page.locator(".pager span").first).to_have_text("1–20 of 25 (105 in all)")
-    # The address of one summary leads to it, whatever is chosen and wherever it stands.
+    expect(page.locator(".pager span").first).to_have_text("1–20 of 25 (105 in total)")
+    # The link of a summary opens it, whatever the filters and the page.
     page.evaluate("location.hash = '#item-104'")
     expect(page.locator("#item-104:focus h3")).to_have_text("s4 on d20")
     expect(page.locator(".pager span").first).to_have_text("101–105 of 105")
@@ -267,7 +267,7 @@ def test_light_dark_and_the_toggle(visit: Any, one: Path) -> None:
     colour(page, "rgb(252, 251, 248)")
 
 
-# WCAG 2.1: relative luminance and contrast of what is drawn on what.
+# WCAG 2.1: relative luminance and contrast of text and background.
 CONTRAST = """() => {
   const parse = (text) => text.match(/[\\d.]+/g).map(Number);
   const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
@@ -336,9 +336,7 @@ def test_studies_can_be_read(visit: Any, studied: Path, scheme: str) -> None:
 
 
 @pytest.mark.parametrize("which", ["studied", "alone"])
-def test_on_a_phone_studies_scroll_in_a_region_of_their_own(
-    visit: Any, which: str, request: pytest.FixtureRequest
-) -> None:
+def test_on_a_phone_studies_scroll_in_their_own_region(visit: Any, which: str, request: pytest.FixtureRequest) -> None:
     page = visit(request.getfixturevalue(which), width=390)
     fits(page)
     region = page.locator("#studies .scroll").last if which == "alone" else page.locator("#studies .scroll").first
@@ -346,11 +344,11 @@ def test_on_a_phone_studies_scroll_in_a_region_of_their_own(
     region.focus()
     page.keyboard.press("ArrowRight")
     until(page, lambda: region.evaluate("node => node.scrollLeft") > 0)
-    # No column is squeezed to a letter a line.
+    # No column is squeezed to one letter per line.
     assert page.locator("#studies tbody th").last.evaluate("node => node.offsetHeight") < 120
 
 
-def test_a_page_of_studies_alone_is_whole(visit: Any, alone: Path) -> None:
+def test_a_page_of_studies_only(visit: Any, alone: Path) -> None:
     page = visit(alone)
     expect(page.locator("table.study")).to_have_count(len(xss.CORPUS) + 1)
     expect(page.locator("#studies :is(img, iframe, base, math, script, style, link, meta, a)")).to_have_count(0)
@@ -386,19 +384,19 @@ def test_hostile_texts_do_nothing(visit: Any, hostile: Path) -> None:
     for ref in page.locator(".ref").all()[:5]:
         ref.dispatch_event("click")
     expect(page.locator("#cards :is(img, iframe, base, math, script, style, link, meta)")).to_have_count(0)
-    # A piece of data for each summary and each document, one for what they share, and the script.
+    # One piece of data per summary and document, one for shared data, and the script.
     expect(page.locator("script")).to_have_count(2 * len(xss.CORPUS) + 2)
     expect(page.locator('script:not([type="application/json"])')).to_have_count(1)
 
 
-def test_without_a_script_the_numbers_stand(visit: Any, one: Path) -> None:
+def test_without_a_script_the_numbers_are_shown(visit: Any, one: Path) -> None:
     page = visit(one, script=False)
     expect(page.locator("noscript .alarm")).to_be_visible()
     expect(page.locator("table.rank").first).to_be_visible()
     expect(page.locator("#filters")).to_be_hidden()
 
 
-def test_paper_is_white_whatever_the_screen_is(visit: Any, one: Path) -> None:
+def test_print_is_white_in_the_dark_theme(visit: Any, one: Path) -> None:
     page = visit(one, scheme="dark")
     page.emulate_media(media="print")
     colour(page, "rgb(255, 255, 255)")

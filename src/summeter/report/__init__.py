@@ -1,8 +1,8 @@
-"""REPORTS: runs and studies for readers. `html` writes the report, `ranking` prints the table of systems and `pairs`
-that of pairs, `trust` which systems' ratings are to be checked (`reliabilities`), `markdown` gives all as text;
-`dataset_html` writes what is in a dataset, `agreements` and `agreement_line` say how far its annotators agree.
+"""Reports on runs and studies.
 
-Nothing here calls a model: a page is a view of what runs and studies hold.
+`html` writes the report; `ranking` prints the table of systems, `pairs` the table of pairs, and `trust` the systems
+whose ratings should be checked (`reliabilities`); `markdown` returns all of them as text. `dataset_html` writes an
+overview of a dataset, and `agreements` and `agreement_line` report the agreement of its annotators. No model is called.
 """
 
 from summeter.report.build import page

@@ -1,4 +1,4 @@
-"""The blocks a report is made of: frozen values, computed once from runs, drawn by whoever renders them."""
+"""The blocks of a report: immutable values that are computed from runs and then rendered."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import NamedTuple
 from summeter.meta.results import Row
 from summeter.records import Document, Judgment, Status, Summary
 from summeter.report.views import RunView, Source
-from summeter.report.words import Gloss, Kind
+from summeter.report.words import Gloss, VerdictStyle
 from summeter.scoring import PairScore, Score, SystemScore
 from summeter.stats import PairDifference
 from summeter.tables import Table
 
 LISTED = 40
-"""Items that could not be judged for one reason, as many as are listed."""
+"""Maximum number of links listed for one group of failures."""
 
 
 class RunBlock(NamedTuple):
-    """What a page says of a run beside what the `view` holds: when it ran, how far it came, and how to repeat it.
+    """Summary of a run: when it ran, what was judged, and how to repeat it. See also the `view`.
 
-    `counts` are judgments by status; `wanted` of them were not skipped. `missing` says how many scores there are not,
-    `truncated` how many judgments rest on a document that was not shown whole. `replay` is the command that repeats the
-    run without a model, None where judgments were imported.
+    `counts` maps statuses to numbers of judgments; `wanted` is the number without skipped ones. `missing` and
+    `truncated` are sentences on missing scores and on judgments of shortened documents. `replay` is the command that
+    repeats the run without a model, or None if judgments were imported.
     """
 
     view: RunView
@@ -52,9 +52,10 @@ class Column(NamedTuple):
 
 
 class RankColumn(NamedTuple):
-    """Means of systems by one source on one aspect, on an axis from `low` to `high`.
+    """Means of systems by one source on one aspect, with an axis from `low` to `high`.
 
-    `means` are over the documents that all systems have, `own` over each system's own; `best` is better than all.
+    `means` are over the documents that all systems share, `all_means` over all documents of each system. `best` is the
+    system that is significantly better than all others, or None.
     """
 
     about: Gloss
@@ -63,14 +64,15 @@ class RankColumn(NamedTuple):
     low: float
     high: float
     means: Mapping[str, SystemScore | None]
-    own: Mapping[str, SystemScore | None]
+    all_means: Mapping[str, SystemScore | None]
     best: str | None
 
 
 class RankTable(NamedTuple):
-    """Systems with their ranks, best first by the column `lead`; those without a value there have none.
+    """Systems with their ranks, best first by the column `lead`; systems without a value there have no rank.
 
-    `unlike` says that systems of some column have scores for different documents, `note` which count in `lead`.
+    `unlike` is True if systems of some column have scores for different documents; `note` describes the documents on
+    which `lead` is computed.
     """
 
     title: str
@@ -82,8 +84,7 @@ class RankTable(NamedTuple):
 
 
 class AspectRank(NamedTuple):
-    """The rank of a system's mean among the `of` systems that have one in that column. No rank where more is not
-    better."""
+    """Rank of a system's mean among the `of` systems of the column; None if higher values are not better."""
 
     source: str
     mean: SystemScore
@@ -92,7 +93,7 @@ class AspectRank(NamedTuple):
 
 
 class ErrorCount(NamedTuple):
-    """By one source `unsupported` of `sentences` judged sentences are wrong; `types` of errors, most frequent first."""
+    """By one source: `unsupported` of `sentences` sentences are wrong, with error `types`, most frequent first."""
 
     source: str
     unsupported: int
@@ -101,7 +102,7 @@ class ErrorCount(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """Strengths and weaknesses of one system; `strongest` and `weakest` are the means of `aspect` on two domains."""
+    """Strengths and weaknesses of one system; `strongest` and `weakest` are its means of `aspect` by domain."""
 
     system: str
     ranks: tuple[AspectRank, ...]
@@ -112,9 +113,9 @@ class Panel(NamedTuple):
 
 
 class DomainTable(NamedTuple):
-    """Means by domain and system in one column of the ranking, whose values lie between `low` and `high`.
+    """Means by domain and system in one column of the ranking, with values from `low` to `high`.
 
-    Systems are columns, or rows where there are many. `lowest` is each system's lowest mean, if its means differ.
+    Systems are columns, or rows if there are many. `lowest` is the lowest mean of each system whose means differ.
     """
 
     title: str
@@ -127,9 +128,9 @@ class DomainTable(NamedTuple):
 
 
 class PairMatrix(NamedTuple):
-    """Preferences of the system of a row over that of a column; None on the diagonal, and where two were not compared.
+    """Preferences of row systems over column systems; None on the diagonal and for pairs that were not compared.
 
-    `sentences` say the same in plain words.
+    `sentences` state the results in words.
     """
 
     title: str
@@ -142,7 +143,7 @@ class PairMatrix(NamedTuple):
 
 
 class Reliability(NamedTuple):
-    """How far one judge, asked in two ways, agrees with itself on each system (`rows`); `sentence` is the outcome."""
+    """Agreement of one judge's two ratings on each system (`rows`); `sentence` states the outcome."""
 
     judges: tuple[str, str]
     tolerance: float
@@ -150,13 +151,13 @@ class Reliability(NamedTuple):
     sentence: str
 
     def flagged(self, row: Row) -> bool:
-        """Whether the two ratings agree less than the tolerance on a system, or this cannot be told."""
-        # As the study's own verdict: a difference in the thirteenth digit is rounding.
+        """Return whether the two ratings agree less than the tolerance on a system, or their agreement is undefined."""
+        # Rounded as in the study's verdict, to ignore rounding errors.
         return row.value is None or round(row.value, 12) < self.tolerance
 
 
 class ItemLink(NamedTuple):
-    """An item by its number in the list, and its name; of a pair, its first summary and the `rival`."""
+    """An item by its number and its name; for a pair, of its first summary, with the `rival`."""
 
     item: int
     doc_id: str
@@ -165,8 +166,10 @@ class ItemLink(NamedTuple):
 
 
 class StudyTable(NamedTuple):
-    """Rows of one kind. `title` is None where the study has no other; `names` say what each row is about, in the order
-    of `columns`; `folded` says that the table is long."""
+    """Rows of one type. `title` is None if the study has no other type.
+
+    `names` holds the identifying cells of each row, in the order of `columns`; `folded` is True for a long table.
+    """
 
     title: str | None
     meaning: str | None
@@ -177,9 +180,9 @@ class StudyTable(NamedTuple):
 
 
 class StudyBlock(NamedTuple):
-    """A study of judges and people: its tables, what they say in words, and what they depend on.
+    """A study: its tables, verdicts and notes, and the signatures and intervals they depend on.
 
-    `matrices` stand for the rows of many pairs.
+    `matrices` are shown if there are many pairs.
     """
 
     title: str
@@ -193,8 +196,7 @@ class StudyBlock(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """The means of a system in two runs over the items both judged, the test of the second minus the first, and its
-    outcome in words."""
+    """Means of a system in two runs over the shared items, the test of the difference, and its outcome in words."""
 
     system: str
     first: float | None
@@ -204,7 +206,7 @@ class Difference(NamedTuple):
 
 
 class ColumnDifferences(NamedTuple):
-    """Differences between two runs on one aspect, by one source of each."""
+    """Differences between two runs on one aspect, with the sources of both."""
 
     title: str
     sources: tuple[str, str]
@@ -213,8 +215,11 @@ class ColumnDifferences(NamedTuple):
 
 @dataclass
 class FailureGroup:
-    """Judgments that could not be had for one reason. `links` are the items on the page by their numbers, `items` all
-    items; `pairs` says that these are pairs of summaries."""
+    """Judgments that are missing for one reason.
+
+    `links` are the items on the page, by their numbers; `items` are all items. `pairs` is True if the items are pairs
+    of summaries.
+    """
 
     status: Status
     source: str
@@ -227,12 +232,12 @@ class FailureGroup:
 
     @property
     def listed(self) -> list[ItemLink]:
-        """The first items on the page."""
+        """The first links, sorted."""
         return [self.links[items] for items in sorted(self.links)[:LISTED]]
 
 
 class Changed(NamedTuple):
-    """An item whose verdicts changed: `flips` of `compared`, and the largest change of a score."""
+    """An item with changed verdicts: `flips` of `compared` verdicts, and the largest change of a score."""
 
     link: ItemLink
     flips: int
@@ -242,7 +247,7 @@ class Changed(NamedTuple):
 
 
 class RunComparison(NamedTuple):
-    """One run against the first: what both judged, differences of means, and the items that changed most."""
+    """Comparison of a run with the first run: shared items, differences of means, and the items that changed most."""
 
     first: str
     second: str
@@ -255,39 +260,42 @@ class RunComparison(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """A judgment in words and with a look. `source` counts in the list's sources, `facts` in the view's lists;
-    `foreign` says that its unit is none of those that are shown."""
+    """A judgment in words and with a style.
+
+    `source` is the index of the source, and `facts` that of the view's list of facts. `foreign` is True if its unit is
+    not one of the units on the page.
+    """
 
     judgment: Judgment
     source: int
     facts: int | None
     foreign: bool
-    kind: Kind
+    style: VerdictStyle
     decision: str
     reasons: tuple[str, ...]
 
 
 class Vote(NamedTuple):
-    """What people decided about the sentence or key fact number `at`; `differs` where some judge decided otherwise."""
+    """People's decision on a sentence or key fact (number `at`); `differs` is True if some judge disagrees."""
 
     unit: str
     aspect: str
     at: int | None
     facts: int | None
-    kind: Kind
+    style: VerdictStyle
     decision: str
     differs: bool
 
 
 class FactList(NamedTuple):
-    """A list of key facts (or of claims) and where it came from."""
+    """A list of key facts (or of claims) and its origin."""
 
     origin: str
     texts: tuple[str, ...]
 
 
 class ItemView(NamedTuple):
-    """One summary beside its source, with the lists that verdicts on it count in, and its scores by column number."""
+    """One summary with its source, the lists of facts that verdicts refer to, and its scores by column number."""
 
     document: int
     summary: Summary
@@ -303,10 +311,10 @@ class ItemView(NamedTuple):
 
 
 class ItemList(NamedTuple):
-    """Every summary, worst first, with what the views share. The views are made when they are asked for. `sample` says
-    which are listed of runs that are too large to list all.
+    """All summaries, lowest score first, with shared data. Views are created on access.
 
-    `filters` are the aspects that several sources judged, with these: the reader chooses whose verdicts are shown.
+    `sample` says which summaries are listed if the runs are too large to list all. `filters` maps the aspects that
+    several sources judged to these sources, among which the reader chooses.
     """
 
     documents: tuple[Document, ...]
@@ -324,7 +332,7 @@ class ItemList(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A whole report. One without `runs` shows studies only. `agreements` with people are rows beside their sources."""
+    """A report. Without `runs` it shows studies only. `agreements` pairs source labels with agreement rows."""
 
     title: str
     runs: tuple[RunBlock, ...]

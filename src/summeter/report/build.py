@@ -1,4 +1,4 @@
-"""From runs to the blocks of a page. Everything a report states is computed here or below, nothing when drawing."""
+"""Computes the blocks of a report page from runs and studies; rendering computes nothing."""
 
 from __future__ import annotations
 
@@ -23,34 +23,33 @@ from summeter.report.views import RunView, Source, sources, views
 from summeter.report.words import gloss
 from summeter.runs.run import RunFolder
 
-# Names that say nothing: the name of the file or folder around them says more.
+# Names of files and folders that say nothing about the data; the enclosing folder is used instead.
 _GENERIC = frozenset({"summaries", "rows", "data", "stdin", "-"})
-# The choices that bear on the numbers. Endpoints and time limits do not, and an endpoint may name a host.
+# Options that affect the numbers. Endpoints and timeouts do not, and an endpoint may contain a host name.
 _OPTIONS = ("limit", "seed", "temperature", "max_reply", "repeats")
-# A heading of more names is no heading.
+# Maximum number of study names in a heading.
 _TITLES = 2
 _STATUSES = ("ok", "unparsed", "refused", "error", "skipped")
 
 
 def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolerance: float = TOLERANCE) -> Page:
-    """The blocks of a report over runs and studies, in any order. The first run is the one others are compared with.
+    """Return the blocks of a report on runs and studies, in any order; the other runs are compared with the first.
 
-    Systems on which a judge agrees with itself less than `tolerance` are flagged.
-
-    Raises UsageError without a run or a study, and for anything else among them.
+    Systems on which a judge's two ratings correlate less than `tolerance` are flagged. Raises UsageError without a run
+    or a study, and for any other argument.
     """
     runs = [part for part in parts if isinstance(part, RunFolder)]
-    given = [part for part in parts if isinstance(part, Study)]
+    study_list = [part for part in parts if isinstance(part, Study)]
     other = next((part for part in parts if not isinstance(part, RunFolder | Study)), None)
     if other is not None:
-        raise UsageError(f"a report is made of runs and studies; it was given a {type(other).__name__}")
+        raise UsageError(f"a report takes runs and studies, got {type(other).__name__}")
     if not parts:
         raise UsageError("a report needs at least one run or study")
     run_views = views(runs)
     if title is None and runs:
         title = " and ".join(dict.fromkeys(map(data_name, run_views)))
     elif title is None:
-        names = list(dict.fromkeys(about(study.name).title for study in given))
+        names = list(dict.fromkeys(about(study.name).title for study in study_list))
         title = " · ".join(names) if len(names) <= _TITLES else f"{len(names)} studies of judges"
     judges = sources(run_views)
     tables = rank_tables(run_views, judges)
@@ -66,10 +65,10 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
         head_to_head=head_to_head(run_views, judges),
         agreements=tuple(row for view in run_views for row in agreements(view, judges)),
         reliabilities=reliabilities(runs, tolerance=tolerance),
-        studies=studies(given),
+        studies=studies(study_list),
         failures=failures(run_views, judges, items.where),
         items=item_list,
-        # A sample would say something else of the differences; `meta compare` tells them over all summaries.
+        # Differences over a sample would be misleading; `meta compare` computes them over all summaries.
         comparisons=() if item_list.sample else comparisons(run_views, judges, items.where),
         sources=tuple(judges),
         glossary=tuple(dict.fromkeys(map(gloss, item_list.aspects))),
@@ -77,7 +76,7 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
 
 
 def data_name(view: RunView) -> str:
-    """What the data are called: the name on their card, else the file's own name."""
+    """Return the name of the data: the name on the dataset card, or else that of the file or folder."""
     source = PurePath(view.manifest.data.source)
     names = (view.data.card.name, source.name.partition(".")[0], source.parent.name)
     return next((name for name in names if name and name not in _GENERIC), names[0])
@@ -111,7 +110,7 @@ def _run(view: RunView, judges: Sequence[Source]) -> RunBlock:
 
 
 def _when(start: str, end: str) -> str:
-    """`2026-11-21, 23:03 to 23:09 UTC`; stamps that are no times of the format runs write stay as they are."""
+    """Return a text such as `2026-11-21, 23:03 to 23:09 UTC`; other timestamp formats are returned unchanged."""
     try:
         first, last = datetime.fromisoformat(start).astimezone(UTC), datetime.fromisoformat(end).astimezone(UTC)
     except ValueError:
@@ -123,7 +122,7 @@ def _when(start: str, end: str) -> str:
 
 
 def _judges(view: RunView) -> tuple[str, ...]:
-    """Who judged, each with its model and what tells it from its namesakes."""
+    """Return the judges of a run, each with its model and, if needed, what distinguishes it from its namesakes."""
     keys = [JudgeKey(judge.name, judge.signature, judge.model) for judge in view.judges]
     names = judge_names(keys)
     words = []
@@ -135,14 +134,14 @@ def _judges(view: RunView) -> tuple[str, ...]:
 
 
 def _replay(view: RunView) -> str | None:
-    """The command that makes the run again without any model; None where judgments were imported."""
+    """Return the command that repeats the run without a model, or None if judgments were imported."""
     judges = view.manifest.judges
     if not judges or any(judge.imported for judge in judges):
         return None
     parts = ["summeter", "score", f"{view.name}/data"]
     options = view.manifest.options
     for name in _OPTIONS:
-        # A temperature of None means "the provider's own", which is not the default here.
+        # A temperature of None means the provider's default, which is not our default.
         value = "none" if name == "temperature" and name in options and options[name] is None else options.get(name)
         if value is not None and (name, value) not in {("temperature", 0), ("repeats", 1)}:
             parts += [f"--{name.replace('_', '-')}", str(value)]

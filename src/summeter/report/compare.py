@@ -1,4 +1,4 @@
-"""One run against another: means over the items both judged, and the items whose verdicts changed most."""
+"""Comparison of two runs: differences of means on shared items, and the items whose verdicts changed most."""
 
 from __future__ import annotations
 
@@ -20,21 +20,19 @@ Pair = tuple[Key, Key]
 
 
 def comparisons(views: Sequence[RunView], sources: Sequence[Source], where: Where) -> tuple[RunComparison, ...]:
-    """The first run against each later one. `where` gives an item's number on the page."""
+    """Return the comparison of the first run with each later one; `where` maps items to numbers on the page."""
     compared = []
     for second in views[1:]:
         first = views[0]
-        items, others = ({item for key, item in where.items() if key[0] == view.place} for view in (first, second))
+        items, others = ({item for key, item in where.items() if key[0] == view.number} for view in (first, second))
         common, pairs = items & others, _pairs(first, second)
         changed = _changed(pairs, first, second, where)
         note = None
         if not pairs:
-            elsewhere = " Pairs of each stand under Head to head." if first.pairs or second.pairs else ""
-            note = f"The two runs have no score of single summaries in common.{elsewhere}"
+            elsewhere = " The pairs of each run are in the section Head to head." if first.pairs or second.pairs else ""
+            note = f"The two runs have no scores of single summaries in common.{elsewhere}"
         elif first.manifest.data.hash != second.manifest.data.hash:
-            note = (
-                "The two runs judged different data; only summaries that are equal, with equal sources, are compared."
-            )
+            note = "The two runs judged different data; only summaries with equal text and equal source are compared."
         compared.append(
             RunComparison(
                 first=first.letter,
@@ -51,7 +49,7 @@ def comparisons(views: Sequence[RunView], sources: Sequence[Source], where: Wher
 
 
 def _pairs(first: RunView, second: RunView) -> list[Pair]:
-    """Columns that answer each other: with one signature; else of one judge; else the only ones of an aspect."""
+    """Return pairs of columns: with equal signatures, else of the same judge, else the only ones of an aspect."""
     columns, others = first.table.columns(), second.table.columns()
     pairs: list[Pair] = []
     # By judge, signature and aspect; by judge and aspect; by aspect.
@@ -67,10 +65,10 @@ def _pairs(first: RunView, second: RunView) -> list[Pair]:
 
 
 def _values(view: RunView, key: Key, where: Where) -> dict[int, tuple[str, str, float]]:
-    """Item -> (document, system, value)."""
+    """Return (document, system, value) by item number."""
     values = {}
     for score in view.scores:
-        item = where.get((view.place, score.doc_id, score.system))
+        item = where.get((view.number, score.doc_id, score.system))
         if (score.judge, score.signature, score.aspect) == key and score.value is not None and item is not None:
             values[item] = (score.doc_id, score.system, score.value)
     return values
@@ -79,7 +77,7 @@ def _values(view: RunView, key: Key, where: Where) -> dict[int, tuple[str, str, 
 def _differences(
     pairs: Sequence[Pair], first: RunView, second: RunView, sources: Sequence[Source], where: Where
 ) -> tuple[ColumnDifferences, ...]:
-    """Of columns that answer each other, system by system; all of them are one family of tests."""
+    """Return the differences of corresponding columns by system; all differences are one family of tests."""
     columns = []
     for pair in pairs:
         before, after = _values(first, pair[0], where), _values(second, pair[1], where)
@@ -96,8 +94,8 @@ def _differences(
     differences = []
     for (key, other), scores in columns:
         labels = (
-            label_of(ColumnKey(first.place, *key), first, sources),
-            label_of(ColumnKey(second.place, *other), second, sources),
+            label_of(ColumnKey(first.number, *key), first, sources),
+            label_of(ColumnKey(second.number, *other), second, sources),
         )
         rows = []
         for system, sides in scores.items():
@@ -118,19 +116,19 @@ def _differences(
 
 
 def _changed(pairs: Sequence[Pair], first: RunView, second: RunView, where: Where) -> list[Changed]:
-    """Items with a changed verdict or score, most flipped verdicts first, then the largest change of a score."""
+    """Return the items with a changed verdict or score, most flipped verdicts first, then the largest score change."""
     if not pairs:
         return []
     gaps = _gaps(pairs, first, second, where)
     paired = {(key[0], key[2]): (other[0], other[2]) for key, other in pairs}
     changed = []
-    for (place, doc_id, system), item in where.items():
-        if place != first.place:
+    for (number, doc_id, system), item in where.items():
+        if number != first.number:
             continue
         before = _labels(first, set(paired), doc_id, system)
         if before is None:
             continue
-        both = where.get((second.place, doc_id, system)) == item
+        both = where.get((second.number, doc_id, system)) == item
         after = (_labels(second, set(paired.values()), doc_id, system) if both else None) or {}
         shared = {unit: label for unit, label in before.items() if unit in after}
         flips = sum(after[unit] != label for unit, label in shared.items())
@@ -152,7 +150,7 @@ def _gaps(pairs: Sequence[Pair], first: RunView, second: RunView, where: Where) 
 
 
 def _labels(view: RunView, wanted: set[tuple[str, str]], doc_id: str, system: str) -> dict[UnitKey, int | str] | None:
-    """Unit -> label on one summary, of the judges that are compared; None where they judged none of its units."""
+    """Return the labels of one summary's units by the compared judges, or None if they judged no unit."""
     judgments = [
         judgment
         for judgment in view.items.read(doc_id, system)

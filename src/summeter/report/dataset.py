@@ -1,8 +1,8 @@
-"""What is in a dataset as one HTML file, or as lines for a terminal: its overview beside people's agreement."""
+"""Overview of a dataset, with the agreement of its annotators, as an HTML file or as lines for a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from summeter.data.dataset import Dataset
 from summeter.data.overview import VOTES, Overview, describe
 from summeter.meta import agree
 from summeter.meta.inputs import TooLargeError, gold_input
-from summeter.meta.results import Row, Study
+from summeter.meta.results import Row
 from summeter.pages.numbers import count
 from summeter.pages.templates import one_file
 from summeter.records import UsageError
@@ -19,28 +19,29 @@ from summeter.report.rendering import TEMPLATES
 from summeter.tables import number
 
 ALPHA = "alpha_ordinal"
-"""The coefficient of the one line: of labels with two values it is the nominal alpha."""
+"""Coefficient of the agreement line; for labels with two values it equals the nominal alpha."""
 _PLURALS = {"summary": "summaries"}
 
 
 def agreements(dataset: Dataset) -> list[tuple[str, Row]]:
-    """Krippendorff's ordinal alpha of each aspect that two people or more judged, beside the judgment set's name."""
-    return [(name, row) for name in dataset.judgment_sets for row in _agreements(dataset, name)]
-
-
-def _agreements(dataset: Dataset, name: str) -> Study:
-    try:
-        table, _ = gold_input(dataset.iter_judgments(name))
-        return agree(table, coefficients=[ALPHA], resamples=0, judgment_set=name)
-    except TooLargeError as error:
-        about = {"aspect": "every aspect", "level": "summary", "status": "undefined", "reason": str(error)}
-        return Study("agree", [Row(study="agree", statistic=ALPHA, value=None, n=0, **about)])
-    except UsageError:
-        return Study("agree", [])  # nothing that two people judged
+    """Return, with the judgment set's name, Krippendorff's ordinal alpha of each aspect that several people judged."""
+    results = []
+    for name in dataset.judgment_sets:
+        rows: Iterable[Row]
+        try:
+            table, _ = gold_input(dataset.iter_judgments(name))
+            rows = agree(table, coefficients=[ALPHA], resamples=0, judgment_set=name)
+        except TooLargeError as error:
+            about = {"aspect": "every aspect", "level": "summary", "status": "undefined", "reason": str(error)}
+            rows = [Row(study="agree", statistic=ALPHA, value=None, n=0, **about)]
+        except UsageError:
+            continue  # no unit was judged by two people
+        results += [(name, row) for row in rows]
+    return results
 
 
 def agreement_line(rows: Sequence[tuple[str, Row]]) -> str | None:
-    """All of them in one line; None where nothing was judged twice.
+    """Return the agreement of all aspects in one line, or None if no unit was judged twice.
 
     >>> row = Row(study="agree", statistic=ALPHA, aspect="faithfulness", level="sentence", value=0.612, n=953)
     >>> agreement_line([("human.raw", row)])
@@ -53,24 +54,25 @@ def agreement_line(rows: Sequence[tuple[str, Row]]) -> str | None:
         value = number(row.value, 2) if row.value is not None else f"not known, {row.reason}"
         unit = (row.level or "").replace("_", " ")
         by_set.setdefault(name, []).append(f"{row.aspect} {value} ({count(row.n, unit, _PLURALS.get(unit))})")
-    parts = (f"{name}: {', '.join(words)}" if len(by_set) > 1 else ", ".join(words) for name, words in by_set.items())
+    parts = (f"{name}: {', '.join(texts)}" if len(by_set) > 1 else ", ".join(texts) for name, texts in by_set.items())
     return f"agreement (Krippendorff's ordinal alpha): {'; '.join(parts)}"
 
 
 def dataset_html(dataset: Dataset, out: str | Path, *, overview: Overview | None = None) -> Path:
-    """Write what is in a dataset to `out` as one HTML file, whole or not at all; returns its path.
+    """Write an overview of a dataset to `out` as one HTML file, atomically, and return its path.
 
-    `overview` is what `describe` said of it, where that is at hand.
+    `overview` is the result of `describe`, if it is available already.
 
         sm.report.dataset_html(sm.load("rows.jsonl"), "rows.html")
     """
-    whole = overview or describe(dataset)
+    described = overview or describe(dataset)
     line = agreement_line(agreements(dataset))
-    said = (f"{line[0].upper()}{line[1:]}.",) if line else ()
+    sentences = (f"{line[0].upper()}{line[1:]}.",) if line else ()
     tables = [
-        replace(table, notes=(*table.notes, *said)) if table.title == VOTES else table for table in whole.tables()
+        replace(table, notes=(*table.notes, *sentences)) if table.title == VOTES else table
+        for table in described.tables()
     ]
-    values = {"title": whole.counts["name"], "counts": whole.counts, "tables": tables}
+    values = {"title": described.counts["name"], "counts": described.counts, "tables": tables}
     target = Path(out)
     write_lines(target, one_file(TEMPLATES, "dataset.html.j2", values))
     return target

@@ -1,6 +1,6 @@
-"""The summaries as JSON inside the page, a piece a summary and a piece a document: compact, safe in script elements.
+"""Summaries as JSON pieces inside the page, one per summary and one per document, safe in script elements.
 
-A browser keeps a script element that holds data as the text it is: a piece is parsed when its summary is looked at.
+Browsers keep the content of a data script element as text; a piece is parsed only when its summary is shown.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from summeter.report.blocks import FactList, ItemList, ItemView, Verdict, Vote
 from summeter.scoring import Score
 
 DIGITS = 4
-# What stands in the table of words: so many texts, none of them longer. What comes later is written where it belongs.
-MOST_WORDS, LONGEST_WORD = 4096, 80
+# Limits of the table of repeated texts. Longer or later texts are written where they are used.
+MAX_WORDS, MAX_WORD_LENGTH = 4096, 80
 
 
 def embedded_json(items: ItemList) -> Iterator[tuple[str, str]]:
-    """The id and the JSON of each piece. Offsets are turned into UTF-16 units, in which browsers count.
+    """Yield the id and the JSON of each piece. Offsets are converted to UTF-16 units, which browsers use.
 
-    `summary-N` holds `_Writer.summary`, `document-N` holds `_Writer.document`, and `shared`, the last, holds
-    `_Writer.shared`. Rows of one kind are written as columns, `{"source": [0, 1], "kind": ["good", "bad"]}`: each
-    name stands once. Texts that come again (aspects, units, decisions, reasons, statuses) are numbers in `words`.
+    `summary-N` contains `_Writer.summary`, `document-N` contains `_Writer.document`, and `shared`, the last piece,
+    contains `_Writer.shared`. Rows are written as columns, `{"source": [0, 1], "style": ["good", "bad"]}`, so that each
+    key occurs once. Repeated texts (aspects, units, decisions, reasons, statuses) are indexes into `words`.
     """
     writer = _Writer(items)
     for index, view in enumerate(items.views):
@@ -36,25 +36,25 @@ def embedded_json(items: ItemList) -> Iterator[tuple[str, str]]:
 
 
 class _Writer:
-    """Keeps what summaries share, and what they are chosen and ordered by, while they are written."""
+    """Collects the data that summaries share, and the values for filters and orders, while summaries are written."""
 
     def __init__(self, items: ItemList) -> None:
         self.items = items
         self.units = [Utf16Offsets(document.text) for document in items.documents]
         self.systems = {name: index for index, name in enumerate(items.systems)}
         self.words: dict[str, int] = {}
-        # Lists of key facts belong to a document: each stands there once, however many summaries are held against it.
+        # Lists of key facts belong to a document: each is written once, even if many summaries use it.
         self.lists: list[dict[FactList, int]] = [{} for _ in items.documents]
         self.document_of, self.system_of = array("L"), array("L")
         self.flagged: dict[str, array[int]] = {name: array("L") for name in ("wrong", "failed", "differs", "changed")}
         self.values = [array("d") for _ in items.columns]
 
     def shared(self) -> dict[str, Any]:
-        """What all summaries share; asked for when they are written.
+        """Return the shared data; call it after all summaries were written.
 
-        `summaries` are columns: the number of each summary's document and system. `flagged` lists the numbers of the
-        summaries with an error, with a failure, on which people and a judge differ, on which judges differ. `values`
-        holds the scores of all summaries, a list a column.
+        `summaries` holds the document number and system number of each summary, as columns. `flagged` holds the numbers
+        of the summaries with an error, with a failure, on which people and a judge differ, and on which judges differ.
+        `values` holds the scores of all summaries, one list per column.
         """
         items = self.items
         domains = {name: index for index, name in enumerate(items.domains)}
@@ -77,9 +77,10 @@ class _Writer:
         }
 
     def summary(self, index: int, view: ItemView) -> dict[str, Any]:
-        """A summary with every verdict on it.
+        """Return a summary with all verdicts on it.
 
-        `facts` are lists of key facts: numbers of the document's lists, or `{origin, texts}` for the summary's claims.
+        `facts` are lists of key facts: indexes of the document's lists, or `{origin, texts}` for the claims of the
+        summary.
         """
         self.document_of.append(view.document)
         self.system_of.append(self.systems[view.summary.system])
@@ -87,22 +88,24 @@ class _Writer:
         for name, raised in flags.items():
             if raised:
                 self.flagged[name].append(index)
-        values = {column: _rounded(score.value) for column, score in view.scores.items()}
+        values = {
+            column: None if score.value is None else round(score.value, DIGITS) for column, score in view.scores.items()
+        }
         for number, column_values in enumerate(self.values):
             value = values.get(number)
             column_values.append(nan if value is None else value)
-        own = Utf16Offsets(view.summary.text)
+        text_units = Utf16Offsets(view.summary.text)
         return {
             "text": view.summary.text,
-            "sentences": [[own.at(span.start), own.at(span.end)] for span in view.summary.sentences],
-            "verdicts": self._verdicts(view.verdicts, own, self.units[view.document]),
+            "sentences": [[text_units.at(span.start), text_units.at(span.end)] for span in view.summary.sentences],
+            "verdicts": self._verdicts(view.verdicts, text_units, self.units[view.document]),
             "votes": self._votes(view.votes),
             "facts": [self._list(view.document, facts) for facts in view.facts],
             "scores": self._scores(view.scores, values),
         }
 
     def document(self, index: int) -> dict[str, Any]:
-        """A source with its lists of key facts; asked for when its summaries are written."""
+        """Return a source with its lists of key facts; call it after its summaries were written."""
         document = self.items.documents[index]
         return {
             "id": document.id,
@@ -119,37 +122,39 @@ class _Writer:
         return lists.setdefault(facts, len(lists))
 
     def _word(self, text: str) -> int | str:
-        """The number of a text that may come again, as long as there is room for it; else the text itself."""
+        """Return the index of a text in the table of words if it fits there, otherwise the text."""
         if text not in self.words:
-            if len(text) > LONGEST_WORD or len(self.words) == MOST_WORDS:
+            if len(text) > MAX_WORD_LENGTH or len(self.words) == MAX_WORDS:
                 return text
             self.words[text] = len(self.words)
         return self.words[text]
 
-    def _verdicts(self, verdicts: Sequence[Verdict], own: Utf16Offsets, document: Utf16Offsets) -> dict[str, list[Any]]:
-        """`index` counts within the unit, `facts` within the summary's lists; evidence is [start, end] by side."""
+    def _verdicts(
+        self, verdicts: Sequence[Verdict], text_units: Utf16Offsets, document: Utf16Offsets
+    ) -> dict[str, list[Any]]:
+        """`index` is the number within the unit, `facts` the number of the list; evidence is [start, end] by side."""
         return {
             "source": [verdict.source for verdict in verdicts],
             "aspect": [self._word(verdict.judgment.aspect) for verdict in verdicts],
             "unit": [self._word(verdict.judgment.target.unit) for verdict in verdicts],
             "index": [verdict.judgment.target.index for verdict in verdicts],
             "facts": [verdict.facts for verdict in verdicts],
-            "kind": [self._word(verdict.kind) for verdict in verdicts],
+            "style": [self._word(verdict.style) for verdict in verdicts],
             "decision": [self._word(verdict.decision) for verdict in verdicts],
             "reasons": [[self._word(reason) for reason in verdict.reasons] for verdict in verdicts],
             "inDocument": [_offsets(verdict, "document", document) for verdict in verdicts],
-            "inSummary": [_offsets(verdict, "summary", own) for verdict in verdicts],
+            "inSummary": [_offsets(verdict, "summary", text_units) for verdict in verdicts],
             "foreign": [int(verdict.foreign) for verdict in verdicts],
         }
 
     def _votes(self, votes: Sequence[Vote]) -> dict[str, list[Any]]:
-        """Whether a vote differs from a judge depends on the judge that the reader chooses."""
+        """Whether a vote differs from a judge is not stored: it depends on the judge that the reader chooses."""
         return {
             "unit": [self._word(vote.unit) for vote in votes],
             "aspect": [self._word(vote.aspect) for vote in votes],
             "index": [vote.at for vote in votes],
             "facts": [vote.facts for vote in votes],
-            "kind": [self._word(vote.kind) for vote in votes],
+            "style": [self._word(vote.style) for vote in votes],
             "decision": [self._word(vote.decision) for vote in votes],
         }
 
@@ -162,10 +167,6 @@ class _Writer:
             "status": [self._word(score.status) for score in scores.values()],
             "reason": [None if score.reason is None else self._word(score.reason) for score in scores.values()],
         }
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, DIGITS)
 
 
 def _offsets(verdict: Verdict, side: Side, units: Utf16Offsets) -> list[list[int]]:

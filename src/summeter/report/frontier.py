@@ -1,4 +1,4 @@
-"""A picture of judges: what 1,000 summaries cost against how well the judge agrees with people."""
+"""Chart of judges: the cost of 1,000 summaries against the agreement with people."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ _STATISTICS = ("auroc", "spearman")
 
 
 def frontier_svg(study: Study) -> str:
-    """The picture of `sm.meta.advise` as SVG: a panel an aspect, a point a judge with its interval; the frontier (no
-    judge agrees better for less money) is joined, the recommended judge filled. Judges of unknown cost stand in a strip
-    of their own, left of the others.
+    """Return the result of `sm.meta.advise` as an SVG chart, with one panel per aspect.
+
+    Each judge is a point with its interval. A line joins the judges on the frontier (no judge with a lower cost agrees
+    better), and the recommended judge is filled. Judges of unknown cost are in a separate strip on the left.
     """
     rows = [row for row in study if row.statistic in _STATISTICS and row.system is None and row.value is not None]
     panels = []

@@ -1,4 +1,4 @@
-"""Who is preferred to whom: a matrix for each judge and aspect that compares, and what it says in plain words."""
+"""Head-to-head comparisons: a matrix and sentences for each judge and aspect with preferences."""
 
 from __future__ import annotations
 
@@ -18,42 +18,44 @@ Group = Sequence[PairScore]
 
 
 def head_to_head(views: Sequence[RunView], sources: Sequence[Source]) -> tuple[PairMatrix, ...]:
-    """One matrix for each run, judge and aspect, in the order of the runs and of their judges."""
-    return tuple(_matrix(view, group, sources) for view in views for group in columns_of(view.pairs))
+    """Return one matrix per run, judge and aspect, in the order of the runs and of their judges."""
+    matrices = []
+    for view in views:
+        for group in columns_of(view.pairs):
+            first = group[0]
+            sides = {(side.system, side.rival): side for pair in group for side in (pair, pair.turned())}
+            systems = _by_mean(sides)
+            matrices.append(
+                PairMatrix(
+                    title=gloss(first.aspect).title,
+                    signature=first.signature,
+                    interval=next((pair.claim.text for pair in group if pair.claim and pair.claim.text), "no interval"),
+                    source=label_of(ColumnKey(view.number, first.judge, first.signature, first.aspect), view, sources),
+                    systems=tuple(systems),
+                    cells=tuple(tuple(sides.get((row, column)) for column in systems) for row in systems),
+                    sentences=(_preferred(group), _flips(group)),
+                )
+            )
+    return tuple(matrices)
 
 
 def verdict(view: RunView) -> str:
-    """What a run that only compares found, in a sentence; of several aspects the first."""
+    """Return the result of a run without scores in a sentence, for its first aspect."""
     groups = columns_of(view.pairs)
     more = f" {count(len(groups) - 1, 'more comparison')} below." if len(groups) > 1 else ""
     return f"{_preferred(groups[0])}{more}"
 
 
 def columns_of(pairs: Sequence[PairScore]) -> list[list[PairScore]]:
-    """The preferences of each judge and aspect."""
+    """Return the preferences of each judge and aspect."""
     groups: dict[tuple[str, str, str], list[PairScore]] = {}
     for pair in pairs:
         groups.setdefault((pair.judge, pair.signature, pair.aspect), []).append(pair)
     return list(groups.values())
 
 
-def _matrix(view: RunView, group: Group, sources: Sequence[Source]) -> PairMatrix:
-    first = group[0]
-    sides = {(side.system, side.rival): side for pair in group for side in (pair, pair.turned())}
-    systems = _ordered(sides)
-    return PairMatrix(
-        title=gloss(first.aspect).title,
-        signature=first.signature,
-        interval=next((pair.claim.text for pair in group if pair.claim and pair.claim.text), "no interval"),
-        source=label_of(ColumnKey(view.place, first.judge, first.signature, first.aspect), view, sources),
-        systems=tuple(systems),
-        cells=tuple(tuple(sides.get((row, column)) for column in systems) for row in systems),
-        sentences=(_preferred(group), _turned(group)),
-    )
-
-
-def _ordered(sides: dict[tuple[str, str], PairScore]) -> list[str]:
-    """Systems by their mean preference over rivals, highest first, so that the dark half lies above the diagonal."""
+def _by_mean(sides: dict[tuple[str, str], PairScore]) -> list[str]:
+    """Return the systems by their mean preference over rivals, highest first (dark cells above the diagonal)."""
     names = dict.fromkeys(system for system, _ in sides)
     means = {
         name: fmean([side.value for side in sides.values() if side.system == name and side.value is not None] or [-1.0])
@@ -66,7 +68,7 @@ def _preferred(group: Group) -> str:
     on = f"On {gloss(group[0].aspect).title},"
     known = [pair.leading() for pair in group if pair.value is not None]
     if not known:
-        return f"{on} no verdict on any pair could be had: see what could not be judged."
+        return f"{on} no pair has a verdict: see what could not be judged."
     if len(group) == 1:
         return f"{on} {_pair_sentence(known[0])}"
     settled = sorted((pair for pair in known if pair.settled), key=lambda pair: (-(pair.value or 0.0), pair.system))
@@ -74,16 +76,11 @@ def _preferred(group: Group) -> str:
         return f"{on} none of the {len(group)} pairs can be told apart."
     more = f"; and {len(settled) - NAMED} more" if len(settled) > NAMED else ""
     rest = "" if len(settled) == len(group) else " The others cannot be told apart."
-    many = f"{len(settled)} of {len(group)} pairs can be told apart"
-    return f"{on} {many}: {_listed(settled[:NAMED])}{more}.{rest}"
-
-
-def _listed(settled: Group) -> str:
-    """`aster is preferred to birch (0.76) and cedar (0.90); birch is preferred to ...`; intervals are in the matrix."""
     rivals: dict[str, list[str]] = {}
-    for pair in settled:
+    for pair in settled[:NAMED]:
         rivals.setdefault(pair.system, []).append(f"{pair.rival} ({number(pair.value)})")
-    return "; ".join(f"{system} is preferred to {listed(names)}" for system, names in rivals.items())
+    results = "; ".join(f"{system} is preferred to {listed(names)}" for system, names in rivals.items())
+    return f"{on} {len(settled)} of {len(group)} pairs can be told apart: {results}{more}.{rest}"
 
 
 def _pair_sentence(pair: PairScore) -> str:
@@ -102,13 +99,13 @@ def _value(pair: PairScore) -> str:
     return with_interval(pair.value, *pair.ends)
 
 
-def _turned(group: Group) -> str:
-    """How many verdicts turned with the order of showing, over all pairs."""
+def _flips(group: Group) -> str:
+    """Return a sentence on the verdicts that changed with the order of presentation, over all pairs."""
     twice, flips = sum(pair.twice for pair in group), sum(pair.flips for pair in group)
     if not twice:
-        return "No pair of summaries has verdicts in both orders: how many would turn with the order is not known."
+        return "No pair of summaries was judged in both orders, so the share of verdicts that change is unknown."
     judged = f"{count(twice, 'pair')} of summaries judged in both orders"
     if not flips:
-        return f"Of {judged}, none got a verdict that turned with the order."
-    turned = f"{flips} ({100 * flips / twice:.0f} %) got a verdict that turned with the order"
-    return f"Of {judged}, {turned}. A verdict that turns counts as a tie."
+        return f"Of {judged}, no verdict changed with the order."
+    changed = f"{flips} ({100 * flips / twice:.0f} %) got a verdict that changed with the order"
+    return f"Of {judged}, {changed}. Such a verdict counts as a tie."

@@ -1,4 +1,4 @@
-"""The items: every summary beside its source, with all verdicts on it, worst first; each made when it is asked for."""
+"""The items of a report: every summary with its source and all verdicts on it, lowest score first."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from summeter.meta.gold import Aggregation, chosen, merged_rows
 from summeter.records import Document, Judgment, Status, Summary, error_types
 from summeter.report.blocks import Column, FactList, ItemList, ItemView, Verdict, Vote
 from summeter.report.ranks import ColumnKey, label_of
-from summeter.report.views import DRAWN, WORST, RunView, Source
-from summeter.report.words import Kind, decision_words, gloss, kind, reasons, verdict
+from summeter.report.views import SAMPLED, WORST, RunView, Source
+from summeter.report.words import VerdictStyle, decision_words, gloss, reasons, style_of, verdict
 from summeter.scoring import Score
 from summeter.scoring.systems import FIRST
 from summeter.scoring.table import JudgmentTable, Question
 
-# (run, document id, system) -> the item's number on the page.
+# Maps (run, document id, system) to the item's number on the page.
 Where = Mapping[tuple[int, str, str], int]
-# What a verdict is about: aspect, unit, index, list.
+# The subject of a verdict: aspect, unit, index, list.
 UnitKey = tuple[str, str, int | None, str | None]
 CLOSE = 0.1
-"""A value nearer to its judge's threshold than this is close to it."""
+"""Maximum distance of a value that is "close" to its judge's threshold."""
 FAILED: frozenset[Status] = frozenset({"unparsed", "refused", "error"})
 _FILTERED = ("faithfulness", "completeness", "conciseness")
 
 
 class ItemViews(Sequence[ItemView]):
-    """Views by number. None is kept: a run may hold more of them than fit into memory."""
+    """Views by number, created on each access, because a run may have more views than fit into memory."""
 
     def __init__(self, make: Callable[[int], ItemView], count: int) -> None:
-        self._make, self._places = make, range(count)
+        self._make, self._numbers = make, range(count)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._numbers)
 
     def __iter__(self) -> Iterator[ItemView]:
-        # A sequence's own way would take an IndexError from within a view for the end of the list.
-        return map(self._make, self._places)
+        # The default iterator of a sequence would treat an IndexError within a view as its end.
+        return map(self._make, self._numbers)
 
     @overload
     def __getitem__(self, at: int) -> ItemView: ...
@@ -48,15 +48,15 @@ class ItemViews(Sequence[ItemView]):
 
     def __getitem__(self, at: int | slice) -> ItemView | list[ItemView]:
         if isinstance(at, slice):
-            return [self._make(number) for number in self._places[at]]
-        return self._make(self._places[at])
+            return [self._make(number) for number in self._numbers[at]]
+        return self._make(self._numbers[at])
 
 
 class ItemListBuilder:
-    """Gathers items over runs. Summaries that are equal, text and sentences and source, are one item.
+    """Collects the items of several runs. Summaries with equal text, sentences and source are one item.
 
-    Items are numbered as they stand on the page: by the score that ranks the systems of the first run, the lowest
-    first. Those without that score come last; they are unknown, not bad, and listed among the failures.
+    Items are numbered by the score that ranks the systems of the first run, lowest first. Items without that score come
+    last, because they are unknown, not bad; they are listed among the failures.
     """
 
     def __init__(self, views: Sequence[RunView], sources: Sequence[Source]) -> None:
@@ -72,53 +72,58 @@ class ItemListBuilder:
         self._imported = {(judge.name, judge.signature) for judge in entries if judge.imported}
         self._columns = {key: number for number, key in enumerate(self.columns)}
         self._scores = [view.scores.by_item(view.listed) for view in views]
-        gathered = _Gathered(views)
-        self.documents = list(gathered.documents)
-        self.systems = tuple(dict.fromkeys(summary.system for _, summary in gathered.items))
-        values = self._values(gathered)
+        collected = _Items(views)
+        self.documents = list(collected.documents)
+        self.systems = tuple(dict.fromkeys(summary.system for _, summary in collected.items))
+        values = self._values(collected)
         order = sorted(range(len(values)), key=lambda item: (values[item] is None, values[item] or 0.0, item))
-        self.items = [gathered.items[item] for item in order]
+        self.items = [collected.items[item] for item in order]
         position = {item: number for number, item in enumerate(order)}
-        # How judgments and scores find their item.
-        self.where = {key: position[item] for key, item in gathered.where.items()}
+        self.where = {key: position[item] for key, item in collected.where.items()}
 
     def _lead(self) -> int | None:
-        leads = ((view.place, lead) for view in self.views if (lead := view.table.lead()) is not None)
+        leads = ((view.number, lead) for view in self.views if (lead := view.table.lead()) is not None)
         return next((self.columns.index(ColumnKey(place, *lead)) for place, lead in leads), None)
 
-    def _values(self, gathered: _Gathered) -> list[float | None]:
-        """What each item is ordered by."""
-        values: list[float | None] = [None] * len(gathered.items)
+    def _values(self, collected: _Items) -> list[float | None]:
+        """Return the value by which each item is ordered."""
+        values: list[float | None] = [None] * len(collected.items)
         if (lead := self._lead()) is None:
             return values
         run, *question = self.columns[lead]
         scores = self.views[run].scores
-        wanted = scores.question(Question(*question))
-        for (place, *about), item in gathered.where.items():
-            if place == run:
-                for row in self._scores[run].get((about[0], about[1]), ()):
-                    if wanted[row]:
+        rows = scores.question(Question(*question))
+        for (number, document, system), item in collected.where.items():
+            if number == run:
+                for row in self._scores[run].get((document, system), ()):
+                    if rows[row]:
                         values[item] = scores[row].value
         return values
 
     def build(self) -> ItemList:
-        """Every item, with what the views share."""
+        """Return all items, with the data that they share."""
         lead = self._lead()
         domains = (document.domain for document in self.documents)
-        # Of each aspect that a reader may choose by, the sources that judged it.
+        # The sources of each aspect for which a reader may choose the source.
         judged: dict[str, set[int]] = {aspect: set() for aspect in _FILTERED}
         for view in self.views:
             for key in view.folder.totals.tally:
-                number = self._source_numbers.get((view.place, key.judge, key.signature))
+                number = self._source_numbers.get((view.number, key.judge, key.signature))
                 if number is not None and key.aspect in judged:
                     judged[key.aspect].add(number)
         sample = None
         if self.views and self.views[0].listed is not None:
             total = sum(view.manifest.data.summaries for view in self.views)
             sample = (
-                f"{len(self.items):,} of {total:,} summaries are listed: the {WORST:,} lowest, and {DRAWN:,} drawn at "
-                "random. All numbers above are over all summaries."
+                f"{len(self.items):,} of {total:,} summaries are listed: the {WORST:,} lowest, and a random sample of "
+                f"{SAMPLED:,}. All numbers above are over all summaries."
             )
+        people = False
+        for item in range(len(self.items)):
+            human = self._human(item)
+            if human and Votes(human).majorities((), dict.fromkeys(self._lists(human), 0)):
+                people = True
+                break
         return ItemList(
             documents=tuple(self.documents),
             sources=tuple(source.label for source in self.sources),
@@ -132,13 +137,13 @@ class ItemListBuilder:
             domains=tuple(dict.fromkeys(domain for domain in domains if domain is not None)),
             filters={aspect: tuple(sorted(numbers)) for aspect, numbers in judged.items() if len(numbers) > 1},
             aspects=tuple(dict.fromkeys(key.aspect for key in self.columns)),
-            people=any(self._voted(item) for item in range(len(self.items))),
+            people=people,
             ordered_by=None if lead is None else gloss(self.columns[lead].aspect).title,
             sample=sample,
         )
 
     def view(self, item: int) -> ItemView:
-        """A summary with every verdict on it. InputError where the run's files have changed meanwhile."""
+        """Return a summary with all verdicts on it; raises InputError if the run's files have changed meanwhile."""
         number, summary = self.items[item]
         document = self.documents[number]
         views = self._views_of(item)
@@ -146,13 +151,18 @@ class ItemListBuilder:
         judged = [
             (source, judgment)
             for view, judgment in judgments
-            if (source := self._source_numbers.get((view.place, judgment.judge, judgment.signature))) is not None
+            if (source := self._source_numbers.get((view.number, judgment.judge, judgment.signature))) is not None
         ]
         human = self._human(item)
         lists = self._lists([*(judgment for _, judgment in judgments), *human])
         list_numbers = {list_id: number for number, list_id in enumerate(lists)}
         votes = Votes(human).majorities(judged, list_numbers)
-        scores = self._scores_of(views, document.id, summary.system)
+        scores: dict[int, Score] = {}
+        for view in views:
+            for row in self._scores[view.number].get((document.id, summary.system), ()):
+                score = view.scores[row]
+                scores[self._columns[ColumnKey(view.number, score.judge, score.signature, score.aspect)]] = score
+        scores = dict(sorted(scores.items()))
         lead = self._lead()
         labels: dict[UnitKey, set[int | str]] = {}
         for _, judgment in judged:
@@ -167,7 +177,7 @@ class ItemListBuilder:
             scores=scores,
             order=scores[lead].value if lead is not None and lead in scores else None,
             wrong=any(
-                kind(judgment) == "bad"
+                style_of(judgment) == "bad"
                 for _, judgment in judged
                 if judgment.aspect == "faithfulness" and judgment.status == "ok"
             ),
@@ -177,34 +187,18 @@ class ItemListBuilder:
         )
 
     def _views_of(self, item: int) -> list[RunView]:
-        """The runs that judged an item."""
+        """Return the runs that judged an item."""
         number, summary = self.items[item]
         key = (self.documents[number].id, summary.system)
-        return [view for view in self.views if self.where.get((view.place, *key)) == item]
-
-    def _scores_of(self, views: Sequence[RunView], document_id: str, system: str) -> dict[int, Score]:
-        """Scores by column number, in the order of the columns."""
-        scores: dict[int, Score] = {}
-        for view in views:
-            for row in self._scores[view.place].get((document_id, system), ()):
-                score = view.scores[row]
-                column = ColumnKey(view.place, score.judge, score.signature, score.aspect)
-                scores[self._columns[column]] = score
-        return dict(sorted(scores.items()))
+        return [view for view in self.views if self.where.get((view.number, *key)) == item]
 
     def _human(self, item: int) -> list[Judgment]:
-        """Judgments of people. They belong to a dataset: equal items of two runs have one set of votes."""
+        """Return people's judgments. They belong to the data: equal items of two runs have the same votes."""
         number, summary = self.items[item]
         return self._views_of(item)[0].people.read(self.documents[number].id, summary.system)
 
-    def _voted(self, item: int) -> bool:
-        """Whether people decided on anything that a view shows."""
-        human = self._human(item)
-        return bool(human and Votes(human).majorities((), dict.fromkeys(self._lists(human), 0)))
-
     def _lists(self, judgments: Sequence[Judgment]) -> dict[str, FactList]:
-        """The lists that targets count in, so far as they are known. The texts of claims are in the judgments on
-        them."""
+        """Return the known lists to which targets refer; the texts of claims are taken from their judgments."""
         claims: dict[str, list[str]] = {}
         for judgment in judgments:
             list_id, index = judgment.target.list_id, judgment.target.index
@@ -225,7 +219,7 @@ class ItemListBuilder:
     def _verdict(self, source: int, judgment: Judgment, summary: Summary, lists: Mapping[str, int]) -> Verdict:
         target = judgment.target
         facts = lists.get(target.list_id) if target.list_id is not None else None
-        # A unit counted in a list that nobody kept (a legacy reply's own) cannot be laid over our text.
+        # A unit of an unknown list (for example, of a legacy reply) cannot be located in our text.
         foreign = target.list_id is not None and facts is None
         if target.unit == "sentence" and (target.index is None or target.index >= len(summary.sentences)):
             foreign = True
@@ -237,14 +231,14 @@ class ItemListBuilder:
             source=source,
             facts=facts,
             foreign=foreign,
-            kind=kind(judgment),
+            style=style_of(judgment),
             decision=verdict(judgment, summary.system, distance),
             reasons=reasons(judgment, prose=(judgment.judge, judgment.signature) in self._imported),
         )
 
 
-class _Gathered:
-    """Items in the order of the data, run after run."""
+class _Items:
+    """Items in the order of the data, run by run."""
 
     def __init__(self, views: Sequence[RunView]) -> None:
         self.documents: dict[Document, int] = {}
@@ -255,22 +249,22 @@ class _Gathered:
             for document, summaries in view.shown.items():
                 for summary in summaries:
                     if (document.id, summary.system) in view.judged:
-                        self.where[view.place, document.id, summary.system] = self._item(document, summary)
+                        self.where[view.number, document.id, summary.system] = self._item(document, summary)
 
     def _item(self, document: Document, summary: Summary) -> int:
         number = self.documents.setdefault(document, len(self.documents))
-        alike = self._known.setdefault((number, summary.system), [])
-        for item in alike:
+        same = self._known.setdefault((number, summary.system), [])
+        for item in same:
             other = self.items[item][1]
             if (other.text, other.sentences) == (summary.text, summary.sentences):
                 return item
-        alike.append(len(self.items))
+        same.append(len(self.items))
         self.items.append((number, summary))
-        return alike[-1]
+        return same[-1]
 
 
 def _columns(views: Sequence[RunView]) -> list[ColumnKey]:
-    keys = dict.fromkeys(ColumnKey(view.place, *question) for view in views for question in view.scores.questions())
+    keys = dict.fromkeys(ColumnKey(view.number, *question) for view in views for question in view.scores.questions())
 
     def order(key: ColumnKey) -> tuple[int, int]:
         return key.run, FIRST.index(key.aspect) if key.aspect in FIRST else len(FIRST)
@@ -279,7 +273,7 @@ def _columns(views: Sequence[RunView]) -> list[ColumnKey]:
 
 
 def unit_key(judgment: Judgment) -> UnitKey:
-    """What a verdict is about, whoever gave it."""
+    """Return the subject of a verdict, independent of its judge."""
     return judgment.aspect, judgment.target.unit, judgment.target.index, judgment.target.list_id
 
 
@@ -290,10 +284,10 @@ _VOTED = ((Level.SENTENCE, "faithfulness"), (Level.KEY_FACT, "completeness"), (L
 
 
 class Votes:
-    """Votes of people on the sentences and key facts of one summary, merged as the studies merge them by default."""
+    """People's votes on the sentences and key facts of one summary, aggregated as studies do by default."""
 
     def __init__(self, judgments: Iterable[Judgment]) -> None:
-        self._cast: dict[UnitKey, list[int]] = {}
+        self._votes: dict[UnitKey, list[int]] = {}
         self._types: dict[UnitKey, Counter[str]] = {}
         self._merged: dict[UnitKey, int | None] = {}
         table = JudgmentTable.of(judgments)
@@ -305,7 +299,7 @@ class Votes:
                 _units(rows, aspect), rows.label.tolist(), rows.error_type.labels(), strict=True
             ):
                 if label in (0, 1):
-                    self._cast.setdefault(unit, []).append(int(label))
+                    self._votes.setdefault(unit, []).append(int(label))
                     if named and not label:
                         self._types.setdefault(unit, Counter()).update(error_types(named))
             merged = merged_rows(rows, aspect, Aggregation())
@@ -313,9 +307,9 @@ class Votes:
                 self._merged[unit] = int(label) if label in (0, 1) else None
 
     def majorities(self, judged: Iterable[tuple[int, Judgment]], lists: Mapping[str, int]) -> tuple[Vote, ...]:
-        """The merged label of each unit, and whether some judge decided otherwise.
+        """Return the aggregated label of each unit, and whether some judge decided otherwise.
 
-        Votes on key facts count only where their list is known.
+        Votes on key facts are included only if their list is known.
         """
         by_judges: dict[UnitKey, set[int | str]] = {}
         for _, judgment in judged:
@@ -323,7 +317,7 @@ class Votes:
                 by_judges.setdefault(unit_key(judgment), set()).add(judgment.label)
         return tuple(
             self._vote(unit, votes, by_judges.get(unit, set()), lists)
-            for unit, votes in self._cast.items()
+            for unit, votes in self._votes.items()
             if unit[3] is None or unit[3] in lists
         )
 
@@ -336,22 +330,24 @@ class Votes:
         share = "" if total == 1 else f" ({tied}{sum(votes) if label else total - sum(votes)} of {total})"
         words = f"{decision_words(aspect, label, None)}{share}"
         if label == 0 and aspect == "faithfulness":
-            # Of one person the error type alone; of several also the type that most of them gave.
+            # For one person the error type; for several people also the shares, and the most frequent type.
             several = f"error{share}{', ' + error_type if error_type else ''}"
             words = several if share else error_type or "error"
-        look: Kind = "none" if label is None else "good" if label else "pad" if aspect == "conciseness" else "bad"
+        style: VerdictStyle = (
+            "none" if label is None else "good" if label else "pad" if aspect == "conciseness" else "bad"
+        )
         return Vote(
             unit=unit,
             aspect=aspect,
             at=index,
             facts=lists[list_id] if list_id is not None else None,
-            kind=look,
+            style=style,
             decision=words,
             differs=label is not None and any(other in (0, 1) and other != label for other in by_judges),
         )
 
 
 def _units(rows: JudgmentTable, aspect: str) -> Iterator[UnitKey]:
-    """What each row is about."""
+    """Return the subject of each row."""
     units = zip(rows.unit.labels(), rows.index.tolist(), rows.list_id.labels(), strict=True)
     return ((aspect, str(unit), index, list_id) for unit, index, list_id in units)

@@ -1,4 +1,4 @@
-"""Ranks of systems: the ranking tables, and the headline."""
+"""Ranking tables of systems, and the headline of a run."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from summeter.scoring import COMPOSED, SystemScore, SystemTable
 from summeter.scoring.systems import FIRST, NEUTRAL, leading_column
 
 Key = tuple[str, str, str]
-MOST_ASPECTS = 3
-"""So many aspects are told on which judges may disagree."""
+MAX_ASPECTS = 3
+"""Maximum number of aspects whose agreement among judges the headline reports."""
 
 
 class ColumnKey(NamedTuple):
-    """A column of some run: where a mean is looked up."""
+    """Key of a column: the run, and the judge, signature and aspect of its scores."""
 
     run: int
     judge: str
@@ -30,17 +30,17 @@ class ColumnKey(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """The column as the run's own table knows it."""
+        """(judge, signature, aspect): the key of the column in the run's table."""
         return self.judge, self.signature, self.aspect
 
 
 def family(judge: str) -> str:
-    """`finesure.align` -> `finesure`."""
+    """Return the judge family: `finesure` for `finesure.align`."""
     return judge.split(".", maxsplit=1)[0]
 
 
 def label_of(column: ColumnKey, view: RunView, sources: Sequence[Source]) -> str:
-    """The source of a column in a few words; a composite goes by the family of its judges and what tells it apart."""
+    """Return a short label of a column's source; a composite is labelled by its judge family."""
     for source in sources:
         if source.key == (column.run, column.judge, column.signature):
             return source.label
@@ -52,9 +52,11 @@ def label_of(column: ColumnKey, view: RunView, sources: Sequence[Source]) -> str
 
 
 def rank_tables(views: Sequence[RunView], sources: Sequence[Source]) -> tuple[RankTable, ...]:
-    """One table a family that judges faithfulness, completeness or conciseness. Other measures stand beside
-    the only one; where there are several families or runs, in a table of their own."""
-    columns = [ColumnKey(view.place, *key) for view in views for key in view.table.columns()]
+    """Return one ranking table per judge family that judges faithfulness, completeness or conciseness.
+
+    Other measures are added to the table if it is the only one, and otherwise form a table of their own.
+    """
+    columns = [ColumnKey(view.number, *key) for view in views for key in view.table.columns()]
     families = dict.fromkeys(family(column.judge) for column in columns if column.aspect in COMPOSED)
     main = [name for name in dict.fromkeys(family(column.judge) for column in columns) if name in families]
     others = [column for column in columns if family(column.judge) not in main]
@@ -67,7 +69,7 @@ def rank_tables(views: Sequence[RunView], sources: Sequence[Source]) -> tuple[Ra
 
 
 def _ordered(columns: Sequence[ColumnKey]) -> list[ColumnKey]:
-    """By aspect, best known first, then by run: the same aspect of two runs stands side by side."""
+    """Return the columns by aspect, best known first, then by run, so that equal aspects are adjacent."""
     aspects = list(dict.fromkeys(column.aspect for column in columns))
 
     def order(column: ColumnKey) -> tuple[int, int, int]:
@@ -89,19 +91,19 @@ def _table(title: str, keys: Sequence[ColumnKey], views: Sequence[RunView], sour
             key.signature,
             *axis(rows, key.signature),
             means={name: table.compared(name, key.key) for name in systems},
-            own={row.system: row for row in rows},
+            all_means={row.system: row for row in rows},
             best=Comparison.of(table, key.key).best,
         )
         for key, table, rows in zip(keys, tables, shown, strict=True)
     ]
     ranked = ranks([mean.value if mean else None for mean in columns[lead].means.values()])
-    order = sorted(zip(systems, ranked, strict=True), key=lambda place: (place[1] is None, place[1] or 0))
+    order = sorted(zip(systems, ranked, strict=True), key=lambda entry: (entry[1] is None, entry[1] or 0))
     notes = [table.note(key.key) for table, key in zip(tables, keys, strict=True)]
     return RankTable(title, tuple(columns), dict(order), lead, any(notes), notes[lead])
 
 
 def ranks(values: Sequence[float | None]) -> list[int | None]:
-    """The rank of each value, 1 for the highest; values that are equal (but for rounding) share a rank.
+    """Return the rank of each value, 1 for the highest; values that are equal up to rounding share a rank.
 
     >>> ranks([0.5, None, 0.9, 0.5])
     [2, None, 1, 2]
@@ -111,7 +113,7 @@ def ranks(values: Sequence[float | None]) -> list[int | None]:
 
 
 def axis(means: Sequence[SystemScore], signature: str) -> tuple[float, float]:
-    """Ends of the axis: the judge's scale, or 0 to 1 where everything lies there; else what the values span."""
+    """Return the ends of the axis: the judge's scale or 0 to 1 if it contains all values, else their range."""
     ends = [end for mean in means for end in (mean.value, mean.low, mean.high) if end is not None]
     low, high = scale_of(signature) or (0.0, 1.0)
     if all(low <= end <= high for end in ends):
@@ -124,11 +126,11 @@ def axis(means: Sequence[SystemScore], signature: str) -> tuple[float, float]:
 
 
 def headline(view: RunView, sources: Sequence[Source]) -> str:
-    """Who leads and what of that is more than chance, by the test of `meta compare`; and where judges disagree."""
+    """Return who leads, which differences are significant (as in `meta compare`), and whether judges disagree."""
     lead = view.table.lead()
     if lead is None:
         return "Nothing has been judged yet."
-    # By aspect, the columns in which several systems are ranked; the leading aspect goes first.
+    # By aspect, the columns that rank several systems; the leading aspect is first.
     judged: dict[str, list[Key]] = {}
     for column in sorted(view.table.columns(), key=lambda column: column[2] != lead[2]):
         shared = view.table.shared(column)
@@ -137,29 +139,31 @@ def headline(view: RunView, sources: Sequence[Source]) -> str:
     disagreements = {
         aspect: _disagreement(view, columns, sources) for aspect, columns in judged.items() if len(columns) > 1
     }
-    claims = {frozenset(Comparison.of(view.table, lead).highest): lead}  # one column for each answer to who is highest
+    claims = {frozenset(Comparison.of(view.table, lead).highest): lead}  # one column per distinct set of leaders
     for column in judged.get(lead[2], []):
         claims.setdefault(frozenset(Comparison.of(view.table, column).highest), column)
-    sentences = [leading(view.table, column, _said_by(view, column, sources)) for column in list(claims.values())[:FEW]]
-    agreements = list(disagreements.values())[:MOST_ASPECTS]
-    # No judge's claim stands before it is said that another sees it otherwise.
+    sentences = [
+        leading(view.table, column, _judge_label(view, column, sources)) for column in list(claims.values())[:FEW]
+    ]
+    agreements = list(disagreements.values())[:MAX_ASPECTS]
+    # A disagreement on the leading aspect is reported before the claims of its judges.
     if len(claims) > 1 and lead[2] in disagreements:
         return " ".join([agreements[0], *sentences, *agreements[1:]])
     return " ".join([*sentences, *agreements])
 
 
-def _said_by(view: RunView, column: Key, sources: Sequence[Source]) -> str:
-    label = label_of(ColumnKey(view.place, *column), view, sources)
+def _judge_label(view: RunView, column: Key, sources: Sequence[Source]) -> str:
+    label = label_of(ColumnKey(view.number, *column), view, sources)
     return label.removeprefix(f"{view.letter} · ")
 
 
 def of_column(table: SystemTable, column: Key) -> list[SystemScore]:
-    """The means of a column, one a system."""
+    """Return the means of a column, one per system."""
     return [row for row in table.rows if (row.judge, row.signature, row.aspect) == column]
 
 
 def leading(table: SystemTable, column: Key, judge: str) -> str:
-    """Who leads in a column of scores, and from which others the test of `meta compare` tells it."""
+    """Return who leads in a column of scores, and from which systems it differs significantly."""
     title, shared = gloss(column[2]).title, table.shared(column)
     if shared is None or not shared.documents.counts:
         return f"By {judge}, no summary has a score for {title} yet: see what could not be judged."
@@ -181,18 +185,20 @@ def leading(table: SystemTable, column: Key, judge: str) -> str:
 
 
 def _disagreement(view: RunView, columns: Sequence[Key], sources: Sequence[Source]) -> str:
-    """Whether the judges of an aspect put the same systems first."""
-    compared = {_said_by(view, column, sources): Comparison.of(view.table, column) for column in columns}
+    """Return whether the judges of an aspect rank the same systems first."""
+    compared = {_judge_label(view, column, sources): Comparison.of(view.table, column) for column in columns}
     title = gloss(columns[0][2]).title
-    equal = {judge: len(each.highest) == len(each.ranked) for judge, each in compared.items()}
-    if len({frozenset(each.highest) for each in compared.values()}) == 1:
+    equal = {judge: len(ranking.highest) == len(ranking.ranked) for judge, ranking in compared.items()}
+    if len({frozenset(ranking.highest) for ranking in compared.values()}) == 1:
         leaders = _few(next(iter(compared.values())).highest)
         if all(equal.values()):
             return f"On {title}, {'both' if len(columns) == 2 else f'all {len(columns)}'} judges find {leaders} equal."
         return f"On {title}, all {len(columns)} judges put {leaders} highest."
     leaders = "; ".join(
-        f"{judge} finds {_few(each.highest)} equal" if equal[judge] else f"{judge} puts {_few(each.highest)} highest"
-        for judge, each in compared.items()
+        f"{judge} finds {_few(ranking.highest)} equal"
+        if equal[judge]
+        else f"{judge} puts {_few(ranking.highest)} highest"
+        for judge, ranking in compared.items()
     )
     return f"On {title}, the judges disagree: {leaders}."
 

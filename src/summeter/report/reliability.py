@@ -1,7 +1,7 @@
-"""Can a judge be trusted? People on the same data; RTS against MCQ, system by system (Shen et al., 2023, section 5).
+"""Reliability of judges: agreement with people, and RTS against MCQ by system (Shen et al., 2023, section 5).
 
-One judge asked for a rating in two ways ought to say the same. Where its two answers hardly go together on a system's
-summaries, the paper finds its ratings of that system to agree less with people too: look at some by hand.
+A judge that is asked for a rating in two ways should give the same answer. If its two ratings of a system's summaries
+correlate weakly, its ratings of that system also agree less with people, according to the paper: check some by hand.
 """
 
 from __future__ import annotations
@@ -19,42 +19,37 @@ from summeter.report.words import gloss
 from summeter.runs.run import RunFolder
 
 TOLERANCE = 0.4
-"""The r below which a system is flagged. The paper leaves it open, and this one is ours: of the 48 Spearman
-coefficients in its Table 29 (ChatGPT, 12 systems, four aspects) 21 lie below it."""
+"""Spearman coefficient below which a system is flagged.
+
+The paper gives no value. This one is our choice: 21 of the 48 coefficients in its Table 29 (ChatGPT, 12 systems, four
+aspects) are below it."""
 PAIRED_PROMPTS = (("rts", "mcq"), ("rts2", "mcq2"))
-"""Judges that ask for one rating in two ways."""
+"""Pairs of judges that ask for the same rating in two ways."""
 COEFFICIENT = "spearman"
 
 
 def reliabilities(runs: Sequence[RunFolder], *, tolerance: float = TOLERANCE) -> tuple[Reliability, ...]:
-    """One block for each aspect that one model rated in both ways, in a run or in runs over the same data."""
+    """Return one block per aspect that a model rated in both ways, within a run or in runs over the same data."""
     by_data: dict[str, list[RunFolder]] = {}
     for run in runs:
         by_data.setdefault(run.manifest.data.hash, []).append(run)
-    return tuple(
-        block
-        for group in by_data.values()
-        for names in PAIRED_PROMPTS
-        if _both(group, names)
-        for block in _blocks(group, names, tolerance)
-    )
+    blocks: list[Reliability] = []
+    for group in by_data.values():
+        judges = [judge for run in group for judge in run.manifest.judges]
+        for names in PAIRED_PROMPTS:
+            first, second = (
+                {aspect for judge in judges if judge.name == name for aspect in judge.aspects} for name in names
+            )
+            if first & second:
+                blocks += _blocks(group, names, tolerance)
+    return tuple(blocks)
 
 
 def agreements(view: RunView, sources: Sequence[Source]) -> Iterator[tuple[str, Row]]:
-    """How far each judge of a run agrees with the people who judged its data, beside its source; none where nobody
-    did."""
+    """Yield the agreement of each judge of a run with the people who judged its data, with the judge's label."""
     for row in agreement_with_people(view.folder, seed=view.seed):
-        column = ColumnKey(view.place, row.judge or "", row.signature or "", row.aspect or "")
+        column = ColumnKey(view.number, row.judge or "", row.signature or "", row.aspect or "")
         yield label_of(column, view, sources), row
-
-
-def _both(runs: Sequence[RunFolder], names: tuple[str, str]) -> bool:
-    """Whether both judges rated one aspect: only then is anything read."""
-    first, second = (
-        {aspect for run in runs for judge in run.manifest.judges if judge.name == name for aspect in judge.aspects}
-        for name in names
-    )
-    return bool(first & second)
 
 
 def _blocks(runs: Sequence[RunFolder], names: tuple[str, str], tolerance: float) -> list[Reliability]:
@@ -71,10 +66,10 @@ def _blocks(runs: Sequence[RunFolder], names: tuple[str, str], tolerance: float)
             dependence=False,
             resamples=0,
         )
-    except NoTwoJudgesError:  # one of them has no score yet, or judged for another (a cascade's later judge)
+    except NoTwoJudgesError:  # one of them has no score yet, or is a later judge of a cascade
         return []
     for row in study:
-        # One model, and one repeat: two models that differ say nothing of either.
+        # Only pairs with the same model and the same repeat are informative.
         repeats = [
             [part for part in signature.split("|") if part.startswith("rep:")]
             for signature in (row.signature or "").split(" + ")
@@ -93,15 +88,15 @@ def _sentence(block: Reliability) -> str:
     names, bound = " and ".join(block.judges), number(block.tolerance)
     both = f"On {title}, {names}"
     if not low and not unknown:
-        return f"{both} go together on every system (rho of at least {bound})."
+        return f"{both} correlate on every system (rho of at least {bound})."
     parts = []
     if low:
         which = "that system" if len(low) == 1 else "those systems"
         parts.append(
-            f"{both} hardly go together (rho under {bound}) on {len(low)} of {count(len(block.rows), 'system')}: "
+            f"{both} correlate weakly (rho under {bound}) on {len(low)} of {count(len(block.rows), 'system')}: "
             f"{', '.join(low)}. Check the judge's scores of {which} by hand."
         )
     if unknown:
-        where = "any system" if len(unknown) == len(block.rows) else ", ".join(unknown)
-        parts.append(f"{'It' if low else f'Whether on {title} {names} go together'} cannot be told of {where}.")
+        which = "any system" if len(unknown) == len(block.rows) else ", ".join(unknown)
+        parts.append(f"The correlation{'' if low else f' of {names} on {title}'} is undefined for {which}.")
     return " ".join(parts)

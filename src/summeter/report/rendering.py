@@ -1,4 +1,4 @@
-"""One self-contained HTML file from runs and studies. Equal runs give equal bytes."""
+"""Rendering of runs and studies as one self-contained HTML file. The same runs give the same bytes."""
 
 from __future__ import annotations
 
@@ -23,14 +23,13 @@ TEMPLATES = Path(__file__).parent / "templates"
 def html(
     parts: Sequence[RunFolder | Study], out: str | Path, *, title: str | None = None, tolerance: float = TOLERANCE
 ) -> Path:
-    """Write the report of runs and studies (what `sm.meta` returns) to `out`, whole or not at all; returns its path.
+    """Write the report of runs and studies (results of `sm.meta`) to `out`, atomically, and return its path.
 
-    With two or more runs the first is the one that the others are compared with; studies may stand anywhere among
-    them, or alone. `title` stands in place of the name of the data. Where a judge rated an aspect both as RTS and as
-    MCQ, systems on which the two correlate (Spearman) less than `tolerance` are flagged. No model is asked and nothing
-    of the runs is changed.
+    With several runs, the others are compared with the first. Studies may be given in any position, or alone. `title`
+    replaces the name of the data. If a judge rated an aspect both as RTS and as MCQ, systems on which the two correlate
+    (Spearman) less than `tolerance` are flagged. No model is called, and the runs are not changed.
 
-    Raises UsageError without a run or a study, InputError where a run's files are damaged.
+    Raises UsageError without a run or a study, and InputError if a run's files are damaged.
 
         html([run, sm.meta.correlate(run, gold)], "page.html")
     """
@@ -40,7 +39,7 @@ def html(
 
 
 def render(blocks: Page) -> Iterator[str]:
-    """The HTML of a page's blocks, some lines at a time: the summaries are read while they are written."""
+    """Yield the HTML of a page in chunks of lines; the summaries are read while they are written."""
     values = {"title": blocks.title, "page": blocks, "ALARM": ALARM, "STATUS": STATUS, "UNITS": UNITS}
     functions = {function.__name__: function for function in (agreement_name, digits, gloss)}
     embedded = embedded_json(blocks.items)

@@ -1,4 +1,4 @@
-"""Strengths and weaknesses: each system by aspect, by domain and by type of error."""
+"""Strengths and weaknesses of each system by aspect, by domain and by error type."""
 
 from __future__ import annotations
 
@@ -18,56 +18,47 @@ from summeter.scoring.systems import NEUTRAL
 
 
 def panels(view: RunView, sources: Sequence[Source], table: RankTable) -> tuple[Panel, ...]:
-    """One panel a system of the first run, in the order of `table`."""
+    """Return one panel per system of the first run, in the order of `table`."""
     lead = view.table.lead()
     if lead is None:
         return ()
-    errors = Errors(view.folder.totals.tally, sources)
+    errors = error_counts(view.folder.totals.tally, sources)
     aspects = _aspect_ranks(view, sources)
     domains = _domain_means(view, lead)
-    aspect = f"{gloss(lead[2]).title} by {label_of(ColumnKey(view.place, *lead), view, sources)}"
+    aspect = f"{gloss(lead[2]).title} by {label_of(ColumnKey(view.number, *lead), view, sources)}"
     present = {row.system for row in view.table.rows}
-    systems = [system for system in table.ranks if system in present]
-    return tuple(
-        Panel(
-            name,
-            tuple(aspects.get(name, ())),
-            aspect,
-            *_ends(domains.get(name, [])),
-            errors.of(name),
-        )
-        for name in systems
-    )
-
-
-def _ends(means: Sequence[SystemScore]) -> tuple[SystemScore | None, SystemScore | None]:
-    """The strongest and the weakest domain; none where all are alike."""
-    known = [mean for mean in means if mean.value is not None]
-    ranked = sorted(known, key=lambda mean: (mean.value or 0.0, mean.domain or ""))
-    apart = len(ranked) > 1 and not same(ranked[0].value, ranked[-1].value)
-    return (ranked[-1], ranked[0]) if apart else (None, None)
+    result = []
+    for name in table.ranks:
+        if name not in present:
+            continue
+        known = [mean for mean in domains.get(name, []) if mean.value is not None]
+        ranked = sorted(known, key=lambda mean: (mean.value or 0.0, mean.domain or ""))
+        differ = len(ranked) > 1 and not same(ranked[0].value, ranked[-1].value)
+        strongest, weakest = (ranked[-1], ranked[0]) if differ else (None, None)
+        result.append(Panel(name, tuple(aspects.get(name, ())), aspect, strongest, weakest, errors.get(name, ())))
+    return tuple(result)
 
 
 def _aspect_ranks(view: RunView, sources: Sequence[Source]) -> dict[str, list[AspectRank]]:
-    """By system its rank in each column, on the documents that all systems share."""
+    """Return the ranks of each system in the columns, on the documents that all systems share."""
     by_system: dict[str, list[AspectRank]] = {}
     for key in view.table.columns():
-        own = of_column(view.table, key)
-        means = [view.table.compared(row.system, key) for row in own]
-        source = label_of(ColumnKey(view.place, *key), view, sources)
+        rows = of_column(view.table, key)
+        means = [view.table.compared(row.system, key) for row in rows]
+        source = label_of(ColumnKey(view.number, *key), view, sources)
         values = [None if mean is None or key[2] in NEUTRAL else mean.value for mean in means]
         ranked = ranks(values)
         known = sum(rank is not None for rank in ranked)
-        if set(ranked) <= {1, None}:  # none is first where all are equal
+        if set(ranked) <= {1, None}:  # no ranks if all systems are equal
             ranked = [None] * len(ranked)
-        for row, mean, rank in zip(own, means, ranked, strict=True):
+        for row, mean, rank in zip(rows, means, ranked, strict=True):
             shown = row if mean is None or mean.value is None else mean
             by_system.setdefault(row.system, []).append(AspectRank(source, shown, rank, known))
     return by_system
 
 
 def _domain_means(view: RunView, key: Key) -> dict[str, list[SystemScore]]:
-    """By system its means on domains."""
+    """Return the means of each system by domain, in one column."""
     by_system: dict[str, list[SystemScore]] = {}
     for row in view.table.by_domain:
         if (row.judge, row.signature, row.aspect) == key:
@@ -75,40 +66,37 @@ def _domain_means(view: RunView, key: Key) -> dict[str, list[SystemScore]]:
     return by_system
 
 
-class Errors:
-    """Verdicts of each source of the first run on the faithfulness of sentences."""
-
-    def __init__(self, tally: Mapping[TallyKey, int], sources: Sequence[Source] = ()) -> None:
-        labels = {source.key[1:]: source.label for source in sources if source.run == 0}
-        # By source, then by system: sentences judged, sentences that are wrong, and error types.
-        self._counts: dict[str, dict[str, tuple[Counter[str], Counter[str]]]] = {}
-        for alike, number in tally.items():
-            if (alike.status, alike.aspect, alike.unit) != ("ok", "faithfulness", "sentence"):
-                continue
-            source = labels.get((alike.judge, alike.signature), alike.judge)
-            verdicts, types = self._counts.setdefault(source, {}).setdefault(alike.system, (Counter(), Counter()))
-            verdicts["wrong" if alike.wrong else "right"] += number
-            if alike.wrong and alike.error_type:
-                for name in (error_types(alike.error_type) - {NO_ERROR}) or {"unsupported"}:
-                    types[name] += number
-
-    def of(self, system: str) -> tuple[ErrorCount, ...]:
-        """What each source found in a system's sentences."""
-        return tuple(
+def error_counts(tally: Mapping[TallyKey, int], sources: Sequence[Source] = ()) -> dict[str, tuple[ErrorCount, ...]]:
+    """Return, by system, the errors that each source of the first run found in sentences (faithfulness)."""
+    labels = {source.key[1:]: source.label for source in sources if source.run == 0}
+    # By system and source: the numbers of right and wrong sentences, and of each error type.
+    counts: dict[str, dict[str, tuple[Counter[str], Counter[str]]]] = {}
+    for key, number in tally.items():
+        if (key.status, key.aspect, key.unit) != ("ok", "faithfulness", "sentence"):
+            continue
+        source = labels.get((key.judge, key.signature), key.judge)
+        verdicts, types = counts.setdefault(key.system, {}).setdefault(source, (Counter(), Counter()))
+        verdicts["wrong" if key.wrong else "right"] += number
+        if key.wrong and key.error_type:
+            for name in (error_types(key.error_type) - {NO_ERROR}) or {"unsupported"}:
+                types[name] += number
+    order = list(dict.fromkeys(labels.get((key.judge, key.signature), key.judge) for key in tally))
+    return {
+        system: tuple(
             ErrorCount(
                 source,
                 verdicts["wrong"],
                 verdicts.total(),
-                tuple(sorted(types.items(), key=lambda found: (-found[1], found[0]))),
+                tuple(sorted(types.items(), key=lambda item: (-item[1], item[0]))),
             )
-            for source, systems in self._counts.items()
-            for verdicts, types in [systems.get(system, (Counter(), Counter()))]
-            if verdicts
+            for source, (verdicts, types) in sorted(of_system.items(), key=lambda item: order.index(item[0]))
         )
+        for system, of_system in counts.items()
+    }
 
 
 def by_domain(view: RunView, sources: Sequence[Source], systems: Sequence[str]) -> tuple[DomainTable, ...]:
-    """Domain by system, one table a column, that of the ranking first. None where there are no two domains."""
+    """Return one table of domains x systems per column, the ranking column first; empty without two domains."""
     domains = tuple(dict.fromkeys(row.domain for row in view.table.by_domain if row.domain is not None))
     if len(domains) < 2:
         return ()
@@ -116,7 +104,7 @@ def by_domain(view: RunView, sources: Sequence[Source], systems: Sequence[str]) 
     tables = []
     for key in sorted(view.table.columns(), key=lambda key: key != lead):
         means = _domain_means(view, key)
-        title = f"{gloss(key[2]).title} ({label_of(ColumnKey(view.place, *key), view, sources)})"
+        title = f"{gloss(key[2]).title} ({label_of(ColumnKey(view.number, *key), view, sources)})"
         tables.append(_domain_table(title, domains, tuple(system for system in systems if system in means), means))
     return tuple(tables)
 
@@ -128,9 +116,9 @@ def _domain_table(
     values = [value for row in known.values() for value in row]
     low, high = (0.0, 1.0) if all(0 <= value <= 1 for value in values) else (min(values), max(values))
     lowest = {name: min(row) for name, row in known.items() if row and not same(min(row), max(row))}
-    named = {name: {mean.domain: mean for mean in row} for name, row in means.items()}
-    rows = tuple(tuple(named[system].get(domain) for domain in domains) for system in systems)
-    # Few systems read best side by side; many would run off the page.
+    by_name = {name: {mean.domain: mean for mean in row} for name, row in means.items()}
+    rows = tuple(tuple(by_name[system].get(domain) for domain in domains) for system in systems)
+    # A few systems are shown as columns, many as rows, so that the table fits the page.
     if len(systems) > max(6, len(domains)):
         return DomainTable(title, systems, domains, rows, low, high, lowest)
     return DomainTable(title, domains, systems, tuple(zip(*rows, strict=True)), low, high, lowest)

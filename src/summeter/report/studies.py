@@ -1,39 +1,39 @@
-"""Studies as blocks: one a study name, with a table for each kind of row and a sentence that says what it tells."""
+"""Report blocks of studies: one block per study name, with a table per type of row and its meaning."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
-from typing import NamedTuple
 
 from summeter.meta._compare import STUDY as COMPARE
 from summeter.meta._compare import matrices, pair_sentence
 from summeter.meta.results import Row, Study
 from summeter.report.blocks import StudyBlock, StudyTable
+from summeter.report.words import Gloss
 
 LONG = 60
-"""Tables with more rows are folded."""
-MOST_PAIRS = 10
-"""More pairs of systems are shown as a matrix."""
+"""Number of rows above which a table is folded."""
+MAX_PAIRS = 10
+"""Number of pairs of systems above which a matrix is shown."""
 
-# Counts and numbers of groups; a mean of them has its decimals.
+# Counts; the value of a single count is shown without decimals.
 _COUNTS = frozenset({"agree", "cluster", "correct_preferences", "needs_people"})
-# What `details` may add to the name of a row.
+# Keys of `details` that distinguish rows.
 _DETAILS = ("group", "pairs")
 _NUMBER = "study"
 _ORDER = ("run", "judge", "aspect", "level", "average", "system", "domain", "category", "pair", *_DETAILS, "statistic")
 
 
-def studies(given: Sequence[Study]) -> tuple[StudyBlock, ...]:
-    """One block for each name, in the order of first appearance."""
+def studies(results: Sequence[Study]) -> tuple[StudyBlock, ...]:
+    """Return one block per study name, in order of first appearance."""
     by_name: dict[str, list[Study]] = {}
-    for study in given:
+    for study in results:
         by_name.setdefault(study.name, []).append(study)
     return tuple(_block(name, namesakes) for name, namesakes in by_name.items())
 
 
 def digits(row: Row) -> int:
-    """How many decimals the value of a row is shown with."""
+    """Return the number of decimals of a row's value."""
     value = row.value
     whole = row.statistic in _COUNTS and value is not None and value.is_integer() and row.low is None
     return 0 if whole else 3
@@ -41,8 +41,8 @@ def digits(row: Row) -> int:
 
 def _block(name: str, namesakes: Sequence[Study]) -> StudyBlock:
     rows = [row for study in namesakes for row in study]
-    # Of many pairs a matrix and the sentence about all of them say more than a sentence each.
-    many = sum(row.pair is not None and "p_holm" in row.details for row in rows) > MOST_PAIRS
+    # A matrix and one summarising sentence are clearer than a sentence for each of many pairs.
+    many = sum(row.pair is not None and "p_holm" in row.details for row in rows) > MAX_PAIRS
     kinds = list(dict.fromkeys(row.study for row in rows))
     return StudyBlock(
         title=about(name).title,
@@ -66,30 +66,30 @@ def _distinct(texts: Iterable[object]) -> tuple[str, ...]:
 
 
 def _table(kind: str, namesakes: Sequence[Study], *, titled: bool) -> StudyTable:
-    # With each row the number of its study, since several may have one name.
+    # Several studies may have the same name; their numbers distinguish them.
     numbered = [(number, row) for number, study in enumerate(namesakes, 1) for row in study if row.study == kind]
     by_column = [_names(row) for _, row in numbered]
     columns = [column for column in _ORDER if any(column in names for names in by_column)]
     names = [tuple(cells.get(column, "") for column in columns) for cells in by_column]
     numbers = [number for number, _ in numbered]
     first: dict[tuple[str, ...], int] = {}
-    # Where rows of two studies would look the same, their numbers tell them apart.
+    # If rows of two studies have the same cells, a column with the study number is added.
     if any(first.setdefault(cells, number) != number for number, cells in zip(numbers, names, strict=True)):
         columns.insert(0, _NUMBER)
         names = [(str(number), *cells) for number, cells in zip(numbers, names, strict=True)]
-    words = about(kind)
+    texts = about(kind)
     return StudyTable(
-        title=words.title if titled else None,
-        meaning=words.meaning,
+        title=texts.title if titled else None,
+        meaning=texts.meaning,
         columns=tuple(columns),
         names=tuple(names),
         rows=tuple(row for _, row in numbered),
-        folded=len(numbered) > LONG or sum("p_holm" in row.details for _, row in numbered) > MOST_PAIRS,
+        folded=len(numbered) > LONG or sum("p_holm" in row.details for _, row in numbered) > MAX_PAIRS,
     )
 
 
 def _names(row: Row) -> dict[str, str]:
-    """What a row is about, by column; what does not apply is left out."""
+    """Return the cells that identify a row, by column, without those that do not apply."""
     names = {name: getattr(row, name) for name in _ORDER if name in Row.model_fields}
     names["aspect"] = row.aspect or row.gold_aspect
     if row.aspect and row.gold_aspect and row.aspect != row.gold_aspect:
@@ -103,152 +103,145 @@ def _names(row: Row) -> dict[str, str]:
 # ---- headings and meanings
 
 
-class About(NamedTuple):
-    """A heading and, where all rows of that name say one thing, the sentence that says it."""
-
-    title: str
-    meaning: str | None
-
-
 STUDIES = {
-    "correlation": About(
+    "correlation": Gloss(
         "Correlation with people",
         "Correlation of a judge's scores with people's: 1 is perfect agreement, 0 is no relation, below 0 is "
         "disagreement (pairwise_accuracy is the share of pairs that both put in the same order).",
     ),
-    "classification": About(
+    "classification": Gloss(
         "Classification",
         "How often a judge's yes or no equals people's. A balanced accuracy of 0.5 is chance, 1 is perfect.",
     ),
-    "protocol": About(
+    "protocol": Gloss(
         "Benchmark protocol",
         "Balanced accuracy on the test rows of the benchmark, by data set and averaged as in its paper: 0.5 is chance, "
         "1 is perfect. Thresholds were tuned where the protocol says so.",
     ),
-    "errors": About(
+    "errors": Gloss(
         "Error types",
         "The share of sentences with an error in which the judge names the same error type as people.",
     ),
-    "prefer": About("Pairwise ranking", None),
-    "pair": About(
+    "prefer": Gloss("Pairwise ranking", None),
+    "pair": Gloss(
         "Pairs of systems",
         "points: what the first system of a pair wins by the judge. agree: whether people prefer the same system (1 "
         "yes, 0 no).",
     ),
-    "correct_preferences": About(
+    "correct_preferences": Gloss(
         "Correct preferences", "The number of pairs of systems on which the judge and people prefer the same system."
     ),
-    "win_rate": About("Win rates", "A system's share of the points against all others: 0.5 is average."),
-    "best_rate": About("Best of all", "The share of documents on which a system is the best."),
-    "bradley_terry": About(
+    "win_rate": Gloss("Win rates", "A system's share of the points against all others: 0.5 is average."),
+    "best_rate": Gloss("Best of all", "The share of documents on which a system is the best."),
+    "bradley_terry": Gloss(
         "Strength of systems (Bradley-Terry)",
         "Strength estimated from all wins and losses: 0 is the average; a system 1 above another wins 73 of 100 times.",
     ),
-    "stability": About("Correlation per system", None),
-    "per_candidate": About(
+    "stability": Gloss("Correlation per system", None),
+    "per_candidate": Gloss(
         "Correlation on each system",
         "Correlation of judge and people over the summaries of one system. An even-handed judge has similar values on "
         "all systems.",
     ),
-    "candidate_spread": About(
+    "candidate_spread": Gloss(
         "Spread over systems", "Standard deviation of that correlation over systems: 0 means equal on all systems."
     ),
-    "meta_correlation": About(
+    "meta_correlation": Gloss(
         "Correlation with system quality",
         "Whether agreement with people depends on the quality of the system: below 0, it falls as quality rises.",
     ),
-    "reliability": About(
+    "reliability": Gloss(
         "Agreement of two judges",
         "Correlation of two judges over the summaries of one system. Where it is low, trust neither alone.",
     ),
-    "reliability_check": About(
+    "reliability_check": Gloss(
         "Does agreement of judges predict agreement with people?",
         "Correlation, over systems, of the agreement between judges and their agreement with people: 1 predicts it "
         "perfectly, 0 not at all.",
     ),
-    "verdict": About("Where people are needed", "1 where two judges agree too little to replace people, else 0."),
-    "dependence": About(
+    "verdict": Gloss("Where people are needed", "1 where two judges agree too little to replace people, else 0."),
+    "dependence": Gloss(
         "Inter-aspect correlation",
         "Correlation of two aspects. A judge far above people may score one quality under two names.",
     ),
-    "self_consistency": About(
+    "self_consistency": Gloss(
         "Repeated questions", "How often a judge answers the same when it is asked again: 1 is always."
     ),
-    "agree": About("Agreement of people", None),
-    "agreement": About(
+    "agree": Gloss("Agreement of people", None),
+    "agreement": Gloss(
         "Inter-annotator agreement",
         "Agreement beyond chance: 1 is perfect, 0 is chance (shares such as identical and span_f1 are not corrected "
         "for chance).",
     ),
-    "annotator": About("Each annotator", "Agreement of one annotator with the others together."),
-    "agreement_without": About(
+    "annotator": Gloss("Each annotator", "Agreement of one annotator with the others together."),
+    "agreement_without": Gloss(
         "Without one annotator", "Agreement of the others: where it rises, the one left out disagrees with them."
     ),
-    "judge_and_people": About(
+    "judge_and_people": Gloss(
         "Judge and people", "Agreement of a judge with the merged votes of people, as two raters."
     ),
-    "agreement_with_judge": About(
+    "agreement_with_judge": Gloss(
         "The judge as one more annotator",
         "Agreement of annotators and judge together. Far below that of people alone, the judge differs from them.",
     ),
-    "overruled": About("Override rate", "How often people decided against the machine's verdict that they were shown."),
-    "agreement_with_people": About(
+    "overruled": Gloss("Override rate", "How often people decided against the machine's verdict that they were shown."),
+    "agreement_with_people": Gloss(
         "Agreement with people on these data",
         "Balanced accuracy (0.5 is chance) or rank correlation (0 is chance) of a judge and the people who judged the "
         "same summaries.",
     ),
-    "estimate": About(
+    "estimate": Gloss(
         "Estimated mean of people",
-        "What people would say of a system on average, had they judged every summary: the judge's scores corrected by "
-        "a few votes of people.",
+        "What people would say of a system on average if they judged every summary: the judge's scores, corrected with "
+        "a few human judgments.",
     ),
-    "plan": About(
+    "plan": Gloss(
         "Labels to collect",
-        "Half the width of the interval to expect from so many human labels: the smaller, the more precise the result.",
+        "Half the width of the interval to expect from a number of human labels. Smaller is more precise.",
     ),
-    "calibration": About(
+    "calibration": Gloss(
         "Calibration of the judge",
-        "Agreement of the judge's decisions with people's, on data that did not choose its threshold.",
+        "Agreement of the judge's decisions with people's, on data that were not used to choose its threshold.",
     ),
-    "card": About("Dataset card", "A description of data and scores: means, their stability and their differences."),
-    "compare": About(
+    "card": Gloss("Dataset card", "A description of data and scores: means, their stability and their differences."),
+    "compare": Gloss(
         "Significance of differences",
-        "How far the first of a pair is ahead of the second. Where an interval holds 0 or p is not small, the "
+        "How far the first system of a pair is ahead of the second. If the interval includes 0 or p is not small, the "
         "difference may be chance; members of one cluster do not differ significantly.",
     ),
-    "bias": About("Bias of judges", None),
-    "position": About(
+    "bias": Gloss("Bias of judges", None),
+    "position": Gloss(
         "Position bias",
-        "flip_rate: how many verdicts change when two summaries swap places; slot_preference: the share of pairs "
-        "in which the first place won in both orders, minus the share in which the second did (0 is no bias).",
+        "flip_rate: the share of verdicts that change when the order of two summaries is swapped; slot_preference: the "
+        "share of pairs whose first summary won in both orders, minus that of the second summary (0: no bias).",
     ),
-    "length": About(
+    "length": Gloss(
         "Length bias",
-        "Whether a judge favours long summaries: partial_pearson is the correlation with length at equal scores of "
-        "people, length_gap how much more than people; 0 is no bias.",
+        "Whether a judge favours long summaries: partial_pearson is the correlation with length at equal human scores, "
+        "and length_gap is the excess over people; 0 is no bias.",
     ),
-    "self_preference": About(
+    "self_preference": Gloss(
         "Self-preference",
-        "How much more than people a judge favours summaries of its own model family: 0 is no bias.",
+        "How much more than people a judge favours summaries of its model family: 0 is no bias.",
     ),
-    "overlap": About(
+    "overlap": Gloss(
         "Overlap of lists of claims",
-        "How alike two lists are, not a share of facts. precision: the mean, over claims, of the highest ROUGE-1 F1 "
-        "with a reference claim; recall: the same of the reference claims; 1 is the same words, 0 no word in common.",
+        "Similarity of two lists of claims, not a share of facts. precision: the mean, over claims, of the highest "
+        "ROUGE-1 F1 with a reference claim; recall: the same of the reference claims. 1: same words, 0: none shared.",
     ),
-    "advise": About(
+    "advise": Gloss(
         "Which judge for these data",
-        "How far each judge agrees with people, beside what it costs. On the frontier, no cheaper judge agrees with "
-        "people better.",
+        "How far each judge agrees with people, and what it costs. On the frontier, no less expensive judge agrees "
+        "better with people.",
     ),
-    "gate": About("Gate", "The means that were compared with a bound."),
+    "gate": Gloss("Gate", "The means that were compared with a bound."),
 }
 
 
-def about(study: str) -> About:
-    """What a study is; an unknown one keeps its name.
+def about(study: str) -> Gloss:
+    """Return the title and meaning of a study; an unknown study keeps its name.
 
     >>> about("win_rate").title, about("mine").title
     ('Win rates', 'mine')
     """
-    return STUDIES.get(study, About(study, None))
+    return STUDIES.get(study, Gloss(study, None))

@@ -1,4 +1,4 @@
-"""The tables of systems and of pairs of systems for a terminal, and as Markdown."""
+"""Tables of systems and of pairs of systems, for a terminal and as Markdown."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Key = tuple[str, str, str]
-# Stands for the middle of a name that is cut.
+# Replaces the middle of a shortened name.
 DOTS = "..."
 _FIRST_WIDTH = 12
 _CELL = 16
 _WIDEST = 120
-# What a table spends at most on a system, on a heading, and on each of two systems in one line.
+# Maximum widths of a system name, of a heading, and of each of two systems in one line.
 _SYSTEM, _HEADING, _PAIRED = 30, 24, 24
 
 
 def ranking(table: SystemTable, console: Console) -> None:
-    """Print systems, best first, with interval, n and missing in each cell, and the signatures beneath.
+    """Print the systems, best first, with interval, n and missing in each cell, followed by the signatures.
 
-    Columns that do not fit the console's width (120 at most where output is not a terminal) go into further
-    tables, and long names lose their middle. Without a terminal the output is plain ASCII-ruled text without colour.
+    Columns that do not fit the console's width (at most 120 if the output is not a terminal) are printed in further
+    tables, and long names are shortened in the middle. Without a terminal, the output is plain text without colour.
     """
     if not len(table):
         console.print("Nothing has been scored yet.", markup=False)
         return
     width = min(console.width, _WIDEST) if console.is_terminal else _WIDEST
-    heads = _Heads.of(table)
+    heads = _Headings.of(table)
     for at, columns in enumerate(_pages(heads, table.columns(), width)):
         if at:
             console.print()
@@ -61,18 +61,18 @@ def ranking(table: SystemTable, console: Console) -> None:
 
 
 def pairs(scores: Sequence[PairScore], console: Console) -> None:
-    """Print who is preferred to whom, a block for each judge and aspect; nothing where nothing was compared.
+    """Print preferences, one block per judge and aspect; prints nothing without preferences.
 
-    A line is `aster over birch  0.72 [0.60, 0.83]  n=18  flips 11%`: the preferred system, its mean preference
-    with interval, the documents, and the share of them on which the verdict turned with the order of showing.
-    Settled ones are bold in a terminal.
+    A line is `aster over birch  0.72 [0.60, 0.83]  n=18  flips 11%`: the preferred system, its mean preference with
+    interval, the number of documents, and the share of documents whose verdict changed with the order. Significant
+    preferences are bold in a terminal.
     """
     for at, group in enumerate(columns_of(scores)):
         if at:
             console.print()
         heading = clean(f"Head to head on {gloss(group[0].aspect).title} ({group[0].judge})")
         console.print(heading, style="bold", markup=False, highlight=False, soft_wrap=True)
-        systems = fitted((clean(name) for pair in group for name in (pair.system, pair.rival)), _PAIRED)
+        systems = shorten_names((clean(name) for pair in group for name in (pair.system, pair.rival)), _PAIRED)
         table = Table.of([""] * 4, [_pair_cells(pair, systems) for pair in map(PairScore.leading, group)])
         for pair, line in zip(group, table.text().split("\n")[1:], strict=True):
             style = "bold" if pair.settled else ""
@@ -84,7 +84,7 @@ def pairs(scores: Sequence[PairScore], console: Console) -> None:
 
 
 def trust(blocks: Sequence[Reliability], console: Console) -> None:
-    """Print, for each aspect rated in two ways, on which systems the judge is not to be trusted blindly."""
+    """Print, for each aspect rated in two ways, the systems on which the judge's ratings should be checked."""
     for block in blocks:
         console.print(clean(f"reliability: {_reliability(block)}"), markup=False, highlight=False, soft_wrap=True)
 
@@ -95,7 +95,7 @@ def _reliability(block: Reliability) -> str:
 
 
 def _pair_cells(pair: PairScore, names: Mapping[str, str] | None = None) -> list[str]:
-    """Who over whom (by `names` where these are given), how far, on how many documents, how often the order decided."""
+    """Return the cells of a pair: who over whom (shortened by `names`), the preference, counts and flips."""
     first, second = (clean(name) for name in (pair.system, pair.rival))
     if names is not None:
         first, second = names[first], names[second]
@@ -108,9 +108,9 @@ def _pair_cells(pair: PairScore, names: Mapping[str, str] | None = None) -> list
 def _pair_notes(scores: Sequence[PairScore]) -> list[str]:
     notes = []
     if any(pair.flips for pair in scores):
-        notes.append("flips: verdicts that turned with the order of showing; each counts as a tie (0.5).")
+        notes.append("flips: verdicts that changed with the order of presentation; each counts as a tie (0.5).")
     elif scores and all(pair.flip_rate is None for pair in scores):
-        notes.append("flips: not known, since no pair was judged in both orders.")
+        notes.append("flips: unknown, because no pair was judged in both orders.")
     texts = dict.fromkeys(pair.claim.text for pair in scores if pair.claim)
     notes += [f"interval: {text}" for text in texts if text]
     notes += [f"signature: {text}" for text in dict.fromkeys(pair.signature for pair in scores)]
@@ -118,84 +118,79 @@ def _pair_notes(scores: Sequence[PairScore]) -> list[str]:
 
 
 def markdown(table: SystemTable, pairs: Sequence[PairScore] = (), reliabilities: Sequence[Reliability] = ()) -> str:
-    """The table as Markdown: one row a system, cells such as `0.91 [0.88, 0.94] n=18`, then the signatures.
+    """Return the table as Markdown: one row per system, with cells such as `0.91 [0.88, 0.94] n=18`, and signatures.
 
-    `pairs` (a run's `pairs()`) follow in a table of their own, then `reliabilities([run])`, a line each. Names are
-    escaped, so that a system called `a|b` stays in its cell.
+    `pairs` (of `run.pairs()`) follow as a second table, then `reliabilities([run])`, one line each. Names are escaped,
+    so that a system called `a|b` stays in its cell.
     """
     if not len(table) and not pairs:
         return "Nothing has been scored yet.\n"
-    parts = [_markdown_ranking(table)] if len(table) else []
-    parts += [_markdown_pairs(pairs)] if pairs else []
+    parts = []
+    if len(table):
+        columns, judges = table.columns(), _judges(table)
+        # A heading is one line: the aspect, with its judge if several columns have the same aspect.
+        aspects = Counter(aspect for _, _, aspect in columns)
+        titles = [f"{_title(key)} ({judges[key]})" if aspects[key[2]] > 1 else _title(key) for key in columns]
+        rows = [
+            [rank, system, *(_cell(table, system, column) for column in columns)]
+            for rank, system in enumerate(table.ranking(), 1)
+        ]
+        ranked = Table.of(["#", "system", *titles], rows)
+        numbers = ranked.columns[0]._replace(align="right")
+        parts.append(_with_notes(replace(ranked, columns=(numbers, *ranked.columns[1:])), _notes(table)))
+    if pairs:
+        cells = []
+        for pair in map(PairScore.leading, pairs):
+            who, value, counts, flips = _pair_cells(pair)
+            share = flips.removeprefix("flips ") or "-"
+            cells.append([gloss(pair.aspect).title, pair.judge, f"{who} {value}", counts, share])
+        heads = ["aspect", "judge", "preferred", "n", "flips"]
+        parts.append(_with_notes(Table.of(heads, cells), _pair_notes(pairs)))
     parts += [f"- Reliability: {escape_markdown(_reliability(block))}\n" for block in reliabilities]
     return "\n".join(parts)
-
-
-def _markdown_pairs(scores: Sequence[PairScore]) -> str:
-    rows = []
-    for pair in map(PairScore.leading, scores):
-        who, value, counts, flips = _pair_cells(pair)
-        rows.append(
-            [gloss(pair.aspect).title, pair.judge, f"{who} {value}", counts, flips.removeprefix("flips ") or "-"]
-        )
-    table = Table.of(["aspect", "judge", "preferred", "n", "flips"], rows)
-    return _with_notes(table, _pair_notes(scores))
-
-
-def _markdown_ranking(table: SystemTable) -> str:
-    columns = table.columns()
-    titles = _titles(table)
-    rows = [
-        [rank, system, *(_cell(table, system, column) for column in columns)]
-        for rank, system in enumerate(table.ranking(), 1)
-    ]
-    heads = ["#", "system", *(titles[column] for column in columns)]
-    columned = Table.of(heads, rows)
-    ranked = columned.columns[0]._replace(align="right")
-    return _with_notes(replace(columned, columns=(ranked, *columned.columns[1:])), _notes(table))
 
 
 def _with_notes(table: Table, notes: Sequence[str]) -> str:
     return "\n".join([table.markdown(), *(f"- {escape_markdown(note)}" for note in notes)]) + "\n"
 
 
-class _Heads(NamedTuple):
-    """What stands at the head of columns and rows: aspects, judges where these need telling apart, systems."""
+class _Headings(NamedTuple):
+    """Headings of columns and rows: aspects, judges (if several judge the same aspect) and systems."""
 
     titles: Mapping[Key, str]
     judges: Mapping[Key, str]
     systems: Mapping[str, str]
 
     @classmethod
-    def of(cls, table: SystemTable) -> _Heads:
-        """Names cut to what a table spends on them."""
+    def of(cls, table: SystemTable) -> _Headings:
+        """Return the headings of a table, shortened to fit."""
         columns = table.columns()
         aspects, judges = Counter(aspect for _, _, aspect in columns), _judges(table)
-        shown = fitted(judges.values(), _HEADING)
-        titles = fitted((_title(column) for column in columns), _HEADING)
+        shown = shorten_names(judges.values(), _HEADING)
+        titles = shorten_names((_title(column) for column in columns), _HEADING)
         return cls(
             {column: titles[_title(column)] for column in columns},
             {column: shown[judges[column]] if aspects[column[2]] > 1 else "" for column in columns},
-            fitted(map(clean, table.ranking()), _SYSTEM),
+            shorten_names(map(clean, table.ranking()), _SYSTEM),
         )
 
     def column(self, column: Key) -> list[str]:
-        """The heading from top to bottom."""
+        """Return the lines of a column's heading."""
         return [line for line in (self.titles[column], self.judges[column]) if line]
 
     def width(self, column: Key) -> int:
-        """How wide a column is at least."""
+        """Return the minimum width of a column."""
         return max(_CELL, *map(len, self.column(column)))
 
     def note(self) -> list[str]:
-        """Says that names were cut, where some were."""
+        """Return a note if names were shortened."""
         cut = any(DOTS in short and short != name for name, short in self.systems.items())
         cut = cut or any(DOTS in line for column in self.titles for line in self.column(column))
-        return [f"Long names are cut in the middle ({DOTS}); they stand whole in the report and with --json."] * cut
+        return [f"Long names are shortened ({DOTS}); the report and --json have the full names."] * cut
 
 
-def _pages(heads: _Heads, columns: Sequence[Key], width: int) -> list[list[Key]]:
-    """Columns by the table they stand in, as many in each as its width holds, at least one."""
+def _pages(heads: _Headings, columns: Sequence[Key], width: int) -> list[list[Key]]:
+    """Return the columns of each table: as many as fit its width, at least one."""
     first = max(_FIRST_WIDTH, *map(len, heads.systems.values()))
     pages: list[list[Key]] = []
     left = 0
@@ -210,7 +205,7 @@ def _pages(heads: _Heads, columns: Sequence[Key], width: int) -> list[list[Key]]
 
 
 def _judges(table: SystemTable) -> dict[Key, str]:
-    """By column the name of its judge, with what tells it from another of that name on the same aspect."""
+    """Return the label of each column's judge, distinct from other judges of the same aspect."""
     models = {(row.judge, row.signature, row.aspect): row.model for row in table.rows}
     judges: dict[Key, str] = {}
     for aspect in dict.fromkeys(aspect for _, _, aspect in models):
@@ -224,18 +219,8 @@ def _title(column: Key) -> str:
     return clean(gloss(column[2]).title)
 
 
-def _titles(table: SystemTable) -> dict[Key, str]:
-    """Headings of one line: the aspect, with its judge where another column has the same aspect."""
-    columns, judges = table.columns(), _judges(table)
-    aspects = Counter(aspect for _, _, aspect in columns)
-    return {
-        column: f"{_title(column)} ({judges[column]})" if aspects[column[2]] > 1 else _title(column)
-        for column in columns
-    }
-
-
 def _cell(table: SystemTable, system: str, column: Key) -> tuple[str, ...]:
-    """A cell from top to bottom: value, interval, counts."""
+    """Return the lines of a cell: value, interval, counts."""
     cell = table.compared(system, column)
     if cell is None:
         return ("-",)
@@ -247,7 +232,7 @@ def _cell(table: SystemTable, system: str, column: Key) -> tuple[str, ...]:
     return Best(shown) if Comparison.of(table, column).best == system else shown
 
 
-def _rich(table: SystemTable, heads: _Heads, columns: Sequence[Key], console: Console) -> None:
+def _rich(table: SystemTable, heads: _Headings, columns: Sequence[Key], console: Console) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -271,40 +256,40 @@ def _rich(table: SystemTable, heads: _Heads, columns: Sequence[Key], console: Co
 
 
 def _notes(table: SystemTable) -> list[str]:
-    """What stands beneath: how many scores and units are missing, the interval, the signatures."""
+    """Return the notes below the table: missing scores and units, the interval, the signatures."""
     notes = list(dict.fromkeys(note for column in table.columns() if (note := table.note(column))))
     notes += [note for note in (table.missing(), table.unjudged()) if note]
     notes += [f"interval: {interval}" for interval in dict.fromkeys(row.interval for row in table.rows)]
     for _, signature, aspect in table.columns():
-        # A composite's signature is the sum of those of its parts, which stand here already.
+        # The signature of a composite consists of those of its parts, which are listed already.
         if aspect != COMPOSITE and (line := f"signature: {signature}") not in notes:
             notes.append(line)
     return [clean(note) for note in notes]
 
 
-# ---- names short enough for a table
+# ---- shortened names
 
 
-def fitted(names: Iterable[str], width: int) -> Mapping[str, str]:
-    """Each name at most `width` characters long, the middle left out; a number tells apart what would look the same.
+def shorten_names(names: Iterable[str], width: int) -> Mapping[str, str]:
+    """Return each name shortened to at most `width` characters, distinct from the others (numbered if necessary).
 
-    Systems and settings mostly differ at one of their ends.
+    The middle is cut out, because systems and settings mostly differ at their ends.
 
-    >>> fitted(["bart", "pegasus-large-cnn-dailymail-beam-4"], 20)["pegasus-large-cnn-dailymail-beam-4"]
+    >>> shorten_names(["bart", "pegasus-large-cnn-dailymail-beam-4"], 20)["pegasus-large-cnn-dailymail-beam-4"]
     'pegasus-l...l-beam-4'
     """
     distinct = list(dict.fromkeys(names))
-    alike, taken = Counter(_cut(name, width) for name in distinct), set(distinct)
-    fitted_names: dict[str, str] = {}
+    same, used = Counter(_cut(name, width) for name in distinct), set(distinct)
+    shortened: dict[str, str] = {}
     for name in distinct:
         short, number = _cut(name, width), 0
-        while short != name and (short in taken or (number == 0 and alike[short] > 1)):
+        while short != name and (short in used or (number == 0 and same[short] > 1)):
             number += 1
             tail = f" #{number}"
             short = _cut(name, width - len(tail)) + tail
-        taken.add(short)
-        fitted_names[name] = short
-    return fitted_names
+        used.add(short)
+        shortened[name] = short
+    return shortened
 
 
 def _cut(text: str, width: int) -> str:

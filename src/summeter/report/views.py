@@ -1,4 +1,4 @@
-"""What a report reads of each run: data, scores, table, sources, and judgments one summary at a time."""
+"""The data that a report reads from each run: data, scores, tables, sources, and judgments of single summaries."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ from summeter.scoring import PairScore, ScoreTable, SystemTable
 from summeter.scoring.table import Question
 
 LISTED = 20_000
-"""Summaries up to which a page lists all; of more it lists the WORST by the score that ranks, and as many DRAWN."""
-WORST, DRAWN = 1000, 1000
+"""Maximum number of summaries that a page lists completely; of more it lists the lowest and a random sample."""
+WORST, SAMPLED = 1000, 1000
 
 Summaries = frozenset[tuple[str, str]]
-"""(document, system) of some summaries."""
+"""(document, system) of summaries."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """One judge with one signature in one run: where verdicts come from. `label` tells it from the others; `reduction`
-    says how its judgments become a score."""
+    """One judge with one signature in one run.
+
+    `label` distinguishes it from the other sources; `reduction` says how its judgments become a score.
+    """
 
     run: int
     letter: str
@@ -39,109 +41,119 @@ class Source:
 
     @property
     def key(self) -> tuple[int, str, str]:
-        """The run's number, the judge and its signature."""
+        """(run number, judge, signature)."""
         return self.run, self.entry.name, self.entry.signature
 
 
 @dataclass(frozen=True)
 class RunView:
-    """A run as a report reads it. `letter` tells runs apart where there are several, else it is empty. `listed` are the
-    summaries that the page lists, None for all."""
+    """A run as a report reads it.
 
-    place: int
+    `letter` distinguishes several runs, and is empty for a single run. `listed` holds the summaries that the page lists
+    (None for all).
+    """
+
+    number: int
     letter: str
     folder: RunFolder
     listed: Summaries | None = None
 
     @property
     def manifest(self) -> Manifest:
-        """The run's manifest."""
+        """Manifest of the run."""
         return self.folder.manifest
 
     @property
     def name(self) -> str:
-        """The folder's own name; local paths are not written."""
+        """Name of the folder; local paths are not written."""
         return self.folder.folder.resolve().name
 
     @property
     def seed(self) -> int:
-        """The seed of every interval of this run."""
+        """Random seed of all intervals of this run."""
         return self.folder.seed
 
     @cached_property
     def data(self) -> Dataset:
-        """The run's own copy of the data."""
+        """The run's copy of the data."""
         return self.folder.data
 
     @cached_property
     def shown(self) -> Dataset:
-        """The documents of the summaries that the page lists."""
+        """The documents of the listed summaries."""
         return self.data if self.listed is None else self.data.with_documents({document for document, _ in self.listed})
 
     @cached_property
     def items(self) -> RunReader:
-        """The judgments of any summary, read when they are asked for."""
+        """Reader of the judgments of single summaries."""
         return RunReader(self.folder, self.listed)
 
     @cached_property
     def scores(self) -> ScoreTable:
-        """One score a summary, judge and aspect."""
+        """Scores per summary, judge and aspect."""
         return self.folder.totals.scores
 
     @cached_property
     def table(self) -> SystemTable:
-        """Means of systems, as in the run's summary.json."""
+        """Means of systems, as in summary.json of the run."""
         return self.folder.totals.systems
 
     @cached_property
     def pairs(self) -> list[PairScore]:
-        """Mean preferences of pairs of systems, as in the run's summary.json."""
+        """Mean preferences of pairs of systems, as in summary.json of the run."""
         return self.folder.totals.pairs
 
     @cached_property
     def coverage(self) -> float | None:
-        """Share of what was to be judged that could be, each summary and aspect counting once."""
+        """Share of units with a usable judgment (see `scoring.coverage`)."""
         return self.folder.totals.coverage
 
     @cached_property
     def judged(self) -> set[tuple[str, str]]:
-        """(document, system) of every summary that was judged, alone or in a pair."""
+        """(document, system) of all summaries that were judged, alone or in a pair."""
         return set(self.items.items())
 
     @cached_property
     def people(self) -> HumanReader:
-        """Judgments of people on the same summaries, where the data hold any, read when they are asked for."""
+        """Reader of people's judgments on the same summaries, if there are any."""
         return HumanReader(self.folder, self.listed)
 
     @cached_property
     def key_facts(self) -> dict[str, KeyFacts]:
-        """Every list of key facts a judgment on the page may name, by id."""
+        """Lists of key facts that judgments on the page may refer to, by id."""
         lists = [
             KeyFacts.of(document.key_facts, "given") for document in self.shown.documents.values() if document.key_facts
         ]
         for judge in self.manifest.judges:
-            # What an evaluator derived: prepared data that hold `key_facts` (texts) and their `origin`.
+            # Prepared data of an evaluator, with `key_facts` (texts) and their `origin`.
             rows = prepared_rows(self.folder.folder / "prepared" / f"{judge.file}.jsonl")
             lists += [facts for _, row in rows if (facts := _facts(row["data"])) is not None]
-        # The list given with the data wins over an equal one from elsewhere.
+        # A list from the data takes precedence over an equal list from elsewhere.
         return {facts.id: facts for facts in reversed(lists)}
 
     @cached_property
     def judges(self) -> list[JudgeEntry]:
-        """The evaluators that judge (not those that only prepare)."""
+        """The evaluators that judge (not those that only prepare data)."""
         return [judge for judge in self.manifest.judges if not judge.prepares_only]
 
 
 def views(runs: Sequence[RunFolder]) -> list[RunView]:
-    """One view a run; letters where there is more than one."""
-    many = len(runs) > 1
+    """Return one view per run, with letters if there are several runs."""
+    letters = [""] if len(runs) == 1 else [
+        ascii_uppercase[index] + (str(rounds) if rounds else "")
+        for rounds, index in (divmod(number, len(ascii_uppercase)) for number in range(len(runs)))
+    ]  # fmt: skip
     listed = _listed(runs)
-    return [RunView(place, _letter(place) if many else "", run, listed) for place, run in enumerate(runs)]
+    return [
+        RunView(number, letter, run, listed) for number, (letter, run) in enumerate(zip(letters, runs, strict=True))
+    ]
 
 
 def _listed(runs: Sequence[RunFolder]) -> Summaries | None:
-    """The summaries that a page lists of runs that are too large to list all: the lowest by the score that ranks
-    the systems of the first run, and others drawn at random (seed 0); None where all are."""
+    """Return the summaries to list if the runs are too large to list all, otherwise None.
+
+    These are the lowest by the ranking score of the first run, and a random sample of the others (seed 0).
+    """
     if sum(run.manifest.data.summaries for run in runs) <= LISTED:
         return None
     scores = runs[0].totals.scores
@@ -149,27 +161,22 @@ def _listed(runs: Sequence[RunFolder]) -> Summaries | None:
     if column is None:
         return frozenset()
     lead = scores.take(scores.question(Question(*column)))
-    order = np.argsort(lead.value, kind="stable")  # unknown values last
+    order = np.argsort(lead.value, kind="stable")  # NaN last
     worst, rest = order[:WORST], order[WORST:]
-    drawn = np.random.default_rng(0).choice(rest, min(DRAWN, len(rest)), replace=False)
-    chosen = lead.take(np.concatenate([worst, drawn]))
+    sampled = np.random.default_rng(0).choice(rest, min(SAMPLED, len(rest)), replace=False)
+    chosen = lead.take(np.concatenate([worst, sampled]))
     return frozenset(zip(chosen.document.labels(), chosen.system.labels(), strict=True))
 
 
-def _letter(place: int) -> str:
-    rounds, index = divmod(place, len(ascii_uppercase))
-    return ascii_uppercase[index] + (str(rounds) if rounds else "")
-
-
 def sources(views: Sequence[RunView]) -> list[Source]:
-    """Every source, in the order of the runs and their judges, with a label that tells it from the others."""
+    """Return all sources, in the order of the runs and their judges, each with a distinct label."""
     listed: list[Source] = []
     for view in views:
         keys = [JudgeKey(judge.name, judge.signature, judge.model) for judge in view.judges]
         names = judge_names(keys)
         for judge, key in zip(view.judges, keys, strict=True):
             label = f"{view.letter} · {names[key]}" if view.letter else names[key]
-            listed.append(Source(view.place, view.letter, judge, label, _reduction(view, judge)))
+            listed.append(Source(view.number, view.letter, judge, label, _reduction(view, judge)))
     return listed
 
 
@@ -181,7 +188,7 @@ _REDUCTIONS = {
 
 
 def _reduction(view: RunView, judge: JudgeEntry) -> str:
-    """What a number of this judge is."""
+    """Return how the judgments of a judge become a score, in words."""
     if any((pair.judge, pair.signature) == (judge.name, judge.signature) for pair in view.pairs):
         return "mean preference over documents"
     if (scale := scale_of(judge.signature)) is not None:

@@ -2,11 +2,11 @@
 (() => {
 "use strict";
 const PAGE = 20;
-// With more pages than these there are also ways to the first and the last.
+// With more pages than this, there are also buttons for the first and the last page.
 const FEW = 5;
 const byId = (id) => document.getElementById(id);
 
-// Text goes into the page as text nodes only: nothing judged can become markup.
+// Text is inserted as text nodes only, so that judged texts cannot become markup.
 function el(tag, options, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(options || {})) {
@@ -23,21 +23,21 @@ const grouped = (count) => count.toLocaleString("en-US");
 const show = (value) => (value === null ? "–" : value.toFixed(2).replace("-", "−"));
 
 // ---- the summaries
-// A page of studies alone has no summaries to lay out.
+// A page of studies only has no summaries.
 if (!byId("cards")) return;
-// Each summary and each document is a piece of JSON of its own, which is parsed when it is needed and not kept.
+// Each summary and each document is a separate piece of JSON, which is parsed on demand and not cached.
 const held = (id) => JSON.parse(byId(id).textContent);
 const shared = held("shared");
 const cards = shared.summaries.system.map((system, id) => ({ id, system, document: shared.summaries.document[id] }));
 const flagged = Object.fromEntries(Object.entries(shared.flagged).map(([name, ids]) => [name, new Set(ids)]));
 const word = (text) => (typeof text === "number" ? shared.words[text] : text);
-// Columns, { name: [value, ...], ... }, as rows.
+// Converts columns, { name: [value, ...], ... }, to rows.
 function rows(columns) {
   const names = Object.keys(columns);
   return columns[names[0]].map((_, at) => Object.fromEntries(names.map((name) => [name, columns[name][at]])));
 }
-const worded = (row) => ({ ...row, aspect: word(row.aspect), unit: word(row.unit), kind: word(row.kind), decision: word(row.decision) });
-// What is laid out now, with all that was said of it.
+const worded = (row) => ({ ...row, aspect: word(row.aspect), unit: word(row.unit), style: word(row.style), decision: word(row.decision) });
+// The summaries on the current page, with their verdicts.
 let laid = new Map();
 function read({ id, system, document: number }) {
   const raw = held(`summary-${id}`), doc = held(`document-${number}`);
@@ -63,7 +63,7 @@ const shown = (card, verdict) => !chosen.has(verdict.aspect) || chosen.get(verdi
 const many = shared.sources.length > 1;
 const by = (verdict) => (many ? ` by ${shared.sources[verdict.source]}` : "");
 
-// Cuts a text at the ends of spans; a stretch under two spans is marked once, as such.
+// Splits a text at the ends of spans; text covered by two spans is marked once, with its own class.
 function marked(text, spans) {
   const cuts = [...new Set([0, text.length, ...spans.flat()])]
     .filter((at) => at >= 0 && at <= text.length).sort((a, b) => a - b);
@@ -77,14 +77,14 @@ function marked(text, spans) {
   return parts;
 }
 
-function chip(kind, text, title) {
-  return el("span", { class: `chip ${kind === "plain" ? "plain-value" : kind}`, text, title, dir: "auto" });
+function chip(style, text, title) {
+  return el("span", { class: `chip ${style === "plain" ? "plain-value" : style}`, text, title, dir: "auto" });
 }
-// People and the judge whose verdicts are shown: do they say different things?
+// Whether people and the judge whose verdicts are shown disagree.
 function differs(card, vote) {
   return card.verdicts.some((one) => one.aspect === vote.aspect && one.unit === vote.unit && one.index === vote.index
     && one.facts === vote.facts && !one.foreign && shown(card, one)
-    && ["good", "bad", "pad"].includes(one.kind) && vote.kind !== "none" && one.kind !== vote.kind);
+    && ["good", "bad", "pad"].includes(one.style) && vote.style !== "none" && one.style !== vote.style);
 }
 function peopleChip(vote, differ) {
   return el("span", { class: `chip people${differ ? " differs" : ""}`, dir: "auto" },
@@ -99,7 +99,7 @@ function sentenceNumbers(card, spans) {
   return found;
 }
 
-// Each reason on a line of its own; what speaks against the verdict all the same begins with a caution.
+// One line per reason; a reason against the verdict begins with "caution: ".
 const CAUTION = "caution: ";
 function reasonList(reasons, look) {
   return el("ul", { class: `reasons${look}` }, ...reasons.map((text) => (text.startsWith(CAUTION)
@@ -125,11 +125,11 @@ function sentence(card, at) {
   const main = mine.find((one) => one.aspect === "faithfulness");
   const chips = el("span", { class: "chips" });
   for (const one of mine) {
-    // A sentence that carries a key fact is the rule; only its absence is worth a label.
-    if (one.aspect === "conciseness" && one.kind === "good") continue;
-    const text = one.aspect === "conciseness" && one.kind === "pad" ? "padding: carries no key fact"
+    // Most sentences convey a key fact, so only its absence is labelled.
+    if (one.aspect === "conciseness" && one.style === "good") continue;
+    const text = one.aspect === "conciseness" && one.style === "pad" ? "padding: conveys no key fact"
       : one.aspect === "faithfulness" ? one.decision : `${one.aspect}: ${one.decision}`;
-    chips.append(chip(one.kind, text, shared.signatures[one.source]));
+    chips.append(chip(one.style, text, shared.signatures[one.source]));
   }
   for (const vote of card.votes) {
     if (vote.unit !== "sentence" || vote.index !== at) continue;
@@ -137,7 +137,7 @@ function sentence(card, at) {
     if (vote.aspect === "faithfulness" || differ) chips.append(peopleChip(vote, differ));
   }
   const id = `c${card.id}-w${at}`;
-  return el("li", { class: `sent${main ? ` k-${main.kind}` : ""}`, "data-at": at },
+  return el("li", { class: `sent${main ? ` k-${main.style}` : ""}`, "data-at": at },
     el("div", { class: "hit", role: "button", tabindex: "0", "aria-expanded": "false", "aria-controls": id },
       el("span", { class: "num", text: at + 1 }),
       el("span", { class: "said", dir: "auto", text: card.text.slice(from, to) }), chips),
@@ -172,8 +172,8 @@ function factBoxes(card) {
   }
   return [...lists.values()].map(({ facts, source, found }) => {
     const { origin, texts } = card.facts[facts];
-    const covered = found.filter((one) => one.kind === "good").length;
-    const origins = { given: "given with the data", reference: "drawn from the reference", document: "drawn from the source", summary: "drawn from the summary" };
+    const covered = found.filter((one) => one.style === "good").length;
+    const origins = { given: "given with the data", reference: "extracted from the reference", document: "extracted from the source", summary: "extracted from the summary" };
     const box = el("ul", { class: "keyfacts" });
     found.sort((a, b) => a.index - b.index).forEach((one) => box.append(fact(card, one, texts)));
     const voted = found.map((one) => voteOn(card, one)).filter(Boolean);
@@ -191,21 +191,21 @@ function voteOn(card, one) {
 
 function fact(card, one, texts) {
   const extra = el("span", { class: "chips" });
-  if (one.kind === "good") {
+  if (one.style === "good") {
     for (const at of sentenceNumbers(card, one.inSummary)) {
       extra.append(el("button", { type: "button", class: "ref", "data-ref": at, text: `sentence ${at + 1}` }));
     }
   }
   const vote = voteOn(card, one);
   if (vote && differs(card, vote)) extra.append(peopleChip(vote, true));
-  return el("li", { class: "fact" }, el("span", {}, chip(one.kind, one.decision, shared.signatures[one.source])),
+  return el("li", { class: "fact" }, el("span", {}, chip(one.style, one.decision, shared.signatures[one.source])),
     el("div", {}, el("div", { dir: "auto", text: texts[one.index] ?? "" }), extra.childNodes.length ? extra : null,
       one.reasons.length ? reasonList(one.reasons, " muted") : null));
 }
 
-// Whatever has no sentence or key fact of ours to stand at.
+// Verdicts that belong to no sentence or key fact on the page.
 function others(card) {
-  const rest = card.verdicts.filter((one) => !placed(card, one) && one.kind !== "none" && (one.reason || one.unit !== "summary"));
+  const rest = card.verdicts.filter((one) => !placed(card, one) && one.style !== "none" && (one.reason || one.unit !== "summary"));
   if (!rest.length) return null;
   return el("details", { class: "others" }, el("summary", { text: `Other verdicts (${rest.length})` }),
     el("ul", {}, ...rest.map((one) => el("li", { dir: "auto" },
@@ -217,9 +217,9 @@ function placed(card, one) {
   return one.unit === "sentence" || ((one.unit === "key_fact" || one.unit === "claim") && one.facts !== null);
 }
 
-// Verdicts on this summary beside another of the same document.
+// Verdicts on pairs of this summary and another of the same document.
 function duels(card) {
-  const found = card.verdicts.filter((one) => one.unit === "pair" && one.kind !== "none");
+  const found = card.verdicts.filter((one) => one.unit === "pair" && one.style !== "none");
   if (!found.length) return null;
   found.sort((a, b) => a.aspect.localeCompare(b.aspect) || a.source - b.source || a.decision.localeCompare(b.decision));
   return el("div", { class: "duels" }, el("h4", { text: "Head to head" }), el("ul", {}, ...found.map((one) => el("li", { dir: "auto" },
@@ -230,7 +230,7 @@ function duels(card) {
 function alerts(card) {
   const seen = new Map();
   for (const one of card.verdicts) {
-    if (one.kind !== "none") continue;
+    if (one.style !== "none") continue;
     const key = `${one.source} ${one.decision} ${one.reason}`;
     if (!seen.has(key)) seen.set(key, { one, aspects: new Set() });
     seen.get(key).aspects.add(one.aspect);
@@ -240,7 +240,7 @@ function alerts(card) {
     el("strong", { text: `${[...aspects].join(", ")} ${one.decision}` }), `${by(one)} — ${one.reason}`)));
 }
 
-// One entry an aspect; where several sources gave it, each by its run's letter if that is enough to tell them apart.
+// One entry per aspect; several sources are named by the letters of their runs if these are distinct.
 function scoreLine(card) {
   const line = el("ul", { class: "scores" });
   const titles = new Map();
@@ -303,16 +303,16 @@ function select(node, card, item, force) {
   if (!open) { highlight(node, card, [], false); return; }
   const at = Number(item.dataset.at);
   const mine = card.verdicts.filter((one) => one.unit === "sentence" && one.index === at && !one.foreign);
-  // The chosen judge's first, the others beneath: a reader of one verdict wants to know of the rest.
+  // The verdicts of the chosen judge come first, then those of the others.
   mine.sort((a, b) => (a.aspect !== "faithfulness") - (b.aspect !== "faithfulness") || shown(card, b) - shown(card, a));
   const box = item.querySelector(".why");
-  const told = mine.filter((one) => one.reason || one.inDocument.length || one.inSummary.length || one.aspect === "faithfulness" || one.kind === "pad");
-  box.replaceChildren(...told.map((one) => why(card, one)));
-  const carried = card.verdicts.filter((one) => one.unit === "key_fact" && one.kind === "good" && one.facts !== null && shown(card, one)
+  const explained = mine.filter((one) => one.reason || one.inDocument.length || one.inSummary.length || one.aspect === "faithfulness" || one.style === "pad");
+  box.replaceChildren(...explained.map((one) => why(card, one)));
+  const conveyed = card.verdicts.filter((one) => one.unit === "key_fact" && one.style === "good" && one.facts !== null && shown(card, one)
     && sentenceNumbers(card, one.inSummary).includes(at));
-  if (carried.length) box.append(el("div", {}, el("p", { class: "muted", text: "Carries:" }),
-    ...carried.map((one) => el("p", { dir: "auto", text: card.facts[one.facts].texts[one.index] ?? "" }))));
-  if (!box.childNodes.length) box.append(el("p", { class: "muted", text: "No reason and no evidence was given." }));
+  if (conveyed.length) box.append(el("div", {}, el("p", { class: "muted", text: "Conveys:" }),
+    ...conveyed.map((one) => el("p", { dir: "auto", text: card.facts[one.facts].texts[one.index] ?? "" }))));
+  if (!box.childNodes.length) box.append(el("p", { class: "muted", text: "No reason or evidence was given." }));
   item.classList.add("on");
   item.querySelector(".hit").setAttribute("aria-expanded", "true");
   box.hidden = false;
@@ -357,7 +357,7 @@ shared.columns.forEach(({ title, source }, at) => form.elements.order.append(
   el("option", { value: at, text: `lowest ${title}${many ? ` (${source})` : ""}` })));
 form.elements.order.append(el("option", { value: "data", text: "by source text" }));
 
-// What is searched is parsed once, when somebody first searches, and kept as plain text.
+// Searched texts are parsed at the first search and cached as plain text.
 const texts = { summary: new Map(), document: new Map() };
 function searched(kind, id, text) {
   if (!texts[kind].has(id)) texts[kind].set(id, text(held(`${kind}-${id}`)).toLowerCase());
@@ -370,11 +370,11 @@ function holds(card, part) {
 }
 
 function apply() {
-  const { system, domain, show: kind, order, text } = form.elements;
+  const { system, domain, show, order, text } = form.elements;
   const words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
   view = cards.filter((card) => (system.value === "" || card.system === Number(system.value))
     && (domain.value === "" || shared.documents.domain[card.document] === Number(domain.value))
-    && (kind.value === "" || flagged[kind.value].has(card.id))
+    && (show.value === "" || flagged[show.value].has(card.id))
     && words.every((part) => holds(card, part)));
   if (order.value === "data") view.sort((a, b) => a.document - b.document || a.system - b.system);
   else if (order.value !== "") {
@@ -392,11 +392,11 @@ function apply() {
 function draw() {
   laid = new Map(view.slice(start, start + PAGE).map((card) => [card.id, read(card)]));
   list.replaceChildren(...[...laid.values()].map(build));
-  if (!view.length) list.append(el("p", { class: "empty", text: "No summary fits these choices." }));
+  if (!view.length) list.append(el("p", { class: "empty", text: "No summary matches these filters." }));
   const last = Math.min(start + PAGE, view.length);
   pagers.forEach((pager, place) => {
     pager.hidden = false;
-    const count = el("span", { text: view.length ? `${grouped(start + 1)}–${grouped(last)} of ${grouped(view.length)}${view.length === cards.length ? "" : ` (${grouped(cards.length)} in all)`}` : `0 of ${grouped(cards.length)}` });
+    const count = el("span", { text: view.length ? `${grouped(start + 1)}–${grouped(last)} of ${grouped(view.length)}${view.length === cards.length ? "" : ` (${grouped(cards.length)} in total)`}` : `0 of ${grouped(cards.length)}` });
     if (place === 0) count.setAttribute("aria-live", "polite");
     const step = (label, to) => {
       const button = el("button", { type: "button", text: label });
