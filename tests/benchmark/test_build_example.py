@@ -57,7 +57,7 @@ def test_texts_with_an_error_are_chosen_two_a_source(built: Path, released: Data
     assert set(released.documents) < with_error
     assert read_manifest(built / "select").dropped == {
         "document: no error was found": 1,
-        "document: not chosen": 8,
+        "document: not selected": 8,
     }
     assert {name.split("/")[0] for name in released.documents} == set(released.domains)
 

@@ -1,4 +1,4 @@
-"""A chain of steps: what is done, what is stale and why, what a kill leaves, what a faulty file is told."""
+"""Chains of steps: states, staleness, crashes and invalid files."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from summeter.benchmark import chain, chain_status, run_chain, run_step
 from summeter.benchmark.step import (
     Inputs,
     LeftOut,
-    Place,
     Result,
     Step,
+    StepContext,
     StepSettings,
     WaitingError,
     read_log,
@@ -43,15 +43,15 @@ HANGS = "SUMMETER_TEST_HANGS"
 
 
 class Shortest(StepSettings):
-    """Keep so many documents, the shortest first; `wait` waits for people."""
+    """Keep the shortest documents; with `wait`, wait for annotators."""
 
     documents: int = 1
     wait: bool = False
     fail: bool = False
 
 
-def _keep(inputs: Inputs, settings: Shortest, place: Place) -> Result:
-    (place.work / "seen").write_text("once")
+def _keep(inputs: Inputs, settings: Shortest, context: StepContext) -> Result:
+    (context.work / "seen").write_text("once")
     if settings.wait:
         raise WaitingError("two annotators are to answer")
     if settings.fail:
@@ -59,7 +59,7 @@ def _keep(inputs: Inputs, settings: Shortest, place: Place) -> Result:
     data = inputs.dataset
     order = sorted(data.documents, key=lambda name: len(data.documents[name].text))
     gone = [LeftOut("document", name, "is longer than others") for name in order[settings.documents :]]
-    (place.out / "order.txt").write_text(" ".join(order))
+    (context.out / "order.txt").write_text(" ".join(order))
 
     def finish(_: Path) -> None:
         if HANGS in os.environ:
@@ -117,7 +117,7 @@ def test_a_chain_does_each_step_from_the_folder_of_the_one_before(bench: Path, t
     assert states(tmp_path / "out") == [("summarize", "done", ""), ("shortest", "done", "")]
 
 
-def test_what_is_done_is_not_done_again_and_the_same_bytes_come_elsewhere(bench: Path, tmp_path: Path) -> None:
+def test_finished_steps_are_skipped_and_results_are_reproducible(bench: Path, tmp_path: Path) -> None:
     run_chain(bench, tmp_path / "out")
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "shortest").iterdir()}
     said: list[str] = []
@@ -142,7 +142,7 @@ def test_a_changed_setting_makes_its_step_and_the_later_ones_stale(bench: Path, 
     assert [state for _, state, _ in states(tmp_path / "out")] == ["stale", "stale"]
     said: list[str] = []
     manifests = run_chain(bench, tmp_path / "out", tell=said.append)
-    assert said[0] == "summarize: again (the setting seed has changed from 3 to 4)"
+    assert said[0] == "summarize: running again (the setting seed has changed from 3 to 4)"
     assert [manifest.seed for manifest in manifests] == [4, 4]
     assert [state for _, state, _ in states(tmp_path / "out")] == ["done", "done"]
 
@@ -152,14 +152,14 @@ def test_a_changed_input_makes_the_chain_stale_from_there(bench: Path, tmp_path:
     file = tmp_path / "docs.jsonl"
     file.write_text(file.read_text().replace("Monday", "Tuesday"))
     assert states(tmp_path / "out") == [
-        ("summarize", "stale", "what docs.jsonl gave has changed"),
+        ("summarize", "stale", "the input docs.jsonl has changed"),
         ("shortest", "stale", "made from summarize, which is not done"),
     ]
     run_chain(bench, tmp_path / "out")
     assert load(tmp_path / "out" / "shortest").documents["a"].text.startswith("It rained on Tuesday")
 
 
-def test_a_step_s_own_file_that_was_changed_by_hand_is_noticed(bench: Path, tmp_path: Path) -> None:
+def test_a_changed_output_file_makes_its_step_stale(bench: Path, tmp_path: Path) -> None:
     run_chain(bench, tmp_path / "out")
     order = tmp_path / "out" / "shortest" / "order.txt"
     order.write_text("b a")
@@ -174,9 +174,9 @@ def test_until_a_step_and_only_one(bench: Path, tmp_path: Path) -> None:
     said: list[str] = []
     for _ in range(2):
         run_chain(bench, tmp_path / "out", only="shortest", tell=said.append)
-    assert said == ["summarize: done", "shortest: now"] * 2
+    assert said == ["summarize: done", "shortest: running"] * 2
     run_chain(bench, tmp_path / "out", only="summarize", tell=said.append)
-    assert said[-1] == "summarize: now"
+    assert said[-1] == "summarize: running"
     for options, why in (
         ({"until": "shortst"}, "did you mean shortest"),
         ({"until": "shortest", "only": "shortest"}, "exclude each other"),
@@ -220,11 +220,11 @@ def test_a_step_that_fails_or_waits_leaves_no_folder_and_says_why(bench: Path, t
     bench.write_text(settings())
     lines: list[str] = []
     run_chain(bench, tmp_path / "out", tell=lines.append)
-    assert lines == ["summarize: done", "shortest: now"], "an error that is fixed is not repeated"
+    assert lines == ["summarize: done", "shortest: running"], "an error that is fixed is not repeated"
     assert states(tmp_path / "out")[1][1] == "done"
 
 
-def test_packages_of_all_steps_are_missed_before_the_first(
+def test_missing_packages_of_all_steps_are_reported_before_the_first_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "raw").mkdir()
@@ -263,13 +263,13 @@ def test_packages_of_all_steps_are_missed_before_the_first(
         ("name: a\nsummarize: 7\n", 2, "summarize", "give fields of its own"),
         ("input: x\nsummarize:\n  models: {a: b/c}\n", 1, "name", "is missing"),
         ("name: a\nname: b\nsummarize:\n  models: {a: b/c}\n", 2, "name", "is given twice"),
-        ("name: a\nsummarize:\n  models: {a: b/c}\n", 1, "input", "is needed; the first step is `summarize`"),
-        ("name: a\ninput: x\nsource: {sources: {n: x}}\n", 2, "input", "is read by no step"),
+        ("name: a\nsummarize:\n  models: {a: b/c}\n", 1, "input", "is missing. The first step is `summarize`"),
+        ("name: a\ninput: x\nsource: {sources: {n: x}}\n", 2, "input", "is not used"),
         ("name: a\n", None, None, "names no step"),
         ("- a\n", None, None, "is no mapping"),
     ],
 )
-def test_a_faulty_file_is_told_by_line_and_field(
+def test_faults_of_a_file_have_line_and_field(
     text: str, line: int | None, field: str | None, message: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "bench.yaml"
@@ -280,14 +280,14 @@ def test_a_faulty_file_is_told_by_line_and_field(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_of_something_else_is_never_written_to(bench: Path, tmp_path: Path) -> None:
+def test_other_folders_are_never_overwritten(bench: Path, tmp_path: Path) -> None:
     other = tmp_path / "mine"
     other.mkdir()
     (other / "thesis.tex").write_text("years of work")
-    with pytest.raises(UsageError, match=r"holds thesis\.tex, and is no folder of a benchmark"):
+    with pytest.raises(UsageError, match=r"contains thesis\.tex and is not the folder of a benchmark"):
         run_chain(bench, other)
     save(load(ROWS_WITH_SUMMARY), tmp_path / "data")
-    with pytest.raises(UsageError, match="is no step of a benchmark"):
+    with pytest.raises(UsageError, match="is not the folder of a step"):
         run_step(STEP, tmp_path / "data", tmp_path / "data", Shortest())
     run_chain(bench, tmp_path / "out")
     with pytest.raises(UsageError, match="holds the step summarize, not shortest"):
@@ -296,7 +296,7 @@ def test_a_folder_of_something_else_is_never_written_to(bench: Path, tmp_path: P
     renamed.write_text(settings().replace("name: small", "name: large"))
     with pytest.raises(UsageError, match="is the folder of the benchmark 'small'"):
         run_chain(renamed, tmp_path / "out")
-    with pytest.raises(UsageError, match="is no folder of a benchmark"):
+    with pytest.raises(UsageError, match="is not the folder of a benchmark"):
         chain_status(tmp_path / "data")
 
 
@@ -309,11 +309,11 @@ def test_a_step_alone_takes_a_dataset_folder(tmp_path: Path) -> None:
     assert manifest.history == ()
     assert manifest.counts_out == {"documents": 2, "summaries": 2, "key_facts": 0}
     assert read_manifest(tmp_path / "out" / "shortest") == manifest
-    with pytest.raises(UsageError, match="there is no file or folder"):
+    with pytest.raises(UsageError, match="does not exist"):
         run_step(STEP, tmp_path / "nothing", tmp_path / "out" / "shortest", Shortest())
 
 
-def test_a_killed_chain_leaves_nothing_that_looks_finished(bench: Path, tmp_path: Path) -> None:
+def test_a_killed_chain_resumes(bench: Path, tmp_path: Path) -> None:
     run_chain(bench, tmp_path / "whole")
     slow = (
         f"import sys\nsys.path.insert(0, {str(Path(__file__).parents[1])!r})\n"
@@ -327,7 +327,7 @@ def test_a_killed_chain_leaves_nothing_that_looks_finished(bench: Path, tmp_path
             assert process.stdout is not None
             assert process.stdout.readline() == b"written\n"
             os.kill(process.pid, signal.SIGKILL)
-        assert states(tmp_path / "out") == [("summarize", "done", ""), ("shortest", "left", "broken off")]
+        assert states(tmp_path / "out") == [("summarize", "done", ""), ("shortest", "left", "interrupted")]
         assert not (tmp_path / "out" / "shortest").exists()
     run_chain(bench, tmp_path / "out")
     for step in ("summarize", "shortest"):
@@ -341,7 +341,7 @@ def test_the_commands(bench: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     assert "-o FOLDER" in capsys.readouterr().err
     assert command("bench", "run", bench, "-o", out) == 0
     shown = capsys.readouterr()
-    assert shown.err.splitlines() == ["summarize: now", "shortest: now"]
+    assert shown.err.splitlines() == ["summarize: running", "shortest: running"]
     assert "2 -> 1" in shown.out
     assert command("bench", "status", out, "--step", "shortest") == 0
     assert "left out: 1 document: is longer than others" in capsys.readouterr().out
@@ -359,17 +359,17 @@ def test_the_commands(bench: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     ]
 
 
-def test_two_at_once_are_refused(bench: Path, tmp_path: Path) -> None:
+def test_a_second_process_is_refused(bench: Path, tmp_path: Path) -> None:
     import fcntl
 
     (tmp_path / "out").mkdir()
     with (tmp_path / "out" / ".lock").open("wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(UsageError, match="another process builds this benchmark"):
+        with pytest.raises(UsageError, match="another process is building the benchmark"):
             run_chain(bench, tmp_path / "out")
 
 
-def test_a_torn_line_of_the_log_is_passed_over(bench: Path, tmp_path: Path) -> None:
+def test_a_truncated_log_line_is_skipped(bench: Path, tmp_path: Path) -> None:
     run_chain(bench, tmp_path / "out")
     with (tmp_path / "out" / "log.jsonl").open("a") as log:
         log.write('{"step": "shor')

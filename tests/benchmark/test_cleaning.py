@@ -38,7 +38,7 @@ def test_what_is_no_text_is_not_guessed(content: bytes) -> None:
         ("the val-\nley rose", "the valley rose", {"hyphens joined": 1}),
         ("a well-\nknown man, well-known here", "a well-known man, well-known here", {"hyphens joined": 1}),
         ("Anna Meyer-\nSchulz", "Anna Meyer-Schulz", {}),
-        ("it rained -\nand  hard\n\n\n\nhere", "it rained -\nand hard\n\nhere", {"blanks evened": 1}),
+        ("it rained -\nand  hard\n\n\n\nhere", "it rained -\nand hard\n\nhere", {"repeated spaces": 1}),
         ("one\r\ntwo\rthree\u2028four", "one\ntwo\nthree\nfour", {}),
     ],
 )

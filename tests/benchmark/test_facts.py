@@ -1,4 +1,4 @@
-"""Key facts of a benchmark: who proposes, who votes, what the majority drops, and what the data remember of it."""
+"""The step `facts`: proposals, votes, dropped key facts and their origins."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_votes_in_the_form_of_figure_8_are_read(tmp_path: Path) -> None:
         "Reason 3.",
         "Central.",
     ]
-    assert outcome.without == {}
+    assert outcome.without_facts == {}
 
 
 def test_the_folder_holds_the_key_facts_their_origin_and_what_was_dropped(tmp_path: Path) -> None:
@@ -170,14 +170,14 @@ def test_a_document_without_a_usable_vote_has_no_key_facts_and_is_named(tmp_path
     assert outcome.data.documents["a"].key_facts == ()
     assert outcome.data.documents["b"].key_facts == ("A shop opened.",)
     assert {fact.reason for fact in outcome.proposed if fact.reason} == {UNVOTED}
-    assert "without one usable reply" in outcome.without["a"]
+    assert "without one usable reply" in outcome.without_facts["a"]
 
 
 def test_no_key_fact_at_all_is_an_error_that_says_why(tmp_path: Path) -> None:
     source = tmp_path / "data"
     save(documents(), source)
     none = voter(tmp_path, "none", "no", "no", "no", shop="no")
-    with pytest.raises(CoverageError, match="no document has key facts; a: the validators rejected all 3"):
+    with pytest.raises(CoverageError, match=r"no document has key facts \(a: the validators rejected all 3"):
         run_step(FACTS, source, tmp_path / "facts", FactsSettings(models=models(tmp_path, none)))
     assert not (tmp_path / "facts").exists()
 
@@ -185,8 +185,8 @@ def test_no_key_fact_at_all_is_an_error_that_says_why(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"judge": "x/y", "validators": "x/y"}, "with 2 of them they are judge, validator"),
-        ({"validator": "x/y"}, "with 1 of them they are judge"),
+        ({"judge": "x/y", "validators": "x/y"}, "with 2 models, use judge, validator"),
+        ({"validator": "x/y"}, "with 1 models, use judge"),
         ({}, "at least 1"),
     ],
 )

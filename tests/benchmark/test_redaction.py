@@ -1,4 +1,4 @@
-"""The step `redact`: one entity one number in all texts, labels where they belong, a table for a person, leaks."""
+"""The step `redact`: consistent numbering of entities, adjusted offsets, the review table, and leaks."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from summeter.benchmark import run_step
 from summeter.benchmark.redaction.finding import Name, Presidio
-from summeter.benchmark.redaction.masking import Entity, Placed, mask, occurrences
-from summeter.benchmark.redaction.step import COLUMNS, STEP, RedactSettings, left_over
+from summeter.benchmark.redaction.masking import Entity, Occurrence, mask, occurrences
+from summeter.benchmark.redaction.step import COLUMNS, STEP, RedactSettings, remaining_data
 from summeter.benchmark.step import Manifest, WaitingError, file_hashes, read_manifest
 from summeter.cli.main import main
 from summeter.data.dataset import Dataset, load, save
@@ -268,7 +268,7 @@ class TestTexts:
                 )
 
     def test_no_such_source(self, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match="no document is of cals; sources are: calls, news"):
+        with pytest.raises(UsageError, match=r"no document is from cals\. Sources are: calls, news"):
             redacted(tmp_path, sources=["cals"])
 
 
@@ -341,7 +341,7 @@ class TestLabels:
         assert sum(manifest.dropped.values()) == 3, "its two summaries and itself"
 
     def test_summaries_of_unknown_making_cannot_be_paired(self, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match="no record of how the summaries were written"):
+        with pytest.raises(UsageError, match="no record of the step `summarize`"):
             redacted(tmp_path, pairs=True)
         assert not (tmp_path / "out").exists()
 
@@ -402,7 +402,7 @@ class TestMoving:
         masked = mask(text, placed, numbers)
         start = draw.draw(st.integers(0, len(text)))
         end = draw.draw(st.integers(start, len(text)))
-        moved = masked.text[slice(*masked.moved(start, end))]
+        moved = masked.text[slice(*masked.map_range(start, end))]
         # By hand: the characters from `start` to `end`, with the whole placeholder of each entity they touch.
         expected, at = "", start
         for entity, first, last in placed:
@@ -417,7 +417,7 @@ class TestMoving:
     def test_the_whole_text_is_the_whole_text(self, words: list[str]) -> None:
         text = " ".join(words)
         masked = mask(text, occurrences(text, NAMES), dict.fromkeys(NAMES, 1))
-        assert masked.moved(0, len(text)) == (0, len(masked.text)) or not text
+        assert masked.map_range(0, len(text)) == (0, len(masked.text)) or not text
 
     def test_a_sentence_end_within_an_entity(self, tmp_path: Path) -> None:
         row = {"doc_id": "d", "document": "Go to St. Ann Park. It is dry.", "summary": "x", "sentences": ["x"]}
@@ -468,7 +468,7 @@ class TestEntities:
 
     def test_no_part_of_a_word(self) -> None:
         assert occurrences("Elysium and Ely's and xEly", {Entity("PLACE", "ely"): {"Ely"}}) == [
-            Placed(Entity("PLACE", "ely"), 12, 15)
+            Occurrence(Entity("PLACE", "ely"), 12, 15)
         ]
 
 
@@ -487,7 +487,7 @@ def read_review(path: Path) -> list[dict[str, str]]:
 class TestReview:
     def test_a_table_is_proposed_and_waits_for_a_person(self, tmp_path: Path) -> None:
         review = tmp_path / "review.csv"
-        with pytest.raises(WaitingError, match=r"a person goes through .*review\.csv"):
+        with pytest.raises(WaitingError, match=r"a review of .*review\.csv"):
             redacted(tmp_path, review=review)
         assert not (tmp_path / "out").exists()
         rows = read_review(review)
@@ -532,12 +532,15 @@ class TestReview:
     @pytest.mark.parametrize(
         ("row", "why"),
         [
-            (("calls/2", "CODE", "TR3934", "mask", ""), ":2: document_id: is 'calls/2', which is not redacted here"),
-            (("calls/1", "CODES", "TR3934", "mask", ""), ":2: category: is 'CODES'; give one of ADDRESS"),
-            (("calls/1", "CODE", "TR9999", "mask", ""), ":2: text: is 'TR9999', which stands in no text of 'calls/1'"),
-            (("calls/1", "CODE", "TR3934", "yes", ""), ":2: decision: is 'yes'; give mask or leave"),
+            (
+                ("calls/2", "CODE", "TR3934", "mask", ""),
+                ":2: document_id: is 'calls/2', which this step does not redact",
+            ),
+            (("calls/1", "CODES", "TR3934", "mask", ""), ":2: category: is 'CODES'. Give one of ADDRESS"),
+            (("calls/1", "CODE", "TR9999", "mask", ""), ":2: text: is 'TR9999', which occurs in no text of 'calls/1'"),
+            (("calls/1", "CODE", "TR3934", "yes", ""), ":2: decision: is 'yes'. Give mask or leave"),
             (("calls/1", "CODE", "", "mask", ""), ":2: text: is empty"),
-            (("calls/1", "CODE", "TR3934", "mask", "TR1"), ":2: same_as: is 'TR1', which stands in no text"),
+            (("calls/1", "CODE", "TR3934", "mask", "TR1"), ":2: same_as: is 'TR1', which occurs in no text"),
         ],
     )
     def test_faults_by_line(self, tmp_path: Path, row: tuple[str, ...], why: str) -> None:
@@ -551,7 +554,7 @@ class TestReview:
         data = load([{"doc_id": "d", "document": "It costs 5.15 pounds.", "summary": "x"}])
         review = tmp_path / "review.csv"
         write_review(review, [("d", "TIME", "5.15", "mask", "")])
-        with pytest.raises(InputError, match=r":2: text: is '5\.15', which stands in no text of 'd'"):
+        with pytest.raises(InputError, match=r":2: text: is '5\.15', which occurs in no text of 'd'"):
             redacted(tmp_path, data, sources=[], review=review)
         write_review(review, [("d", "CODE", "5.15 pounds", "mask", "")])
         fresh, _ = redacted(tmp_path, data, sources=[], review=review)
@@ -578,7 +581,7 @@ class TestLeaks:
 
         text = "Ana <CODE_1> wrote to ana.b@post.example on 44 12 77, see www.post.example/7 and ghent."
         known = {Entity("PLACE", "ghent"): {"Ghent"}, Entity("PLACE", "bruges"): {"Bruges"}}
-        assert list(left_over(text, recognize, known)) == [
+        assert list(remaining_data(text, recognize, known)) == [
             ("mail", "ana.b@post.example"),
             ("link", "www.post.example/7"),
             ("number", "44 12 77"),

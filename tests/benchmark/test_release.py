@@ -1,4 +1,4 @@
-"""A release: what others get, what stays behind, and what `verify` finds when somebody changed it."""
+"""Releases: their content, what they leave out, and the tampering that `verify` detects."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from summeter.benchmark.release import STEP, ReleaseSettings, pseudonym
 from summeter.benchmark.step import (
     MANIFEST,
     Inputs,
-    Place,
     Result,
     Step,
+    StepContext,
     StepSettings,
     file_hashes,
     read_manifest,
@@ -34,6 +34,7 @@ from summeter.records import FactOrigin, InputError, UsageError
 pytest.importorskip("pyarrow")
 
 PLACES = ("harbour", "market", "museum", "orchard", "quarry", "station", "theatre", "windmill")
+WITHHELD = PLACES[5:]
 ANNOTATORS = ("ben.miller@example.org", "cleo", "worker-77")
 
 
@@ -68,15 +69,15 @@ def rows() -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A dataset folder whose last two documents may not be passed on."""
+    """A dataset folder with three documents whose texts may not be shared."""
     data = load(rows())
     documents = {
         name: document.model_copy(
-            update={"share": place < 6, "extra": {
-                "source": "gazette" if place < 6 else "archive", "licence": "CC0-1.0" if place < 6 else
-                "all rights reserved", "origin": f"raw/{name}.txt"}}
+            update={"share": name not in WITHHELD, "extra": {
+                "source": "archive" if name in WITHHELD else "gazette",
+                "licence": "all rights reserved" if name in WITHHELD else "CC0-1.0", "origin": f"raw/{name}.txt"}}
         )
-        for place, (name, document) in enumerate(data.documents.items())
+        for name, document in data.documents.items()
     }  # fmt: skip
     makers = {name: (lambda name=name: iter(data.judgments(name))) for name in data.judgment_sets}  # type: ignore[misc]
     folder = tmp_path_factory.mktemp("source") / "data"
@@ -103,13 +104,13 @@ def release(released: Path, tmp_path: Path) -> Path:
     return tmp_path / "release"
 
 
-def test_a_release_is_a_dataset_folder_that_is_what_it_says(release: Path) -> None:
+def test_a_release_is_a_verified_dataset_folder(release: Path) -> None:
     assert verify(release) == []
     data = load(release)
     assert (len(data.documents), len(data), data.card.licence) == (9, 18, "CC-BY-4.0")
-    of = {name: document.split for name, document in data.documents.items()}
-    assert set(of.values()) == {"dev", "test"}
-    assert of["harbour"] == of["harbour-again"]
+    splits = {name: document.split for name, document in data.documents.items()}
+    assert set(splits.values()) == {"dev", "test"}
+    assert splits["harbour"] == splits["harbour-again"]
     manifest = read_manifest(release)
     assert manifest.details["near_duplicates"] == [["harbour", "harbour-again"]]
     assert manifest.counts_out["judgments/human.raw"] == manifest.counts_in["judgments/human.raw"] > 0
@@ -127,7 +128,7 @@ def test_no_annotator_is_named_anywhere(release: Path) -> None:
     assert secret not in b"".join(file.read_bytes() for file in release.rglob("*") if file.is_file())
 
 
-def test_pseudonyms_are_stable_under_one_secret_and_others_under_another(source: Path, tmp_path: Path) -> None:
+def test_pseudonyms_depend_on_the_secret_only(source: Path, tmp_path: Path) -> None:
     def judges(name: str, secret: str) -> set[str]:
         (tmp_path / f"{name}.key").write_text(secret)
         given = settings(tmp_path).model_copy(update={"secret": tmp_path / f"{name}.key"})
@@ -139,7 +140,7 @@ def test_pseudonyms_are_stable_under_one_secret_and_others_under_another(source:
     assert not judges("c", "the other secret of two") & first
 
 
-def test_another_secret_makes_the_release_stale_and_is_told_by_no_hash(source: Path, tmp_path: Path) -> None:
+def test_another_secret_makes_the_release_stale_and_its_hash_is_not_stored(source: Path, tmp_path: Path) -> None:
     given = settings(tmp_path)
     run_step(STEP, source, tmp_path / "release", given)
     assert state_of(STEP, source, tmp_path / "release", given, None).state == "done"
@@ -148,7 +149,7 @@ def test_another_secret_makes_the_release_stale_and_is_told_by_no_hash(source: P
     assert state_of(STEP, source, tmp_path / "release", given, None) == ("stale", "secret has changed")
 
 
-def test_neither_folders_nor_idle_annotators_are_named(source: Path, tmp_path: Path) -> None:
+def test_local_folders_and_inactive_accounts_are_not_released(source: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     model = f"scripted/{home}/judge.jsonl"
     data = load(source)
@@ -167,7 +168,7 @@ def test_neither_folders_nor_idle_annotators_are_named(source: Path, tmp_path: P
     for name, judgments in makers.items():
         given = given.with_judgments(name, judgments)
 
-    def people(inputs: Inputs, chosen: StepSettings, place: Place) -> Result:
+    def people(inputs: Inputs, chosen: StepSettings, context: StepContext) -> Result:
         return Result(given, models={"judge": model})
 
     class Paths(StepSettings):
@@ -185,9 +186,7 @@ def test_neither_folders_nor_idle_annotators_are_named(source: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("account", ["step", "settings", "faithfulness", "human.raw", "aster"])
-def test_an_account_named_like_anything_else_is_replaced_only_where_it_is_an_account(
-    account: str, source: Path, tmp_path: Path
-) -> None:
+def test_pseudonyms_replace_accounts_but_not_equal_words(account: str, source: Path, tmp_path: Path) -> None:
     data = load(source)
     judgments = [
         row.model_copy(update={"judge": account}) if row.judge == "cleo" else row for row in data.judgments("human.raw")
@@ -197,7 +196,7 @@ def test_an_account_named_like_anything_else_is_replaced_only_where_it_is_an_acc
         campaign: dict[str, Any]
         models: dict[str, str]
 
-    def people(inputs: Inputs, chosen: StepSettings, place: Place) -> Result:
+    def people(inputs: Inputs, chosen: StepSettings, context: StepContext) -> Result:
         return Result(
             data.with_judgments("human.raw", judgments), models={"judge": "openai/m"}, details={"step": account}
         )
@@ -219,7 +218,7 @@ def test_an_account_named_like_anything_else_is_replaced_only_where_it_is_an_acc
     assert {row.aspect for row in released.judgments("human.raw")} == {row.aspect for row in judgments}
 
 
-def test_of_a_withheld_document_no_other_column_is_released(source: Path, tmp_path: Path) -> None:
+def test_columns_of_withheld_documents_are_not_released(source: Path, tmp_path: Path) -> None:
     data = load(source)
     documents = {
         name: document.model_copy(update={"extra": {**document.extra, "page": f"<p>{document.text}</p>"}})
@@ -232,12 +231,12 @@ def test_of_a_withheld_document_no_other_column_is_released(source: Path, tmp_pa
         assert document.share or document.extra["withheld"] == ["text", "references", "page"]
 
 
-def test_shares_that_are_no_whole_are_refused_before_anything_is_done() -> None:
-    with pytest.raises(ValueError, match=r"must add up to 1; they add up to 1\.4"):
+def test_shares_must_add_up_to_one() -> None:
+    with pytest.raises(ValueError, match=r"must add up to 1, not 1\.4"):
         ReleaseSettings(name="x", splits={"dev": 0.5, "test": 0.9})
 
 
-def test_a_secret_of_its_own_is_drawn_once_and_kept_outside(source: Path, tmp_path: Path) -> None:
+def test_a_random_secret_is_made_once_outside_the_release(source: Path, tmp_path: Path) -> None:
     given = settings(tmp_path).model_copy(update={"secret": None})
     run_step(STEP, source, tmp_path / "release", given)
     before = (tmp_path / "release" / "judgments" / "human.raw.jsonl").read_bytes()
@@ -249,7 +248,7 @@ def test_a_secret_of_its_own_is_drawn_once_and_kept_outside(source: Path, tmp_pa
 
 
 @pytest.mark.parametrize(("content", "message"), [(None, "cannot be read"), ("short", "is too short for a secret")])
-def test_a_secret_that_is_none(content: str | None, message: str, source: Path, tmp_path: Path) -> None:
+def test_an_unusable_secret_is_refused(content: str | None, message: str, source: Path, tmp_path: Path) -> None:
     given = settings(tmp_path)
     (tmp_path / "secret").unlink() if content is None else (tmp_path / "secret").write_text(content)
     with pytest.raises(InputError, match=message):
@@ -257,7 +256,7 @@ def test_a_secret_that_is_none(content: str | None, message: str, source: Path, 
     assert not (tmp_path / "release").exists()
 
 
-def test_what_may_not_be_passed_on_ships_as_an_id_and_a_script(release: Path, source: Path, tmp_path: Path) -> None:
+def test_a_script_restores_withheld_texts(release: Path, source: Path, tmp_path: Path) -> None:
     whole, data = load(source), load(release)
     withheld = [name for name, document in data.documents.items() if not document.share]
     assert len(withheld) == 3
@@ -289,7 +288,7 @@ def test_near_duplicates_in_two_given_splits_are_refused(tmp_path: Path) -> None
     given = [{**row, "split": "dev" if row["doc_id"] == "harbour" else "test"} for row in rows()]
     save(load(given), tmp_path / "data")
     with pytest.raises(
-        UsageError, match="harbour, harbour-again are near-duplicates and lie in the splits dev and test"
+        UsageError, match="harbour, harbour-again are near-duplicates but are in the splits dev and test"
     ):
         run_step(STEP, tmp_path / "data", tmp_path / "release", settings(tmp_path))
 
@@ -300,7 +299,7 @@ def test_a_column_that_names_an_annotator_is_refused(tmp_path: Path) -> None:
         run_step(STEP, tmp_path / "data", tmp_path / "release", settings(tmp_path))
 
 
-def test_the_card_names_what_nobody_answered(release: Path) -> None:
+def test_the_card_lists_unanswered_questions(release: Path) -> None:
     card, sheet = (release / "README.md").read_text(), (release / "DATASHEET.md").read_text()
     assert "**Not answered yet** (fields of `datasheet`): `creators`" in card
     assert "`purpose`" not in card
@@ -401,7 +400,7 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], None], str, str]] = {
     "a dropped vote": (
         edited("judgments/human.raw.jsonl", lambda lines: lines.pop(7) and None), "manifest.json", "counts_out"
     ),
-    "a vote under a name": (edited("judgments/human.raw.jsonl", other_person), "human.raw", "no pseudonym"),
+    "a vote under a name": (edited("judgments/human.raw.jsonl", other_person), "human.raw", "not a pseudonym"),
     "a dropped summary": (
         edited("summaries.jsonl", lambda lines: lines.pop() and None), "human.raw.jsonl", "is not in the dataset"
     ),
@@ -413,12 +412,12 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], None], str, str]] = {
         replaced("keyfacts.jsonl", "opens at nine", "opens at five"), "documents.parquet", "key_facts"
     ),
     "a swapped split": (edited("documents.jsonl", swap_splits), "manifest.json", "details.splits"),
-    "a withheld text": (edited("documents.jsonl", put_text_back), "documents.jsonl", "may not be passed on"),
+    "a withheld text": (edited("documents.jsonl", put_text_back), "documents.jsonl", "may not be shared"),
     "a text under a key that is there twice": (
         replaced("documents.jsonl", '{"id":', '{"id":"A text that may not be passed on.","id":'),
         "documents.jsonl", "twice",
     ),
-    "a text in another writing": (replaced("documents.jsonl", '{"id":', '{ "id":'), "documents.jsonl", "line 1 says"),
+    "a text in another writing": (replaced("documents.jsonl", '{"id":', '{ "id":'), "documents.jsonl", "line 1 is"),
     "a wrong count in the card": (
         replaced("README.md", "18 summaries of 9 documents", "81 summaries of 9 documents"), "README.md", "81 summaries"
     ),
@@ -445,7 +444,7 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], None], str, str]] = {
     "an added file": (lambda release: (release / "notes.txt").write_text("hello") and None, "notes.txt", ""),
     "another script": (
         lambda release: (release / "fetch_documents.py").write_text("import os\n") and None,
-        "fetch_documents.py", "do not run",
+        "fetch_documents.py", "Do not run",
     ),
     "another licence of the data": (replaced("dataset.json", "CC-BY-4.0", "CC0-1.0"), "dataset.json", "CC0-1.0"),
     "another hash of the data": (replaced("dataset.json", '"hash": "', '"hash": "0'), "dataset.json", "hash"),
@@ -462,11 +461,11 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], None], str, str]] = {
         lambda release: (release / "parquet" / "dev" / "judgments.parquet").unlink(), "judgments.parquet", "missing"
     ),
 }  # fmt: skip
-"""What was done, the file that gives it away even where all hashes were renewed, and a word of the message."""
+"""Tampering, the file in which `verify` detects it even if all hashes were renewed, and a part of the message."""
 
 
-def reseal(release: Path) -> None:
-    """Renew every hash, as somebody who knows the format would."""
+def renew_hashes(release: Path) -> None:
+    """Renew all hashes, as an attacker who knows the format would."""
     card = json.loads((release / "dataset.json").read_text())
     card["files"] = {name: file_hash(release / name) for name in card["files"] if (release / name).exists()}
     (release / "dataset.json").write_text(json.dumps(card, ensure_ascii=False, indent=2) + "\n")
@@ -475,23 +474,23 @@ def reseal(release: Path) -> None:
     (release / MANIFEST).write_text(json.dumps(manifest))
 
 
-@pytest.mark.parametrize("sealed", [False, True], ids=["hashes as they were", "hashes renewed"])
+@pytest.mark.parametrize("renewed", [False, True], ids=["old hashes", "renewed hashes"])
 @pytest.mark.parametrize("name", TAMPERINGS)
-def test_every_tampering_is_found(name: str, sealed: bool, release: Path) -> None:
+def test_verify_detects_tampering(name: str, renewed: bool, release: Path) -> None:
     tamper, file, message = TAMPERINGS[name]
     tamper(release)
-    if sealed:
-        reseal(release)
+    if renewed:
+        renew_hashes(release)
     differences = verify(release)
     assert any(file in each.file and message in each.message for each in differences), differences
 
 
-def test_the_split_of_a_whole_release_is_drawn_again(tmp_path: Path) -> None:
+def test_verify_recomputes_the_splits_if_no_text_is_withheld(tmp_path: Path) -> None:
     save(load(rows()), tmp_path / "data")
     run_step(STEP, tmp_path / "data", tmp_path / "release", settings(tmp_path, splits={"dev": 0.4, "test": 0.6}))
     assert verify(tmp_path / "release") == []
     edited("documents.jsonl", swap_splits)(tmp_path / "release")
-    reseal(tmp_path / "release")
+    renew_hashes(tmp_path / "release")
     assert any("seed 0 puts it into" in each.message for each in verify(tmp_path / "release"))
 
 

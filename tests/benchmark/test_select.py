@@ -1,4 +1,4 @@
-"""Detecting and selecting: counts equal a count by hand, failed verdicts are no "no error", the seed draws."""
+"""The steps `detect` and `select`: counts worked by hand, failed verdicts, ranking and sampling."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class TestTexts:
         assert found["news/d1"].share == 0.25
 
     def test_another_aspect_is_no_verdict(self) -> None:
-        with pytest.raises(UsageError, match="'coherence' of these summaries"):
+        with pytest.raises(UsageError, match="no judgments of the aspect 'coherence'"):
             text_verdicts(dataset(), verdicts(PLAN), aspect="coherence")
 
     def test_agreement_by_hand(self) -> None:
@@ -171,7 +171,7 @@ class TestSelect:
     def test_ranked(self, tmp_path: Path) -> None:
         chosen, manifest = selected(detected(tmp_path, PLAN | {"d3": "et xx"}), per_source=1, rank="errors")
         assert chosen == ["news/d4"]
-        assert manifest.dropped["document: not chosen"] == 2
+        assert manifest.dropped["document: not selected"] == 2
 
     def test_seeds(self, tmp_path: Path) -> None:
         folder = detected(tmp_path, dict.fromkeys(PLAN, "te tt"))
@@ -242,7 +242,7 @@ class TestDetect:
     def test_no_summaries(self, tmp_path: Path) -> None:
         data = dataset(2)
         save(Dataset(data.documents, (), {}, data.card), tmp_path / "data")
-        with pytest.raises(UsageError, match="summarize the documents first"):
+        with pytest.raises(UsageError, match="Summarize the documents first"):
             run_step(DETECT, tmp_path / "data", tmp_path / "out", DetectSettings())
 
     def numbers(self, tmp_path: Path) -> Path:
@@ -293,7 +293,7 @@ class TestDetect:
         ("settings", "why"),
         [
             ({"detector": "finesur"}, "finesur"),
-            ({"detector": {"run": "x", "models": {"judge": "a/b"}}}, "a run has its own models"),
+            ({"detector": {"run": "x", "models": {"judge": "a/b"}}}, "run excludes models"),
             ({"detector": {"options": {"temprature": 1}}}, "temprature"),
         ],
     )

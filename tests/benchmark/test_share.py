@@ -1,4 +1,4 @@
-"""Texts that may not be passed on: what input can say so, that nothing loosens it, and what a release holds of them."""
+"""Texts that may not be shared: how input declares them, and what a release contains of them."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ WRONG: dict[str, Any] = {"text": "false", "no": "no", "capitals": "FALSE", "numb
 
 @pytest.mark.parametrize("rule", ["error", "skip", "keep-valid"])
 @pytest.mark.parametrize("value", WRONG.values(), ids=WRONG.keys())
-def test_anything_else_is_an_error_whatever_is_forgiven(
+def test_an_invalid_share_is_an_error_for_every_fault_rule(
     value: Any, rule: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = write_rows(tmp_path / "rows.jsonl", flat("harbour", PUBLIC), flat("vault", SECRET, share=value))
@@ -93,7 +93,7 @@ def test_anything_else_is_an_error_whatever_is_forgiven(
     assert not (tmp_path / "data").exists()
 
 
-def test_no_is_an_error_in_a_table_and_so_is_another_name_of_the_column(
+def test_invalid_cells_and_names_of_share_columns_are_errors(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = tmp_path / "rows.csv"
@@ -104,7 +104,7 @@ def test_no_is_an_error_in_a_table_and_so_is_another_name_of_the_column(
 
 
 @pytest.mark.parametrize("rule", ["skip", "keep-valid"])
-def test_a_row_that_is_left_out_still_withholds_its_document(rule: str, tmp_path: Path) -> None:
+def test_a_dropped_row_still_withholds_its_document(rule: str, tmp_path: Path) -> None:
     faulty = flat("vault", SECRET, "birch", share=False) | {"summary": 7}
     rows = write_rows(tmp_path / "rows.jsonl", flat("vault", SECRET), faulty)
     command("data", "import", rows, "-o", tmp_path / "data", "--on-fault", rule)
@@ -112,7 +112,7 @@ def test_a_row_that_is_left_out_still_withholds_its_document(rule: str, tmp_path
     assert (len(data), data.documents["vault"].share) == (1, False)
 
 
-def test_flat_rows_and_documents_by_id_keep_it(tmp_path: Path) -> None:
+def test_share_survives_import_and_export(tmp_path: Path) -> None:
     articles = write_rows(tmp_path / "articles.jsonl", {"id": "vault", "text": SECRET, "share": False})
     rows = write_rows(tmp_path / "rows.jsonl", {"doc_id": "vault", "system": "aster", "summary": "About it."})
     assert command("data", "import", rows, "--documents", articles, "-o", tmp_path / "data") == 0
@@ -149,7 +149,7 @@ def void(_: object) -> None:
 
 
 @pytest.mark.parametrize("name", RAW)
-def test_raw_documents_keep_what_their_rows_say(name: str, tmp_path: Path) -> None:
+def test_raw_documents_keep_share(name: str, tmp_path: Path) -> None:
     file, write = RAW[name]
     write(tmp_path / file)
     assert bench(tmp_path, {"source": {"sources": {"vault": file}, "detect": False}}) == 0
@@ -157,7 +157,7 @@ def test_raw_documents_keep_what_their_rows_say(name: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("value", ["false", "no", 0])
-def test_a_raw_row_that_cannot_be_read_so_is_an_error(
+def test_an_invalid_share_in_a_raw_row_is_an_error(
     value: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     raw = write_rows(tmp_path / "raw.jsonl", {"id": "a", "text": SECRET, "share": value})
@@ -165,13 +165,17 @@ def test_a_raw_row_that_cannot_be_read_so_is_an_error(
     assert f"{raw}:1: share: " in capsys.readouterr().err
 
 
-def test_a_source_that_says_no_in_quotes_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_text_as_share_of_a_source_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert bench(tmp_path, {"source": {"sources": {"news": {"path": "raw", "share": "no"}}}}) == 2
     assert "source.sources.news.share" in capsys.readouterr().err
 
 
-def test_one_text_is_not_released_under_another_id(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = write_rows(tmp_path / "rows.jsonl", flat("vault", SECRET, share=False), flat("copy", SECRET))
+@pytest.mark.parametrize("text", [SECRET, f"{SECRET} Yes.", "???"], ids=["copy", "near-duplicate", "no words"])
+def test_a_copy_of_a_withheld_text_is_not_released(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    withheld = flat("vault", text if text == "???" else SECRET, share=False)
+    rows = write_rows(tmp_path / "rows.jsonl", withheld, flat("copy", text))
     assert command("data", "import", rows, "-o", tmp_path / "data") == 0
     assert bench(tmp_path, {"release": {}}, input="data") == 2
     error = capsys.readouterr().err
@@ -180,7 +184,7 @@ def test_one_text_is_not_released_under_another_id(tmp_path: Path, capsys: pytes
     assert not (tmp_path / "out" / "release").exists()
 
 
-# ---- verify does not trust the writer ----
+# ---- verification ----
 
 
 def changed(file: str, change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
@@ -205,7 +209,7 @@ LEAKS: dict[str, tuple[Callable[[Path], None], str]] = {
 
 
 @pytest.mark.parametrize("name", LEAKS)
-def test_verify_finds_a_withheld_text_though_all_hashes_are_renewed(
+def test_verify_detects_a_withheld_text_after_all_hashes_are_renewed(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = write_rows(tmp_path / "rows.jsonl", flat("vault", SECRET, share=False), flat("harbour", PUBLIC))
@@ -221,12 +225,12 @@ def test_verify_finds_a_withheld_text_though_all_hashes_are_renewed(
     (release / MANIFEST).write_text(json.dumps(manifest), "utf-8")
     capsys.readouterr()
     assert command("bench", "verify", release) == 3
-    messages = ("withheld text", "may not be passed on", "is no file of a release")
+    messages = ("withheld text", "may not be shared", "is not a file of a release")
     found = [line for line in capsys.readouterr().err.split("\n") if any(message in line for message in messages)]
     assert [line.partition(":")[0].strip() for line in found] == [file]
 
 
-# ---- a withheld text has no length ----
+# ---- lengths of withheld texts ----
 
 
 def test_the_card_counts_no_words_of_withheld_texts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""The step `source`: several sources become one dataset; what is left out is counted, and the seed draws the sample."""
+"""The step `source`: reading, filtering, deduplication and sampling of raw documents."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class TestLeftOut:
 
     def test_a_faulty_file_ends_the_step_before_anything_is_written(self, raw: Path) -> None:
         (raw / "news" / "zero.txt").write_bytes(b"\0")
-        with pytest.raises(InputError, match=r"zero\.txt: is no text"):
+        with pytest.raises(InputError, match=r"zero\.txt: is not text"):
             build(raw)
         assert not (raw / "out").exists()
 
@@ -170,11 +170,11 @@ class TestLeftOut:
 
     def test_a_source_without_documents(self, raw: Path) -> None:
         (raw / "empty.jsonl").write_text("")
-        with pytest.raises(InputError, match="holds no rows"):
+        with pytest.raises(InputError, match="contains no rows"):
             build(raw, sources={"empty": str(raw / "empty.jsonl")})
 
     def test_the_folder_within_a_source(self, raw: Path) -> None:
-        with pytest.raises(UsageError, match="the step's folder lies in the source"):
+        with pytest.raises(UsageError, match="the output folder is inside the source"):
             build(raw, "news/out")
         assert not (raw / "news" / "out").exists()
 
@@ -189,7 +189,7 @@ class TestSample:
         drawn = [doc_id for doc_id in data.documents if doc_id.startswith("news/")]
         assert len(drawn) == 5
         assert len(data.documents) == 8
-        assert manifest.dropped == {"document: not drawn": 7}
+        assert manifest.dropped == {"document: not sampled": 7}
         assert list(build(raw, "again", sample=5)[0].documents) == list(data.documents)
         assert list(build(raw, "other", sample=5, seed=1)[0].documents) != list(data.documents)
 
@@ -210,7 +210,7 @@ class TestSettings:
         ("settings", "why"),
         [
             ({"sources": {}}, "at least 1 item"),
-            ({"sources": {"a/b": "x"}}, "cannot name a source"),
+            ({"sources": {"a/b": "x"}}, "is not a valid source name"),
             ({"sources": {"a": ""}}, "at least 1 character"),
             ({"sources": {"a": {"path": "x", "domian": "news"}}}, "Extra inputs are not permitted"),
             ({"sources": {"a": "x"}, "min_words": 5, "max_words": 4}, "max_words"),

@@ -1,4 +1,4 @@
-"""Summarizing with several models at one length: who is asked what, what is kept, what is carried on."""
+"""The step `summarize`: lengths, prompts, failures and resuming."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from benchmark.chains import bench
 from pydantic import ValidationError
 
-from summeter.benchmark.sources import cut, read_documents
+from summeter.benchmark.sources import read_documents, truncate
 from summeter.benchmark.step import Manifest, read_log, run_step
 from summeter.benchmark.summarize import STEP, SummarizeSettings, read_summary
 from summeter.data.dataset import Dataset, load, save
@@ -102,7 +102,7 @@ def test_a_lead_that_fails_is_not_replaced_by_any_length(tmp_path: Path) -> None
     models = {"lead": broken, "small": follower(tmp_path), "tuned": follower(tmp_path)}
     _, data, dropped = written(tmp_path, models, free=("tuned",))
     assert [(row["id"], row["reason"]) for row in dropped] == [("a by lead", "unparsed"), ("a by small", "skipped")]
-    assert dropped[1]["detail"] == "lead gave no summary to take the length of"
+    assert dropped[1]["detail"] == "lead wrote no summary, which sets the length"
     assert [each.system for each in data.summaries if each.document_id == "a"] == ["tuned"]
 
 
@@ -134,8 +134,8 @@ def test_documents_are_cut_to_their_first_words(tmp_path: Path) -> None:
     _, data, dropped = written(tmp_path, {"lead": model}, [*DOCUMENTS, empty], words=4, limit=1)
     assert [(row["id"], row["reason"]) for row in dropped] == [("b", "is beyond the limit"), ("c", "has no text")]
     assert [document.text for document in data.documents.values()] == ["It rained on Monday."]  # what was summarized
-    assert cut("a b c", 3) == ("a b c", 0)
-    assert cut("", 3) == ("", 0)
+    assert truncate("a b c", 3) == ("a b c", 0)
+    assert truncate("", 3) == ("", 0)
 
 
 def test_every_column_of_the_documents_stays(tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ def test_the_prompt_of_unisumeval_asks_for_json(tmp_path: Path) -> None:
         ({"free": ("who",)}, "free"),
         ({"categories": {"t": "large"}}, "categories"),
         ({"prefixes": {"t": "x"}}, "prefixes"),
-        ({"prefixes": {"s": "x"}}, "prefixes: 's' is no local system"),
+        ({"prefixes": {"s": "x"}}, "prefixes: 's' is not a local system"),
         ({"words": 0}, "words"),
         ({"models": {}}, "models"),
     ],

@@ -1,4 +1,4 @@
-"""BUILDING: how a benchmark of summaries comes to be: its steps (`step`), and the chain of them (`chain`)."""
+"""Build a benchmark of summaries: single steps (`step`) and chains of steps (`chain`)."""
 
 from summeter.benchmark.chain import chain_status, run_chain
 from summeter.benchmark.step import run_step

@@ -1,4 +1,4 @@
-"""A benchmark from one file: the steps it names, one after the other, in one folder; and how far they are.
+"""Build a benchmark from one file: run the steps that it names, in order, in one folder.
 
     name: nine domains
     seed: 7
@@ -8,16 +8,16 @@
     release:
       licence: CC-BY-4.0
 
-Each section is a step (`STEPS`), done in their order, each in `FOLDER/STEP` from the folder of the section before.
-The first one reads `input`. A step is done again where its settings, its input or its own files have changed, and so
-is what follows it.
+Each section is a step. The steps run in the order of `STEPS`; each writes `FOLDER/STEP` and reads the folder of the
+step before it. The first step reads `input`. A step runs again if its settings, its input or its output files have
+changed, and so do the steps after it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import chdir, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import chdir
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,14 +54,14 @@ STEPS: dict[str, str] = {
     "release": "summeter.benchmark.release:STEP",
     "verify": "summeter.benchmark.verify:STEP",
 }
-"""The steps in the order they are done: name -> "module:Step"."""
+"""The steps, in order: name -> "module:Step"."""
 FIRST = "source"
 CHAIN = "chain.json"
-"""Says of which file of settings a folder is."""
+"""Names the settings file that a folder was built from."""
 
 
 def step_named(name: str) -> Step[Any]:
-    """The step of a name. Raises UsageError where there is none."""
+    """Return the step with a name. Raises UsageError if there is none."""
     if name not in STEPS:
         raise UsageError(f"there is no step {name!r}{nearest(name, STEPS)}; steps: {', '.join(STEPS)}")
     module, _, attribute = STEPS[name].partition(":")
@@ -70,22 +70,22 @@ def step_named(name: str) -> Step[Any]:
 
 
 class Shared(Record):
-    """The fields of BENCH.yaml above its sections."""
+    """The top-level fields of BENCH.yaml."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = Field(description="Name of the benchmark.")
-    seed: int = Field(0, description="Random seed of all sections that give none.")
+    seed: int = Field(0, description="Random seed of all sections without their own seed.")
     input: str | None = Field(
         None,
-        description="What the first step reads, unless it is `source`: the folder of a step, a dataset folder, a flat "
+        description="Input of the first step, unless that is `source`: the folder of a step, a dataset folder, a flat "
         "file, or `hf:...`.",
     )
-    output: Path | None = Field(None, description="The folder of the benchmark, where the command names none.")
+    output: Path | None = Field(None, description="Folder of the benchmark, if the command does not give one.")
 
 
 class Chain(NamedTuple):
-    """The steps of one BENCH.yaml, with their settings, in order; `file` is where it stands."""
+    """The steps of a BENCH.yaml, in order, with their settings."""
 
     file: Path
     shared: Shared
@@ -93,7 +93,7 @@ class Chain(NamedTuple):
 
 
 class StepRow(NamedTuple):
-    """One step of a chain: how far it is, why where that needs one, what went in and out, and how long it took."""
+    """The state of one step of a chain: counts of inputs and outputs, and the duration in seconds."""
 
     step: str
     state: State
@@ -107,32 +107,32 @@ class StepRow(NamedTuple):
 
 
 def read_chain(file: str | Path) -> Chain:
-    """The chain that a YAML file describes. Raises InputError with every fault, by line and field."""
+    """Read a chain from a YAML file. Raises InputError with every fault, by line and field."""
     path = Path(file)
     try:
-        given = read_mapping(path, "a benchmark needs a name and at least one section")
+        fields = read_mapping(path, "a benchmark needs a name and at least one section")
         lines, repeated = yaml_lines(path)
     except OSError as error:
         raise InputError.at(path, None, None, f"cannot be read: {error.strerror or error}") from error
     faults = list(repetitions(path, repeated))
-    wanted = [name for name in STEPS if name in given]
-    if not wanted:
-        faults.append(Fault(str(path), None, None, f"names no step; sections are: {', '.join(STEPS)}"))
-    steps = {name: step_named(name) for name in wanted}
-    if wanted and (wanted[0] == FIRST) == (given.get("input") is not None):
-        message = "is read by no step: `source` names its files itself" if wanted[0] == FIRST else "is needed"
+    names = [name for name in STEPS if name in fields]
+    if not names:
+        faults.append(Fault(str(path), None, None, f"names no step. Sections are: {', '.join(STEPS)}"))
+    steps = {name: step_named(name) for name in names}
+    if names and (names[0] == FIRST) == (fields.get("input") is not None):
+        message = "is not used, because `source` names its own files" if names[0] == FIRST else "is missing"
         line = lines.get(("input",), 1)
-        faults.append(Fault(str(path), line, "input", f"{message}; the first step is `{wanted[0]}`"))
+        faults.append(Fault(str(path), line, "input", f"{message}. The first step is `{names[0]}`"))
     sections: Any = {name: (step.settings, ...) for name, step in steps.items()}
     unused: Any = {name: (None, None) for name in STEPS if name not in steps}
     model: type[Shared] = create_model("Benchmark", __base__=Shared, **sections, **unused)
-    whole = {name: {} if name in steps and value is None else value for name, value in given.items()}
+    values = {name: {} if name in steps and value is None else value for name, value in fields.items()}
     for name, step in steps.items():
-        if isinstance(section := whole[name], dict):
-            common = {field: whole[field] for field in ("name", "seed") if field in whole}
-            whole[name] = {field: common[field] for field in common if field in step.settings.model_fields} | section
+        if isinstance(section := values[name], dict):
+            shared = [field for field in ("name", "seed") if field in values and field in step.settings.model_fields]
+            values[name] = {field: values[field] for field in shared} | section
     try:
-        checked = model.model_validate(whole)
+        checked = model.model_validate(values)
     except ValidationError as error:
         faults += [fault for fault in faults_of(path, lines, error, model) if fault not in faults]
     if faults:
@@ -149,14 +149,15 @@ def run_chain(
     tell: Callable[[str], None] = lambda _: None,
     progress: Progress | None = None,
 ) -> list[Manifest]:
-    """Do every step that is left or stale, up to `until`; or `only` one, whatever its state, if those before it are
-    done.
+    """Run every step that is not done or is stale, up to `until`, or run `only` one step if those before it are done.
 
-    Paths in the file are relative to it. `tell` is given a line for every step. `folder` is by default the file's
-    `output`. Returns the manifests, in order. Raises InputError for a faulty file, InstallError for a package that is
-    missing for this or a later step, UsageError for a folder of another benchmark or one that another process writes,
-    WaitingError where people are waited for, and whatever a step raises; what was done stays.
+    Paths in the file are relative to the file. `tell` receives a line for every step. `folder` defaults to the file's
+    `output`. Returns the manifests, in order. Raises InputError if the file is invalid, InstallError if this or a later
+    step needs a missing package, UsageError if the folder belongs to another benchmark or another process writes it,
+    WaitingError if a step waits for annotators, and the steps' own errors. Finished steps stay.
     """
+    import fcntl
+
     chain = read_chain(file)
     target = output_of(chain, folder)
     names = [step.name for step, _ in chain.steps]
@@ -164,53 +165,61 @@ def run_chain(
         if name is not None and name not in names:
             raise UsageError(f"the file has no step {name!r}{nearest(name, names)}; it has: {', '.join(names)}")
     if until is not None and only is not None:
-        raise UsageError(Parameter("only", only), " and ", Parameter("until", until), " exclude each other; give one")
+        raise UsageError(Parameter("only", only), " and ", Parameter("until", until), " exclude each other. Give one")
     last_name = only or until
-    wanted = chain.steps if last_name is None else chain.steps[: names.index(last_name) + 1]
-    _take(target, chain)
+    steps = chain.steps if last_name is None else chain.steps[: names.index(last_name) + 1]
+    _claim(target, chain)
     manifests: list[Manifest] = []
-    with _locked(target), chdir(chain.file.parent):
+    with (target / ".lock").open("wb") as lock, chdir(chain.file.parent):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UsageError(f"another process is building the benchmark in {target}. Wait for it to end") from error
         sweep(target)
-        last = _last(target)
+        last = _last_events(target)
         source: str | Path | None = chain.shared.input
-        for place, (step, settings) in enumerate(wanted):
+        for index, (step, settings) in enumerate(steps):
             out = target / step.name
             state = state_of(step, source, out, settings, last.get(step.name))
             if state.state == "done" and step.name != only:
                 tell(f"{step.name}: done")
                 manifests.append(read_manifest(out))
             elif only not in (None, step.name):
-                raise UsageError(f"{only} needs the step {step.name}, which is {state.state}; run that first")
+                raise UsageError(f"{only} needs the step {step.name}, which is {state.state}. Run that step first")
             else:
-                check_packages(wanted[place:])
-                tell(f"{step.name}: again ({state.reason})" if state.state == "stale" else f"{step.name}: now")
+                check_packages(steps[index:])
+                tell(
+                    f"{step.name}: running again ({state.reason})"
+                    if state.state == "stale"
+                    else f"{step.name}: running"
+                )
                 manifests.append(run_step(step, source, out, settings, progress=progress))
             source = out
     return manifests
 
 
 def output_of(chain: Chain, folder: str | Path | None = None) -> Path:
-    """The folder of a benchmark: the one given, else the file's `output`. UsageError where there is neither."""
+    """Return `folder`, or the file's `output` if it is None. Raises UsageError if both are missing."""
     if folder is not None:
         return Path(folder).resolve()
     if chain.shared.output is None:
-        raise UsageError(f"{chain.file} has no `output`; give a folder with ", Parameter("out", "FOLDER"))
+        raise UsageError(f"{chain.file} has no `output`. Give a folder with ", Parameter("out", "FOLDER"))
     return (chain.file.parent / chain.shared.output).resolve()
 
 
 def chain_status(folder: str | Path, file: str | Path | None = None) -> list[StepRow]:
-    """How far each step of a folder is. `file`: its BENCH.yaml, where that has moved.
+    """Return the state of each step in a folder. `file` is its BENCH.yaml, if that has moved.
 
-    Raises UsageError for a folder that `run_chain` did not make, InputError for a faulty file.
+    Raises UsageError if `run_chain` did not create the folder, InputError if the file is invalid.
     """
     target = Path(folder).resolve()
-    about = _about(target)
-    if about is None:
+    entry = _read_entry(target)
+    if entry is None:
         raise UsageError(
-            f"{folder} is no folder of a benchmark; make one with `summeter bench run BENCH.yaml -o FOLDER`"
+            f"{folder} is not the folder of a benchmark. Make one with `summeter bench run BENCH.yaml -o FOLDER`"
         )
-    chain = read_chain(Path(about["file"]) if file is None else file)
-    last, rows = _last(target), []
+    chain = read_chain(Path(entry["file"]) if file is None else file)
+    last, rows = _last_events(target), []
     source: str | Path | None = chain.shared.input
     stale = ""
     with chdir(chain.file.parent):
@@ -227,28 +236,18 @@ def chain_status(folder: str | Path, file: str | Path | None = None) -> list[Ste
 
 
 def status_table(rows: list[StepRow]) -> Table:
-    """The rows of `chain_status` as a table."""
+    """Return the rows of `chain_status` as a table."""
     heads = ["step", "state", "documents", "summaries", "judgments", "dropped", "seconds", "why"]
-    cells = [
-        [
-            row.step,
-            row.state,
-            None if row.documents_out is None else _from_to(row.documents_in, row.documents_out),
-            row.summaries_out,
-            row.judgments_out,
-            row.dropped,
-            row.seconds,
-            " ".join(row.reason.split()) or None,
-        ]
-        for row in rows
-    ]
+    cells = []
+    for row in rows:
+        documents = None if row.documents_out is None else str(row.documents_out)
+        if documents is not None and row.documents_in not in (None, row.documents_out):
+            documents = f"{row.documents_in} -> {documents}"
+        counts = [documents, row.summaries_out, row.judgments_out, row.dropped]
+        cells.append([row.step, row.state, *counts, row.seconds, " ".join(row.reason.split()) or None])
     show: list[Callable[[Any], str]] = [plain] * len(heads)
     show[heads.index("seconds")] = lambda value: number(value, 1)
     return Table.of(heads, cells, align="llrrrrrl", show=show)
-
-
-def _from_to(before: int | None, after: int) -> str:
-    return str(after) if before in (None, after) else f"{before} -> {after}"
 
 
 def _row(name: str, state: StepState, out: Path, last: Mapping[str, Any]) -> StepRow:
@@ -271,50 +270,40 @@ def _row(name: str, state: StepState, out: Path, last: Mapping[str, Any]) -> Ste
     )
 
 
-def _last(folder: Path) -> dict[str, dict[str, Any]]:
-    """The last event of each step in the log."""
+def _last_events(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return the last event of each step in the log."""
     return {row["step"]: row for row in read_log(folder) if "event" in row and "step" in row}
 
 
-def _about(folder: Path) -> dict[str, Any] | None:
+def _read_entry(folder: Path) -> dict[str, Any] | None:
+    """Return the content of chain.json, or None if there is no such file. Raises InputError if it is not JSON."""
     path = folder / CHAIN
     if not path.is_file():
         return None
     try:
-        about: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        entry: dict[str, Any] = json.loads(path.read_text("utf-8"))
     except ValueError as error:
-        raise InputError.at(path, None, None, f"is not JSON: {error}; remove it and run the benchmark again") from error
-    return about
+        raise InputError.at(path, None, None, f"is not JSON: {error}. Remove it and run the benchmark again") from error
+    return entry
 
 
-def _take(folder: Path, chain: Chain) -> None:
-    """Make the folder, and say of which benchmark it is."""
-    about = _about(folder) if folder.is_dir() else None
-    if about is not None and about.get("name") != chain.shared.name:
+def _claim(folder: Path, chain: Chain) -> None:
+    """Create the folder and write chain.json. Raises UsageError if the folder has other content."""
+    entry = _read_entry(folder) if folder.is_dir() else None
+    if entry is not None and entry.get("name") != chain.shared.name:
         raise UsageError(
-            f"{folder} is the folder of the benchmark {about.get('name')!r}, and {chain.file} is of "
-            f"{chain.shared.name!r}; choose another folder"
+            f"{folder} is the folder of the benchmark {entry.get('name')!r}, but {chain.file} describes "
+            f"{chain.shared.name!r}. Choose another folder"
         )
-    if about is None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        known = {CHAIN, LOG, ".lock"}  # a kill before the file that says of which benchmark it is
+    if entry is None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        known = {CHAIN, LOG, ".lock"}  # left by a crash before chain.json was written
         names = [path.name for path in folder.iterdir()] if folder.is_dir() else [folder.name]
         others = [name for name in names if name not in known and not half_built(name, CHAIN)]
         if others:
-            raise UsageError(f"{folder} holds {others[0]}, and is no folder of a benchmark; choose another folder")
+            raise UsageError(
+                f"{folder} contains {others[0]} and is not the folder of a benchmark. Choose another folder"
+            )
     folder.mkdir(parents=True, exist_ok=True)
-    here = {"schema": "summeter-bench/1", "name": chain.shared.name, "file": str(chain.file)}
-    if about != here:
-        write_text(folder / CHAIN, json.dumps(here, ensure_ascii=False, indent=1) + "\n")
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of the folder: one process runs its benchmark at a time."""
-    import fcntl
-
-    with (folder / ".lock").open("wb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise UsageError(f"{folder}: another process builds this benchmark; wait for it") from error
-        yield
+    new_entry = {"schema": "summeter-bench/1", "name": chain.shared.name, "file": str(chain.file)}
+    if entry != new_entry:
+        write_text(folder / CHAIN, json.dumps(new_entry, ensure_ascii=False, indent=1) + "\n")

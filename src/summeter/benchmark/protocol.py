@@ -1,13 +1,13 @@
-"""Evaluators measured on a benchmark as one file of settings says: read, judged with resume, measured, laid out.
+"""Measure evaluators on a benchmark that one settings file describes.
 
     protocol: aggrefact
     data: aggre_fact_final.csv
     evaluators: [support, fenice]
     models: {nli: local/deberta, seq2seq: local/t5}
 
-The files are the user's own: none is fetched. Evaluators run through the engine into a run's folder, so the same
-command carries on what was broken off; scores that came in the files, and further runs, are judges like them.
-`protocol: own` is a benchmark of one's own (`summeter.benchmark.own`).
+No file is downloaded. The evaluators run through the engine into a run folder, so the same command resumes an
+interrupted run. Scores that the files contain, and further runs, are measured in the same way as the evaluators.
+`protocol: own` measures evaluators on a user's own benchmark (`summeter.benchmark.custom_benchmark`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import AllowInfNan, Field, field_validator
+from pydantic import AllowInfNan, BeforeValidator, Field, ValidationInfo, field_validator
 
-from summeter.benchmark import own
+from summeter.benchmark import custom_benchmark
 from summeter.benchmark.step import RunOptions, run_over
 from summeter.choices import USUAL_COEFFICIENTS
 from summeter.data.atomic import write_text
@@ -38,14 +38,17 @@ from summeter.stats.thresholds import Candidates
 
 OWN = "own"
 RUN, STUDY = "run", "study.json"
-"""What is written beside the run: the table in each layout."""
 MOST_RESAMPLES = 100_000
-"""More would tell nothing new, and take long."""
-LEAST = "give at least protocol and data"
+REQUIRED_FIELDS = "give at least protocol and data"
+TextList = Annotated[list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
+"""A list of texts; a single text is accepted in its place."""
 
 
 class Benchmark(NamedTuple):
-    """A benchmark read: its data, the scores that came in its files (a list a judge), and what is in it, in words."""
+    """The data of a benchmark.
+
+    `released` holds one list of judgments for each judge whose scores the files contain; `lines` describe the data.
+    """
 
     data: Dataset
     released: Sequence[list[Judgment]]
@@ -53,88 +56,76 @@ class Benchmark(NamedTuple):
 
 
 class JudgeSettings(Record):
-    """Who is measured: fields of every protocol. Paths are relative to the file of settings."""
+    """Fields that all protocols share. Paths are relative to the settings file."""
 
-    evaluators: list[str] = Field(default_factory=list, description="As `-e` of `summeter score`.")
+    evaluators: TextList = Field(default_factory=list, description="Evaluators, as in `-e` of `summeter score`.")
     models: dict[str, str] = Field(default_factory=dict, description="Models of the evaluators, by role.")
     options: RunOptions = Field(default_factory=dict, description="Other options of `summeter score`, by name.")
-    runs: list[str] = Field(default_factory=list, description="Folders of further runs over the same data.")
-    aspects: list[str] = Field(default_factory=list, description="Which aspects are measured.")
-    resamples: int = Field(1000, ge=0, le=MOST_RESAMPLES, description="Resamples of the intervals and tests.")
+    runs: TextList = Field(default_factory=list, description="Folders of further runs over the same data.")
+    aspects: TextList = Field(default_factory=list, description="Aspects to measure; default: all.")
+    resamples: int = Field(1000, ge=0, le=MOST_RESAMPLES, description="Resamples for intervals and tests.")
     seed: int = Field(0, description="Random seed of the intervals and tests.")
 
-    @field_validator("runs", "evaluators", "aspects", mode="before")
-    @classmethod
-    def _one_or_many(cls, given: Any) -> Any:
-        return [given] if isinstance(given, str) else given
-
     def read(self, base: Path) -> Benchmark:
-        """The benchmark's files, checked and counted. Raises InputError with every fault."""
+        """Read and check the benchmark's files. Raises InputError with every fault."""
         raise NotImplementedError
 
     def measure(self, benchmark: Benchmark, judges: Sequence[Any]) -> Study:
-        """The study of these judges: runs, and lists of judgments."""
+        """Return the study of the judges, each of which is a run or a list of judgments."""
         raise NotImplementedError
 
-    def laid_out(self, study: Study, form: str) -> str:
-        """The study as `markdown`, `csv` or `latex`."""
-        return laid_out(study, form)
+    def format(self, study: Study, layout: str) -> str:
+        """Return the study as `markdown`, `csv` or `latex`."""
+        return laid_out(study, layout)
 
 
 class Config(JudgeSettings):
-    """A published benchmark of factuality (docs/aggrefact.md)."""
+    """Settings of a published factuality benchmark (docs/aggrefact.md)."""
 
     protocol: str = Field(description="aggrefact, llm-aggrefact, summac or story-summeval.")
     data: str | list[str] | dict[str, str | list[str]] = Field(
         description="A file, a list of files, or files by split: `{val: FILE, test: FILE}`."
     )
-    texts: list[str] = Field(default_factory=list, description="Files of documents (story-summeval's stories).")
-    columns: dict[str, str] = Field(default_factory=dict, description="Columns that go by another name, by field.")
+    texts: TextList = Field(default_factory=list, description="Files of documents (the stories of story-summeval).")
+    columns: dict[str, str] = Field(default_factory=dict, description="Names of columns in the files, by field.")
     scores: Literal["auto", "none"] | list[str] = Field(
-        "auto", description="Columns with other people's scores; auto: AggreFact's `*_score`; none."
+        "auto", description="Columns of published scores to measure too: a list, none, or auto (AggreFact's `*_score`)."
     )
     thresholds: str | Annotated[float, AllowInfNan()] = Field(
-        "protocol", description="`protocol`, `cell` (one each), `single` (one a table), or a number."
+        "protocol",
+        description="`protocol`, `cell` (one threshold per cell), `single` (one per table), or a number.",
     )
-    candidates: Candidates | None = Field(None, description="Overrules the protocol's: released, percentiles, scores.")
-    one_class: OneClass | None = Field(None, description="Overrules the protocol's: recall or undefined.")
+    candidates: Candidates | None = Field(
+        None, description="Candidate thresholds: released, percentiles or scores; default: the protocol's."
+    )
+    one_class: OneClass | None = Field(
+        None, description="Score of a cell with one class: recall or undefined; default: the protocol's."
+    )
     alpha: float = Field(0.05, gt=0, lt=1, description="Significance level.")
 
-    @field_validator("texts", mode="before")
+    @field_validator("data", "scores", "thresholds", mode="before")
     @classmethod
-    def _files(cls, given: Any) -> Any:
-        return [given] if isinstance(given, str) else given
-
-    @field_validator("data", mode="before")
-    @classmethod
-    def _named(cls, given: Any) -> Any:
-        if not isinstance(given, str | list | dict):
-            raise ValueError("takes a file, a list of files, or files by split, as in {val: dev.csv, test: test.csv}")
-        return given
-
-    @field_validator("scores", mode="before")
-    @classmethod
-    def _columns(cls, given: Any) -> Any:
-        if given not in ("auto", "none") and not isinstance(given, list):
-            raise ValueError("takes auto, none, or a list of columns that hold scores")
-        return given
-
-    @field_validator("thresholds", mode="before")
-    @classmethod
-    def _text_or_number(cls, given: Any) -> Any:
-        if isinstance(given, bool) or not isinstance(given, str | int | float):
-            raise ValueError("is none of protocol, cell, single and a number")
-        return given
+    def _check_type(cls, value: Any, info: ValidationInfo) -> Any:
+        match info.field_name:
+            case "data" if not isinstance(value, str | list | dict):
+                raise ValueError(
+                    "must be a file, a list of files, or files by split, as in {val: dev.csv, test: test.csv}"
+                )
+            case "scores" if value not in ("auto", "none") and not isinstance(value, list):
+                raise ValueError("must be auto, none, or a list of columns that hold scores")
+            case "thresholds" if isinstance(value, bool) or not isinstance(value, str | int | float):
+                raise ValueError("must be protocol, cell, single or a number")
+        return value
 
     def rules(self) -> Protocol:
-        """The protocol with what the settings overrule. Raises UsageError."""
+        """Return the protocol with the changes of these settings. Raises UsageError for an unknown protocol."""
         named = protocol_named(self.protocol).with_thresholds(self.thresholds)
         return replace(
             named, candidates=self.candidates or named.candidates, one_class=self.one_class or named.one_class
         )
 
     def read(self, base: Path) -> Benchmark:
-        """The benchmark's files, checked and counted. Raises InputError with every fault."""
+        """Read and check the benchmark's files. Raises InputError with every fault."""
         self.rules()
         by_split = self.data if isinstance(self.data, dict) else {"": self.data}
         pairs = [
@@ -147,41 +138,31 @@ class Config(JudgeSettings):
         return Benchmark(found.data, [judge for judge in found.released.values() if judge], found.tally.lines())
 
     def measure(self, benchmark: Benchmark, judges: Sequence[Any]) -> Study:
-        """The tables of the protocol. Raises UsageError without judges."""
+        """Return the tables of the protocol. Raises UsageError if there is no judge."""
         if not judges:
-            raise UsageError("nothing to measure: name evaluators, runs, or columns of scores")
+            raise UsageError("there is nothing to measure. Name evaluators, runs, or columns of scores")
         rules = self.rules()
-        study = protocol(
-            judges,
-            benchmark.data,
-            rules,
-            aspects=self.aspects,
-            resamples=self.resamples,
-            alpha=self.alpha,
-            seed=self.seed,
-        )
+        options = self.model_dump(include={"aspects", "resamples", "alpha", "seed"})
+        study = protocol(judges, benchmark.data, rules, **options)
         return Study(study.name, study.rows, (*study.notes, *benchmark.lines, rules.description()))
 
 
-class OwnConfig(JudgeSettings):
-    """A benchmark of one's own: data with people's judgments (docs/build.md)."""
+class CustomConfig(JudgeSettings):
+    """Settings of a user's own benchmark: data with human judgments (docs/build.md)."""
 
-    protocol: Literal["own"] = Field("own", description="own.")
+    protocol: Literal["own"] = Field("own", description="`own`.")
     data: str = Field(description="A dataset folder, a step's folder, a release, or a flat file.")
-    by: list[str] | None = Field(
-        None, description="Columns beside the domain by which everything is given; default: `length`, `kind`."
+    by: TextList | None = Field(
+        None, description="Columns, besides the domain, to break the results down by; default: `length`, `kind`."
     )
-    judgment_set: str = Field(RAW, description="Which of people's judgments count.")
-    coefficients: list[str] = Field(default_factory=lambda: list(USUAL_COEFFICIENTS), description="Of correlation.")
-
-    @field_validator("by", "coefficients", mode="before")
-    @classmethod
-    def _names(cls, given: Any) -> Any:
-        return [given] if isinstance(given, str) else given
+    judgment_set: str = Field(RAW, description="Set of human judgments to measure with.")
+    coefficients: TextList = Field(
+        default_factory=lambda: list(USUAL_COEFFICIENTS), description="Correlation coefficients."
+    )
 
     def read(self, base: Path) -> Benchmark:
-        """The data. Raises InputError for faulty ones, UsageError without the judgments or columns that are named."""
-        data = own.read(base / self.data, self.judgment_set, self.by)
+        """Read the data. Raises InputError if it is invalid, UsageError if the judgment set or a column is missing."""
+        data = custom_benchmark.read(base / self.data, self.judgment_set, self.by)
         votes = sum(1 for _ in data.iter_judgments(self.judgment_set))
         line = (
             f"{len(data.documents)} documents in {len(data.domains)} domains, {len(data)} summaries by "
@@ -190,25 +171,17 @@ class OwnConfig(JudgeSettings):
         return Benchmark(data, (), [line])
 
     def measure(self, benchmark: Benchmark, judges: Sequence[Any]) -> Study:
-        """Systems and evaluators, in the layouts of UniSumEval's tables."""
-        return own.measure(
-            benchmark.data,
-            judges,
-            by=self.by,
-            aspects=self.aspects,
-            coefficients=self.coefficients,
-            judgment_set=self.judgment_set,
-            resamples=self.resamples,
-            seed=self.seed,
-        )
+        """Measure systems and evaluators, in the layouts of UniSumEval's tables."""
+        fields = {"by", "aspects", "coefficients", "judgment_set", "resamples", "seed"}
+        return custom_benchmark.measure(benchmark.data, judges, **self.model_dump(include=fields))
 
-    def laid_out(self, study: Study, form: str) -> str:
-        """The study as `markdown`, `csv` or `latex`."""
-        return own.laid_out(study, form)
+    def format(self, study: Study, layout: str) -> str:
+        """Return the study as `markdown`, `csv` or `latex`."""
+        return custom_benchmark.format_study(study, layout)
 
 
 class Outcome(NamedTuple):
-    """A benchmark run: its folder, what was read, the run (None where nothing was to be judged), the study."""
+    """The result of `run_protocol`; `run` is None if no evaluator was named."""
 
     folder: Path
     benchmark: Benchmark
@@ -216,23 +189,25 @@ class Outcome(NamedTuple):
     study: Study
 
 
-def read_config(file: str | Path) -> Config | OwnConfig:
-    """The settings in a YAML file. Raises InputError with every fault, by line and field."""
+def read_config(file: str | Path) -> Config | CustomConfig:
+    """Read the settings in a YAML file. Raises InputError with every fault, by line and field."""
     path = Path(file)
     try:
-        name = read_mapping(path, LEAST).get("protocol")
+        name = read_mapping(path, REQUIRED_FIELDS).get("protocol")
     except OSError as error:
         raise InputError.at(path, None, None, f"cannot be read: {error.strerror or error}") from error
-    return read_model(path, OwnConfig, LEAST) if name == OWN else read_model(path, Config, LEAST)
+    if name == OWN:
+        return read_model(path, CustomConfig, REQUIRED_FIELDS)
+    return read_model(path, Config, REQUIRED_FIELDS)
 
 
 def run_protocol(
     config: JudgeSettings, out: str | Path, *, base: str | Path = ".", progress: Progress | None = None
 ) -> Outcome:
-    """Judge what is not judged yet, measure, and write `study.json` and the tables into `out`; the run is `out/run`.
+    """Judge the items that are not judged yet, measure the judges, and write the study and its tables to `out`.
 
-    Raises UsageError for what cannot be done as asked (nothing to measure, a run over other data), InputError for
-    faulty files.
+    The run is `out/run`, the study `out/study.json`. Raises UsageError if there is nothing to measure or a run is over
+    other data, InputError if a file is invalid.
     """
     folder = Path(out)
     benchmark = config.read(Path(base))
@@ -251,6 +226,6 @@ def run_protocol(
     study = config.measure(benchmark, judges)
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / STUDY, canonical(payload(study)) + "\n")
-    for form, name in FILES.items():
-        write_text(folder / name, config.laid_out(study, form))
+    for layout, name in FILES.items():
+        write_text(folder / name, config.format(study, layout))
     return Outcome(folder, benchmark, run, study)

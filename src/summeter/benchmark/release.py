@@ -1,11 +1,11 @@
-"""A benchmark as others get it: a dataset folder with pseudonyms, splits, tables, a card and a datasheet.
+"""The step `release`: write a benchmark for publication, with pseudonyms, splits, tables, a card and a datasheet.
 
     RELEASE/   README.md . DATASHEET.md . croissant.json . manifest.json
                documents.jsonl . summaries.jsonl . keyfacts.jsonl . judgments/SET.jsonl . dataset.json
                parquet/SPLIT/{documents,summaries,judgments}.parquet . fetch_documents.py
 
-The folder is a dataset folder. Times, run ids and the secret behind the pseudonyms
-lie outside it. `summeter.benchmark.verify` computes again what it says of itself.
+The folder is a dataset folder. Times, run ids and the secret of the pseudonyms are stored outside it.
+`summeter.benchmark.verify` recomputes and checks a release.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from summeter.benchmark.card import (
     CROISSANT,
     DATASHEET,
     PARQUET,
-    About,
+    ReleaseInfo,
     ReleaseSettings,
     agreements,
     card_text,
     croissant_text,
     datasheet_text,
-    of_people,
+    is_human,
     pseudonym,
     splits_of,
 )
@@ -40,9 +40,9 @@ from summeter.benchmark.step import (
     DOCUMENT_COLUMNS,
     SUMMARY_COLUMNS,
     Inputs,
-    Place,
     Result,
     Step,
+    StepContext,
     StepRecord,
     file_hashes,
 )
@@ -53,30 +53,31 @@ from summeter.data.exports import SPLIT, table_rows, write_rows
 from summeter.data.folder import check_set_name
 from summeter.data.human import PEOPLE
 from summeter.data.subsets import split
-from summeter.records import Document, FactOrigin, InputError, Judgment, Summary, UsageError, digest, unnamed
+from summeter.records import Document, FactOrigin, InputError, Judgment, UsageError, digest, unnamed
 
 FETCH = "fetch_documents.py"
 KEY_FILE = "pseudonyms.key"
 SHA256, WITHHELD = "sha256", "withheld"
-"""Columns that a release adds to a withheld document: the SHA-256 of its text, and what is missing."""
+"""Columns that a release adds to a withheld document: the SHA-256 of its text, and the names of removed fields."""
 LONGEST_COLUMN = 200
-"""Characters of a column of a withheld document, at most."""
+"""Maximum length, in characters, of a column of a withheld document."""
 QUOTE = 6
-"""Words from which a column that stands in the text is a quotation."""
+"""Minimum number of words of a column that is treated as a quotation if it occurs in the text."""
 _SHORTEST = 16
+"""Minimum length of the secret, in bytes."""
 
 
 def release_of(
     data: Dataset, settings: ReleaseSettings, history: Sequence[StepRecord], duplicates: Sequence[Sequence[str]]
 ) -> Result:
-    """The released data with their card, and everything that a release says of them. `verify` makes it again.
+    """Return the released data with their card and the manifest's details; `verify` computes them again.
 
-    The manifest's details are hashes of the data, of the steps' records and of the ids of each split, near-duplicates,
-    agreement, and questions of the datasheet without an answer. `finish` writes the card, the datasheet, the JSON-LD,
-    the tables, and the script that adds withheld texts.
+    The details are hashes of the data, of the steps' records and of the ids of each split, the near-duplicates, the
+    agreement, and the questions of the datasheet without an answer. `finish` writes the card, the datasheet, the
+    JSON-LD, the tables, and the script that adds withheld texts.
     """
-    named = {name: getattr(settings, name) for name in ("name", "version", "licence", "citation")}
-    data = data.with_card(**named, origin=None)
+    card_fields = {name: getattr(settings, name) for name in ("name", "version", "licence", "citation")}
+    data = data.with_card(**card_fields, origin=None)
     members: dict[str, list[str]] = {}
     for document in data.documents.values():
         members.setdefault(document.split or "", []).append(document.id)
@@ -90,9 +91,9 @@ def release_of(
     }
 
     def finish(folder: Path) -> None:
-        about = About(settings, history, duplicates, file_hashes(folder))
+        info = ReleaseInfo(settings, history, duplicates, file_hashes(folder))
         for name, text in ((CARD, card_text), (DATASHEET, datasheet_text), (CROISSANT, croissant_text)):
-            write_text(folder / name, text(data, about))
+            write_text(folder / name, text(data, info))
         if any(document.is_withheld for document in data.documents.values()):
             write_text(folder / FETCH, inspect.getsource(fetch_documents))
         for name in splits_of(data):
@@ -105,181 +106,193 @@ def release_of(
 # ---- the step ----
 
 
-def _step(inputs: Inputs, settings: ReleaseSettings, place: Place) -> Result:
+def _release(inputs: Inputs, settings: ReleaseSettings, context: StepContext) -> Result:
     data = inputs.dataset
     if not data.documents:
         raise UsageError("release: there is no document left to release")
-    secret = _secret(settings.secret, place.work / KEY_FILE)
-    splits, duplicates = _divided(data, settings)
+    secret = _read_secret(settings.secret or context.work / KEY_FILE, create=settings.secret is None)
+    splits, duplicates = _assign_splits(data, settings)
+    _check_withheld_copies(data, duplicates)
     names = _pseudonyms(data, inputs.history, secret)
+    _check_columns(data, names)
     history = [_released_record(record, names) for record in inputs.history]
-    return release_of(_released(data, splits, names), settings, history, duplicates)
+    return release_of(_released_data(data, splits, names), settings, history, duplicates)
 
 
-def _secret(given: Path | None, own: Path) -> bytes:
-    """The content of the secret's file; a random one is made where none is given."""
-    path = own if given is None else given
-    if given is None and not own.exists():
-        with os.fdopen(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+def _read_secret(path: Path, *, create: bool) -> bytes:
+    """Return the content of the secret file. With `create`, write a random secret if there is no file."""
+    if create and not path.exists():
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(secrets.token_hex(32))
     try:
         secret = path.read_bytes().strip()
     except OSError as error:
         raise InputError.at(path, None, None, f"the secret cannot be read: {error.strerror or error}") from error
     if len(secret) < _SHORTEST:
-        raise InputError.at(path, None, None, f"is too short for a secret; give at least {_SHORTEST} bytes")
+        raise InputError.at(path, None, None, f"is too short for a secret. Give at least {_SHORTEST} bytes")
     return secret
 
 
-def _divided(data: Dataset, settings: ReleaseSettings) -> tuple[dict[str, str], list[list[str]]]:
-    """The split of each document, and the groups of near-duplicates, each of which lies in one split."""
+def _assign_splits(data: Dataset, settings: ReleaseSettings) -> tuple[dict[str, str], list[list[str]]]:
+    """Return the split of each document, and the groups of near-duplicates, each of which is in one split."""
     if settings.splits:
-        parts = split(data, settings.splits, seed=settings.seed)
-        of = {doc_id: name for name, part in parts.parts.items() for doc_id in part.documents}
-        return of, [list(group.ids) for group in parts.duplicates]
-    of = {document.id: document.split or SPLIT for document in data.documents.values()}
-    for name in of.values():
+        subsets = split(data, settings.splits, seed=settings.seed)
+        split_of = {doc_id: name for name, subset in subsets.parts.items() for doc_id in subset.documents}
+        return split_of, [list(group.ids) for group in subsets.duplicates]
+    split_of = {document.id: document.split or SPLIT for document in data.documents.values()}
+    for name in split_of.values():
         check_set_name(name, "a split")
     groups = near_duplicates({document.id: document.text for document in data.documents.values()})
     for group in groups:
-        if len(places := sorted({of[doc_id] for doc_id in group.ids})) > 1:
+        if len(splits := sorted({split_of[doc_id] for doc_id in group.ids})) > 1:
             raise UsageError(
-                f"release: the documents {', '.join(group.ids)} are near-duplicates and lie in the splits "
-                f"{' and '.join(places)}; give shares under `splits`, which keeps them together"
+                f"release: the documents {', '.join(group.ids)} are near-duplicates but are in the splits "
+                f"{' and '.join(splits)}. Give shares under `splits`, which keeps near-duplicates together"
             )
-    return of, [list(group.ids) for group in groups]
+    return split_of, [list(group.ids) for group in groups]
+
+
+def _check_withheld_copies(data: Dataset, duplicates: Sequence[Sequence[str]]) -> None:
+    """Raise UsageError if a document that would be released is a copy or a near-duplicate of a withheld one."""
+    same_text: dict[str, list[str]] = {}
+    for document in data.documents.values():
+        if document.text:
+            same_text.setdefault(document.text, []).append(document.id)
+    for group in (*same_text.values(), *duplicates):
+        withheld = [doc_id for doc_id in group if not data.documents[doc_id].share]
+        released = [doc_id for doc_id in group if data.documents[doc_id].share]
+        if withheld and released:
+            raise UsageError(
+                f"release: {released[0]} is a copy or a near-duplicate of {withheld[0]}, whose text may not be shared. "
+                "Set share to false for both, or remove one of them"
+            )
 
 
 def _pseudonyms(data: Dataset, history: Sequence[StepRecord], secret: bytes) -> dict[str, str]:
-    """What each annotator is called in the release, those too who have an account and gave no answer. Raises UsageError
-    where two would be called alike."""
-    judges = {row.judge for name in data.judgment_sets for row in data.iter_judgments(name) if of_people(row.signature)}
+    """Return the pseudonyms of all annotators, including accounts without an answer.
+
+    Raises UsageError if two annotators would get the same pseudonym.
+    """
+    judges = {row.judge for name in data.judgment_sets for row in data.iter_judgments(name) if is_human(row.signature)}
     reviews = [origin.review for origins in data.fact_origins.values() for origin in origins]
     judges |= {review.decided_by for review in reviews if review is not None and review.decided_by is not None}
     for record in history:
         _with_accounts(record.settings, judges.add)
     names = {judge: pseudonym(judge, secret) for judge in sorted(judges) if judge != PEOPLE and not unnamed(judge)}
     if len(set(names.values())) < len(names):
-        raise UsageError("release: two annotators have one pseudonym by this secret; take another one")
+        raise UsageError("release: two annotators have the same pseudonym with this secret. Use another secret")
     return names
 
 
-def _released(data: Dataset, splits: Mapping[str, str], names: Mapping[str, str]) -> Dataset:
-    """The data with splits and pseudonyms, without the texts that may not be passed on."""
-    documents = {doc_id: _document(document, splits[doc_id]) for doc_id, document in data.documents.items()}
-    _check_columns(data, names)
-    _check_copies(data)
-    makers = {name: partial(_judgments, data, name, names) for name in data.judgment_sets}
-    origins = {
-        doc_id: tuple(_origin(origin, names) for origin in of_document)
-        for doc_id, of_document in data.fact_origins.items()
-    }
-    summaries = [_summary(each, data.documents[each.document_id]) for each in data.summaries]
-    return Dataset(documents, summaries, makers, data.card, fact_origins=origins)
-
-
 def _check_columns(data: Dataset, names: Mapping[str, str]) -> None:
-    """Raise UsageError where a column that no step wrote holds the name of an annotator."""
+    """Raise UsageError if a column that no step wrote contains the name of an annotator."""
     records = (("document", DOCUMENT_COLUMNS, data.documents.values()), ("summary", SUMMARY_COLUMNS, data.summaries))
-    for what, own, rows in records:
+    for what, step_columns, rows in records:
         for field, value in ((field, value) for row in rows for field, value in row.extra.items()):
-            if field not in own and isinstance(value, str) and value in names:
+            if field not in step_columns and isinstance(value, str) and value in names:
                 raise UsageError(
-                    f"release: the {what} column {field!r} holds {value!r}, the name of an annotator; remove the column"
+                    f"release: the {what} column {field!r} holds {value!r}, the name of an annotator. Remove the column"
                 )
 
 
-def _check_copies(data: Dataset) -> None:
-    """Raise UsageError where the text of a withheld document is also that of one that is released."""
-    withheld = {document.text: document.id for document in data.documents.values() if not document.share}
-    for document in data.documents.values():
-        if document.share and document.text and document.text in withheld:
-            raise UsageError(
-                f"release: {document.id} has the text of {withheld[document.text]}, which may not be passed on; set "
-                "share to false for both"
-            )
+def _released_data(data: Dataset, splits: Mapping[str, str], names: Mapping[str, str]) -> Dataset:
+    """Return the data with splits and pseudonyms, without withheld texts and without folders of this machine."""
+    summaries = []
+    for summary in data.summaries:
+        document, extra = data.documents[summary.document_id], summary.extra
+        if isinstance(model := extra.get("model"), str):
+            extra = {**extra, "model": _model_name(model)}
+        if not document.share:
+            extra = _allowed_columns(extra, SUMMARY_COLUMNS, document.text)
+        summaries.append(summary.model_copy(update={"extra": extra}))
+    return Dataset(
+        {doc_id: _released_document(document, splits[doc_id]) for doc_id, document in data.documents.items()},
+        summaries,
+        {name: partial(_released_judgments, data, name, names) for name in data.judgment_sets},
+        data.card,
+        fact_origins={
+            doc_id: tuple(_released_origin(origin, names) for origin in origins)
+            for doc_id, origins in data.fact_origins.items()
+        },
+    )
 
 
-def _summary(summary: Summary, document: Document) -> Summary:
-    """A summary without folders of this machine; of a withheld document, without columns that may hold its text."""
-    extra = summary.extra
-    if isinstance(model := extra.get("model"), str):
-        extra = {**extra, "model": _model(model)}
-    kept = extra if document.share else _allowed(extra, SUMMARY_COLUMNS, document.text)
-    return summary.model_copy(update={"extra": kept})
-
-
-def _origin(origin: FactOrigin, names: Mapping[str, str]) -> FactOrigin:
-    """How a key fact was made, with a pseudonym for the person who decided."""
-    votes = tuple(vote.model_copy(update={"model": vote.model and _model(vote.model)}) for vote in origin.votes)
+def _released_origin(origin: FactOrigin, names: Mapping[str, str]) -> FactOrigin:
+    votes = tuple(vote.model_copy(update={"model": vote.model and _model_name(vote.model)}) for vote in origin.votes)
     review = origin.review
     if review is not None and review.decided_by is not None:
         review = review.model_copy(update={"decided_by": names.get(review.decided_by, review.decided_by)})
-    return origin.model_copy(update={"model": origin.model and _model(origin.model), "votes": votes, "review": review})
+    model = origin.model and _model_name(origin.model)
+    return origin.model_copy(update={"model": model, "votes": votes, "review": review})
 
 
-def _allowed(extra: Mapping[str, Any], names: frozenset[str], text: str) -> dict[str, Any]:
-    """The columns of a withheld document, or of its summaries, that a release may hold: those with these names that are
-    no text of more than `LONGEST_COLUMN` characters and quote no `QUOTE` words of the document's text."""
-    return {name: value for name, value in extra.items() if name in names and not _may_hold(value, text.strip())}
+def _allowed_columns(extra: Mapping[str, Any], names: frozenset[str], text: str) -> dict[str, Any]:
+    """Return the columns with these names whose values do not contain or quote the text of a withheld document.
+
+    A column is excluded if it is longer than `LONGEST_COLUMN` characters, quotes at least `QUOTE` words, or is neither
+    a text nor a number.
+    """
+    text = text.strip()
+
+    def is_safe(value: Any) -> bool:
+        if not isinstance(value, str):
+            return isinstance(value, int | float)
+        quoted = bool(text) and (text in value or (len(value.split()) >= QUOTE and value in text))
+        return not quoted and len(value) <= LONGEST_COLUMN
+
+    return {name: value for name, value in extra.items() if name in names and is_safe(value)}
 
 
-def _may_hold(value: Any, text: str) -> bool:
-    """Whether a value may hold the text of a document, or a part of it."""
-    if not isinstance(value, str):
-        return not isinstance(value, int | float)
-    quoted = bool(text) and (text in value or (len(value.split()) >= QUOTE and value in text))
-    return quoted or len(value) > LONGEST_COLUMN
-
-
-def _document(document: Document, name: str) -> Document:
+def _released_document(document: Document, split_name: str) -> Document:
     if document.share:
-        return document.model_copy(update={"split": name})
-    kept = _allowed(document.extra, DOCUMENT_COLUMNS, document.text)
-    sealed = hashlib.sha256(document.text.encode("utf-8")).hexdigest()
-    withheld = ["text", "references", *(column for column in document.extra if column not in kept)]
+        return document.model_copy(update={"split": split_name})
+    columns = _allowed_columns(document.extra, DOCUMENT_COLUMNS, document.text)
+    sha256 = hashlib.sha256(document.text.encode("utf-8")).hexdigest()
+    withheld = ["text", "references", *(column for column in document.extra if column not in columns)]
     return Document(
         id=document.id,
         text="",
         key_facts=document.key_facts,
         domain=document.domain,
-        split=name,
+        split=split_name,
         share=False,
-        extra={**kept, SHA256: sealed, WITHHELD: withheld},
+        extra={**columns, SHA256: sha256, WITHHELD: withheld},
     )
 
 
-def _judgments(data: Dataset, name: str, names: Mapping[str, str]) -> Iterator[Judgment]:
-    """A judgment set under pseudonyms, without the ids of calls and of what a run prepared, which lead nowhere."""
+def _released_judgments(data: Dataset, name: str, names: Mapping[str, str]) -> Iterator[Judgment]:
+    """Yield a judgment set with pseudonyms, without the ids of calls and prepared data, which a release lacks."""
     for judgment in data.iter_judgments(name):
-        judge = names.get(judgment.judge, judgment.judge) if of_people(judgment.signature) else judgment.judge
-        model = None if judgment.model is None else _model(judgment.model)
-        changed = {"judge": judge, "signature": _model(judgment.signature), "model": model}
-        yield judgment.model_copy(update={**changed, "calls": (), "prepared": None})
+        judge = names.get(judgment.judge, judgment.judge) if is_human(judgment.signature) else judgment.judge
+        model = None if judgment.model is None else _model_name(judgment.model)
+        changes = {"judge": judge, "signature": _model_name(judgment.signature), "model": model}
+        yield judgment.model_copy(update={**changes, "calls": (), "prepared": None})
 
 
 _MODEL_PATH = re.compile(r"\b(scripted|local)//(?:[^/|\n]+/)*")
 
 
-def _model(text: str) -> str:
-    """The name of a model, or a signature with one, without the folders of this machine.
+def _model_name(text: str) -> str:
+    """Return the name of a model, or a signature with one, without the folders of this machine.
 
-    >>> _model("judge:scripted//home/ana/models/judge.jsonl|t:0")
+    >>> _model_name("judge:scripted//home/ana/models/judge.jsonl|t:0")
     'judge:scripted/judge.jsonl|t:0'
     """
     return _MODEL_PATH.sub(r"\1/", text)
 
 
 def _released_record(record: StepRecord, names: Mapping[str, str]) -> StepRecord:
-    """The record of a step with pseudonyms for accounts, without completion codes, hosts and this machine's folders."""
+    """Return a step's record with pseudonyms for accounts, without completion codes, hosts and local folders."""
     fields = _without_folders(record.model_dump())
     settings = _with_accounts(fields["settings"], lambda account: names.get(account, account))
     return StepRecord.model_validate({**fields, "settings": settings})
 
 
 def _with_accounts(settings: Any, change: Callable[[str], Any]) -> Any:
-    """Settings with the changed names of accounts, which stand in lists called `accounts`; an equal text elsewhere is
-    no account. Completion codes and hosts of campaigns are left out."""
+    """Apply `change` to the accounts in settings, which are in lists called `accounts`.
+
+    The completion codes and hosts of campaigns are removed.
+    """
     if isinstance(settings, Mapping):
         return {
             name: [change(str(account)) for account in value]
@@ -292,18 +305,18 @@ def _with_accounts(settings: Any, change: Callable[[str], Any]) -> Any:
 
 
 def _without_folders(value: Any) -> Any:
-    """A JSON value with the last part of each path of this machine in place of the path."""
+    """Replace each absolute path in a JSON value by its last component."""
     if isinstance(value, str):
-        return Path(value).name or value if value.startswith("/") and "\n" not in value else _model(value)
+        return Path(value).name or value if value.startswith("/") and "\n" not in value else _model_name(value)
     if isinstance(value, Mapping):
-        shown: dict[str, Any] = {}
+        renamed: dict[str, Any] = {}
         for key, each in value.items():
             name = _without_folders(key)
-            while name in shown:  # two folders of one name
+            while name in renamed:  # two folders have the same name
                 name += "'"
-            shown[name] = _without_folders(each)
-        return shown
+            renamed[name] = _without_folders(each)
+        return renamed
     return [_without_folders(each) for each in value] if isinstance(value, Iterable) else value
 
 
-STEP = Step("release", ReleaseSettings, _step)
+STEP = Step("release", ReleaseSettings, _release)

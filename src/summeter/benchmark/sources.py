@@ -1,7 +1,8 @@
-"""Documents to be summarized: rows that need no summary yet."""
+"""Read documents that have no summaries yet, and truncate texts."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,15 +16,15 @@ from summeter.records import InputError
 from summeter.records.text import SHARE, read_share
 from summeter.text.ngrams import words
 
-_OF_SUMMARIES = ("system", "category", "summary", "sentences", "human")
-"""Fields of a flat row that are not its document's."""
+_SUMMARY_FIELDS = ("system", "category", "summary", "sentences", "human")
+"""Fields of a flat row that belong to its summary."""
 
 
 def read_documents(source: str | Path) -> Dataset:
-    """The documents of a dataset folder or of flat rows: `document`, and what belongs to it (`doc_id`, `domain`,
-    `reference`...), with the columns in which all their rows say the same. Summaries that are there are not read.
+    """Read the documents, but not the summaries, of a dataset folder or of flat rows.
 
-    Raises InputError with every fault found.
+    Columns in which all rows of a document agree become the `extra` of the document. Raises InputError with every
+    fault.
     """
     if not is_address(source) and Path(source).is_dir():
         data = load(source)
@@ -38,22 +39,22 @@ def read_documents(source: str | Path) -> Dataset:
             rows.append((faults.file, row._replace(cells={**row.cells, **share})))
         faults.stop()
     try:
-        data = load([_bare(row.cells, place) for place, (_, row) in enumerate(rows)])
+        data = load([_document_row(row.cells, number) for number, (_, row) in enumerate(rows)])
     except InputError as error:
-        places = {place: (name, row.line) for place, (name, row) in enumerate(rows, 1)}
+        locations = {number: (name, row.line) for number, (name, row) in enumerate(rows, 1)}
         unknown = file_name(source), None
         raise InputError(
             [
                 fault._replace(file=file, line=line)
                 for fault in error.faults
-                for file, line in [places.get(fault.line or 0, unknown)]
+                for file, line in [locations.get(fault.line or 0, unknown)]
             ]
         ) from error
     extra: dict[str, dict[str, Any]] = {}
     for summary in data.summaries:
-        known = extra.setdefault(summary.document_id, summary.extra)
+        common = extra.setdefault(summary.document_id, summary.extra)
         extra[summary.document_id] = {
-            name: value for name, value in known.items() if name in summary.extra and summary.extra[name] == value
+            name: value for name, value in common.items() if name in summary.extra and summary.extra[name] == value
         }
     documents = {
         doc_id: document.model_copy(update={"extra": extra.get(doc_id, {})})
@@ -62,32 +63,29 @@ def read_documents(source: str | Path) -> Dataset:
     return Dataset(documents, (), {}, data.card, data.warnings)
 
 
-def _bare(row: Mapping[str, Any], place: int) -> dict[str, Any]:
-    """The row's document, under a system of its own without a summary: rows of several systems are one document."""
-    kept = {name: value for name, value in row.items() if value is not None and name not in _OF_SUMMARIES}
-    return {**kept, "system": f"row {place}", "summary": ""}
+def _document_row(row: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """Return the row with an empty summary by a unique system, so that several rows may share a document."""
+    fields = {name: value for name, value in row.items() if value is not None and name not in _SUMMARY_FIELDS}
+    return {**fields, "system": f"row {number}", "summary": ""}
 
 
-def cut(text: str, most: int | None) -> tuple[str, int]:
-    """The first `most` words of a text (all where None), and how many words were left out.
+def truncate(text: str, max_words: int | None) -> tuple[str, int]:
+    """Return the first `max_words` words of a text, and the number of words that were removed.
 
-    Words are those of `text.ngrams.words`, which every other count of words uses. What is written without a blank
-    ("re-opened", "5:30") is kept or left out as a whole, so that a few words fewer may be kept.
+    Words are counted by `text.ngrams.words`. A sequence without whitespace ("re-opened", "5:30") is not divided, so the
+    result may have fewer words. The text is returned unchanged if `max_words` is None.
 
-    >>> cut("It rained. (It snowed.)", 2)
+    >>> truncate("It rained. (It snowed.)", 2)
     ('It rained.', 2)
-    >>> cut("It re-opened.", 2)
+    >>> truncate("It re-opened.", 2)
     ('It', 2)
     """
-    tokens = [] if most is None else words(text)
-    if most is None or len(tokens) <= most:
+    tokens = [] if max_words is None else words(text)
+    if max_words is None or len(tokens) <= max_words:
         return text, 0
-    ends = (place for place in range(most, 0, -1) if _may_end(text[tokens[place - 1].end : tokens[place].start]))
-    kept = next(ends, most)
-    marks = re.match(r"\S*(?=\s)", text[tokens[kept - 1].end : tokens[kept].start])
+    gaps = [text[first.end : second.start] for first, second in itertools.pairwise(tokens[: max_words + 1])]
+    # A text may end at whitespace, or between any two words of a script that is written without blanks.
+    ends = (count for count in range(max_words, 0, -1) if not gaps[count - 1] or re.search(r"\s", gaps[count - 1]))
+    kept = next(ends, max_words)
+    marks = re.match(r"\S*(?=\s)", gaps[kept - 1])
     return text[: tokens[kept - 1].end + (0 if marks is None else marks.end())], len(tokens) - kept
-
-
-def _may_end(between: str) -> bool:
-    """Whether a text may be cut between two words: at a blank, or in a script that is written without blanks."""
-    return not between or any(map(str.isspace, between))

@@ -1,14 +1,14 @@
-"""The common form of a step of a benchmark: a folder in, a folder out, a manifest that says how one became the other.
+"""Base of the steps of a benchmark: each reads a folder and writes a folder with a manifest of what it did.
 
-A step's folder is a dataset folder with two files more:
+A step's folder is a dataset folder with two additional files:
 
-    manifest.json   settings, seed, models, versions, hashes of what went in and came out, counts, the steps before
-    dropped.jsonl   what the step left out, and why (where it left something out)
+    manifest.json   settings, seed, models, versions, hashes of inputs and outputs, counts, the earlier steps
+    dropped.jsonl   what the step left out, and why (only if it left something out)
 
-Where a document is from stands in its `extra` (`source`, `origin`, `licence`, `share`, `language`, `words`, `length`,
-`kind`), as the step `source` wrote it. A step's folder holds no time and no absolute path: the same input, settings and
-seed give the same bytes. It appears whole or not at all. What a step keeps to carry on after a kill (calls, runs,
-campaigns) lies in `work/STEP` beside the folder; times and errors lie in `log.jsonl` there.
+The `extra` of a document holds its provenance (`source`, `origin`, `licence`, `share`, `language`, `words`, `length`,
+`kind`), written by the step `source`. A step's folder contains no time and no absolute path: the same input, settings
+and seed give the same bytes. The folder is written atomically. Files that a step needs to resume after a crash (calls,
+runs, campaigns) are in `work/STEP` beside the folder; times and errors are in `log.jsonl`.
 """
 
 from __future__ import annotations
@@ -44,81 +44,92 @@ from summeter.runs.run import RunFolder
 MANIFEST, DROPPED, WORK, LOG = "manifest.json", "dropped.jsonl", "work", "log.jsonl"
 SCRIPTED = "scripted/"
 DATA = "data"
-"""The name, among a manifest's inputs, of the folder that the step was given."""
+"""Name of the input folder among a manifest's inputs."""
 
 
 class Package(NamedTuple):
-    """A package that a step imports: its module, the extra of summeter that installs it, and how to do without it."""
+    """An optional package: its module, the extra of summeter that installs it, and how to avoid needing it."""
 
     module: str
     extra: str
-    without: str = ""
+    alternative: str = ""
 
 
 _STRATA = ("source", "origin", "licence", "language", "words", "length", "kind")
 DOCUMENT_COLUMNS = frozenset({*_STRATA, "words_left_out", "commit", "redaction", "original"})
-"""Columns of documents that steps write; they hold no text of the document, and a release may hold them in any case."""
+"""Columns of documents that steps write. They hold no text of the document, so every release may include them."""
 SUMMARY_COLUMNS = frozenset({"model", "asked_sentences", "written_sentences"})
 """Columns of summaries that steps write."""
 
 
 class StepSettings(Record):
-    """Base of the settings of every step. Paths are relative to the working folder; `bench run` makes that the folder
-    of BENCH.yaml.
+    """Base of the settings of every step.
+
+    Paths are relative to the working folder, which `bench run` sets to the folder of BENCH.yaml.
     """
 
     seed: int = Field(0, description="Random seed.")
 
     def recorded(self) -> dict[str, Any]:
-        """The settings as a manifest holds them: JSON, addresses without their secrets."""
+        """Return the settings for a manifest: JSON, with the secrets in addresses masked."""
         recorded: dict[str, Any] = masked(self.model_dump(mode="json"))
         return recorded
 
     def asked_models(self) -> Iterable[str]:
-        """The models that the step asks."""
+        """Return the models that the step calls."""
         return ()
 
     def files(self) -> Iterable[Path]:
-        """The files and folders that the step reads beside its input: a change in one makes the step stale. By default
-        all fields that are paths, and the replies of scripted models."""
+        """Return the files and folders that the step reads besides its input; changing one makes the step stale.
+
+        By default these are all fields that are paths, and the replies of scripted models.
+        """
         paths = [value for name in type(self).model_fields if isinstance(value := getattr(self, name), Path)]
         return [*paths, *scripts(self)]
 
     def packages(self) -> Iterable[Package]:
-        """The optional packages that the step imports with these settings; by default those of local networks."""
+        """Return the optional packages that the step imports; by default those of local networks, if it uses any."""
         local = any(is_local(model) and not model.startswith(EMBEDDED) for model in self.asked_models())
         return [Package("tokenizers", "local")] if local else []
 
-    def marks(self) -> Mapping[str, str]:
-        """Hashes, by name, of files whose own SHA-256 must stay secret: a change in one makes the step stale."""
+    def secret_hashes(self) -> Mapping[str, str]:
+        """Return keyed hashes, by name, of files whose SHA-256 is secret; changing one makes the step stale."""
         return {}
 
 
 class ModelSettings(StepSettings):
-    """Base of the settings of steps that ask models; all but `models` and `prompts` are options of a run."""
+    """Base of the settings of steps that call models."""
 
     models: dict[str, str] = Field(min_length=1, description="Models by name.")
-    prompts: Path | None = Field(None, description="A folder of your own prompt templates.")
+    prompts: Path | None = Field(None, description="Folder of your own prompt templates.")
     temperature: float | None = Field(0.0, ge=0, le=10, description="Sampling temperature.")
-    max_reply: int | None = Field(None, ge=1, description="Longest reply, in tokens.")
-    concurrency: int = Field(16, ge=1, description="Documents at a time.")
+    max_reply: int | None = Field(None, ge=1, description="Maximum length of a reply, in tokens.")
+    concurrency: int = Field(16, ge=1, description="Number of documents processed concurrently.")
     timeout: float = Field(120.0, gt=0, description="Timeout of a call, in seconds.")
-    base_url: str | None = Field(None, repr=False, description="Address of an endpoint.")
+    base_url: str | None = Field(None, repr=False, description="Base URL of the model endpoint.")
+
+    @property
+    def run_options(self) -> dict[str, Any]:
+        """The options of a run: all fields of this class and the seed, except `models` and `prompts`."""
+        return {name: getattr(self, name) for name in ModelSettings.model_fields if name not in ("models", "prompts")}
 
     def asked_models(self) -> Iterable[str]:
-        """The models."""
+        """Return the models that the step calls."""
         return self.models.values()
 
 
 def scripts(settings: StepSettings) -> list[Path]:
-    """The files that hold the replies of scripted models."""
+    """Return the files that hold the replies of scripted models."""
     models = sorted({model for model in settings.asked_models() if model.startswith(SCRIPTED)})
     return [Path(model.removeprefix(SCRIPTED)) for model in models]
 
 
 class LeftOut(NamedTuple):
-    """What a step left out: `what` it was ("document", "summary", "key fact"...), its id, and why, in words that do
-    not depend on the one that was left out: reasons are counted in the manifest. `detail` says the rest."""
+    """A record that a step left out.
+
+    `what` is its kind ("document", "summary", "key fact"). The manifest counts reasons, so `reason` does not depend on
+    the record; `detail` does.
+    """
 
     what: str
     id: str
@@ -127,7 +138,7 @@ class LeftOut(NamedTuple):
 
 
 class StepRecord(Record):
-    """What a manifest says of one step. `inputs` and `files` map names to SHA-256; `dropped` counts reasons."""
+    """The record of one step in a manifest. `inputs` and `files` map names to SHA-256; `dropped` counts reasons."""
 
     step: str
     settings: dict[str, Any]
@@ -143,7 +154,7 @@ class StepRecord(Record):
 
 
 class Manifest(StepRecord):
-    """The whole of manifest.json; `history` holds the records of the steps before, the first one first."""
+    """The content of manifest.json. `history` holds the records of the earlier steps, in order."""
 
     schema_: Literal["summeter-bench-step/1"] = Field(
         default="summeter-bench-step/1", alias="schema", serialization_alias="schema"
@@ -152,8 +163,11 @@ class Manifest(StepRecord):
 
 
 class Inputs(NamedTuple):
-    """What a step is given: the dataset of its input (None for the first step), the file or folder of the input (None
-    where it is not local), and the records of the steps before."""
+    """The inputs of a step.
+
+    `data` is None for the first step, `folder` is None if the input is remote, and `history` holds the records of the
+    earlier steps.
+    """
 
     data: Dataset | None
     folder: Path | None
@@ -161,15 +175,18 @@ class Inputs(NamedTuple):
 
     @property
     def dataset(self) -> Dataset:
-        """The dataset. Raises UsageError where the step was given none."""
+        """The input dataset. Raises UsageError if there is none."""
         if self.data is None:
-            raise UsageError("the step has no data to read; name them under `input`, or add the step before it")
+            raise UsageError("the step has no input data. Set `input`, or add an earlier step that writes data")
         return self.data
 
 
-class Place(NamedTuple):
-    """Where a step works. `out` becomes its folder (for files beside the dataset), `work` survives a kill, `log` keeps
-    a line that belongs to no release (usage, ids of runs)."""
+class StepContext(NamedTuple):
+    """The environment of a step.
+
+    `out` becomes the step's folder, `work` survives a crash, and `log` records data that no release contains (usage,
+    ids of runs).
+    """
 
     out: Path
     work: Path
@@ -179,10 +196,13 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Result:
-    """What a step gives back; `data` None: it wrote files into `Place.out` and no dataset. `counts` are further
-    counts, `details` whatever the step's readers need; both without times and absolute paths. `packages` are those
-    whose versions the result depends on. `finish` writes into the step's folder what describes the dataset, once that
-    is saved there; `history` stands in place of the records of the steps before, where these are not to be kept."""
+    """The result of a step.
+
+    `data` is None if the step wrote only files to `StepContext.out`. `counts` and `details` are recorded in the
+    manifest and contain no times or absolute paths. `packages` are the packages whose versions the result depends on.
+    `finish` writes files that describe the dataset, after the dataset is saved. `history`, if given, replaces the
+    records of the earlier steps.
+    """
 
     data: Dataset | None = None
     dropped: Sequence[LeftOut] = ()
@@ -199,21 +219,21 @@ S = TypeVar("S", bound=StepSettings)
 
 @dataclass(frozen=True)
 class Step(Generic[S]):
-    """A step: its name, its settings, and the function that does it.
+    """A step: its name, its settings, and the function that runs it.
 
-    `changed` is given the work folder and the manifest of a finished step, and returns why the work folder makes it
-    stale, else None. `reads` is `documents` for a step whose input needs no summaries.
+    `changed` takes the work folder and the manifest of a finished step and returns why the step is stale, or None.
+    `reads` is `documents` for a step whose input needs no summaries.
     """
 
     name: str
     settings: type[S]
-    run: Callable[[Inputs, S, Place], Result]
+    run: Callable[[Inputs, S, StepContext], Result]
     changed: Callable[[Path, Manifest], str | None] | None = None
     reads: Literal["dataset", "documents"] = "dataset"
 
 
 class WaitingError(SummeterError):
-    """A step waits for people: the message says what to do, and the same command carries on."""
+    """Raised if a step waits for annotators or reviewers; running the same command later resumes the step."""
 
     exit_code: ClassVar[int] = 130
 
@@ -222,17 +242,17 @@ State = Literal["done", "stale", "left", "failed", "waiting"]
 
 
 class StepState(NamedTuple):
-    """How far a step is, and, unless it is done or left, why."""
+    """The state of a step, with a reason unless it is done or not started."""
 
     state: State
     reason: str = ""
 
 
-# ---- doing a step ----
+# ---- running a step ----
 
 
 def check_packages(steps: Iterable[tuple[Step[Any], StepSettings]]) -> None:
-    """Raise InstallError with every package that is missing for these steps, and the command that installs them all."""
+    """Raise InstallError, with the command to install them, if packages that the steps need are missing."""
     missing = [
         (step.name, package)
         for step, settings in steps
@@ -241,7 +261,7 @@ def check_packages(steps: Iterable[tuple[Step[Any], StepSettings]]) -> None:
     ]
     if missing:
         needs = "; ".join(
-            f"{step} needs {package.module}{f' ({package.without})' if package.without else ''}"
+            f"{step} needs {package.module}{f' ({package.alternative})' if package.alternative else ''}"
             for step, package in missing
         )
         extras = ",".join(sorted({package.extra for _, package in missing}))
@@ -251,38 +271,38 @@ def check_packages(steps: Iterable[tuple[Step[Any], StepSettings]]) -> None:
 def run_step(
     step: Step[S], source: str | Path | None, out: str | Path, settings: S, *, progress: Progress | None = None
 ) -> Manifest:
-    """Do one step: read `source` (the folder of a step, a dataset folder, a flat file or an address), write the folder
-    `out`, whole or not at all.
+    """Run one step: read `source` and write the folder `out` atomically.
 
-    A folder that is there is replaced where it is a step's of the same name. Raises UsageError where `out` is
-    something else, InputError for faulty input, WaitingError where people are waited for, and whatever the step raises.
+    `source` is the folder of a step, a dataset folder, a flat file or an address. An existing folder of the same step
+    is replaced. Raises UsageError if `out` is anything else, InputError if the input is invalid, WaitingError if the
+    step waits for annotators, and the step's own errors.
     """
     target = Path(out)
     check_packages([(step, settings)])
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         if not target.is_dir() or not (target / MANIFEST).is_file():
             raise UsageError(
-                f"{target} exists and is no step of a benchmark; nothing was written: choose another folder"
+                f"{target} exists and is not the folder of a step. Nothing was written. Choose another folder"
             )
-        if (there := read_manifest(target).step) != step.name:
+        if (existing := read_manifest(target).step) != step.name:
             raise UsageError(
-                f"{target} holds the step {there}, not {step.name}; nothing was written: choose another folder"
+                f"{target} holds the step {existing}, not {step.name}. Nothing was written. Choose another folder"
             )
-    inputs = _read(source, step)
+    inputs = _read_inputs(source, step)
     hashes = _input_hashes(source, settings)
     log = log_of(target)
     work = work_folder(target)
     work.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
 
-    def ended(event: str, **more: str) -> None:
-        log({"event": event, "seconds": round(time.monotonic() - started, 2), **more})
+    def log_end(event: str, **fields: str) -> None:
+        log({"event": event, "seconds": round(time.monotonic() - started, 2), **fields})
 
     log({"event": "start"})
     try:
         with building(target) as fresh:
-            result = step.run(inputs, settings, Place(fresh, work, progress or Progress(), log))
-            manifest = seal(
+            result = step.run(inputs, settings, StepContext(fresh, work, progress or Progress(), log))
+            manifest = write_result(
                 step,
                 settings,
                 result,
@@ -292,51 +312,59 @@ def run_step(
                 history=inputs.history,
             )
     except BaseException as error:
-        ended("waiting" if isinstance(error, WaitingError) else "failed", reason=str(error) or type(error).__name__)
+        log_end("waiting" if isinstance(error, WaitingError) else "failed", reason=str(error) or type(error).__name__)
         raise
-    ended("done")
+    log_end("done")
     return manifest
 
 
 def work_folder(out: Path) -> Path:
-    """The folder in which the step that writes `out` keeps what survives a kill."""
+    """Return the work folder, which survives a crash, of the step that writes `out`."""
     return out.parent / WORK / out.name
 
 
 def state_of(
     step: Step[S], source: str | Path | None, out: Path, settings: S, last: Mapping[str, Any] | None
 ) -> StepState:
-    """How far a step is, by its folders alone; `last` is the last line of the log about it."""
+    """Return the state of a step, from its folders; `last` is the last line about the step in the log."""
     if not (out / MANIFEST).is_file():
         event = None if last is None else last["event"]
         if last is not None and event in ("failed", "waiting"):
             return StepState(event, last["reason"])
-        return StepState("left", "" if event in (None, "done") else "broken off")
+        return StepState("left", "" if event in (None, "done") else "interrupted")
     manifest = read_manifest(out)
     for name, what in changed_files(out, manifest.files):
         return StepState("stale", f"{name} {what} since the step wrote it")
-    if (why := _differing(settings.recorded(), manifest.settings)) is not None:
-        return StepState("stale", why)
+    now, then = settings.recorded(), manifest.settings
+    for name in [*now, *then]:
+        if name not in now or canonical(now[name]) != canonical(then.get(name)):
+            if name not in then:
+                return StepState("stale", f"the setting {name} is new")
+            if name not in now:
+                return StepState("stale", f"the setting {name} was removed")
+            return StepState(
+                "stale", f"the setting {name} has changed from {_short(then[name])} to {_short(now[name])}"
+            )
     hashes = _input_hashes(source, settings)
     for name in sorted({*hashes, *manifest.inputs}):
         if hashes.get(name) != manifest.inputs.get(name):
-            what = f"what {Path(source or '').name} gave" if name == DATA else name
+            what = f"the input {Path(source or '').name}" if name == DATA else name
             return StepState("stale", f"{what} has changed")
     why = None if step.changed is None else step.changed(work_folder(out), manifest)
     return StepState("done") if why is None else StepState("stale", why)
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a step's folder. Raises InputError for a faulty one."""
+    """Read the manifest of a step's folder. Raises InputError if it is invalid."""
     path = folder / MANIFEST
     try:
         return Manifest.model_validate_json(path.read_bytes())
     except ValidationError as error:
-        raise invalid(path, None, error, f"remove {folder} and do the step again") from error
+        raise invalid(path, None, error, f"remove {folder} and run the step again") from error
 
 
 def read_log(folder: Path) -> list[dict[str, Any]]:
-    """The lines of a chain's log; one that was torn by a kill is passed over."""
+    """Read the log of a chain, skipping lines that a crash truncated."""
     path = folder / LOG
     if not path.is_file():
         return []
@@ -350,7 +378,7 @@ def read_log(folder: Path) -> list[dict[str, Any]]:
 
 
 def log_of(out: Path) -> Callable[[Mapping[str, Any]], None]:
-    """A function that adds a line about the step of folder `out` to the log beside it."""
+    """Return a function that appends a line about the step of folder `out` to the log beside the folder."""
 
     def log(row: Mapping[str, Any]) -> None:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -367,7 +395,7 @@ def log_of(out: Path) -> Callable[[Mapping[str, Any]], None]:
     return log
 
 
-def _read(source: str | Path | None, step: Step[S]) -> Inputs:
+def _read_inputs(source: str | Path | None, step: Step[S]) -> Inputs:
     if source is None:
         return Inputs(None, None, ())
     read = read_documents if step.reads == "documents" else load
@@ -378,11 +406,11 @@ def _read(source: str | Path | None, step: Step[S]) -> Inputs:
     if (folder / MANIFEST).is_file():
         manifest = read_manifest(folder)
         for name, what in changed_files(folder, manifest.files):
-            raise InputError.at(folder, None, None, f"{name} {what} since the step wrote it; do the step again")
-        own = {name: getattr(manifest, name) for name in StepRecord.model_fields}
-        history = (*manifest.history, StepRecord(**own))
+            raise InputError.at(folder, None, None, f"{name} {what} since the step wrote it. Run the step again")
+        record = StepRecord(**{name: getattr(manifest, name) for name in StepRecord.model_fields})
+        history = (*manifest.history, record)
     elif not folder.exists():
-        raise UsageError(f"there is no file or folder {folder} for the step {step.name} to read")
+        raise UsageError(f"the input {folder} of the step {step.name} does not exist")
     return Inputs(read(folder) if is_dataset(folder) or not history else None, folder, history)
 
 
@@ -390,7 +418,7 @@ def _is_remote(source: str | Path) -> bool:
     return is_address(source) or is_remote(source)
 
 
-def seal(
+def write_result(
     step: Step[S],
     settings: S,
     result: Result,
@@ -400,8 +428,10 @@ def seal(
     counts_in: Mapping[str, int],
     history: tuple[StepRecord, ...],
 ) -> Manifest:
-    """Write what a step gave back, and the manifest, into a fresh folder. `inputs` are the hashes and `counts_in` the
-    counts of what it was given."""
+    """Write the result of a step, and its manifest, to an empty folder.
+
+    `inputs` are the hashes of the step's inputs and `counts_in` their counts.
+    """
     if result.data is not None:
         data = fresh / ".dataset"  # `fresh` may hold other files of the step
         save(result.data, data)
@@ -431,44 +461,35 @@ def seal(
 
 
 def file_hashes(folder: Path) -> dict[str, str]:
-    """The SHA-256 of every file of a folder but its manifest, by its path there."""
+    """Return the SHA-256 of every file of a folder except its manifest, by relative path."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     names = {path.relative_to(folder).as_posix(): path for path in paths}
     return {name: file_hash(path) for name, path in names.items() if name != MANIFEST}
 
 
 def changed_files(folder: Path, known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The files of a step's folder that differ from the hashes in its manifest, and what happened to each."""
+    """Yield the files of a step's folder that differ from the manifest's hashes, and what happened to each."""
     for name, what in sorted(hash_differences(known, file_hashes(folder))):
         yield name, f"was {what}"
 
 
 def _input_hashes(source: str | Path | None, settings: StepSettings) -> dict[str, str]:
-    """The hashes of what a step reads: its input, and the files that its settings name."""
+    """Return the hashes of a step's input and of the files that its settings name."""
     hashes = {}
     if source is not None:
-        sealed = Path(source) / MANIFEST
-        hashes[DATA] = digest(str(source)) if _is_remote(source) else hash_of(sealed if sealed.is_file() else source)
+        manifest = Path(source) / MANIFEST
+        content = manifest if manifest.is_file() else source
+        hashes[DATA] = digest(str(source)) if _is_remote(source) else hash_of(content)
     files = {masked(path.as_posix()): hash_of(path) for path in settings.files()}
-    return hashes | files | dict(settings.marks())
+    return hashes | files | dict(settings.secret_hashes())
 
 
 def hash_of(path: str | Path) -> str:
-    """A hash of the content of a file or folder; "missing" where there is none."""
-    place = Path(path)
-    if place.is_dir():
-        return digest(file_hashes(place))
-    return file_hash(place) if place.is_file() else "missing"
-
-
-def _differing(now: Mapping[str, Any], then: Mapping[str, Any]) -> str | None:
-    for name in now:
-        if canonical(now[name]) != canonical(then.get(name)):
-            if name not in then:
-                return f"the setting {name} is new"
-            return f"the setting {name} has changed from {_short(then[name])} to {_short(now[name])}"
-    gone = next((name for name in then if name not in now), None)
-    return None if gone is None else f"the setting {gone} is gone"
+    """Return a hash of the content of a file or folder, or "missing" if it does not exist."""
+    path = Path(path)
+    if path.is_dir():
+        return digest(file_hashes(path))
+    return file_hash(path) if path.is_file() else "missing"
 
 
 def _short(value: Any) -> str:
@@ -477,8 +498,10 @@ def _short(value: Any) -> str:
 
 
 def scripted_work(work: Path, settings: StepSettings) -> Path:
-    """The work folder, or one in it where models are scripted: calls are kept under a model's name, and a file that
-    says something else is another model."""
+    """Return the work folder, or a subfolder if models are scripted.
+
+    Calls are stored by model name, and a script with other replies is another model.
+    """
     files = scripts(settings)
     if not files:
         return work
@@ -487,32 +510,32 @@ def scripted_work(work: Path, settings: StepSettings) -> Path:
     return folder
 
 
-def _known_options(given: dict[str, Any]) -> dict[str, Any]:
+def _known_options(options: dict[str, Any]) -> dict[str, Any]:
     try:
-        Options.of(**given)
+        Options.of(**options)
     except UsageError as error:
         raise ValueError(str(error)) from error
-    return given
+    return options
 
 
 RunOptions = Annotated[dict[str, Any], AfterValidator(_known_options)]
-"""Options of a run by name, as settings hold them."""
+"""Options of a run by name, checked when the settings are read."""
 
 
 def run_over(data: Dataset, folder: str | Path) -> RunFolder:
-    """A run over the summaries of the data. Raises UsageError for one over others."""
+    """Open a run over the summaries of the data. Raises UsageError if the run is over other summaries."""
     run = RunFolder(folder)
-    about = run.manifest.data
-    if about.hash != data.hash:
+    entry = run.manifest.data
+    if entry.hash != data.hash:
         raise UsageError(
-            f"{folder} is a run over other data ({about.source}, {about.summaries} summaries); give one over these "
+            f"{folder} is a run over other data ({entry.source}, {entry.summaries} summaries). Give a run over these "
             f"{len(data)} summaries"
         )
     return run
 
 
 def counts_of(data: Dataset | None) -> dict[str, int]:
-    """Documents, summaries, key facts, and the judgments of each set; nothing of no dataset."""
+    """Return the numbers of documents, summaries, key facts, and judgments per set; empty without a dataset."""
     if data is None:
         return {}
     counts = {

@@ -1,9 +1,9 @@
-"""N models summarize each document, at one length: the first half of building a benchmark.
+"""The step `summarize`: several models summarize each document at the same length.
 
-SummQual's normalisation: the first model (the lead) writes freely, and the number of its sentences is put into the
-prompt of the others, so that judgments compare content and not length. Models named as free keep their own length
-(SummQual: a fine-tuned summarizer that takes no instructions). Local encoder-decoders (BART, Flan-T5, PEGASUS) read the
-document alone, or behind a prefix, and keep theirs.
+Lengths are normalized as in SummQual: the first model (the lead) chooses the length, and the other models are asked for
+the same number of sentences, so that judgments compare content and not length. Models listed in `free` choose their own
+length (SummQual: a fine-tuned summarizer that takes no instructions). So do local encoder-decoders (BART, Flan-T5,
+PEGASUS), whose input is the document, or a prefix and the document.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from summeter.benchmark.sources import cut
-from summeter.benchmark.step import Inputs, LeftOut, ModelSettings, Place, Result, Step, scripted_work
+from summeter.benchmark.sources import truncate
+from summeter.benchmark.step import Inputs, LeftOut, ModelSettings, Result, Step, StepContext, scripted_work
 from summeter.data.dataset import Dataset
 from summeter.data.flat import spans, splitter_of
 from summeter.engine.executors.local import LocalExecutor
@@ -41,7 +41,7 @@ from summeter.text.split import split
 
 PACKAGE, CALLS = "summeter.benchmark", "calls.sqlite"
 EMPTY = "the summary is empty"
-"""How the reason begins for a reply without a word."""
+"""Start of the reason for a reply without words."""
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"summary": {"type": "string", "maxLength": 8000}},
@@ -51,67 +51,73 @@ SCHEMA: dict[str, Any] = {
 PromptForm = Literal["summeter", "unisumeval"]
 TEMPLATES: Mapping[PromptForm, str] = {"summeter": "summarize", "unisumeval": "summarize_unisumeval"}
 KIND = "document"
-"""What documents are called in the prompt by default."""
+"""Default noun for a document in the prompt."""
 CALL_COUNTS = (
     "hits", "joined", "sent", "retries", "failures", "tokens_in", "tokens_out", "tokens_cached", "untold", "seconds",
 )  # fmt: skip
-"""The counts of each model's calls that are logged."""
+"""Counts of each model's calls that are logged."""
 
 
 class SummarizeSettings(ModelSettings):
-    """Which systems summarize the documents, and at which length."""
+    """Summarize the documents with several systems at the same length."""
 
     models: dict[str, str] = Field(
         min_length=1, description="Systems by name: a model, or a local encoder-decoder (`local/...`, `hf/...`)."
     )
     length_from: str | None = Field(
-        None, description="The lead: the system whose number of sentences the others are given; default: the first."
+        None, description="Lead system, whose number of sentences the other systems are asked for; default: the first."
     )
-    free: tuple[str, ...] = Field((), description="Systems that are given no length. Local systems never are.")
-    normalise: bool = Field(default=True, description="Give the others the lead's number of sentences.")
-    kind: str | dict[str, str] = Field(KIND, description="What documents are called in the prompt; or that by domain.")
-    words: int | None = Field(None, ge=1, description="Cut documents to their first N words (SummQual: 700).")
+    free: tuple[str, ...] = Field((), description="Systems that choose their own length, as local systems always do.")
+    normalise: bool = Field(default=True, description="Ask the other systems for the lead's number of sentences.")
+    kind: str | dict[str, str] = Field(KIND, description="Noun for a document in the prompt, or nouns by domain.")
+    words: int | None = Field(None, ge=1, description="Truncate documents to the first N words (SummQual: 700).")
     limit: int | None = Field(None, ge=1, description="Summarize only the first N documents.")
     language: str = Field("en", description="ISO 639-1 code of the texts, for counting sentences.")
     form: PromptForm = Field(
-        "summeter", description="The prompt: ours, which names the kind of document, or the text of UniSumEval's."
+        "summeter", description="Prompt: `summeter`, which uses `kind`, or `unisumeval`, the prompt of UniSumEval."
     )
     categories: dict[str, str] = Field(
-        default_factory=dict, description="What kind of system each is; studies compare by it."
+        default_factory=dict, description="Categories of systems, which studies can compare."
     )
     prefixes: dict[str, str] = Field(
-        default_factory=dict, description='What a local system reads before a document ("summarize: ").'
+        default_factory=dict, description='Texts before the document in the input of local systems ("summarize: ").'
     )
-    beams: int | None = Field(None, ge=1, description="Beams of local systems; default: the model's own.")
-    max_new_tokens: int | None = Field(None, ge=1, description="Longest summary of local systems, in tokens.")
-    min_new_tokens: int | None = Field(None, ge=1, description="Shortest summary of local systems, in tokens.")
+    beams: int | None = Field(None, ge=1, description="Number of beams of local systems; default: the model's setting.")
+    max_new_tokens: int | None = Field(
+        None, ge=1, description="Maximum length of summaries of local systems, in tokens."
+    )
+    min_new_tokens: int | None = Field(
+        None, ge=1, description="Minimum length of summaries of local systems, in tokens."
+    )
 
     @model_validator(mode="after")
-    def _of_systems(self) -> Self:
-        named = {
+    def _check_systems(self) -> Self:
+        fields = {
             "free": self.free,
             "categories": self.categories,
             "prefixes": self.prefixes,
             "length_from": [self.lead],
         }
-        for field, names in named.items():
+        for field, names in fields.items():
             for name in names:
                 if name not in self.models:
                     raise ValueError(f"{field}: there is no system {name!r}; systems: {', '.join(self.models)}")
         for name in self.prefixes:
             if not is_local(self.models[name]):
-                raise ValueError(f"prefixes: {name!r} is no local system, and only those take a prefix")
+                raise ValueError(f"prefixes: {name!r} is not a local system; only local systems take a prefix")
         return self
 
     @property
     def lead(self) -> str:
-        """The system whose length the others are given."""
+        """The system that sets the length for the other systems."""
         return next(iter(self.models)) if self.length_from is None else self.length_from
 
 
 class Written(NamedTuple):
-    """The summary of a document by a system: `text`, or None with status and reason; `asked` is the number of
-    sentences that the system was given."""
+    """The summary of a document by a system.
+
+    `text` is None if the summary failed, with `status` and `reason`. `asked` is the number of sentences in the prompt.
+    """
 
     document: Document
     system: str
@@ -123,32 +129,33 @@ class Written(NamedTuple):
 
     @property
     def outcome(self) -> str:
-        """The status, where a reply without a word is `empty`."""
+        """The status; `empty` for a reply without words."""
         return "empty" if self.status == "unparsed" and EMPTY in (self.reason or "") else self.status
 
 
 _Writer = Callable[[Document, str, int | None], Awaitable[Written]]
-"""Writes the summary of a document of some kind, in a number of sentences."""
+"""Writes a summary, given the document, the noun for it, and the number of sentences."""
 
 
-def summarize(inputs: Inputs, settings: SummarizeSettings, place: Place) -> Result:
-    """Have every system summarize every document.
+def summarize(inputs: Inputs, settings: SummarizeSettings, context: StepContext) -> Result:
+    """Summarize every document with every system.
 
-    Calls are kept in the work folder: the same step again asks only for what is missing. A document whose lead gave no
-    summary has none by the systems that wait for its length either; they are skipped, and never asked at another
-    length. Raises CoverageError where no summary came, and whatever a model string raises.
+    Calls are stored in the work folder, so a repeated step asks only for what is missing. If the lead writes no summary
+    of a document, the systems that need its length are skipped. Raises CoverageError if there is no summary at all, and
+    UsageError for an invalid model string.
     """
     data = inputs.dataset
     with_text = [document for document in data.documents.values() if document.text.strip()]
     documents = with_text[: settings.limit]
     if not documents:
-        raise UsageError("summarize: there is no document with text to summarize")
+        raise UsageError("summarize: there is no document with text")
     if not isinstance(settings.kind, str):
         domains = sorted({document.domain for document in documents if document.domain})
         for domain in settings.kind:
             if domain not in domains:
-                there = ", ".join(domains) or "none"
-                raise UsageError(f"kind: no document has the domain {domain!r}; domains: {there}")
+                raise UsageError(
+                    f"kind: no document has the domain {domain!r}. Domains: {', '.join(domains) or 'none'}"
+                )
     template = Template.load(
         PACKAGE,
         TEMPLATES[settings.form],
@@ -162,8 +169,8 @@ def summarize(inputs: Inputs, settings: SummarizeSettings, place: Place) -> Resu
     )
     hosted = {name: model for name, model in settings.models.items() if not is_local(model)}
     networks = [identify(name, model, "seq2seq") for name, model in settings.models.items() if name not in hosted]
-    how = Generation(settings.max_new_tokens, settings.beams, settings.min_new_tokens)
-    work = scripted_work(place.work, settings)
+    generation = Generation(settings.max_new_tokens, settings.beams, settings.min_new_tokens)
+    work = scripted_work(context.work, settings)
     work.mkdir(parents=True, exist_ok=True)
     local: dict[str, Usage] = {}
     written: list[Written] = []
@@ -175,11 +182,12 @@ def summarize(inputs: Inputs, settings: SummarizeSettings, place: Place) -> Resu
             name: partial(_write, name, llm=llm, template=template) for name, llm in bound.llms.items()
         }
         for name, network in build(networks, results, local).items():
-            writers[name] = partial(_generate, name, network=network, prefix=settings.prefixes.get(name, ""), how=how)
+            prefix = settings.prefixes.get(name, "")
+            writers[name] = partial(_generate, name, network=network, prefix=prefix, generation=generation)
 
         async def write_all() -> None:
             try:
-                with place.progress as show:
+                with context.progress as show:
                     show.start(len(documents) * len(writers))
                     work_on = partial(_summaries, settings=settings, writers=writers)
                     async for summaries in LocalExecutor(settings.concurrency).map(work_on, documents):
@@ -192,7 +200,7 @@ def summarize(inputs: Inputs, settings: SummarizeSettings, place: Place) -> Resu
         run_sync(write_all())
         usage: dict[str, Any] = {model: llm.usage.fields(CALL_COUNTS) for model, llm in bound.models.items()}
         usage |= {model: counts.fields(USAGE_FIELDS["local"]) for model, counts in local.items()}
-    place.log({"usage": usage})
+    context.log({"usage": usage})
     order = {document.id: number for number, document in enumerate(documents)}
     systems = list(settings.models)
     written.sort(key=lambda summary: (order[summary.document.id], systems.index(summary.system)))
@@ -206,8 +214,8 @@ def summarize(inputs: Inputs, settings: SummarizeSettings, place: Place) -> Resu
 async def _summaries(
     document: Document, *, settings: SummarizeSettings, writers: Mapping[str, _Writer]
 ) -> list[Written]:
-    """The summaries of a document: the lead's first, where its length is needed; then the others, side by side."""
-    text, left_out = cut(document.text, settings.words)
+    """Summarize a document with the lead first, then concurrently with the other systems."""
+    text, left_out = truncate(document.text, settings.words)
     if left_out:
         sentences = spans(split(text, settings.language), "document")
         document = document.model_copy(update={"text": text, "sentences": sentences})
@@ -215,18 +223,18 @@ async def _summaries(
     first = await writers[settings.lead](document, kind, None)
     length = len(split(first.text, settings.language)) if first.text else None
     others = [name for name in settings.models if name != settings.lead]
-    waiting = [
+    with_length = [
         name
         for name in others
         if settings.normalise and name not in settings.free and not is_local(settings.models[name])
     ]
-    skipped = [] if length else waiting
-    reason = f"{settings.lead} gave no summary to take the length of"
+    skipped = [] if length else with_length
+    reason = f"{settings.lead} wrote no summary, which sets the length"
     return [
         first,
         *await asyncio.gather(
             *(
-                writers[name](document, kind, length if name in waiting else None)
+                writers[name](document, kind, length if name in with_length else None)
                 for name in others
                 if name not in skipped
             )
@@ -250,38 +258,45 @@ async def _write(
 
 
 async def _generate(
-    system: str, document: Document, kind: str, sentences: int | None, *, network: Network, prefix: str, how: Generation
+    system: str,
+    document: Document,
+    kind: str,
+    sentences: int | None,
+    *,
+    network: Network,
+    prefix: str,
+    generation: Generation,
 ) -> Written:
-    """The summary of a local encoder-decoder, which is given neither a kind nor a length."""
+    """Summarize with a local encoder-decoder, which ignores the noun and the length."""
     del kind, sentences
-    (text,) = await network.ask([Generate((prefix + document.text,), how)])
+    (text,) = await network.ask([Generate((prefix + document.text,), generation)])
     if not _has_words(text):
         return Written(document, system, network.id, None, "unparsed", f"{EMPTY}: {show(text)}", None)
     return Written(document, system, network.id, clean(text), "ok", None, None)
 
 
 def read_summary(reply: str, material: tuple[str, ...] = ()) -> str:
-    """The summary in a reply: the text under "summary". Raises ReplyError for anything else, an empty one too.
+    """Return the text under "summary" in a JSON reply. Raises ReplyError if it is missing, empty or a refusal.
 
     >>> read_summary('{"summary": "It rained."}')
     'It rained.'
     """
-    return read_reply(reply, _summary, wanted=lambda value: isinstance(value, dict), material=material)
 
+    def read(value: Any) -> str:
+        text = value.get("summary")
+        if not isinstance(text, str):
+            raise ReplyError(f'expected a text under "summary", got {show(text)}')
+        if not _has_words(text):
+            raise ReplyError(f'{EMPTY}: expected a text under "summary", got {show(text)}')
+        if is_refusal(text):
+            raise ReplyError(f"refused: {show(text)}", kind="refused")
+        return clean(text)
 
-def _summary(value: Any) -> str:
-    text = value.get("summary")
-    if not isinstance(text, str):
-        raise ReplyError(f'expected a text under "summary", got {show(text)}')
-    if not _has_words(text):
-        raise ReplyError(f'{EMPTY}: expected a text under "summary", got {show(text)}')
-    if is_refusal(text):
-        raise ReplyError(f"refused: {show(text)}", kind="refused")
-    return clean(text)
+    return read_reply(reply, read, wanted=lambda value: isinstance(value, dict), material=material)
 
 
 def _has_words(text: str) -> bool:
-    return any(sign.isalnum() for sign in text)
+    return any(character.isalnum() for character in text)
 
 
 def _result(written: Sequence[Written], settings: SummarizeSettings, template: Template, data: Dataset) -> Result:
@@ -289,7 +304,7 @@ def _result(written: Sequence[Written], settings: SummarizeSettings, template: T
     for each in written:
         if each.text is not None:
             sentences = spans(split(each.text, settings.language), "summary")
-            about = {"model": each.model, "asked_sentences": each.asked, "written_sentences": len(sentences)}
+            extra = {"model": each.model, "asked_sentences": each.asked, "written_sentences": len(sentences)}
             summaries.append(
                 Summary(
                     document_id=each.document.id,
@@ -298,17 +313,18 @@ def _result(written: Sequence[Written], settings: SummarizeSettings, template: T
                     sentences=sentences,
                     splitter=splitter_of(settings.language),
                     category=settings.categories.get(each.system),
-                    extra=about,
+                    extra=extra,
                 )
             )
-    lost = [each for each in written if each.text is None]
+    failed = [each for each in written if each.text is None]
     if not summaries:
-        raise CoverageError(f"no summary came; {lost[0].system}: {lost[0].status}: {lost[0].reason}")
+        first = failed[0]
+        raise CoverageError(f"every summary failed, the first one by {first.system} ({first.status}: {first.reason})")
     summarized = {summary.document_id for summary in summaries}
     documents = {each.document.id: each.document for each in written}
-    dropped = [LeftOut("summary", f"{each.document.id} by {each.system}", each.status, each.reason) for each in lost]
+    dropped = [LeftOut("summary", f"{each.document.id} by {each.system}", each.status, each.reason) for each in failed]
     dropped += [LeftOut("document", doc_id, "has no summary") for doc_id in documents if doc_id not in summarized]
-    own = {name: [each.extra for each in summaries if each.system == name] for name in settings.models}
+    extras = {name: [each.extra for each in summaries if each.system == name] for name in settings.models}
     changes: dict[str, Any] = {"counts": {}, "files": {}, "origin": None, "splitter": splitter_of(settings.language)}
     return Result(
         Dataset(
@@ -330,10 +346,10 @@ def _result(written: Sequence[Written], settings: SummarizeSettings, template: T
             },
             "at_length": {
                 name: [
-                    sum(each["asked_sentences"] == each["written_sentences"] for each in kept),
-                    len(kept),
+                    sum(each["asked_sentences"] == each["written_sentences"] for each in of_system),
+                    len(of_system),
                 ]
-                for name, kept in own.items()
+                for name, of_system in extras.items()
             },
         },
     )

@@ -1,8 +1,7 @@
-"""Whether a release is what it says: hashes compared, and everything that its data give built again and compared.
+"""Verify a release: compare its hashes, and compute everything that follows from its data again.
 
-Hashes find a file that was changed; what is built again, by the code that wrote it, also finds a change whose hashes
-were renewed, as far as one file of the release still says otherwise. That nothing withheld and no secret is in a
-release is checked by code of its own.
+Hashes detect changed files. Recomputing also detects a change whose hashes were renewed, as long as one file of the
+release contradicts it. Separate checks make sure that a release contains no withheld text and no secret.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from summeter.benchmark.card import (
     PARQUET,
     PSEUDONYM,
     ReleaseSettings,
-    of_people,
+    is_human,
     splits_of,
 )
 from summeter.benchmark.release import FETCH, LONGEST_COLUMN, SHA256, WITHHELD, release_of
@@ -38,15 +37,15 @@ from summeter.benchmark.step import (
     SUMMARY_COLUMNS,
     Inputs,
     Manifest,
-    Place,
     Result,
     Step,
+    StepContext,
     StepSettings,
     changed_files,
     counts_of,
     file_hashes,
     read_manifest,
-    seal,
+    write_result,
 )
 from summeter.data.atomic import write_text
 from summeter.data.dataset import Dataset, load
@@ -62,14 +61,14 @@ from summeter.records import GateError, InputError, UsageError, unnamed
 from summeter.records.addresses import masked
 
 REPORT = "report.json"
-SHOWN = 20
-_COUNTED = frozenset({"documents", "summaries", "key_facts"})
-"""What every step counts, beside the judgments of each set."""
+MAX_SHOWN = 20
+_COUNTS = frozenset({"documents", "summaries", "key_facts"})
+"""Counts of every step, besides the judgments of each set."""
 _PSEUDONYM = re.compile(rf"{re.escape(PSEUDONYM)}[0-9a-f]{{10}}")
 
 
 class Difference(NamedTuple):
-    """Something that a release says and that is not so: the file, and what differs."""
+    """A fault of a release, by file."""
 
     file: str
     message: str
@@ -79,55 +78,63 @@ class Difference(NamedTuple):
 
 
 class VerifyError(GateError):
-    """A release differs from what it says of itself; `differences` holds every one."""
+    """Raised if a release is inconsistent."""
 
     def __init__(self, folder: Path, differences: Sequence[Difference]) -> None:
-        self.differences = tuple(differences)
-        shown = [f"  {difference}" for difference in self.differences[:SHOWN]]
-        rest = [f"  ... and {len(differences) - SHOWN} more"] if len(differences) > SHOWN else []
+        shown = [f"  {difference}" for difference in differences[:MAX_SHOWN]]
+        rest = [f"  ... and {len(differences) - MAX_SHOWN} more"] if len(differences) > MAX_SHOWN else []
         count = "1 difference" if len(differences) == 1 else f"{len(differences)} differences"
-        super().__init__("\n".join([f"{folder} is not what it says: {count}", *shown, *rest]))
+        super().__init__("\n".join([f"{folder} failed verification: {count}", *shown, *rest]))
 
 
 def verify(folder: str | Path) -> list[Difference]:
-    """Everything that differs from what the release in a folder says of itself; empty where nothing does.
+    """Return all faults of the release in a folder; empty if there are none.
 
-    Raises UsageError where the folder holds no release.
+    Raises UsageError if the folder is not a release.
     """
-    place = Path(folder)
-    if not (place / MANIFEST).is_file() or not is_dataset(place):
-        raise UsageError(f"{folder} holds no release; give a folder that the step `release` wrote")
+    path = Path(folder)
+    if not (path / MANIFEST).is_file() or not is_dataset(path):
+        raise UsageError(f"{folder} is not a release. Give a folder that the step `release` wrote")
     try:
-        manifest = read_manifest(place)
+        manifest = read_manifest(path)
     except InputError as error:
         return [Difference(MANIFEST, f"cannot be read: {error}")]
     if manifest.step != "release":
-        raise UsageError(f"{folder} holds the step {manifest.step}, and no release")
+        raise UsageError(
+            f"{folder} holds the step {manifest.step}, not a release. Give a folder that the step `release` wrote"
+        )
     try:
         settings = ReleaseSettings.model_validate(manifest.settings)
     except ValidationError as error:
         return [Difference(MANIFEST, f"settings cannot be read: {error}")]
     differences = [
-        Difference(name, f"{what} since the release was written") for name, what in changed_files(place, manifest.files)
+        Difference(name, f"{what} since the release was written") for name, what in changed_files(path, manifest.files)
     ]
-    data = _read(place, differences, sealed=True) or _read(place, differences, sealed=False)
+    data = _load(path, differences, check_hashes=True) or _load(path, differences, check_hashes=False)
     if data is not None:
         stated = manifest.details.get("near_duplicates")
         duplicates: list[list[str]] = stated if _is_groups(stated) else []
-        differences += _rebuilt(place, manifest, settings, data, duplicates)
-        differences += _steps(manifest)
-        differences += _splits(data, settings, duplicates)
-        differences += _people(data)
-        differences += _secrets(place)
-        differences += _files(place, data)
-        differences += _withheld(place, data)
+        differences += _compare_rebuilt(path, manifest, settings, data, duplicates)
+        differences += _check_counts(manifest)
+        differences += _check_splits(data, settings, duplicates)
+        differences += _check_pseudonyms(data)
+        content = json.loads((path / MANIFEST).read_text("utf-8"))
+        for name, value in content.items():
+            if masked({name: value}) != {name: value}:
+                differences.append(Difference(MANIFEST, f"{name} holds an address with a secret. Do not publish it"))
+        sets = {f"{JUDGMENTS}/{name}.jsonl" for name in data.judgment_sets}
+        tables = {f"{PARQUET}/{split_name}/{table}.parquet" for split_name in splits_of(data) for table in TABLES}
+        known = {CARD, DATASHEET, CROISSANT, FETCH, DATASET, DOCUMENTS, SUMMARIES, KEY_FACTS, *sets, *tables}
+        for name in sorted(file_hashes(path).keys() - known):  # such a file may contain a withheld text
+            differences.append(Difference(name, "is not a file of a release"))
+        differences += _check_withheld(path, data, duplicates)
     return list(dict.fromkeys(differences))
 
 
-def _read(folder: Path, differences: list[Difference], *, sealed: bool) -> Dataset | None:
-    """The data of a release with all judgments; None, with the differences noted, where they cannot be read."""
+def _load(folder: Path, differences: list[Difference], *, check_hashes: bool) -> Dataset | None:
+    """Load the data of a release with all judgments. Return None, and add the faults, if they cannot be read."""
     try:
-        data = load(folder, verify=sealed)
+        data = load(folder, verify=check_hashes)
         for name in data.judgment_sets:
             data.judgments(name)
     except InputError as error:
@@ -142,16 +149,16 @@ def _read(folder: Path, differences: list[Difference], *, sealed: bool) -> Datas
     return data if data.documents else None
 
 
-# ---- built again ----
+# ---- comparison with a rebuilt release ----
 
 
-def _rebuilt(
+def _compare_rebuilt(
     folder: Path, manifest: Manifest, settings: ReleaseSettings, data: Dataset, duplicates: Sequence[Sequence[str]]
 ) -> Iterator[Difference]:
-    """What differs from a release of the same data with the same settings and records."""
-    with TemporaryDirectory() as place:
-        fresh = Path(place)
-        made = seal(
+    """Compare the folder with a new release of the same data, with the same settings and records."""
+    with TemporaryDirectory() as temporary:
+        fresh = Path(temporary)
+        rebuilt = write_result(
             RELEASE,
             settings,
             release_of(data, settings, manifest.history, duplicates),
@@ -160,76 +167,75 @@ def _rebuilt(
             counts_in=manifest.counts_in,
             history=manifest.history,
         )
-        if manifest.seed != made.seed:
-            yield Difference(MANIFEST, f"seed is {manifest.seed}; settings.seed is {made.seed}")
-        said, computed = (json.loads(each.model_dump_json()) for each in (manifest, made))
+        if manifest.seed != rebuilt.seed:
+            yield Difference(MANIFEST, f"seed is {manifest.seed}, but settings.seed is {rebuilt.seed}")
+        stored, computed = (json.loads(each.model_dump_json()) for each in (manifest, rebuilt))
         for field in ("counts_out", "details"):
-            for name in sorted({*said[field], *computed[field]}):
-                one, other = said[field].get(name), computed[field].get(name)
+            for name in sorted({*stored[field], *computed[field]}):
+                one, other = stored[field].get(name), computed[field].get(name)
                 if one != other:
-                    yield Difference(MANIFEST, f"{field}.{name} is {_short(one)}; computed {_short(other)}")
-        for name, sealed in file_hashes(fresh).items():
-            there = folder / name
-            if not there.is_file():
+                    yield Difference(MANIFEST, f"{field}.{name} is {_short(one)}, but computed is {_short(other)}")
+        for name, sha256 in file_hashes(fresh).items():
+            file = folder / name
+            if not file.is_file():
                 yield Difference(name, "is missing")
             elif name == FETCH:
                 if (
                     manifest.versions.get("summeter") == __version__
-                    and there.read_bytes() != (fresh / name).read_bytes()
+                    and file.read_bytes() != (fresh / name).read_bytes()
                 ):
-                    yield Difference(name, f"is not the script of summeter {__version__}; do not run it")
-            elif hashlib.sha256(there.read_bytes()).hexdigest() != sealed:
-                compare = _table if there.suffix == ".parquet" else _text
-                yield from compare(name, there, fresh / name)
+                    yield Difference(name, f"is not the script of summeter {__version__}. Do not run it")
+            elif hashlib.sha256(file.read_bytes()).hexdigest() != sha256:
+                compare = _compare_tables if file.suffix == ".parquet" else _compare_texts
+                yield from compare(name, file, fresh / name)
 
 
-def _text(name: str, there: Path, fresh: Path) -> Iterator[Difference]:
-    """The lines of a text that differ from those computed."""
+def _compare_texts(name: str, file: Path, fresh: Path) -> Iterator[Difference]:
+    """Yield the lines of a text file that differ from the rebuilt file."""
     try:
-        said = there.read_bytes().decode("utf-8")
+        stored = file.read_bytes().decode("utf-8").split("\n")
     except UnicodeDecodeError as error:
         yield Difference(name, f"cannot be read: {error}")
         return
-    theirs, ours = said.split("\n"), fresh.read_bytes().decode("utf-8").split("\n")
-    if there.suffix == ".jsonl":  # made of the same records, line by line
-        pairs = enumerate(zip_longest(theirs, ours, fillvalue=""), 1)
-        for number, (one, other) in islice((pair for pair in pairs if pair[1][0] != pair[1][1]), SHOWN):
-            yield Difference(name, f"line {number} says {_short(one)}; computed {_short(other)}")
+    computed = fresh.read_bytes().decode("utf-8").split("\n")
+    if file.suffix == ".jsonl":  # both files hold the same records in the same order
+        pairs = enumerate(zip_longest(stored, computed, fillvalue=""), 1)
+        for number, (one, other) in islice((pair for pair in pairs if pair[1][0] != pair[1][1]), MAX_SHOWN):
+            yield Difference(name, f"line {number} is {_short(one)}, but computed is {_short(other)}")
         return
-    for kind, low, high, first, last in difflib.SequenceMatcher(None, theirs, ours, autojunk=False).get_opcodes():
-        if kind != "equal":
-            one, other = " / ".join(theirs[low:high]), " / ".join(ours[first:last])
-            yield Difference(name, f"line {low + 1} says {_short(one)}; computed {_short(other)}")
+    for tag, low, high, first, last in difflib.SequenceMatcher(None, stored, computed, autojunk=False).get_opcodes():
+        if tag != "equal":
+            one, other = " / ".join(stored[low:high]), " / ".join(computed[first:last])
+            yield Difference(name, f"line {low + 1} is {_short(one)}, but computed is {_short(other)}")
 
 
-def _table(name: str, there: Path, fresh: Path) -> Iterator[Difference]:
-    """The cells of a Parquet table that differ from those computed; its bytes depend on who wrote it."""
+def _compare_tables(name: str, file: Path, fresh: Path) -> Iterator[Difference]:
+    """Yield the cells of a Parquet table that differ from the rebuilt table; bytes may differ between versions."""
     faults = Faults(name)
     try:
-        said, computed = (
+        stored, computed = (
             [
                 {field: value for field, value in row.cells.items() if value is not None}
                 for row in read_rows(path, faults, "parquet")
             ]
-            for path in (there, fresh)
+            for path in (file, fresh)
         )
         faults.stop()
     except InputError as error:
         yield from (Difference(name, str(fault.message)) for fault in error.faults)
         return
-    if len(said) != len(computed):
-        yield Difference(name, f"has {len(said)} rows; the JSON Lines have {len(computed)}")
-    for number, (row, other) in enumerate(zip(said, computed, strict=False), 1):
+    if len(stored) != len(computed):
+        yield Difference(name, f"has {len(stored)} rows, but the JSON Lines file has {len(computed)}")
+    for number, (row, other) in enumerate(zip(stored, computed, strict=False), 1):
         for field in sorted(field for field in {*row, *other} if row.get(field) != other.get(field)):
             one, two = _short(row.get(field)), _short(other.get(field))
-            yield Difference(name, f"row {number}, {field}: is {one}; the JSON Lines say {two}")
+            yield Difference(name, f"row {number}, {field}: is {one}, but the JSON Lines file has {two}")
 
 
-# ---- checks of their own ----
+# ---- separate checks ----
 
 
 def _is_groups(value: Any) -> TypeGuard[list[list[str]]]:
-    """Whether it is a list of lists of texts."""
     return isinstance(value, list) and all(
         isinstance(group, list) and all(isinstance(name, str) for name in group) for group in value
     )
@@ -240,113 +246,101 @@ def _short(value: Any) -> str:
     return text if len(text) <= 120 else f"{text[:117]}..."
 
 
-def _steps(manifest: Manifest) -> Iterator[Difference]:
-    """What one step gave is what the next one was given."""
-    given = [*(record.counts_in for record in manifest.history), manifest.counts_in]
-    for record, taken in zip(manifest.history, given[1:], strict=True):
-        counted = {name for name in record.counts_out if name in _COUNTED or name.startswith("judgments/")}
-        if missing := sorted(counted - taken.keys()):
-            yield Difference(MANIFEST, f"{record.step} gave {missing[0]}, which the step after it does not count")
-        differing = [name for name in taken if record.counts_out.get(name) != taken[name]]
-        for name in differing:
-            gave = _short(record.counts_out.get(name))
-            yield Difference(MANIFEST, f"{record.step} gave {gave} {name}, and the step after it took {taken[name]}")
+def _check_counts(manifest: Manifest) -> Iterator[Difference]:
+    """Check that the output counts of each step are the input counts of the next step."""
+    inputs = [*(record.counts_in for record in manifest.history), manifest.counts_in]
+    for record, next_counts in zip(manifest.history, inputs[1:], strict=True):
+        counted = {name for name in record.counts_out if name in _COUNTS or name.startswith("judgments/")}
+        if missing := sorted(counted - next_counts.keys()):
+            yield Difference(MANIFEST, f"{record.step} wrote {missing[0]}, which the next step does not count")
+        for name, count in next_counts.items():
+            if record.counts_out.get(name) != count:
+                written = _short(record.counts_out.get(name))
+                yield Difference(MANIFEST, f"{record.step} wrote {written} {name}, but the next step read {count}")
 
 
-def _splits(data: Dataset, settings: ReleaseSettings, duplicates: Sequence[Sequence[str]]) -> Iterator[Difference]:
-    of = {document.id: document.split for document in data.documents.values()}
-    found = near_duplicates({document.id: document.text for document in data.documents.values()})
-    for group in [*map(tuple, duplicates), *(group.ids for group in found)]:
-        names = sorted({str(of.get(doc_id)) for doc_id in group})
+def _check_splits(
+    data: Dataset, settings: ReleaseSettings, duplicates: Sequence[Sequence[str]]
+) -> Iterator[Difference]:
+    split_of = {document.id: document.split for document in data.documents.values()}
+    groups = near_duplicates({document.id: document.text for document in data.documents.values()})
+    for group in [*map(tuple, duplicates), *(group.ids for group in groups)]:
+        names = sorted({str(split_of.get(doc_id)) for doc_id in group})
         if len(names) > 1:
             yield Difference(
-                "documents.jsonl", f"{', '.join(group)} are near-duplicates in the splits {', '.join(names)}"
+                DOCUMENTS, f"{', '.join(group)} are near-duplicates but are in the splits {', '.join(names)}"
             )
-    whole = not any(document.is_withheld for document in data.documents.values())
-    if settings.splits and whole:  # else the texts that decide which documents stay together are not here
-        drawn = split(data, settings.splits, seed=settings.seed)
-        for name, part in drawn.parts.items():
-            for doc_id in part.documents:
-                if of[doc_id] != name:
-                    message = f"{doc_id} is in the split {of[doc_id]}; seed {settings.seed} puts it into {name}"
-                    yield Difference("documents.jsonl", message)
+    complete = not any(document.is_withheld for document in data.documents.values())
+    if settings.splits and complete:  # withheld texts would be needed to find the near-duplicates that stay together
+        for name, subset in split(data, settings.splits, seed=settings.seed).parts.items():
+            for doc_id in subset.documents:
+                if split_of[doc_id] != name:
+                    message = (
+                        f"{doc_id} is in the split {split_of[doc_id]}, but seed {settings.seed} puts it into {name}"
+                    )
+                    yield Difference(DOCUMENTS, message)
 
 
-def _people(data: Dataset) -> Iterator[Difference]:
+def _check_pseudonyms(data: Dataset) -> Iterator[Difference]:
     for name in data.judgment_sets:
-        judges = {row.judge for row in data.judgments(name) if of_people(row.signature)}
+        judges = {row.judge for row in data.judgments(name) if is_human(row.signature)}
         for judge in sorted(judges):
             if judge != PEOPLE and not unnamed(judge) and not _PSEUDONYM.fullmatch(judge):
-                yield Difference(f"judgments/{name}.jsonl", f"names an annotator {judge!r}, which is no pseudonym")
+                yield Difference(f"judgments/{name}.jsonl", f"names an annotator {judge!r}, which is not a pseudonym")
 
 
-def _files(folder: Path, data: Dataset) -> Iterator[Difference]:
-    """Files that no release holds: one that is there may hold a withheld text."""
-    sets = {f"{JUDGMENTS}/{name}.jsonl" for name in data.judgment_sets}
-    tables = {f"{PARQUET}/{split}/{table}.parquet" for split in splits_of(data) for table in TABLES}
-    own = {CARD, DATASHEET, CROISSANT, FETCH, DATASET, DOCUMENTS, SUMMARIES, KEY_FACTS, *sets, *tables}
-    for name in sorted(file_hashes(folder).keys() - own):
-        yield Difference(name, "is no file of a release")
-
-
-def _withheld(folder: Path, data: Dataset) -> Iterator[Difference]:
-    """Whatever is released of a document that may not be passed on, apart from the columns that are allowed."""
+def _check_withheld(folder: Path, data: Dataset, duplicates: Sequence[Sequence[str]]) -> Iterator[Difference]:
+    """Yield content of withheld documents that was released, except the allowed columns."""
     withheld = {document.id: document for document in data.documents.values() if not document.share}
     for document in withheld.values():
         if document.text or document.references or document.sentences:
-            yield Difference(DOCUMENTS, f"{document.id} has a text that may not be passed on")
+            yield Difference(DOCUMENTS, f"{document.id} has a text that may not be shared")
         if not document.extra.get(SHA256):
-            yield Difference(DOCUMENTS, f"{document.id} has neither its text nor the SHA-256 of it")
+            yield Difference(DOCUMENTS, f"{document.id} has neither a text nor a SHA-256")
         columns = {name: value for name, value in document.extra.items() if name != WITHHELD}
-        yield from _columns(DOCUMENTS, document.id, columns, {*DOCUMENT_COLUMNS, SHA256})
+        yield from _check_columns(DOCUMENTS, document.id, columns, {*DOCUMENT_COLUMNS, SHA256})
     for summary in data.summaries:
         if summary.document_id in withheld:
-            place = f"the summary of {summary.document_id} by {summary.system}"
-            yield from _columns(SUMMARIES, place, summary.extra, SUMMARY_COLUMNS)
-    sealed = {document.extra.get(SHA256): document.id for document in withheld.values()}
+            label = f"the summary of {summary.document_id} by {summary.system}"
+            yield from _check_columns(SUMMARIES, label, summary.extra, SUMMARY_COLUMNS)
+    id_of_hash = {document.extra.get(SHA256): document.id for document in withheld.values()}
     for document in data.documents.values():
-        if document.share and (other := sealed.get(hashlib.sha256(document.text.encode("utf-8")).hexdigest())):
-            yield Difference(DOCUMENTS, f"{document.id} has the text of {other}, which may not be passed on")
+        if document.share and (other := id_of_hash.get(hashlib.sha256(document.text.encode("utf-8")).hexdigest())):
+            yield Difference(DOCUMENTS, f"{document.id} has the text of {other}, which may not be shared")
+    for group in duplicates:
+        released = [doc_id for doc_id in group if doc_id in data.documents and doc_id not in withheld]
+        if released and (others := [doc_id for doc_id in group if doc_id in withheld]):
+            message = f"{released[0]} is a near-duplicate of {others[0]}, whose text may not be shared"
+            yield Difference(DOCUMENTS, message)
     if withheld and not (folder / FETCH).is_file():
-        yield Difference(FETCH, "is missing, and texts are withheld")
+        yield Difference(FETCH, "is missing, although texts are withheld")
 
 
-def _columns(file: str, place: str, columns: Mapping[str, Any], allowed: Collection[str]) -> Iterator[Difference]:
+def _check_columns(file: str, label: str, columns: Mapping[str, Any], allowed: Collection[str]) -> Iterator[Difference]:
     for name, value in columns.items():
         if name not in allowed:
-            yield Difference(file, f"{place} has the column {name!r}, which may hold a withheld text")
+            yield Difference(file, f"{label} has the column {name!r}, which may contain a withheld text")
         elif len(str(value)) > LONGEST_COLUMN or isinstance(value, list | dict):
-            yield Difference(file, f"{place}: the column {name!r} is long enough to hold a withheld text")
-
-
-def _secrets(folder: Path) -> Iterator[Difference]:
-    """Secrets in the addresses that the manifest holds."""
-    manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
-    for name, value in manifest.items():
-        if masked({name: value}) != {name: value}:
-            yield Difference(MANIFEST, f"{name} holds an address with a secret; do not publish it")
+            yield Difference(file, f"{label}: the column {name!r} is long enough to contain a withheld text")
 
 
 # ---- the step ----
 
 
-class VerifySettings(StepSettings):
-    """There is nothing to choose."""
-
-
-def _step(inputs: Inputs, settings: VerifySettings, place: Place) -> Result:
+def _verify(inputs: Inputs, settings: StepSettings, context: StepContext) -> Result:
     del settings
     if inputs.folder is None:
-        raise UsageError("verify: there is no release; add the section release before it")
+        raise UsageError("verify: there is no release. Add the section release before it")
     if differences := verify(inputs.folder):
         raise VerifyError(inputs.folder, differences)
-    report = {
-        "verified": True,
-        "files": len(file_hashes(inputs.folder)),
-        **counts_of(inputs.data),
-    }
-    write_text(place.out / REPORT, json.dumps(report, indent=1) + "\n")
-    return Result(counts={"files": report["files"]})
+    files = len(file_hashes(inputs.folder))
+    report = {"verified": True, "files": files, **counts_of(inputs.data)}
+    write_text(context.out / REPORT, json.dumps(report, indent=1) + "\n")
+    return Result(counts={"files": files})
 
 
-STEP = Step("verify", VerifySettings, _step)
+class VerifySettings(StepSettings):
+    """This step has no settings of its own."""
+
+
+STEP = Step("verify", VerifySettings, _verify)

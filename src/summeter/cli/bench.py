@@ -171,7 +171,7 @@ def protocol(
     if as_json:
         print_study_json(result.study)
     elif not quiet:
-        typer.echo(settings.laid_out(result.study, layout.value), nl=False)
+        typer.echo(settings.format(result.study, layout.value), nl=False)
         typer.echo(
             f"\nwritten to {result.folder}" if layout is Layout.MARKDOWN else f"written to {result.folder}", err=True
         )

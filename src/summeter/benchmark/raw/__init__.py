@@ -1,1 +1,1 @@
-"""Raw documents of many kinds as a dataset: read, cleaned, described, without near-duplicates, sampled."""
+"""Read, clean, describe, deduplicate and sample raw documents."""

@@ -1,4 +1,4 @@
-"""Cleaning a raw text: what is done, and how often, so that a manifest can say so. Nothing is reworded."""
+"""Clean raw texts and count the changes. Words are never changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from summeter.records import InstallError
 
 PAGE = "\f"
-"""Divides pages in a text; PDF pages are joined by it."""
+"""Separator of pages in a text."""
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -19,21 +19,21 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_LEAST_PAGES = 3
-"""A line is a header only where it stands on so many pages, and on most of them."""
+_MIN_PAGES = 3
+"""Minimum number of pages that must have a line for it to be a header or footer; it must also be on most pages."""
 
 
 class Cleaned(NamedTuple):
-    """A text after cleaning, and how often each thing was done to it."""
+    """A cleaned text, and the number of changes of each type."""
 
     text: str
     counts: Counter[str]
 
 
 def decode(content: bytes) -> Cleaned:
-    """The text of a file: by its byte order mark, else UTF-8, else Windows-1252 (counted).
+    """Decode the text of a file: by its byte order mark, else as UTF-8, else as Windows-1252 (counted).
 
-    Raises ValueError, which says why, for what is no text in any of them.
+    Raises ValueError with the reason if the content cannot be decoded.
 
     >>> decode("naïve".encode("cp1252"))
     Cleaned(text='naïve', counts=Counter({'encoding windows-1252': 1}))
@@ -43,27 +43,29 @@ def decode(content: bytes) -> Cleaned:
             try:
                 return Cleaned(content.decode(encoding), Counter({"encoding " + encoding.removesuffix("-sig"): 1}))
             except UnicodeDecodeError as error:
-                raise ValueError(f"begins as {encoding} and is not: {error.reason} at byte {error.start + 1}") from None
+                raise ValueError(
+                    f"has the byte order mark of {encoding} but is not {encoding} text: {error.reason} at byte "
+                    f"{error.start + 1}"
+                ) from None
     if b"\0" in content:
-        raise ValueError("is no text: it holds zero bytes")
+        raise ValueError("is not text: it contains zero bytes")
     try:
         return Cleaned(content.decode("utf-8"), Counter())
     except UnicodeDecodeError as error:
         try:
             return Cleaned(content.decode("cp1252"), Counter({"encoding windows-1252": 1}))
         except UnicodeDecodeError:
-            why = f"is neither UTF-8 nor Windows-1252 text (byte {error.start + 1}); save it as UTF-8"
+            why = f"is neither UTF-8 nor Windows-1252 text (byte {error.start + 1}). Save it as UTF-8"
             raise ValueError(why) from None
 
 
 def clean(text: str, *, pages: bool = False) -> Cleaned:
-    """The text with what is no part of it taken out: see the keys of `counts`.
+    """Clean a text and count the changes.
 
-    ftfy repairs characters (text that was decoded wrongly, control characters, ligatures); soft hyphens and zero-width
-    characters go; words that a line end divides are joined; blanks are evened out. With `pages` (a PDF, divided by form
-    feeds) headers, footers and page numbers go, and the lines of a paragraph are joined.
-
-    Raises InstallError without the extra `sources`.
+    ftfy repairs characters (wrongly decoded text, control characters, ligatures). Soft hyphens and zero-width
+    characters are removed, words that are hyphenated at line ends are joined, and whitespace is normalized. With
+    `pages` (the text of a PDF, with form feeds between pages), headers, footers and page numbers are removed, and the
+    lines of a paragraph are joined. Raises InstallError without the extra `sources`.
 
     >>> clean("It rained in the val-\\nley.")
     Cleaned(text='It rained in the valley.', counts=Counter({'hyphens joined': 1}))
@@ -80,11 +82,11 @@ def clean(text: str, *, pages: bool = False) -> Cleaned:
     text, counts["invisible characters"] = _INVISIBLE.subn("", "\n".join(repaired))
     text = _BLANKS.sub(" ", text)
     if pages:
-        text = _without_margins(text.split(PAGE), counts)
-    text = _joined_words(text.replace(PAGE, "\n"), counts)
+        text = _remove_margins(text.split(PAGE), counts)
+    text = _join_hyphenated(text.replace(PAGE, "\n"), counts)
     if pages:
-        text = _joined_lines(text, counts)
-    text, counts["blanks evened"] = re.subn(r"(?<=\S) {2,}(?=\S)", " ", text)
+        text = _join_lines(text, counts)
+    text, counts["repeated spaces"] = re.subn(r"(?<=\S) {2,}(?=\S)", " ", text)
     text = re.sub(r"\n{3,}", "\n\n", re.sub(r" *\n *", "\n", text)).strip()
     return Cleaned(text, +counts)
 
@@ -94,14 +96,14 @@ _BLANKS = re.compile("[\u00a0\u2000-\u200a\u202f\u205f\u3000\t\v]")
 _NUMBER = re.compile(r"(?:page|p\.)?\s*[-–—(\[]*\s*\d{1,4}\s*[-–—)\]]*(?:\s*(?:of|/)\s*\d{1,4})?", re.IGNORECASE)
 
 
-def _without_margins(pages: Sequence[str], counts: Counter[str]) -> str:
-    """The pages joined, without page numbers and without the lines that begin or end most of them but for numbers.
+def _remove_margins(pages: Sequence[str], counts: Counter[str]) -> str:
+    """Join the pages, without page numbers and without lines that start or end most pages (ignoring digits).
 
-    A sentence that goes on over the page goes on; else a new paragraph begins.
+    A new page starts a new paragraph unless a sentence continues on it.
     """
     filled = [page.strip().split("\n") for page in pages if page.strip()]
     margins = Counter(mark for lines in filled for mark in {_margin(lines[0], 0), _margin(lines[-1], -1)})
-    often = max(_LEAST_PAGES, len(filled) // 2 + 1)
+    often = max(_MIN_PAGES, len(filled) // 2 + 1)
     text = ""
     for lines in filled:
         for end in (0, -1):
@@ -109,8 +111,8 @@ def _without_margins(pages: Sequence[str], counts: Counter[str]) -> str:
                 del lines[end]
                 counts["header and footer lines"] += 1
         page = "\n".join(lines).strip("\n")
-        goes_on = text and not re.search(r"[.!?:;\"”')\]]\s*$", text)
-        text += ("\n" if goes_on else "\n\n") + page if text and page else page
+        continues = text and not re.search(r"[.!?:;\"”')\]]\s*$", text)
+        text += ("\n" if continues else "\n\n") + page if text and page else page
     return text
 
 
@@ -121,8 +123,8 @@ def _margin(line: str, end: int) -> tuple[int, str]:
 _DIVIDED = re.compile(r"(?<![^\W\d_])(?P<head>[^\W\d_]{2,})[-\u2010]\n[ ]*(?P<tail>[^\W\d_]{2,})")
 
 
-def _joined_words(text: str, counts: Counter[str]) -> str:
-    """Words that a hyphen and a line end divide: joined, but for those that the text also writes with a hyphen."""
+def _join_hyphenated(text: str, counts: Counter[str]) -> str:
+    """Join words hyphenated at a line end; keep the hyphen if the hyphenated word occurs elsewhere in the text."""
     known = set(re.findall(r"[^\W\d_]+(?:-[^\W\d_]+)*", text.casefold()))
 
     def join(match: re.Match[str]) -> str:
@@ -136,8 +138,8 @@ def _joined_words(text: str, counts: Counter[str]) -> str:
     return _DIVIDED.sub(join, text)
 
 
-def _joined_lines(text: str, counts: Counter[str]) -> str:
-    """The lines of a paragraph as one; a line that ends its sentence well before the usual width ends the paragraph."""
+def _join_lines(text: str, counts: Counter[str]) -> str:
+    """Join the lines of each paragraph; a line that ends a sentence well before the usual width ends the paragraph."""
     paragraphs = re.split(r"\n[ ]*\n", text)
     joined = []
     for paragraph in paragraphs:

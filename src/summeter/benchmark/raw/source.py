@@ -1,4 +1,4 @@
-"""The step `source`: raw documents of several sources as the first dataset of a benchmark."""
+"""The step `source`: build the first dataset of a benchmark from the raw documents of several sources."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any, Literal, NamedTuple, Self
 from pydantic import Field, StrictBool, field_validator, model_validator
 
 from summeter.benchmark.raw.reading import Raw, files_of, is_dialogue, libraries, read_raw
-from summeter.benchmark.sources import cut
-from summeter.benchmark.step import Inputs, LeftOut, Package, Place, Result, Step, StepSettings
+from summeter.benchmark.sources import truncate
+from summeter.benchmark.step import Inputs, LeftOut, Package, Result, Step, StepContext, StepSettings
 from summeter.data.dataset import Dataset
 from summeter.data.duplicates import THRESHOLD, near_duplicates
 from summeter.data.faults import Faults
@@ -26,60 +26,67 @@ from summeter.text.split import split
 
 
 class RawSource(Record):
-    """One source of documents."""
+    """A source of documents."""
 
     path: str = Field(min_length=1, description="A file, a folder or `hf:...`.")
     domain: str | None = Field(None, description="Domain of its documents.")
     licence: str | None = Field(None, description="Licence of its texts.")
-    origin: str | None = Field(None, description="Who published it, or where.")
-    share: StrictBool = Field(default=True, description="Whether its texts may be passed on.")
+    origin: str | None = Field(None, description="Publisher or place of publication.")
+    share: StrictBool = Field(default=True, description="Whether its texts may be shared.")
     category: Literal["dialogue", "text"] | None = Field(
-        None, description="Whether its texts are dialogues; default: each text shows it."
+        None, description="Whether its texts are dialogues; default: detected for each text."
     )
     columns: dict[str, str] = Field(default_factory=dict, description="Columns of flat files, by field.")
 
 
 class SourceSettings(StepSettings):
-    """Which raw documents are read, and which of them are kept."""
+    """Read raw documents, and select those that fit the criteria."""
 
-    sources: dict[str, RawSource] = Field(min_length=1, description="Sources by name: path, domain, licence, origin...")
-    sample: int | None = Field(200, ge=1, description="Documents of each source, drawn by the seed; none: all.")
-    first_words: int | None = Field(None, ge=1, description="Keep the first so many words of a text (SummQual: 700).")
-    min_words: int = Field(1, ge=1, description="Leave out shorter texts.")
-    max_words: int | None = Field(None, ge=1, description="Leave out longer texts.")
-    long_from: int = Field(901, ge=1, description="Words from which a text counts as long (UniSumEval: over 900).")
-    language: str = Field("en", description="ISO 639-1 code of the texts; those in other languages are left out.")
-    detect: bool = Field(default=True, description="Find out the language of each text (extra `build`).")
+    sources: dict[str, RawSource] = Field(
+        min_length=1, description="Sources by name. A source is a path, or the fields below."
+    )
+    sample: int | None = Field(200, ge=1, description="Number of documents sampled from each source; null: all.")
+    first_words: int | None = Field(
+        None, ge=1, description="Truncate texts to this number of words (SummQual: 700); default: keep whole texts."
+    )
+    min_words: int = Field(1, ge=1, description="Minimum number of words of a text.")
+    max_words: int | None = Field(None, ge=1, description="Maximum number of words of a text.")
+    long_from: int = Field(901, ge=1, description="Minimum number of words of a long text (UniSumEval: over 900).")
+    language: str = Field("en", description="ISO 639-1 code of the language; texts in other languages are left out.")
+    detect: bool = Field(default=True, description="Detect the language of each text (extra `build`).")
     duplicates: float | None = Field(
-        THRESHOLD, gt=0, le=1, description="Leave out near-duplicates: least Jaccard index of 5-grams; none: keep them."
+        THRESHOLD,
+        gt=0,
+        le=1,
+        description="Minimum Jaccard index of word 5-grams at which a text is left out as a near-duplicate; null: keep "
+        "near-duplicates.",
     )
     on_fault: Literal["error", "skip"] = Field(
-        "error", description="A file or row that cannot be read: error, or skip it."
+        "error", description="Handling of files and rows that cannot be read: `error`, or `skip` them."
     )
 
     @field_validator("sources", mode="before")
     @classmethod
-    def _paths(cls, sources: Any) -> Any:
-        """A source may be its path alone."""
+    def _expand_paths(cls, sources: Any) -> Any:
         if not isinstance(sources, Mapping):
             return sources
         return {name: {"path": source} if isinstance(source, str) else source for name, source in sources.items()}
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def _check(self) -> Self:
         if self.max_words is not None and self.max_words < self.min_words:
             raise ValueError(f"max_words ({self.max_words}) is less than min_words ({self.min_words})")
         for name in self.sources:
             if not name.strip() or "/" in name:
-                raise ValueError(f"{name!r} cannot name a source: ids of documents are SOURCE/ID")
+                raise ValueError(f"{name!r} is not a valid source name; ids of documents are SOURCE/ID")
         return self
 
     def files(self) -> Iterable[Path]:
-        """The files and folders of the sources."""
+        """Return the files and folders of the sources."""
         return [Path(source.path) for source in self.sources.values() if not is_address(source.path)]
 
     def packages(self) -> Iterable[Package]:
-        """What reads the documents and identifies their languages."""
+        """Return the packages that read the documents and identify their languages."""
         detect = [Package("py3langid", "build", "or set detect to false")] if self.detect else []
         return [
             *(
@@ -91,7 +98,7 @@ class SourceSettings(StepSettings):
 
 
 class _Draft(NamedTuple):
-    """A document that may be drawn, and what its source says of it."""
+    """A document before selection."""
 
     source: str
     raw: Raw
@@ -99,27 +106,30 @@ class _Draft(NamedTuple):
 
     @property
     def words(self) -> int:
-        """Words of the text."""
+        """The number of words of the text."""
         return int(self.document.extra["words"])
 
 
-def build(inputs: Inputs, settings: SourceSettings, place: Place) -> Result:
-    """Read, clean and describe the documents; leave out what does not fit, near-duplicates, and what is not drawn.
+def build(inputs: Inputs, settings: SourceSettings, context: StepContext) -> Result:
+    """Read, clean and describe the documents, remove unsuitable ones and near-duplicates, and draw a sample.
 
-    Raises InputError with every file that cannot be read, UsageError where a source gives no document.
+    Raises InputError with every file that cannot be read, UsageError if a source has no documents.
     """
     if inputs.folder is not None:
-        raise UsageError("the first step reads raw documents, not a folder of an earlier step")
+        raise UsageError("the first step reads raw documents, not the folder of an earlier step")
     for source in settings.sources.values():
-        if not is_address(source.path) and place.out.resolve().is_relative_to(Path(source.path).resolve()):
-            raise UsageError(f"the step's folder lies in the source {source.path}, which would hold it the next time")
+        if not is_address(source.path) and context.out.resolve().is_relative_to(Path(source.path).resolve()):
+            raise UsageError(
+                f"the output folder is inside the source {source.path}, so the next run would read it. Choose another "
+                "output folder"
+            )
     faults = Faults("sources", settings.on_fault)
     cleaned: dict[str, Counter[str]] = {name: Counter() for name in settings.sources}
     drafts = list(_drafts(settings, faults, cleaned))
     faults.stop()
-    read = Counter(draft.source for draft in drafts)
-    if empty := [name for name in settings.sources if not read[name]]:
-        raise UsageError(f"the source {empty[0]!r} ({settings.sources[empty[0]].path}) gives no document")
+    read_counts = Counter(draft.source for draft in drafts)
+    if empty := [name for name in settings.sources if not read_counts[name]]:
+        raise UsageError(f"the source {empty[0]!r} ({settings.sources[empty[0]].path}) contains no documents")
     left_out = [
         LeftOut("file" if row.line is None else "row", f"{row.file}{'' if row.line is None else f':{row.line}'}",
                 "cannot be read", row.reason)
@@ -138,14 +148,14 @@ def build(inputs: Inputs, settings: SourceSettings, place: Place) -> Result:
             fitting.append(draft)
             continue
         left_out.append(LeftOut("document", draft.document.id, *why))
-    drawn = _sampled(_without_duplicates(fitting, settings, left_out), settings, left_out)
-    if not drawn:
-        raise UsageError("no document is left; the settings (language, min_words, max_words) leave out all of them")
+    sample = _sample(_without_duplicates(fitting, settings, left_out), settings, left_out)
+    if not sample:
+        raise UsageError("no document is left. Check the settings language, min_words and max_words")
     if faults.warnings:
-        place.log({"warnings": [str(fault.text) for fault in faults.warnings]})
+        context.log({"warnings": [str(fault.text) for fault in faults.warnings]})
     documents = {
         each.id: each.model_copy(update={"sentences": spans(split(each.text, settings.language), "document")})
-        for each in (draft.document for draft in drawn)
+        for each in (draft.document for draft in sample)
     }
     licences = {document.extra.get("licence") for document in documents.values()}
     card = Card(
@@ -157,41 +167,41 @@ def build(inputs: Inputs, settings: SourceSettings, place: Place) -> Result:
         (document.extra["source"], document.domain or "none", document.extra["length"], document.extra["kind"])
         for document in documents.values()
     )
-    own = {name: [draft.words for draft in drawn if draft.source == name] for name in settings.sources}
+    lengths = {name: [draft.words for draft in sample if draft.source == name] for name in settings.sources}
     details = {
-        "read": dict(read),
+        "read": dict(read_counts),
         "cleaned": {name: dict(sorted(counts.items())) for name, counts in cleaned.items()},
         "strata": [
             {"source": source, "domain": domain, "length": length, "kind": kind, "documents": count}
             for (source, domain, length, kind), count in strata.items()
         ],
-        "mean_words": {name: round(sum(words) / len(words), 1) for name, words in own.items() if words},
+        "mean_words": {name: round(sum(counts) / len(counts), 1) for name, counts in lengths.items() if counts},
     }
-    packages = [*libraries(Path(draft.raw.place[0]) for draft in drawn).values(), *["py3langid"] * settings.detect]
+    packages = [*libraries(Path(draft.raw.location[0]) for draft in sample).values(), *["py3langid"] * settings.detect]
     data = Dataset(documents, (), {}, card)
-    return Result(data, left_out, {"read": read.total()}, packages=packages, details=details)
+    return Result(data, left_out, {"read": read_counts.total()}, packages=packages, details=details)
 
 
 def _drafts(settings: SourceSettings, faults: Faults, cleaned: Mapping[str, Counter[str]]) -> Iterator[_Draft]:
-    """Every document of the sources, with what is known of it: where it is from, and its strata."""
+    """Yield every document of the sources with its provenance and strata, and count the changes in `cleaned`."""
     if settings.detect:
         import py3langid
     for name, source in settings.sources.items():
         seen: dict[str, tuple[str, int | None]] = {}
         for raw in read_raw(source.path, faults, source.columns):
-            file, line = raw.place
+            file, line = raw.location
             if raw.id in seen:
                 faults.of(file).add(line or 1, "doc_id", f"{raw.id!r} is also in {seen[raw.id][0]}")
                 continue
-            seen[raw.id] = raw.place
+            seen[raw.id] = raw.location
             cleaned[name].update(raw.counts)
-            text, left_out = cut(raw.text, settings.first_words)
+            text, left_out = truncate(raw.text, settings.first_words)
             dialogue = source.category == "dialogue" if source.category else raw.turns or is_dialogue(raw.text)
             count = len(words(text))
-            # No absolute path goes into a benchmark.
-            below = file if is_address(source.path) else Path(file).relative_to(source.path).as_posix()
-            shown = source.path if is_address(source.path) else Path(file).name if below == "." else below
-            known = {
+            # A benchmark contains no absolute paths.
+            relative = file if is_address(source.path) else Path(file).relative_to(source.path).as_posix()
+            shown = source.path if is_address(source.path) else Path(file).name if relative == "." else relative
+            provenance = {
                 "source": name,
                 "origin": ", ".join(filter(None, (source.origin, shown if line is None else f"{shown}:{line}"))),
                 "licence": source.licence or raw.extra.get("licence"),
@@ -201,7 +211,7 @@ def _drafts(settings: SourceSettings, faults: Faults, cleaned: Mapping[str, Coun
                 "kind": "dialogue" if dialogue else "text",
                 "words_left_out": left_out or None,
             }
-            columns: dict[str, Any] = masked({**raw.extra, **known})
+            columns: dict[str, Any] = masked({**raw.extra, **provenance})
             document = Document(
                 id=f"{name}/{raw.id}",
                 text=text,
@@ -218,7 +228,7 @@ def _drafts(settings: SourceSettings, faults: Faults, cleaned: Mapping[str, Coun
 def _without_duplicates(
     drafts: Sequence[_Draft], settings: SourceSettings, left_out: list[LeftOut]
 ) -> list[_Draft]:  # fmt: skip
-    """The first of each group of near-duplicates, and all others; the first is withheld where one of its group is."""
+    """Keep the first of each group of near-duplicates; it is withheld if any document of the group is."""
     if settings.duplicates is None:
         return list(drafts)
     texts = {draft.document.id: draft.document.text for draft in drafts}
@@ -233,7 +243,7 @@ def _without_duplicates(
         doc_id = draft.document.id
         group = group_of.get(doc_id)
         if group is not None and group.ids[0] != doc_id:
-            detail = f"of {group.ids[0]} (Jaccard index of the group from {group.similarity:.2f})"
+            detail = f"of {group.ids[0]} (Jaccard index at least {group.similarity:.2f})"
             left_out.append(LeftOut("document", doc_id, "near-duplicate", detail))
         elif doc_id in withheld:
             firsts.append(draft._replace(document=draft.document.model_copy(update={"share": False})))
@@ -242,17 +252,18 @@ def _without_duplicates(
     return firsts
 
 
-def _sampled(drafts: Sequence[_Draft], settings: SourceSettings, left_out: list[LeftOut]) -> list[_Draft]:
-    """At most `sample` documents of each source, drawn by the seed and the source's name, in the order they came."""
+def _sample(drafts: Sequence[_Draft], settings: SourceSettings, left_out: list[LeftOut]) -> list[_Draft]:
+    """Sample at most `sample` documents of each source, seeded by the seed and the source's name; keep their order."""
     if settings.sample is None:
         return list(drafts)
-    drawn: set[str] = set()
+    sampled: set[str] = set()
     for name in settings.sources:
         ids = sorted(draft.document.id for draft in drafts if draft.source == name)
-        draw = random.Random(f"{settings.seed}:{name}")
-        drawn.update(draw.sample(ids, min(settings.sample, len(ids))))
-    left_out += [LeftOut("document", each.document.id, "not drawn") for each in drafts if each.document.id not in drawn]
-    return [draft for draft in drafts if draft.document.id in drawn]
+        generator = random.Random(f"{settings.seed}:{name}")
+        sampled.update(generator.sample(ids, min(settings.sample, len(ids))))
+    ids_left_out = [draft.document.id for draft in drafts if draft.document.id not in sampled]
+    left_out += [LeftOut("document", doc_id, "not sampled") for doc_id in ids_left_out]
+    return [draft for draft in drafts if draft.document.id in sampled]
 
 
 STEP = Step("source", SourceSettings, build)

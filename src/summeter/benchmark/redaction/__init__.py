@@ -1,1 +1,1 @@
-"""Redaction: personal data become numbered placeholders, the same in a document and all that belongs to it."""
+"""Replace personal data by numbered placeholders, consistently in a document and all texts that belong to it."""

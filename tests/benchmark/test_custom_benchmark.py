@@ -1,4 +1,4 @@
-"""Systems and evaluators on a benchmark of one's own: every cell is a mean that can be worked out by hand."""
+"""`protocol: own`: tables of systems and evaluators, with cells worked by hand."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from benchmark.chains import command
 
-from summeter.benchmark.own import laid_out, tables
-from summeter.benchmark.protocol import OwnConfig, read_config, run_protocol
+from summeter.benchmark.custom_benchmark import format_study, tables
+from summeter.benchmark.protocol import CustomConfig, read_config, run_protocol
 from summeter.data.dataset import Dataset, load, save
 from summeter.records import InputError, UsageError
 
@@ -40,8 +40,8 @@ def benchmark() -> Dataset:
     return load(rows)
 
 
-def config(**given: Any) -> OwnConfig:
-    return OwnConfig.model_validate({"data": "data", "resamples": 20, "aspects": ["faithfulness"], **given})
+def config(**given: Any) -> CustomConfig:
+    return CustomConfig.model_validate({"data": "data", "resamples": 20, "aspects": ["faithfulness"], **given})
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_what_is_written_and_carried_on(folder: Path) -> None:
     assert len(rows) == len(first.study)
     assert json.loads((folder / "out" / "study.json").read_text())["study"] == "benchmark"
     assert "\\toprule" in (folder / "out" / "table.tex").read_text()
-    assert (folder / "out" / "table.md").read_text() == laid_out(first.study, "markdown")
+    assert (folder / "out" / "table.md").read_text() == format_study(first.study, "markdown")
     again = run_protocol(settings, folder / "out", base=folder)
     assert again.study.rows == first.study.rows
     other = run_protocol(config(runs=["out/run"]), folder / "other", base=folder)
@@ -109,9 +109,9 @@ def test_categories_of_systems_are_a_column_too(folder: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"by": ["lenght"]}, "'lenght' is no column of the data .did you mean length"),
-        ({"by": ["domain"]}, "'domain' stands in every table already"),
-        ({"by": ["category"]}, "'category' is no column"),
+        ({"by": ["lenght"]}, "'lenght' is not a column of the data .did you mean length"),
+        ({"by": ["domain"]}, "'domain' is in every table already"),
+        ({"by": ["category"]}, "'category' is not a column"),
         ({"judgment_set": "human.merged"}, "no judgment set 'human.merged'; it has: human.raw"),
     ],
 )

@@ -1,20 +1,19 @@
-"""Systems and evaluators on a benchmark of one's own, in the layouts of UniSumEval's tables.
+"""Measure systems and evaluators on a user's own benchmark, in the layouts of UniSumEval's tables.
 
     protocol: own
     data: benchmark/release
     evaluators: [support, "finesure[strategy=evidence]"]
     models: {judge: openai/gpt-4o}
 
-For people and every evaluator: each aspect by system and domain, with the average and the domain stability, and the
-same by length and kind of text (UniSumEval, tables 5 and 14-17). For every evaluator: its correlation with people by
-domain, length and kind, of summaries and of systems (its tables of evaluators).
+The tables for the annotators and for each evaluator show each aspect by system and domain, with the average and the
+domain stability, and the same by length and kind of text (UniSumEval, tables 5 and 14-17). Further tables show the
+correlation of each evaluator with the annotators by domain, length and kind, at the summary and the system level.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from summeter.choices import Level
 from summeter.data.dataset import Dataset, load
@@ -30,15 +29,17 @@ from summeter.tables import Table, number, with_interval, with_missing
 STUDY = "benchmark"
 DOMAIN = "domain"
 USUAL = ("length", "kind")
-_LONG = (
+_LONG_COLUMNS = (
     "study", "judge", "signature", "aspect", "gold_aspect", "level", "statistic", "system", "domain", "by", "group",
     "value", "low", "high", "n", "missing", "reason",
 )  # fmt: skip
 
 
 def read(source: Path, judgment_set: str, by: Sequence[str] | None) -> Dataset:
-    """The data. Raises InputError for faulty ones, UsageError where people judged nothing in them, or a column of `by`
-    is not there."""
+    """Read the data.
+
+    Raises InputError if the data are invalid, UsageError if the judgment set or a column of `by` is missing.
+    """
     data = load(source)
     if judgment_set not in data.judgment_sets:
         known = ", ".join(data.judgment_sets) or "none"
@@ -48,8 +49,10 @@ def read(source: Path, judgment_set: str, by: Sequence[str] | None) -> Dataset:
 
 
 def columns_of(data: Dataset, by: Sequence[str] | None) -> Sequence[str]:
-    """The columns by which everything is given, beside the domain: by default `length` and `kind`, where they are.
-    Raises UsageError for one that is not there."""
+    """Return the columns, besides the domain, to break the results down by; default: `length` and `kind` if present.
+
+    Raises UsageError if a column is missing.
+    """
     context = context_of(data)
     known = sorted(context.extra)
     known += [name for name, of in (("category", context.categories), ("split", context.splits)) if any(of.values())]
@@ -57,7 +60,7 @@ def columns_of(data: Dataset, by: Sequence[str] | None) -> Sequence[str]:
         return [name for name in USUAL if name in known]
     for name in by:
         if name == DOMAIN or name not in known:
-            why = "stands in every table already" if name == DOMAIN else "is no column of the data"
+            why = "is in every table already" if name == DOMAIN else "is not a column of the data"
             raise UsageError(f"by: {name!r} {why}{nearest(name, known)}; columns: {', '.join(known) or 'none'}")
     return by
 
@@ -73,7 +76,7 @@ def measure(
     resamples: int,
     seed: int,
 ) -> Study:
-    """The rows of people's and every run's card, and of every evaluator's correlation with people."""
+    """Return the dataset summary by annotators and by each run, and each evaluator's correlation with annotators."""
     columns, aspect = columns_of(data, by), list(aspects) or None
     people = card(None, data, across=columns, aspect=aspect, judgment_set=judgment_set, resamples=resamples, seed=seed)
     rows, notes = list(people), list(people.notes)
@@ -81,7 +84,7 @@ def measure(
         measured = card(run, across=columns, resamples=resamples, seed=seed)
         rows += (row for row in measured if aspect is None or row.aspect in aspect)
         for level in (Level.SUMMARY, Level.SYSTEM):
-            found: list[Row] = []
+            level_rows: list[Row] = []
             for name in (DOMAIN, *columns):
                 study = correlate(
                     run,
@@ -94,33 +97,28 @@ def measure(
                     resamples=resamples,
                     seed=seed,
                 )
-                found += (row for row in study if row not in found)
+                level_rows += (row for row in study if row not in level_rows)
                 notes += (note for note in study.notes if note not in notes)
-            rows += found
+            rows += level_rows
     return Study(STUDY, rows, notes)
 
 
-def laid_out(study: Study, form: str) -> str:
-    """The study as `markdown`, `csv` or `latex`, ending in a line feed."""
-    long = Table.of(_LONG, [[_long(row).get(name) for name in _LONG] for row in study])
-    return formatted(study, form, tables(study), long)
+def format_study(study: Study, layout: str) -> str:
+    """Return the study as `markdown`, `csv` or `latex`, ending in a line feed."""
+    cells = [{**row.details, **row.model_dump(exclude={"details"})} for row in study]
+    long = Table.of(_LONG_COLUMNS, [[row.get(name) for name in _LONG_COLUMNS] for row in cells])
+    return formatted(study, layout, tables(study), long)
 
 
 def tables(study: Study) -> Iterator[Table]:
-    """The tables: systems by domain and by each column for every judge and aspect, then evaluators beside people."""
+    """Yield the systems by domain and by each column per judge and aspect, then the evaluators' correlations.
+
+    There is one table of correlations per aspect, level and coefficient.
+    """
     cards = Study("card", [row for row in study if row.study == "card"], ())
     yield from mean_tables(cards)
     yield from across_tables(cards)
-    yield from _evaluator_tables(study.where(study="correlation"))
-
-
-def _long(row: Row) -> Mapping[str, Any]:
-    place = {"by": row.details.get("by"), "group": row.details.get("group")}
-    return {**row.model_dump(exclude={"details"}), **place}
-
-
-def _evaluator_tables(study: Study) -> Iterator[Table]:
-    """A table an aspect, level and coefficient: evaluators by domain and by each column's values."""
+    study = study.where(study="correlation")
     labels = dict(zip(((row.judge, row.signature) for row in study), judge_labels(study.rows), strict=True))
     keys = dict.fromkeys((row.gold_aspect or row.aspect, row.level, row.statistic) for row in study)
     for aspect, level, statistic in keys:
@@ -136,7 +134,7 @@ def _evaluator_tables(study: Study) -> Iterator[Table]:
             rows,
             line=lambda row: (row.judge, row.signature, row.aspect),
             column=_group,
-            show=_value,
+            show=_cell,
             lines=names,
             columns={group: group for group in groups},
             heads=["evaluator"],
@@ -152,7 +150,7 @@ def _group(row: Row) -> str:
     return f"{row.details['by']}: {row.details['group']}" if "group" in row.details else "all"
 
 
-def _value(row: Row | None) -> str:
+def _cell(row: Row | None) -> str:
     if row is None or row.value is None:
         return number(None)
     shown = with_interval(row.value, row.low, row.high, 2) if _group(row) == "all" else number(row.value, 2)
