@@ -47,7 +47,7 @@ def test_there_is_a_command_a_study() -> None:
     ],
 )  # fmt: skip
 def test_a_study_refuses_a_shared_keyword_that_it_would_ignore(study: Any, keyword: str) -> None:
-    with pytest.raises(UsageError, match=f"there is no keyword '{keyword}'.*; there are: "):
+    with pytest.raises(UsageError, match=f"unknown keyword '{keyword}'.*; choose one of "):
         study([], [], **{keyword: "domain"})
 
 
@@ -111,11 +111,11 @@ def test_notes_name_an_option_alike(tmp_path: Path) -> None:
 
 
 def test_a_misspelt_keyword_is_named_with_the_nearest() -> None:
-    with pytest.raises(UsageError, match=r"no keyword 'levl' \(did you mean level\?\)"):
+    with pytest.raises(UsageError, match=r"unknown keyword 'levl' \(did you mean level\?\)"):
         sm.meta.correlate([], [], levl="system")  # type: ignore[call-arg]  # the slip
-    with pytest.raises(UsageError, match=r"no keyword 'min_vote' \(did you mean min_votes\?\)"):
+    with pytest.raises(UsageError, match=r"unknown keyword 'min_vote' \(did you mean min_votes\?\)"):
         sm.meta.agree([], min_vote=2)  # type: ignore[call-arg]  # the slip
-    with pytest.raises(UsageError, match=r"no keyword 'judgee' \(did you mean judge\?\)"):
+    with pytest.raises(UsageError, match=r"unknown keyword 'judgee' \(did you mean judge\?\)"):
         sm.meta.gate([], {}, judgee="a")  # type: ignore[call-arg,arg-type]  # the slip
 
 

@@ -269,7 +269,7 @@ def test_scores_of_summaries_from_labels() -> None:
     study = agree(voted(LABELS), level="summary", coefficients=("rater_deviation",), resamples=0)
     row = study.one(statistic="rater_deviation")
     assert (row.value, row.n, row.level) == (0.125, 2, "summary")
-    with pytest.raises(UsageError, match="no level 'document'; there are: sentence, key_fact, summary, pair"):
+    with pytest.raises(UsageError, match="unknown level 'document'; choose one of sentence, key_fact, summary, pair"):
         agree(voted(LABELS), level="document")
 
 

@@ -131,7 +131,7 @@ def test_a_threshold_is_tuned_on_the_named_split_and_tested_on_the_rest() -> Non
     limits = each.one(statistic="f1").details["thresholds"]
     assert 1 <= limits["cnn"] < 2
     assert 10 <= limits["xsum"] < 20
-    with pytest.raises(UsageError, match="no row has split=dev; there are: val, test"):
+    with pytest.raises(UsageError, match="no row has split=dev; the values are: val, test"):
         classify(judged, gold, level="summary", tune="dev")
 
 

@@ -75,7 +75,7 @@ class TestSystems:
         assert "each system's own documents" in own.notes[1]
         apart = compare_systems(scores({"a": [1, 1, None, None], "b": [None, None, 1, 1]}), **FEW)
         assert apart.one(statistic="mean", system="a").reason == "no document has a score of every system"
-        with pytest.raises(UsageError, match="no documents 'each'"):
+        with pytest.raises(UsageError, match="unknown documents 'each'"):
             compare_systems(scores(table), documents="each")
 
     def test_a_system_without_any_score_has_no_mean_no_cluster_and_no_difference(self) -> None:
@@ -155,11 +155,11 @@ class TestSystems:
     def test_nothing_to_compare_is_said(self) -> None:
         with pytest.raises(UsageError, match="at least 2"):
             compare_systems(scores({"a": [1, 0]}))
-        with pytest.raises(UsageError, match="there are: j \\(faithfulness\\)"):
+        with pytest.raises(UsageError, match="it has: j \\(faithfulness\\)"):
             compare_systems(scores({"a": [1], "b": [0]}), aspect="style")
         with pytest.raises(UsageError, match="with the aspect style"):
             compare_systems(scores({"a": [1], "b": [0]}), aspect=["faithfulness", "style"])
-        with pytest.raises(UsageError, match="no judge k in the run"):
+        with pytest.raises(UsageError, match="the run has no judge k"):
             compare_systems(scores({"a": [1], "b": [0]}), judge="k")
         with pytest.raises(UsageError, match="not judged 'style'; they have: coherence"):
             compare_by_people(people({("d", "a"): {"r": 1}}), aspect="style")

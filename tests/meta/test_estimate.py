@@ -89,7 +89,7 @@ class TestEstimate:
         table: Table = {s: [1, 2, 3, 4] for s in "abc"}
         study = study_of(table, table, pairs=[("c", "a")])
         assert [row.pair for row in study.where(statistic="ppi_difference")] == ["c-a"]
-        with pytest.raises(UsageError, match="no system 'x'"):
+        with pytest.raises(UsageError, match="unknown system 'x'"):
             study_of(table, table, pairs=[("x", "a")])
 
     def test_no_labels_at_all_is_no_number(self) -> None:

@@ -75,7 +75,7 @@ def test_a_classifier_within_documents_is_the_mean_of_documents() -> None:
 def test_two_columns_are_crossed() -> None:
     sample = both()
     domains = {document: "news" if document < "d3" else "talk" for document in JUDGED}
-    sample = Sample.join([sample.of(0), sample.of(1)], Context(domains=domains))
+    sample = Sample.join([sample.of_raters(0), sample.of_raters(1)], Context(domains=domains))
     rows = list(measure(sample, ["pearson"], study="correlation", draws=resampling(0), by="domain*system"))
     assert len(rows) == 1 + 2 * 3
     assert (rows[1].domain, rows[1].system, rows[1].n) == ("news", "A", 3)

@@ -72,7 +72,7 @@ def test_what_cannot_be_told_has_a_reason() -> None:
     assert agreement_with_people(ratings({"d": {"A": 1.0}}, "fluency"), votes).rows == ()
     with pytest.raises(UsageError, match="give people's judgments as gold"):
         agreement_with_people(constant)
-    with pytest.raises(UsageError, match="no judge 'k'"):
+    with pytest.raises(UsageError, match="unknown judge 'k'"):
         agreement_with_people(constant, votes, judge="k")
 
 

@@ -138,7 +138,7 @@ def test_repeats_of_labels_and_other_signatures() -> None:
     assert (row.value, row.n, row.missing) == (pytest.approx(2 / 3), 3, 1)
     with pytest.raises(UsageError, match="no judge was asked twice"):
         self_consistency(runs[:1])
-    with pytest.raises(UsageError, match="no level 'system'; there are: sentence, key_fact, summary"):
+    with pytest.raises(UsageError, match="unknown level 'system'; choose one of sentence, key_fact, summary"):
         self_consistency(runs, level="system")
     with pytest.raises(UsageError, match="no judge"):
         self_consistency(runs, aspect="fluency")

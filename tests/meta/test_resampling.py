@@ -35,7 +35,7 @@ def pairs() -> Sample:
 
 def loop(pairs: Sample, statistic: object) -> tuple[float, float]:
     """The same draws, each taken out as rows."""
-    kept = pairs.take(pairs.kept)
+    kept = pairs.take(pairs.complete)
     documents = np.unique(kept.units.document.codes, return_inverse=True)[1]
     size = documents.max() + 1
     times = np.random.default_rng(SEED).multinomial(size, np.full(size, 1 / size), RESAMPLES)

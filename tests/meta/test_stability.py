@@ -12,7 +12,7 @@ from scipy import stats as scipy_stats
 
 from summeter.meta import prefer
 from summeter.meta._stability import stability, system_correlations
-from summeter.meta.measure import OfGroups, over_groups
+from summeter.meta.measure import GroupValues, over_groups
 from summeter.meta.results import Study, resampling
 from summeter.records import Judgment, UsageError
 from summeter.stats import correlate as correlate_values
@@ -124,12 +124,12 @@ def test_draws_are_what_repeating_documents_gives() -> None:
 def test_by_a_column_and_unknown_coefficients() -> None:
     by = study(by="system")
     sound(by)
-    with pytest.raises(UsageError, match="no coefficient 'tau'"):
+    with pytest.raises(UsageError, match="unknown coefficient 'tau'"):
         study(coefficients=("tau",))
     with pytest.raises(UsageError, match="resamples"):
         study(resamples=-1)
-    two = OfGroups(np.zeros(2))
-    few = over_groups("pearson", two, two, kept=np.ones(2, dtype=bool))
+    two = GroupValues(np.zeros(2))
+    few = over_groups("pearson", two, two, included=np.ones(2, dtype=bool))
     assert (few.n, few.reason) == (2, "2 systems; at least 3 are needed")
 
 
@@ -155,7 +155,7 @@ def test_correlations_that_are_equal_tie() -> None:
     quality, good = np.array([1.0, 2.0, 3.0]), np.array([0.5, 0.5 + 1e-16, 0.1])
 
     def of(side: np.ndarray) -> float | None:  # type: ignore[type-arg]
-        return over_groups("spearman", OfGroups(quality), OfGroups(side), kept=np.ones(3, dtype=bool)).value
+        return over_groups("spearman", GroupValues(quality), GroupValues(side), included=np.ones(3, dtype=bool)).value
 
     assert of(good + 1e-16) == of(good) == pytest.approx(-np.sqrt(3) / 2)
 

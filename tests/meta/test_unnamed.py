@@ -72,7 +72,7 @@ def judged(aspect: str, unit: Any, values: list[int]) -> list[Judgment]:
 @pytest.mark.parametrize("merge", ["each", "?1"])
 def test_no_annotator_stands_alone(merge: str) -> None:
     machine = judged("coherence", "summary", [4, 3, 2, 1, 4, 3])
-    with pytest.raises(UsageError, match=r"these votes have no names: \?1 of one summary and \?1 of another"):
+    with pytest.raises(UsageError, match=r"these votes are anonymous: \?1 of one summary and \?1 of another"):
         correlate(machine, data(RATED), merge=merge, resamples=0)
     assert correlate(machine, data(RATED), resamples=0).rows[0].gold_signature == "human.ratings|merge:mean|v:1"
 
@@ -80,7 +80,7 @@ def test_no_annotator_stands_alone(merge: str) -> None:
 def test_error_types_of_one_annotator_are_refused() -> None:
     rows = [{"document": "Rain.", "summary": "Rain.",
              "human": {"sentence_error_types": [unnamed_votes(["EntE", "OutE"])]}}]  # fmt: skip
-    with pytest.raises(UsageError, match="these votes have no names"):
+    with pytest.raises(UsageError, match="these votes are anonymous"):
         errors(judged("faithfulness", "sentence", [0]), load(rows), merge="?1")
 
 

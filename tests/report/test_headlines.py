@@ -14,7 +14,7 @@ from meta.makers import ratings
 from report import fake_runs as fake
 
 from summeter.meta import compare_systems
-from summeter.meta.verdicts import ABOVE, NOT_TOLD, Comparison
+from summeter.meta.verdicts import ABOVE, UNDECIDED, Comparison
 from summeter.records import Document, Judgment, Summary
 from summeter.report.build import page
 from summeter.report.ranks import leading
@@ -253,7 +253,7 @@ def test_agreement_with_people_is_compared_with_chance(tmp_path: Path) -> None:
         return rows, judge
 
     entry = fake.FACT_CHECK.model_copy(update={"threshold": 0.36})
-    for right, verdict in ((lambda number: number % 2, ABOVE), (lambda number: number // 2 % 2, NOT_TOLD)):
+    for right, verdict in ((lambda number: number % 2, ABOVE), (lambda number: number // 2 % 2, UNDECIDED)):
         rows, judge = labelled(right)
         made = page([fake.make(tmp_path / verdict.replace(" ", "-"), rows, ((entry, judge),))])
         ((source, row),) = made.agreements

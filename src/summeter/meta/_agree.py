@@ -26,12 +26,12 @@ from summeter.data.dataset import Dataset
 from summeter.data.human_judgments import SIGNATURES, SPAN_LABELS
 from summeter.meta.coefficients import COEFFICIENTS, STATISTICS, Statistic, meaning, scale_of
 from summeter.meta.context import Context
-from summeter.meta.gold import PEOPLE, aspects, blocks, chosen, gold_scores, summary_votes, votes, votes_of
+from summeter.meta.gold import PEOPLE, aspects, block_rows, blocks, gold_scores, summary_votes, votes, votes_of
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.measure import measure, measured
 from summeter.meta.options import LISTED, By, Choice, Coefficients, CommandLine, Draws, Selection, study
 from summeter.meta.results import Row, Study, interval_row, named, resampling
-from summeter.meta.sample import Rater, Sample, parts
+from summeter.meta.sample import Rater, Sample, rows_by_name
 from summeter.meta.selection import Group, golds, group_fields, groups, meta_input
 from summeter.records import Judgment, UsageError, unnamed
 from summeter.scoring import COMPOSITE
@@ -146,7 +146,7 @@ def agree(gold: Gold, options: AgreeOptions) -> Study:
         if len(sample.raters) < 2:
             who = "one annotator only, or merged"
         elif sample.exchangeable:
-            who = f"up to {sample.most} votes a unit, without names"
+            who = f"up to {sample.max_votes} votes a unit, without names"
         notes.append(f"{sample.gold.aspect}: {who}, {len(sample)} units ({sample.level})")
     if options.each and any(sample.exchangeable for sample in samples):
         notes.append("votes without names are nobody's in particular: there are no rows of single annotators")
@@ -249,7 +249,7 @@ def _each(sample: Sample, statistics: Sequence[Statistic], draws: Resampling) ->
         pair = _of_annotator(sample, beside, number)
         about = _of_people(sample, judge=rater.judge, gold_signature=how)
         yield from measure(pair, _fitting(pair, statistics), study="annotator", draws=draws, about=about)
-        rest = sample.of(*(other for other in range(len(sample.raters)) if other != number))
+        rest = sample.of_raters(*(other for other in range(len(sample.raters)) if other != number))
         if len(rest.raters) > 1:
             about = _of_people(sample, judge=rater.judge)
             yield from measure(rest, statistics, study="agreement_without", draws=draws, about=about)
@@ -342,7 +342,7 @@ def _with_judges(
         scores = machine.scores(question, level, ValueOrLabel.VALUE if level is Level.SUMMARY else ValueOrLabel.LABEL)
         if not len(scores):
             continue
-        own = scores.on(sample.units)
+        own = scores.values_on(sample.units)
         units = ~np.isnan(own)
         people, own = sample.take(units), own[units]
         about = _of_people(sample, **named(scores.judge))
@@ -353,7 +353,7 @@ def _with_judges(
             span = f"{min(sample.scale):g} to {max(sample.scale):g}"
             unusable = f"the judge's values lie outside people's scale ({span}), so they cannot agree"
         for merged in gold_scores(table, aspect, level, options.rule, options.source):
-            values = np.stack([own, merged.on(people.units)])
+            values = np.stack([own, merged.values_on(people.units)])
             pair = _pair(people, [scores.judge, merged.gold], values)
             about["gold_signature"] = merged.gold.signature
             yield from _rows("judge_and_people", pair, _fitting(pair, statistics), about, unusable, draws)
@@ -412,7 +412,7 @@ def export(gold: Gold, options: VotesOptions) -> Table:
 
 def type_votes(table: JudgmentTable, aspect: str, level: Level, source: str | None = None) -> Sample | None:
     """The error types that annotators named as votes; each name is a number, which means nothing but itself."""
-    rows = chosen(table, aspect, level, source)
+    rows = block_rows(table, aspect, level, source)
     return None if rows is None else _votes_of_names(rows, rows.error_type)
 
 
@@ -540,7 +540,7 @@ def span_rows(marked: Iterable[MarkedSpans], context: Context, by: str | None, r
         if by is None:
             continue
         documents, systems = (Categorical.of(names) for names in zip(*whole.items, strict=True))
-        for value, rows in parts(context.column(by, documents, systems)):
+        for value, rows in rows_by_name(context.column(by, documents, systems)):
             part = whole._replace(
                 items=tuple(compress(whole.items, rows)), spans=tuple(tuple(compress(row, rows)) for row in whole.spans)
             )
@@ -584,7 +584,7 @@ def override_rate(shown: RunLike, gold: Gold, options: OverrideOptions) -> Study
 
 def _overridden(group: Group, level: Level, resample: Resampling) -> Iterator[Row]:
     pairs = group.sample
-    changed = np.where(pairs.kept, (pairs.x != pairs.y).astype(np.float64), np.nan)
+    changed = np.where(pairs.complete, (pairs.x != pairs.y).astype(np.float64), np.nan)
     fields = {**named(pairs.judge, pairs.gold), **group.fields(), "study": "overruled", "statistic": "overruled"}
     details = fields.pop("details", {})
     for label in (None, 1.0, 0.0):

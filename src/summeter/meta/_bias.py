@@ -161,7 +161,7 @@ def length_rows(matrix: Group, lengths: Mapping[tuple[str, str], int], unit: str
     """Rows about length; a summary counts when it has a length and both have scored it."""
     grid = matrix.grid
     size = np.array([[lengths.get((doc, system), np.nan) for doc in grid.documents] for system in grid.systems])
-    kept = grid.kept & ~np.isnan(size)
+    kept = grid.complete & ~np.isnan(size)
     judge, gold, words = grid.judge[kept], grid.gold[kept], size[kept].astype(np.float64)
     n = int(kept.sum())
     about = merged(matrix.about(), details={"length": unit})
@@ -220,7 +220,7 @@ def self_preference(
     judge, grid = matrix.sample.judge, matrix.grid
     family = family_of(judge.judge, judge.signature, judge.model, families, judge_families)
     own = np.array([family is not None and families.get(system) == family for system in grid.systems])
-    kept = grid.kept
+    kept = grid.complete
     names = [system for system, mine in zip(grid.systems, own, strict=True) if mine]
     about = merged(matrix.about(), details={"family": family, "own_systems": names})
     about |= {"study": "self_preference", "level": Level.SUMMARY.value, "statistic": "self_preference",

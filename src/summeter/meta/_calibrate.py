@@ -142,7 +142,7 @@ def calibrate(run: RunFolder, gold: Gold, options: CalibrateOptions) -> Calibrat
     read, resample = meta_input(run, gold, options), options.resampling
     pairs = _chosen(read, options, ValueOrLabel.LABEL if options.dev is None else ValueOrLabel.VALUE)
     if options.gold_at_least is None:
-        decisions(pairs.of(1))  # raises where people's values are no yes or no
+        decisions(pairs.of_raters(1))  # raises where people's values are no yes or no
     failed = np.isnan(pairs.x).all() and not any("no decision" in why for why in pairs.missing_reasons)
     if options.dev is None and not failed and not are_decisions(pairs.x):
         raise UsageError(
@@ -227,7 +227,7 @@ def _agreement(pairs: Sample, decided: Floats, resample: Resampling) -> dict[str
 
 def _ceiling(people: Sample | None, at_least: float | None, resample: Resampling) -> dict[str, Any]:
     """What people reach among themselves, on all units that two or more of them judged."""
-    raters = 0 if people is None else people.most if people.exchangeable else len(people.raters)
+    raters = 0 if people is None else people.max_votes if people.exchangeable else len(people.raters)
     if people is None or raters < 2:
         alone = undefined("fewer than 2 annotators: people's own agreement is not known")
         return {"ceiling_kappa": alone, "ceiling_alpha": alone, "annotators": raters}

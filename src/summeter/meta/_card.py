@@ -28,10 +28,10 @@ from summeter.meta.context import Context
 from summeter.meta.gold import PEOPLE, gold_scores
 from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.inputs import context_of, gold_input, judge_input
-from summeter.meta.measure import OfGroups, over_groups
+from summeter.meta.measure import GroupValues, over_groups
 from summeter.meta.options import LISTED, CommandLine, Draws, Selection, study
 from summeter.meta.results import Row, Study, interval_row, judge_key, judge_labels, merged, named, pivot
-from summeter.meta.sample import Grid, Sample, parts
+from summeter.meta.sample import Grid, Sample, rows_by_name
 from summeter.meta.selection import Group, group_fields
 from summeter.meta.verdicts import listed
 from summeter.records import UsageError, error_types, judge_names
@@ -162,7 +162,7 @@ _Part = tuple[dict[str, Any], Bools]
 
 
 def _parts(column: str, values: Categorical) -> list[_Part]:
-    return [(group_fields(column, value), rows) for value, rows in parts(values)]
+    return [(group_fields(column, value), rows) for value, rows in rows_by_name(values)]
 
 
 def _everything(size: int) -> _Part:
@@ -196,7 +196,7 @@ def _score_rows(
             yield from _over_groups(merged(about, system), [row.value for row in means], scores.x, "domain")
         for name in across:
             own = merged(about, system, details={"by": name})
-            values = parts(context.column(name, scores.units.document, scores.units.system))
+            values = rows_by_name(context.column(name, scores.units.document, scores.units.system))
             means = [
                 mean(rows & inside, own, {"details": {"group": value}})
                 for value, inside in values
@@ -216,8 +216,8 @@ def _score_rows(
 
 def _over_groups(about: Mapping[str, Any], means: Sequence[float | None], values: Floats, what: str) -> Iterator[Row]:
     """The average of a system's means by domain (or by another `group`), and how stable they are."""
-    groups = OfGroups(np.array(means, dtype=np.float64))
-    average = over_groups("mean", groups, kept=~np.isnan(groups.values), what=f"{what} has a mean")
+    groups = GroupValues(np.array(means, dtype=np.float64))
+    average = over_groups("mean", groups, included=~np.isnan(groups.values), what=f"{what} has a mean")
     yield interval_row(average, about, statistic=f"{what}_average", level=what)
     there = values[~np.isnan(values)]
     stability = domain_stability(means, shares=bool(((there >= 0) & (there <= 1)).all()), what=what)
@@ -233,8 +233,8 @@ def domain_stability(means: Sequence[float | None], *, shares: bool = True, what
     >>> round(domain_stability([0.9, 0.8, None, 0.6]).value, 9)
     70.0
     """
-    groups = OfGroups(np.array(means, dtype=np.float64))
-    spread = over_groups("range", groups, kept=~np.isnan(groups.values), what=f"{what}s have a mean")
+    groups = GroupValues(np.array(means, dtype=np.float64))
+    spread = over_groups("range", groups, included=~np.isnan(groups.values), what=f"{what}s have a mean")
     if not shares:
         return undefined("the scores do not lie in 0-1, so they have no percentages", spread.n, spread.missing)
     return spread if spread.value is None else replace(spread, value=100 - 100 * spread.value)

@@ -94,7 +94,7 @@ def classify(run: RunLike, gold: Gold, options: ClassifyOptions) -> Study:
     read = meta_input(run, gold, options)
     scored = list(all_pairs(read, level, options))
     for pairs in scored:
-        decisions(pairs.of(1))  # raises where people's values are no yes or no
+        decisions(pairs.of_raters(1))  # raises where people's values are no yes or no
     labelled = list(all_pairs(read, level, options, ValueOrLabel.LABEL))
     rows: list[Row] = []
     for scores, labels in zip(scored, labelled, strict=True):

@@ -1,20 +1,20 @@
-"""Is A really better than B? Systems, or judges, compared pair by pair, corrected for the number of pairs, in words.
+"""Compare systems, or judges, pairwise, with a correction for multiple comparisons and verdicts in words.
 
-Two systems are compared on the documents that both have a score of: a paired permutation test exchanges their scores
-document by document. Holm's (1979) correction is over all pairs of one judge and aspect, the intervals hold all at
-once (see `stats.paired_differences`), and systems between which nothing is claimed share a cluster.
+Two systems are compared on the documents for which both have a score, by a paired permutation test that exchanges their
+scores within documents. Holm's (1979) correction covers all pairs of one judge and aspect, the intervals are
+simultaneous (see `stats.paired_differences`), and systems that do not differ significantly share a cluster.
 
-Judges are compared by their correlation with people on the same items. Their correlations are correlated themselves,
-so an ordinary test of two r's is wrong (Graham & Baldwin, 2014; Deutsch et al., 2021): each pair is tested on the
-rows that people and both judges have, by the permutation test that exchanges the judges' scores document by document,
-and, for Pearson, by Williams' test beside it.
+Judges are compared by their correlation with people on the same items. The two correlations are dependent, so that a
+test for independent correlations is not valid (Graham & Baldwin, 2014; Deutsch et al., 2021). Each pair is therefore
+tested on the units that people and both judges have, by a permutation test that exchanges the judges' scores within
+documents; for Pearson's correlation, Williams' test is reported too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations, islice
 from statistics import NormalDist
 from typing import Annotated, Any, NamedTuple, cast
 
@@ -41,8 +41,8 @@ from summeter.meta.results import (
     status_of,
     unique_labels,
 )
-from summeter.meta.sample import Grid, Sample, parts
-from summeter.meta.selection import Group, all_pairs, check, golds, group_fields, groups, meta_input, notes
+from summeter.meta.sample import Grid, Sample, rows_by_name
+from summeter.meta.selection import Group, all_pairs, check_average, golds, group_fields, groups, meta_input, notes
 from summeter.meta.verdicts import AGREES_BETTER, Comparison
 from summeter.records import Judgment, UsageError, judge_names
 from summeter.runs.run import RunFolder
@@ -50,7 +50,6 @@ from summeter.scoring.systems import LEFT_OUT, shared_documents
 from summeter.scoring.table import JudgmentTable
 from summeter.stats import (
     Bootstrap,
-    Estimate,
     PairDifference,
     PermutedStatistic,
     areas,
@@ -70,26 +69,26 @@ from summeter.tables import Table, interval, number
 
 STUDY = "compare"
 SYSTEM_DIFFERENCE = "mean_difference"
-_RANK_EXCHANGES = 1000
-"""Exchanges of a test of rank correlations, which are computed one by one."""
-_RESAMPLES = 1000
-"""Most draws of an interval of a difference of correlations, for the same reason."""
+_MAX_RANK_PERMUTATIONS = 1000
+"""Maximum number of permutations of a test of rank correlations, which are computed one by one."""
+_MAX_RESAMPLES = 1000
+"""Maximum number of resamples for the interval of a difference of correlations, for the same reason."""
 
 
 class SystemTests(Significance):
-    """How systems are compared."""
+    """Settings of the comparison of systems."""
 
     documents: Annotated[str, Choice(Documents, "documents")] = Field(
         Documents.SHARED,
-        description="Rank systems by their means over the documents that all of them have (shared), or over each "
-        "one's own (all). Two systems are always compared on the documents that both have.",
+        description="Rank systems by their means over the documents that all systems have (shared), or over all "
+        "documents of each system (all). Pairs are always compared on the documents that both have.",
     )
 
 
 class CompareSystemsOptions(Judges, By, SystemTests):
     """The options of `compare_systems`."""
 
-    seed: int | None = Field(None, description="Random seed; default: that of the run, as on its page.")  # type: ignore[assignment]
+    seed: int | None = Field(None, description="Random seed; default: the seed of the run.")  # type: ignore[assignment]
 
 
 class ComparePeopleOptions(Aspects, GoldAtLeast, By, SystemTests):
@@ -99,23 +98,25 @@ class ComparePeopleOptions(Aspects, GoldAtLeast, By, SystemTests):
 class CompareEvaluatorsOptions(Selection, GoldAtLeast, By, Significance):
     """The options of `compare_evaluators`."""
 
-    level: Annotated[str, Choice(Level, "level")] = Field(Level.SUMMARY, description="What is correlated.")
+    level: Annotated[str, Choice(Level, "level")] = Field(Level.SUMMARY, description="Level of the correlated values.")
     average: Annotated[str, Choice(Average, "average")] = Field(
-        Average.POOLED, description="Correlate all rows at once, or within each document or system."
+        Average.POOLED, description="Correlate all values at once (pooled), or within each document or system."
     )
     coefficient: Annotated[str, Choice(CORRELATIONS, "coefficient")] = Field(
-        "pearson", description="The coefficient by which judges agree with people."
+        "pearson", description="Coefficient of the agreement with people."
     )
 
 
 def compare_scores(
     scores: Mapping[str, Values], *, alpha: float = 0.05, permutations: int = 10_000, seed: int = 0
 ) -> list[PairDifference]:
-    """Compare every two systems: name -> a score a document (None or NaN where missing), in one order of documents.
+    """Compare all pairs of systems by their scores, as `meta compare` does.
 
-    The test behind `meta compare`. Each `PairDifference` holds the mean difference over the `n` documents that both
-    have, its simultaneous interval, p, p after Holm's correction over all pairs, and `better`: who is claimed to be
-    better, None where nobody is (with fewer than 6 documents never). Raises ValueError for lists of unlike lengths.
+    `scores` maps each system to one score per document (None or NaN: missing), with the documents in the same order.
+    Each `PairDifference` has the mean difference over the `n` documents that both systems have, its simultaneous
+    interval, p, p after Holm's correction over all pairs, and `better`, the significantly better system (None if the
+    difference is not significant or fewer than 6 documents are shared). Raises ValueError if the numbers of documents
+    differ.
 
     >>> (pair,) = compare_scores({"aster": [5, 4, 5, 4, 5, 4, 5], "birch": [3, 2, 4, 3, 3, 3, 2]})
     >>> round(pair.difference, 3), pair.p, pair.better
@@ -126,38 +127,39 @@ def compare_scores(
 
 @study(CompareSystemsOptions)
 def compare_systems(run: RunLike, options: CompareSystemsOptions) -> Study:
-    """Compare the systems of a run by every judge and aspect in it.
+    """Compare the systems of a run by each of its judges and aspects.
 
-    Rows of the study "compare": `mean` (one a system, with its interval; `details.own_documents` it has scores of),
-    `mean_difference` (one a pair; `pair` is "a-b", the value is a's mean minus b's over the documents both have, `p`
-    that of the permutation test, `details.p_holm` the corrected one, `details.better` who is claimed to be better) and
-    `cluster` (one a system; 1 is the best). `by` repeats it within each value of a column, one correction over all
-    its groups. Raises UsageError where no judge has the aspect, or the summaries are of one system only.
+    Rows have the study "compare" and one of these statistics: `mean` (one per system, with its interval; the system has
+    scores on `details.own_documents` documents), `mean_difference` (one per pair; `pair` is "a-b" and the value is a's
+    mean minus b's over their common documents, `p` is that of the permutation test, `details.p_holm` the corrected
+    one, and `details.better` the significantly better system) and `cluster` (one per system; 1 is the best). `by`
+    repeats the comparison within each value of a column, with one correction over all its groups. Raises UsageError if
+    no judge has the aspect, or if there is only one system.
 
         print(sm.meta.compare_systems(run, aspect="faithfulness").notes[0])
     """
     if options.seed is None:
         options = options.model_copy(update={"seed": run.seed if isinstance(run, RunFolder) else 0})
     judges, wanted, judge = judge_input(run), options.judge_aspects, options.judge
-    fit = judges.questions(judge=judge)
-    questions = [question for question in fit if not wanted or question.aspect in wanted]
-    lost = [name for name in wanted if name not in {question.aspect for question in fit}]
-    if lost or not questions:
+    of_judge = judges.questions(judge=judge)
+    questions = [question for question in of_judge if not wanted or question.aspect in wanted]
+    missing = [name for name in wanted if name not in {question.aspect for question in of_judge}]
+    if missing or not questions:
         known = ", ".join(sorted({f"{name} ({aspect})" for name, _, aspect in judges.questions()})) or "none"
-        what = f"with the aspect {lost[0]}" if lost else "in the run"
-        raise UsageError(f"no judge {f'{judge} ' if judge else ''}{what}; there are: {known}")
+        what = f" with the aspect {missing[0]}" if missing else ""
+        raise UsageError(f"the run has no judge{f' {judge}' if judge else ''}{what}; it has: {known}")
     return _compare([judges.scores(question, Level.SUMMARY) for question in questions], judges.context, options)
 
 
 @study(ComparePeopleOptions)
 def compare_by_people(gold: Gold, options: ComparePeopleOptions) -> Study:
-    """Compare systems by people's own judgments, merged as the options say. Rows are those of `compare_systems`."""
+    """Compare systems by human judgments. The rows are those of `compare_systems`."""
     columns, context = gold_input(gold, options.judgment_set)
     known = judged_aspects(columns)
     wanted = options.gold_aspects or known
     for name in wanted:
         if name not in known:
-            raise UsageError(f"people have not judged {name!r}; they have: {', '.join(known) or 'nothing'}")
+            raise UsageError(f"people did not judge {name!r}; they judged: {', '.join(known) or 'nothing'}")
     merged_scores = [scores for name in wanted for scores in golds(columns, name, Level.SUMMARY, options)]
     return _compare(merged_scores, context, options)
 
@@ -167,7 +169,7 @@ def _compare(
 ) -> Study:
     usable = [scores for scores in series if len(scores.units.system.used()) > 1]
     if not usable:
-        raise UsageError("to compare systems, a judge must have scored the summaries of at least 2 of them")
+        raise UsageError("a comparison needs scores of at least 2 systems by the same judge")
     rows: list[Row] = []
     notes: list[str] = []
     labels = {
@@ -177,44 +179,44 @@ def _compare(
     for scores in usable:
         judge = scores.judge
         label = labels[judge.aspect][judge_key(judge)]
-        for parts_of in _families(scores, context, options.by):
-            grids = [Grid.of(part) for _, part in parts_of]
+        for family in _families(scores, context, options.by):
+            grids = [Grid.of(part) for _, part in family]
             tables = [dict(zip(grid.systems, grid.judge, strict=True)) for grid in grids]
             pairs = paired_differences(tables, options.alpha, options.permutations, options.seed or 0)
-            for (fields, _), table, differences in zip(parts_of, tables, pairs, strict=True):
+            for (fields, _), table, differences in zip(family, tables, pairs, strict=True):
                 about = merged(named(judge), fields, study=STUDY, level=Level.SUMMARY.value)
                 means, note = _means(table, about, options)
                 values = {name: row.value for name, row in means.items()}
                 scoreless = [name for name, row in means.items() if not row.details["own_documents"]]
                 compared = Comparison(values, differences, judge.aspect, options.alpha, scoreless=scoreless)
-                family = _Family(means, compared, about, options, SYSTEM_DIFFERENCE)
-                rows += family.rows()
+                results = _Results(means, compared, about, options, SYSTEM_DIFFERENCE)
+                rows += results.rows()
                 group = next((str(value) for key, value in fields.items() if key != "details"), None)
                 group = group or fields.get("details", {}).get("group")
-                notes += [*family.words(f"By {label}{f' in {group}' if group else ''}"), *note]
+                notes += [*results.sentences(f"By {label}{f' in {group}' if group else ''}"), *note]
     return Study(STUDY, rows, notes)
 
 
 def _families(scores: Sample, context: Context, by: str | None) -> Iterator[list[tuple[dict[str, Any], Sample]]]:
-    """All rows, and, as one family of tests, the rows of each value of a column."""
+    """Yield the families of tests: all rows, and the rows of all values of a column."""
     yield [({}, scores)]
     if by is None:
         return
     family = [
         (group_fields(by, value), part)
-        for value, rows in parts(context.column(by, scores.units.document, scores.units.system))
+        for value, rows in rows_by_name(context.column(by, scores.units.document, scores.units.system))
         if len((part := scores.take(rows)).units.system.used()) > 1
     ]
     if not family:
-        raise UsageError(f"no value of {by!r} has summaries of 2 systems to compare")
+        raise UsageError(f"no value of {by!r} has summaries of at least 2 systems")
     yield family
 
 
 def _means(
     table: Mapping[str, Floats], about: Mapping[str, Any], testing: SystemTests
 ) -> tuple[dict[str, Row], list[str]]:
-    """The mean of each system as a row, and a note where the systems have unlike documents."""
-    own = {name: int((~np.isnan(values)).sum()) for name, values in table.items()}
+    """Return the mean of each system as a row, and a note if systems have different documents."""
+    scored = {name: int((~np.isnan(values)).sum()) for name, values in table.items()}
     shared = shared_documents(table)
     narrowed = shared.note is not None and {Documents.SHARED: True, Documents.ALL: False}[Documents(testing.documents)]
     rows = {}
@@ -222,29 +224,29 @@ def _means(
         bootstrap = Bootstrap(len(values), testing.resamples, testing.confidence, testing.seed)
         counted = np.where(shared.documents & (name in shared.counts), values, np.nan) if narrowed else values
         reason = None
-        if narrowed and own[name]:
+        if narrowed and scored[name]:
             reason = LEFT_OUT if name in shared.left_out else "no document has a score of every system"
         rows[name] = interval_row(
             bootstrap.mean(counted),
             about,
             system=name,
             statistic="mean",
-            details={"documents": str(testing.documents), "own_documents": own[name]},
+            details={"documents": str(testing.documents), "own_documents": scored[name]},
             reason=reason,
         )
     if shared.note is None:
         return rows, []
     if narrowed:
-        every = "With the option documents set to all, means are over each system's own documents."
-        return rows, [f"{about['aspect']}: {shared.note} {every}"]
+        hint = "With the option documents set to all, means are over all documents of each system."
+        return rows, [f"{about['aspect']}: {shared.note} {hint}"]
     return rows, [f"{about['aspect']}: {shared.means_note}"]
 
 
 @dataclass(frozen=True)
-class _Family:
-    """Members (systems or judges) by name, each with the row of its value, and their comparison pair by pair.
+class _Results:
+    """The rows of members (systems or judges) by name, and their pairwise comparison.
 
-    `fields` are further fields of each pair's row.
+    `fields` are additional fields of the row of each pair.
     """
 
     members: Mapping[str, Row]
@@ -255,21 +257,21 @@ class _Family:
     fields: Sequence[Mapping[str, Any]] = ()
 
     def rows(self) -> Iterator[Row]:
-        """The values of the members, the differences of their pairs, and their clusters."""
+        """Yield the rows of the members, pairs and clusters."""
         compared = self.comparison
         yield from self.members.values()
         for place, pair in enumerate(compared.pairs):
             test = {"method": pair.method, "units": pair.units, "unit": pair.by}
-            own = self.fields[place : place + 1]
-            yield pair_row(pair, self.testing, self.about, *own, statistic=self.statistic, details=test)
-        parted = [{pair.first, pair.second} for pair in compared.across_clusters]
+            fields = self.fields[place : place + 1]
+            yield pair_row(pair, self.testing, self.about, *fields, statistic=self.statistic, details=test)
+        undecided = [{pair.first, pair.second} for pair in compared.across_clusters]
         for name, row in self.members.items():
             number = compared.clusters[name]
             details = {
                 "member": name,
                 "of": row.value,
                 "equals": [] if number is None else [other for other, at in compared.clusters.items() if at == number],
-                "not_told_apart": [other for other in self.members if {name, other} in parted],
+                "not_told_apart": [other for other in self.members if {name, other} in undecided],
                 "alpha": self.testing.alpha,
             }
             yield row.model_copy(
@@ -286,15 +288,15 @@ class _Family:
                 }
             )
 
-    def words(self, by: str) -> Iterator[str]:
-        """The verdict, and what the clusters do not say; `by` begins each."""
+    def sentences(self, by: str) -> Iterator[str]:
+        """Yield the verdict and the note on clusters, each beginning with `by`."""
         yield f"{by}: {self.comparison.verdict()}"
         if note := self.comparison.cluster_note():
             yield f"{by}: {note}"
 
 
 def pair_row(pair: PairDifference, testing: Significance, *about: Mapping[str, Any], **fields: Any) -> Row:
-    """The row of a pair; `details` gain what the correction was."""
+    """Return the row of a pair, with the correction in its `details`."""
     details = {
         "first": pair.first, "second": pair.second, "p_holm": pair.p_holm, "comparisons": pair.family,
         "alpha": testing.alpha, "better": pair.better, "least_p": pair.least_p,
@@ -315,7 +317,7 @@ def pair_row(pair: PairDifference, testing: Significance, *about: Mapping[str, A
 
 
 def pair_sentence(row: Row) -> str:
-    """Return the verdict on the pair of a row of "compare", in words."""
+    """Return a sentence with the verdict on the pair of a "compare" row."""
     about = row.details
     pair = PairDifference(
         first=about["first"],
@@ -339,22 +341,22 @@ def pair_sentence(row: Row) -> str:
     return Comparison({}, [pair], aspect, about["alpha"], verb=verb).sentence(pair)
 
 
-# ---- as a matrix ----
+# ---- matrices ----
 
 
 def matrices(study: Study) -> list[Table]:
-    """Who is better than whom, a table a family of pairs: a line a member, best first, and a column for each rival.
+    """Return one table per family of pairs, with a line per member, best first, and a column per rival.
 
-    `+` stands where the line's member is claimed to be better, `-` where it is worse, `.` where nothing is claimed.
+    `+` means that the member of the line is significantly better, `-` that it is worse, `.` that the two do not differ
+    significantly.
     """
     tables: list[Table] = []
     family: list[Row] = []
     labels = judge_labels(study.rows)
     for place, row in enumerate(study):
         family.append(row)
-        if row.statistic == "cluster" and [after.statistic for after in study.rows[place + 1 : place + 2]] != [
-            "cluster"
-        ]:
+        is_last = place + 1 == len(study) or study[place + 1].statistic != "cluster"
+        if row.statistic == "cluster" and is_last:
             tables.append(_matrix(family, labels[place]))
             family = []
     return tables
@@ -393,7 +395,7 @@ def _matrix(family: Sequence[Row], judge: str | None) -> Table:
 
 
 class AgreementTask(NamedTuple):
-    """How judges' agreement with people is compared: by a coefficient, or by AUROC (pooled, below systems)."""
+    """Comparison of judges by a coefficient, or by AUROC (pooled, below the system level)."""
 
     coefficient: str
     level: Level
@@ -403,19 +405,19 @@ class AgreementTask(NamedTuple):
 
 @study(CompareEvaluatorsOptions)
 def compare_evaluators(runs: RunLike | Sequence[RunLike], gold: Gold, options: CompareEvaluatorsOptions) -> Study:
-    """Compare judges of one or several runs by how well they correlate with people.
+    """Compare judges of one or several runs by their correlation with people.
 
-    Rows of the study "compare": one a judge with its correlation on all rows it shares with people (`statistic` is
-    the coefficient), one a pair (`<coefficient>_difference`; `pair` is "a-b", the value is a's correlation minus
-    b's on the rows both have, `p` that of the permutation test, `details.p_holm` the corrected one,
-    `details.p_williams` Williams' where it applies), and `cluster` rows. With an average by document or system the
-    correlations within each are exchanged. `permutations` and `resamples` are cut to 1,000 for rank coefficients
-    and for the intervals of differences.
+    Rows have the study "compare": one per judge with its correlation on all units that it shares with people
+    (`statistic` is the coefficient), one per pair (`<coefficient>_difference`; `pair` is "a-b" and the value is a's
+    correlation minus b's on the units that both have, `p` is that of the permutation test, `details.p_holm` the
+    corrected one, `details.p_williams` that of Williams' test if it applies), and `cluster` rows. With an average by
+    document or system, the test exchanges the correlations within each. `permutations` is limited to 1,000 for rank
+    coefficients, and `resamples` to 1,000 for intervals of differences.
 
-    Raises UsageError with fewer than two judges of one aspect of the gold.
+    Raises UsageError if no aspect of the gold has at least two judges.
     """
     level, average = Level(options.level), Average(options.average)
-    check(level, average)
+    check_average(level, average)
     task = AgreementTask(options.coefficient, level, average, options)
     sentences: list[str] = []
     by_gold: dict[tuple[str, str], list[Sample]] = {}
@@ -426,9 +428,9 @@ def compare_evaluators(runs: RunLike | Sequence[RunLike], gold: Gold, options: C
         several = [cast("list[Judgment]", several)]
     for run in cast("list[RunLike]", several):
         read = meta_input(run, gold, options)
-        here = list(all_pairs(read, level, options))
-        sentences += notes(read, options, level, here)
-        for pairs in here:
+        samples = list(all_pairs(read, level, options))
+        sentences += notes(read, options, level, samples)
+        for pairs in samples:
             by_gold.setdefault((pairs.gold.aspect, pairs.gold.signature), []).append(pairs)
     rows: list[Row] = []
     for judges in by_gold.values():
@@ -437,9 +439,9 @@ def compare_evaluators(runs: RunLike | Sequence[RunLike], gold: Gold, options: C
             for family in _judge_families(by_name, options.by):
                 for compared, by in _of_judges(family, task):
                     rows += compared.rows()
-                    sentences += compared.words(by)
+                    sentences += compared.sentences(by)
     if not rows:
-        raise UsageError("to compare judges, at least 2 of them must have judged one aspect; give further runs")
+        raise UsageError("a comparison needs at least 2 judges of the same aspect; give further runs")
     return Study(STUDY, rows, sentences)
 
 
@@ -447,7 +449,7 @@ _Part = tuple[Group, dict[str, Sample]]
 
 
 def _judge_families(judges: Mapping[str, Sample], by: str | None) -> Iterator[list[_Part]]:
-    """All rows, and, as one family of tests, those of each value of a column that several judges have."""
+    """Yield the families of tests: all units, and the units of all values of a column that several judges have."""
     whole: dict[str | None, _Part] = {}
     split: dict[str | None, _Part] = {}
     for name, pairs in judges.items():
@@ -458,8 +460,8 @@ def _judge_families(judges: Mapping[str, Sample], by: str | None) -> Iterator[li
     yield [part for part in split.values() if len(part[1]) > 1]
 
 
-def _of_judges(family: Sequence[_Part], task: AgreementTask) -> Iterator[tuple[_Family, str]]:
-    """The judges of each group compared, and what begins the verdict."""
+def _of_judges(family: Sequence[_Part], task: AgreementTask) -> Iterator[tuple[_Results, str]]:
+    """Yield the results of each group, and the beginning of their sentences."""
     tested_groups = judge_differences([judges for _, judges in family], task)
     for (group, judges), tested in zip(family, tested_groups, strict=True):
         gold = next(iter(judges.values())).gold
@@ -467,18 +469,18 @@ def _of_judges(family: Sequence[_Part], task: AgreementTask) -> Iterator[tuple[_
             group.fields(), study=STUDY, gold_aspect=gold.aspect, gold_signature=gold.signature,
             level=task.level.value, average=task.average.value,
         )  # fmt: skip
-        draws = resampling(min(task.testing.resamples, _RESAMPLES), task.testing.confidence, task.testing.seed)
+        draws = resampling(min(task.testing.resamples, _MAX_RESAMPLES), task.testing.confidence, task.testing.seed)
         members = {}
         for name, paired in judges.items():
             got = estimate(paired.at(task.level), task.coefficient, draws, task.average)
-            own_fields = named(paired.judge)
-            members[name] = interval_row(got, about, own_fields, statistic=task.coefficient, details={"name": name})
-        own = {paired.judge.aspect for paired in judges.values()}
-        about |= {"aspect": next(iter(own)) if len(own) == 1 else None}
-        pairs, fields = [pair for pair, _ in tested], [own_fields for _, own_fields in tested]
+            details = {"name": name}
+            members[name] = interval_row(got, about, named(paired.judge), statistic=task.coefficient, details=details)
+        judge_aspects = {paired.judge.aspect for paired in judges.values()}
+        about |= {"aspect": next(iter(judge_aspects)) if len(judge_aspects) == 1 else None}
+        pairs, fields = [pair for pair, _ in tested], [pair_fields for _, pair_fields in tested]
         values = {name: row.value for name, row in members.items()}
         comparison = Comparison(values, pairs, gold.aspect, task.testing.alpha, verb=AGREES_BETTER)
-        compared = _Family(members, comparison, about, task.testing, f"{task.coefficient}_difference", fields)
+        compared = _Results(members, comparison, about, task.testing, f"{task.coefficient}_difference", fields)
         where = f" in {group.value}" if group.column else ""
         yield compared, f"Judges{where} ({task.coefficient}, {task.level.value} level, {task.average.value})"
 
@@ -486,35 +488,30 @@ def _of_judges(family: Sequence[_Part], task: AgreementTask) -> Iterator[tuple[_
 def judge_differences(
     families: Sequence[Mapping[str, Sample]], task: AgreementTask
 ) -> list[list[tuple[PairDifference, dict[str, Any]]]]:
-    """The difference of every two judges of each family (name -> scores beside people's), with fields of its row.
+    """Return the differences of all pairs of judges of each family, with additional fields of their rows.
 
-    All of them are corrected together. Every test is on the rows that people and both judges have.
+    A family maps names to samples of a judge and people. One correction covers all families. Each test uses the units
+    that people and both judges have.
     """
-    twos = [list(combinations(judges.items(), 2)) for judges in families]
-    size = sum(map(len, twos))
-    tests = [[_tested(*first, *second, task, size) for first, second in pairs] for pairs in twos]
-    whole = iter(corrected([pair for tested in tests for pair, _ in tested], task.testing.alpha))
-    return [[(next(whole), fields) for _, fields in tested] for tested in tests]
-
-
-def _tested(
-    name: str, a: Sample, other: str, b: Sample, task: AgreementTask, family: int
-) -> tuple[PairDifference, dict[str, Any]]:
-    """The difference of two judges before the correction over `family` pairs, and fields of its row."""
-    whole = common(a, b)
-    both = whole.take(whole.kept)
-    first, second = both.of(0, 2), both.of(1, 2)
+    pairs_of = [list(combinations(judges.items(), 2)) for judges in families]
+    size = sum(map(len, pairs_of))
     test = _pooled if task.average is Average.POOLED else _averaged
-    pair, details = test((name, other), first, second, task, family)
-    signatures = {"first_signature": a.judge.signature, "second_signature": b.judge.signature}
-    lost = int((~np.isnan(whole.y)).sum()) - len(both)
-    fields = {"signature": " vs ".join(signatures.values()), "details": {**details, **signatures}}
-    return pair._replace(missing=lost), fields
+    differences: list[PairDifference] = []
+    fields: list[dict[str, Any]] = []
+    for (name, a), (other, b) in chain.from_iterable(pairs_of):
+        union = common(a, b)
+        both = union.take(union.complete)
+        pair, details = test((name, other), both.of_raters(0, 2), both.of_raters(1, 2), task, size)
+        differences.append(pair._replace(missing=int((~np.isnan(union.y)).sum()) - len(both)))
+        signatures = {"first_signature": a.judge.signature, "second_signature": b.judge.signature}
+        fields.append({"signature": " vs ".join(signatures.values()), "details": {**details, **signatures}})
+    tested = zip(corrected(differences, task.testing.alpha), fields, strict=True)
+    return [list(islice(tested, len(pairs))) for pairs in pairs_of]
 
 
 def common(a: Sample, b: Sample) -> Sample:
-    """Two judges and people (a sample of three raters) on every unit that people judged or either judge did."""
-    return Sample.join([a.of(0), b.of(0), b.of(1)], a.units.context, explain=False)
+    """Join two judges and people into a sample of three raters, on the union of their units."""
+    return Sample.join([a.of_raters(0), b.of_raters(0), b.of_raters(1)], a.units.context, explain=False)
 
 
 def _pooled(
@@ -524,44 +521,42 @@ def _pooled(
     left, right = first.at(task.level), second.at(task.level)
     documents = left.units.document.codes if left.summaries is None else None
     units, by = (len(left), task.level.value) if documents is None else (len(np.unique(documents)), "document")
-    most = testing.permutations if kind == "pearson" else min(testing.permutations, _RANK_EXCHANGES)
-    most = max(most, enough_permutations(family, testing.alpha, 1))  # each costs a correlation
+    permutations = testing.permutations if kind == "pearson" else min(testing.permutations, _MAX_RANK_PERMUTATIONS)
+    permutations = max(permutations, enough_permutations(family, testing.alpha, 1))  # each computes a correlation
     sides = left.y, left.x, right.x
     if kind == AUROC:
-        got = permute_agreements(*sides, PermutedStatistic(areas), documents, most, testing.seed)
+        got = permute_agreements(*sides, PermutedStatistic(areas), documents, permutations, testing.seed)
     else:
-        got = permute_correlations(*sides, kind, documents, most, testing.seed)
-    details: dict[str, Any] = {"first_value": got.first, "second_value": got.second, "permutations": most}
+        got = permute_correlations(*sides, kind, documents, permutations, testing.seed)
+    details: dict[str, Any] = {"first_value": got.first, "second_value": got.second, "permutations": permutations}
     if kind == "pearson":
         test = williams(left.y, left.x, right.x)
         details |= {"williams_t": test.t, "p_williams": test.p}
-    drawn = _interval(first, second, task, family) if got.difference is not None else None
-    ends = (drawn.low, drawn.high, drawn.interval, drawn.reason) if drawn else (None, None, None, got.reason)
-    low, high, text, why = ends
+    low, high, interval_text, why = None, None, None, got.reason
+    if got.difference is not None:
+        # The interval resamples documents; means of systems are recomputed in each draw.
+        (of_first, clusters), (of_second, _) = (measured(side, STATISTICS[kind]) for side in (left, right))
+        bootstrap = Bootstrap(
+            clusters, min(testing.resamples, _MAX_RESAMPLES), 1 - testing.alpha / family, testing.seed
+        )
+        drawn = bootstrap.interval(
+            lambda weights: of_first.weighted(weights) - of_second.weighted(weights), width=len(clusters)
+        )
+        low, high, interval_text, why = drawn.low, drawn.high, drawn.interval, drawn.reason
     if low is not None and high is not None:
-        # Before the correction, which moves an end that would contradict the claim.
+        # The correction can later move an end of the interval that contradicts the test.
         details["standard_error"] = (high - low) / (2 * NormalDist().inv_cdf(1 - testing.alpha / family / 2))
     pair = PairDifference(
-        *names, got.difference, low, high, got.p, None, family, got.n, 0, units, least_p(units, most), None, why,
-        text, f"exchange of scores by {by}", by,
+        *names, got.difference, low, high, got.p, None, family, got.n, 0, units, least_p(units, permutations),
+        better=None, reason=why, text=interval_text, method=f"exchange of scores by {by}", by=by,
     )  # fmt: skip
     return pair, details
-
-
-def _interval(first: Sample, second: Sample, task: AgreementTask, family: int) -> Estimate:
-    """The difference over drawn documents; means of systems are formed anew in each draw."""
-    testing = task.testing
-    (left, clusters), (right, _) = (
-        measured(side.at(task.level), STATISTICS[task.coefficient]) for side in (first, second)
-    )
-    bootstrap = Bootstrap(clusters, min(testing.resamples, _RESAMPLES), 1 - testing.alpha / family, testing.seed)
-    return bootstrap.interval(lambda weights: left.weighted(weights) - right.weighted(weights), width=len(clusters))
 
 
 def _averaged(
     names: tuple[str, str], first: Sample, second: Sample, task: AgreementTask, family: int
 ) -> tuple[PairDifference, dict[str, Any]]:
-    """Correlations within each document (or system), exchanged as a whole."""
+    """Compare correlations within each document (or system), which the test exchanges."""
     labels, by = list(first.units.groups_of(task.average).labels()), task.average.value
     left, right = (correlation_by_group(side.x, side.y, labels, task.coefficient) for side in (first, second))
     a, b = (np.array([by_group[key].value for key in left], dtype=np.float64) for by_group in (left, right))

@@ -1,11 +1,11 @@
-"""Correlation of judges with people, at any level, pooled or averaged, with intervals by document.
+"""Correlation of judges with people, at all levels, pooled or averaged, with intervals by document.
 
-    summary level, pooled      one list of all summaries (Shen et al., Table 4; FineSurE, Table 3)
-    ... averaged by document   within each document over its systems, then the mean (SummEval, REALSumm)
-    ... averaged by system     within each system over its documents, then the mean; each system has a row too
-    system level               over the means of systems (rank correlation of systems with `spearman`, `kendall_b`)
+    summary level, pooled        over all summaries (Shen et al., Table 4; FineSurE, Table 3)
+    summary level, by document   within each document over its systems, then averaged (SummEval, REALSumm)
+    summary level, by system     within each system over its documents, then averaged; each system also has a row
+    system level                 over the means of systems (a rank correlation with `spearman` or `kendall_b`)
 
-A group in which one side is constant has no correlation; it is left out of the mean and counted.
+A group in which one side is constant has no correlation. It is left out of the mean and counted.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from summeter.meta.options import (
     study,
 )
 from summeter.meta.results import Row, Study
-from summeter.meta.selection import all_pairs, check, meta_input, notes
+from summeter.meta.selection import all_pairs, check_average, meta_input, notes
 from summeter.records import UsageError
 from summeter.stats.correlation import CORRELATIONS
 
@@ -42,17 +42,17 @@ class CorrelateOptions(Selection, GoldAtLeast, By, MinItems, Coefficients, Draws
     """The options of `correlate`."""
 
     known: ClassVar[Sequence[str]] = (*CORRELATIONS, PAIRWISE)
-    level: Annotated[str, Choice(Level, "level")] = Field(Level.SUMMARY, description="What is correlated.")
+    level: Annotated[str, Choice(Level, "level")] = Field(Level.SUMMARY, description="Level of the correlated values.")
     average: Annotated[str, Choice(Average, "average")] = Field(
-        Average.POOLED, description="Correlate all rows at once, or within each document or system and average."
+        Average.POOLED,
+        description="Correlate all values at once (pooled), or average correlations within each document or system.",
     )
     only_significant: Annotated[float | None, CommandLine(metavar="P")] = Field(
         None,
-        description="Average only groups whose own p-value is at most this (REALSumm: .05, which reports the documents "
-        "that agree well).",
+        description="Average only groups whose p-value is at most this (REALSumm uses .05).",
     )
     calibrate_ties: bool = Field(
-        default=False, description="Pairwise accuracy: find the difference under which scores count as tied."
+        default=False, description="For pairwise accuracy, tune the difference below which scores count as tied."
     )
 
 
@@ -60,25 +60,25 @@ class CorrelateOptions(Selection, GoldAtLeast, By, MinItems, Coefficients, Draws
 def correlate(run: RunLike, gold: Gold, options: CorrelateOptions) -> Study:
     """Correlate judges with people.
 
-    `run` is a run's folder or judgments, `gold` a data set with people's judgments or a judgment set.
+    `run` is a run or judgments. `gold` is a data set with human judgments, or a judgment set.
 
-    Rows have the study "correlation". Values lie in [-1, 1] (pairwise accuracy in [0, 1]); a correlation that does
-    not exist has the value None and the reason. Raises UsageError where there is nothing to correlate.
+    Rows have the study "correlation". Values are in [-1, 1] (pairwise accuracy: [0, 1]). An undefined correlation has
+    the value None and a reason. Raises UsageError if judges and people have nothing in common.
 
         sm.meta.correlate(run, data.judgments("human.raw"), level="summary", average="document")
     """
     level, average = Level(options.level), Average(options.average)
-    check(level, average)
+    check_average(level, average)
     if level is Level.SYSTEM and options.by == "system":
-        raise UsageError("at the system level there is nothing to break down by system; give another column")
+        raise UsageError("the system level cannot be broken down by system; give another column")
     read = meta_input(run, gold, options)
-    studied = list(all_pairs(read, level, options))
+    samples = list(all_pairs(read, level, options))
     statistics = [
         STATISTICS[name].using(calibrate=options.calibrate_ties) if name == PAIRWISE else STATISTICS[name]
         for name in options.coefficients
     ]
     rows: list[Row] = []
-    for sample in studied:
+    for sample in samples:
         rows += measure(
             sample,
             statistics,
@@ -90,4 +90,4 @@ def correlate(run: RunLike, gold: Gold, options: CorrelateOptions) -> Study:
             min_items=options.min_items,
             only_significant=options.only_significant,
         )
-    return Study(STUDY, rows, notes(read, options, level, studied))
+    return Study(STUDY, rows, notes(read, options, level, samples))

@@ -1,9 +1,9 @@
-"""Agreement on error types: does a judge find the kinds of error that people found (FineSurE, Table 2)?
+"""Agreement on error types: does a judge find the types of error that people found (FineSurE, Table 2)?
 
-A sentence has a set of types, compared under canonical names (`records.taxonomy`): FineSurE's nine or UniSumEval's
-five; FRANK's short names (EntE, RelE ...) are FineSurE's under other names. Of the sentences that people call wrong,
-the *localisation accuracy* of a type is the share to which the judge gives it too; the mean over types is the figure
-of Table 2, and the pooled share stands beside it. The confusion counts are complete, "no error" included.
+A sentence has a set of types, which are compared under canonical names (`records.taxonomy`): the nine types of FineSurE
+or the five of UniSumEval. The short names of FRANK (EntE, RelE ...) are aliases of FineSurE's. The *localisation
+accuracy* of a type is the share of sentences with this type according to people to which the judge assigns it too.
+FineSurE reports the mean over types; the pooled share is also given. The confusion counts include "no error".
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from summeter.choices import AggregationRule, Annotators, Match
-from summeter.meta.gold import PEOPLE, check_named
+from summeter.meta.gold import PEOPLE, check_has_names
 from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.options import Choice, CommandLine, Judges, Merge, study
 from summeter.meta.results import Row, Study, interval_row
@@ -40,40 +40,38 @@ class ErrorsOptions(Judges, Merge):
     """The options of `errors`."""
 
     aspect: Annotated[str | Sequence[str] | None, CommandLine(metavar="A")] = Field(
-        FAITHFULNESS, description="The aspect whose errors have types. Repeatable."
+        FAITHFULNESS, description="Aspect whose errors have types. Repeatable."
     )
     match: Annotated[str, Choice(Match, "match")] = Field(
         Match.ANY,
-        description="When a judge's types of a sentence fit people's: any (one in common), all (the judge has all of "
-        "theirs) or exact (the same types).",
+        description="When the judge's types of a sentence match people's: any (one in common), all (the judge has all "
+        "of people's types) or exact (the same types).",
     )
     annotators: Annotated[str, Choice(Annotators, "annotators")] = Field(
         Annotators.MAJORITY,
-        description="Which types are people's: majority (types that more than half of them name, else the set that "
-        "most of them give; a tie leaves the sentence out) or any (every type that someone names, where more than "
-        "half see an error).",
+        description="How to merge the types of annotators: majority (types that more than half name, else the most "
+        "frequent set; a tie leaves the sentence out) or any (all named types if more than half find an error).",
     )
     rename: Annotated[Mapping[str, str] | None, CommandLine(metavar="TYPE=NAME")] = Field(
         None,
-        description='Rename types, or joined types ("A+B"), on both sides before they are compared. Repeatable.',
+        description='Rename a type, or joined types ("A+B"), on both sides before the comparison. Repeatable.',
     )
 
     def types(self, text: str) -> Types:
-        """The types in a record's text under canonical names, renamed."""
+        """Return the canonical, renamed types of a text."""
         return named_types(text, self.rename or {})
 
-    def fits(self, judge: Types, gold: Types) -> bool:
-        """Whether a judge's types of a wrong sentence fit people's."""
-        fitting = {Match.ANY: bool(judge & gold), Match.ALL: gold <= judge, Match.EXACT: gold == judge}
-        return fitting[Match(self.match)]
+    def matches(self, judge: Types, gold: Types) -> bool:
+        """Return whether the judge's types of a sentence match people's."""
+        return {Match.ANY: bool(judge & gold), Match.ALL: gold <= judge, Match.EXACT: gold == judge}[Match(self.match)]
 
-    def names(self, judge: Types, gold: Types, kind: str) -> bool:
-        """Whether a judge that gave these types has named `kind`, one of people's: by itself, or the same set."""
+    def finds(self, judge: Types, gold: Types, kind: str) -> bool:
+        """Return whether the judge found `kind`, one of people's types (with match="exact": all of them)."""
         return gold == judge if self.match == Match.EXACT else kind in judge
 
     @property
     def signature(self) -> str:
-        """How people's types were merged and compared."""
+        """The gold signature, which records how types were merged and compared."""
         who = "" if self.merge in {AggregationRule.AUTO, AggregationRule.MAJORITY} else f"|annotator:{self.merge}"
         least = f"|min:{self.min_votes}" if self.min_votes > 1 else ""
         match = f"|match:{self.match}" if self.match != Match.ANY else ""
@@ -82,12 +80,12 @@ class ErrorsOptions(Judges, Merge):
 
 @study(ErrorsOptions, command="RUN...")
 def errors(run: RunLike, gold: Gold, options: ErrorsOptions) -> Study:
-    """Compare the types of errors that judges find with those people find, sentence by sentence.
+    """Compare the error types that judges and people assign to sentences.
 
-    Rows have the study "errors": `localisation_accuracy` of each type (its name in `details.group`), their mean
-    (`details.group` "mean of types"), of all wrong sentences pooled ("all errors", with the confusion counts in
-    `details`), and `detection`: the share of wrong sentences that get any error type. `missing` counts sentences
-    without a usable verdict. Raises UsageError where no one named types.
+    Rows have the study "errors": `localisation_accuracy` of each type (in `details.group`), their mean (`details.group`
+    "mean of types") and the value of all erroneous sentences pooled ("all errors", with the confusion counts in
+    `details`); and `detection`, the share of erroneous sentences that get any error type. `missing` counts sentences
+    without a usable judgment. Raises UsageError if people or judges named no error types.
     """
     both = meta_input(run, gold, options)
     rows: list[Row] = []
@@ -104,21 +102,21 @@ def errors(run: RunLike, gold: Gold, options: ErrorsOptions) -> Study:
 
 
 def named_types(text: str, rename: Mapping[str, str]) -> Types:
-    """The types in a record's text under canonical names, renamed; either side of `rename` may be joined types.
+    """Return the canonical, renamed types of a text. Both sides of `rename` can be joined types.
 
     >>> named_types("OutE", {"out of context": "out-of-article error"})
     frozenset({'out-of-article error'})
     >>> sorted(named_types("RelE+OutE+EntE", {"EntE+RelE": "fact", "OutE": "a+b"}))
     ['a', 'b', 'fact']
     """
-    left, types = _split(text), set()
+    remaining, types = _split(text), set()
     for old, new in sorted(rename.items(), key=lambda pair: -len(_split(pair[0]))):
         stems = {error_type_stem(name) for name in _split(old)}
-        hits = [name for name in left if stems & _stems(name)]
+        hits = [name for name in remaining if stems & _stems(name)]
         if stems and stems <= {stem for name in hits for stem in _stems(name)}:
-            left = [name for name in left if name not in hits]
+            remaining = [name for name in remaining if name not in hits]
             types |= set(_split(new))
-    types |= {canonical_error_type(name) for name in left}
+    types |= {canonical_error_type(name) for name in remaining}
     return frozenset(types - {NO_ERROR} or types)
 
 
@@ -127,12 +125,12 @@ def _split(text: str) -> list[str]:
 
 
 def _stems(name: str) -> set[str]:
-    """A type as it is spelled and under its canonical name, for comparison."""
+    """Return the stems of a type as spelled and under its canonical name."""
     return {error_type_stem(name), error_type_stem(canonical_error_type(name))}
 
 
 def _typed(columns: JudgmentTable, aspect: str) -> Iterator[tuple[SentenceKey, str, str | None, str]]:
-    """(sentence, judge, types as text, status) of every judged sentence; a label 1 without types is "no error"."""
+    """Yield (sentence, judge, text of types, status) of judged sentences. A label 1 without types is "no error"."""
     rows = columns.take(columns.unit.equal("sentence") & columns.aspect.equal(aspect))
     named = zip(
         rows.document.labels(), rows.system.labels(), rows.index.tolist(), rows.judge.labels(),
@@ -143,27 +141,27 @@ def _typed(columns: JudgmentTable, aspect: str) -> Iterator[tuple[SentenceKey, s
 
 
 def _gold_types(columns: JudgmentTable, aspect: str, options: ErrorsOptions) -> dict[SentenceKey, Types]:
-    """People's types of each sentence, none where they are unclear; nothing at all where no one named a type."""
+    """Return people's types of each sentence (empty if unclear), or an empty dict if nobody named a type."""
     rule = options.merge
-    check_named(options.rule, columns.judge.used())
+    check_has_names(options.rule, columns.judge.used())
     if rule not in set(AggregationRule) and rule not in columns.judge.used():
-        raise UsageError(f"no annotator {rule!r} among people's judgments")
+        raise UsageError(f"the human judgments have no annotator {rule!r}")
     votes: dict[SentenceKey, list[Types]] = {}
     merged: set[SentenceKey] = set()
     for key, annotator, text, _ in _typed(columns, aspect):
-        given = votes.setdefault(key, [])
+        votes_on_sentence = votes.setdefault(key, [])
         if text is not None and (rule in set(AggregationRule) or annotator in {rule, PEOPLE}):
-            given.append(options.types(text))
+            votes_on_sentence.append(options.types(text))
             if annotator == PEOPLE:
                 merged.add(key)
-    if all(types == _CLEAN for given in votes.values() for types in given):
+    if all(types == _CLEAN for cast in votes.values() for types in cast):
         return {}
-    least, annotators = options.min_votes, Annotators(options.annotators)
-    return {key: _merged(given, 1 if key in merged else least, annotators) for key, given in votes.items()}
+    annotators = Annotators(options.annotators)
+    return {key: _merged(cast, 1 if key in merged else options.min_votes, annotators) for key, cast in votes.items()}
 
 
 def _merged(votes: Sequence[Types], min_votes: int, annotators: Annotators) -> Types:
-    """The types of a sentence from each annotator's; none where they are unclear.
+    """Merge the annotators' types of a sentence. The result is empty if it is unclear.
 
     >>> votes = [frozenset({"a", "b"}), frozenset({"a"}), frozenset({"b"})]
     >>> sorted(_merged(votes, 1, Annotators.MAJORITY)), _merged(votes[1:], 1, Annotators.MAJORITY)
@@ -188,17 +186,17 @@ def _merged(votes: Sequence[Types], min_votes: int, annotators: Annotators) -> T
 def _rows(
     both: MetaInput, question: Question, types: Mapping[SentenceKey, Types], options: ErrorsOptions
 ) -> Iterable[Row]:
-    """The rows of one judge; none where it named no type of error."""
-    given: dict[SentenceKey, Types | None] = {}
+    """Yield the rows of one judge, or none if it named no error type."""
+    types_of_judge: dict[SentenceKey, Types | None] = {}
     for key, _, text, status in _typed(both.judge.table.take(both.judge.rows[question]), question.aspect):
         named = options.types(text) if text else frozenset({UNKNOWN})
-        given[key] = named if status == "ok" else None
-    if not any(named and not named <= {NO_ERROR, UNKNOWN} for named in given.values()):
+        types_of_judge[key] = named if status == "ok" else None
+    if not any(named and not named <= {NO_ERROR, UNKNOWN} for named in types_of_judge.values()):
         return
-    # The types people give a sentence, and those the judge does (None: no usable verdict).
-    sentences = [(gold, given.get(key)) for key, gold in types.items() if gold]
-    wrong = [(gold, said) for gold, said in sentences if gold != _CLEAN]
-    judged = [(gold, said) for gold, said in wrong if said is not None]
+    # Pairs of people's types and the judge's types (None: no usable judgment).
+    sentences = [(gold, types_of_judge.get(key)) for key, gold in types.items() if gold]
+    wrong = [(gold, judge) for gold, judge in sentences if gold != _CLEAN]
+    judged = [(gold, judge) for gold, judge in wrong if judge is not None]
     fields = both.judge.fields(question) | {
         "study": STUDY, "gold_aspect": question.aspect, "gold_signature": options.signature,
         "level": "sentence", "average": "pooled",
@@ -208,24 +206,25 @@ def _rows(
     kinds = {kind for gold, _ in judged for kind in gold}
     for kind in sorted(kinds, key=lambda kind: (known.index(kind), "") if kind in known else (len(known), kind)):
         pairs = [(gold, judge) for gold, judge in judged if kind in gold]
-        hits = [options.names(judge, gold, kind) for gold, judge in pairs]
-        missing = sum(kind in gold for gold, said in wrong if said is None)
+        hits = [options.finds(judge, gold, kind) for gold, judge in pairs]
+        missing = sum(kind in gold for gold, judge in wrong if judge is None)
         counts = dict(Counter(_name(judge) for _, judge in pairs))
         accuracies.append(float(np.mean(hits)))
         yield _share(fields, LOCALISATION, kind, hits, missing, said=counts)
-    lost, unclear = len(wrong) - len(judged), sum(not gold for gold in types.values())
-    mean = _share(fields, LOCALISATION, "mean of types", accuracies, lost, types=len(accuracies), gold_unclear=unclear)
+    not_judged, unclear = len(wrong) - len(judged), sum(not gold for gold in types.values())
+    mean = _share(
+        fields, LOCALISATION, "mean of types", accuracies, not_judged, types=len(accuracies), gold_unclear=unclear
+    )
     yield mean.model_copy(update={"n": len(judged)})
     confusion: dict[str, Counter[str]] = {}
-    for gold, said in sentences:
-        if said is not None:
-            confusion.setdefault(_name(gold), Counter())[_name(said)] += 1
-    fits = [options.fits(judge, gold) for gold, judge in judged]
+    for gold, types_named in sentences:
+        if types_named is not None:
+            confusion.setdefault(_name(gold), Counter())[_name(types_named)] += 1
+    hits = [options.matches(judge, gold) for gold, judge in judged]
     counts_by_type = {name: dict(counts) for name, counts in confusion.items()}
-    yield _share(fields, LOCALISATION, "all errors", fits, lost, confusion=counts_by_type, gold_unclear=unclear)
-    yield _share(
-        fields, "detection", "all errors", [judge != _CLEAN for _, judge in judged], lost, gold_unclear=unclear
-    )
+    yield _share(fields, LOCALISATION, "all errors", hits, not_judged, confusion=counts_by_type, gold_unclear=unclear)
+    detected = [judge != _CLEAN for _, judge in judged]
+    yield _share(fields, "detection", "all errors", detected, not_judged, gold_unclear=unclear)
 
 
 def _share(
@@ -235,8 +234,9 @@ def _share(
         share = Estimate(float(np.mean(hits)), len(hits), missing)
     else:
         unclear = details.get("gold_unclear")
-        none = "the judge has no usable verdict on such an error" if missing else "people found no such error"
-        reason = f"{none}; the types people give {unclear} sentences are unclear" if unclear else none
+        reason = "the judge has no usable judgment of such an error" if missing else "people found no such error"
+        if unclear:
+            reason += f"; people disagree on the types of {unclear} sentences"
         share = undefined(reason, missing=missing)
     return interval_row(share, fields, statistic=statistic, details={"by": "error_type", "group": group, **details})
 

@@ -14,7 +14,7 @@ from pydantic import Field, SkipValidation
 from summeter.meta._calibrate import Calibration
 from summeter.meta.options import Options, study
 from summeter.meta.results import Row, Study, judge_labels, status_of
-from summeter.meta.verdicts import ABOVE, NOT_TOLD, against_chance, reaches
+from summeter.meta.verdicts import ABOVE, UNDECIDED, against_chance, reaches
 from summeter.records import CoverageError, GateError, Judgment, UsageError
 from summeter.runs.run import RunFolder
 from summeter.scoring import Score, SystemScore, summary_scores, system_scores
@@ -158,7 +158,7 @@ def _notes(run: RunFolder, by_aspect: Mapping[str, Calibration]) -> Iterator[str
     for calibration in by_aspect.values():
         verdict = against_chance("kappa_cohen", calibration.kappa.low, calibration.kappa.high)
         if verdict != ABOVE:
-            that = "that " if verdict == NOT_TOLD else ""
+            that = "that " if verdict == UNDECIDED else ""
             yield f"warning: {calibration.judge} was calibrated on {calibration.aspect} with a kappa {that}{verdict}"
         if calibration.data_hash == run.manifest.data.hash:
             yield f"{calibration.aspect}: the run judges the very data it was calibrated on"

@@ -23,7 +23,7 @@ import numpy as np
 from pydantic import Field
 
 from summeter.choices import AggregationRule, Level
-from summeter.meta.gold import PEOPLE, Aggregation, aspects, block_of, check_named, gold_scores
+from summeter.meta.gold import PEOPLE, Aggregation, aspects, block_of, check_has_names, gold_scores
 from summeter.meta.inputs import Gold, RunLike, gold_input
 from summeter.meta.options import By, Draws, Pairs, Selection, study
 from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name, status_of
@@ -84,7 +84,7 @@ def prefer(run: RunLike | None, gold: Gold, options: PreferOptions) -> Study:
     for matrix in matrices:
         systems = matrix.grid.systems
         if len(systems) > 1:
-            judge, people = (Grid.of(matrix.sample.of(number)) for number in (0, 1))
+            judge, people = (Grid.of(matrix.sample.of_raters(number)) for number in (0, 1))
             ranking = _ranking(read.gold, matrix.sample.gold, options)
             rows += _contest_rows(judge, people, matrix.about(), systems=systems, ranking=ranking, options=options)
             rows += _ranking_rows(matrix, options, shown) if options.strengths else []
@@ -478,7 +478,7 @@ def people_verdicts(columns: JudgmentTable, aspect: str, rule: Aggregation) -> l
     }
     if not single:
         return []
-    check_named(rule, single)
+    check_has_names(rule, single)
     if rule.merge == AggregationRule.EACH:
         return list(single.values())
     if rule.merge not in list(AggregationRule):

@@ -224,7 +224,7 @@ def protocol(runs: Sequence[RunLike], gold: Gold, how: Protocol, options: Protoc
     data = _benchmark(scores[0], how)
     bootstrap = replace(options.resampling(data.documents), by="document (thresholds held)")
     names = unique_labels([pairs.judge for pairs in scores])
-    judges = [_Judge(name, pairs, pairs.on(data.units)) for name, pairs in zip(names, scores, strict=True)]
+    judges = [_Judge(name, pairs, pairs.values_on(data.units)) for name, pairs in zip(names, scores, strict=True)]
     rows: list[Row] = []
     notes: list[str] = []
     for table in how.tables:

@@ -16,7 +16,7 @@ import numpy as np
 
 from summeter.choices import Level
 from summeter.meta.inputs import Gold, RunLike
-from summeter.meta.measure import OfGroups, over_groups
+from summeter.meta.measure import GroupValues, over_groups
 from summeter.meta.options import By, Draws, GoldAtLeast, Selection, Together, study
 from summeter.meta.results import Row, Study, interval_row, merged
 from summeter.meta.selection import Group, meta_input, summary_groups
@@ -40,9 +40,9 @@ class SystemCorrelations(NamedTuple):
         """The correlations of one coefficient, NaN where undefined."""
         return np.array([np.nan if statistic.value is None else statistic.value for statistic in self.statistics[name]])
 
-    def of(self, name: str) -> OfGroups:
+    def of(self, name: str) -> GroupValues:
         """The correlations of one coefficient with their samples."""
-        return OfGroups(self.values(name), self.samples[name])
+        return GroupValues(self.values(name), self.samples[name])
 
     def defined(self, name: str, *, together: bool) -> Bools:
         """The systems that count for a coefficient."""
@@ -71,7 +71,7 @@ def stability(run: RunLike, gold: Gold, options: StabilityOptions) -> Study:
         for name in coefficients:
             rows += _spread(matrix, got, name)
             # M = rho(Q, P) over the systems on which P is defined.
-            quality = OfGroups(mean_present(grid.gold, axis=1), got.bootstrap.samples(partial(_means, grid.gold))[0])
+            quality = GroupValues(mean_present(grid.gold, axis=1), got.bootstrap.samples(partial(_means, grid.gold))[0])
             kept = got.defined(name, together=options.together) & ~np.isnan(quality.values)
             rows.append(over_systems_row(got, name, kept, quality, got.of(name), matrix.about(), "meta_correlation"))
     return Study("stability", rows)
@@ -127,7 +127,7 @@ def _spread(matrix: Group, got: SystemCorrelations, name: str) -> Iterator[Row]:
         ends = got.systems[int(np.nanargmin(values))], got.systems[int(np.nanargmax(values))]
         about = merged(about, details=dict(zip(("lowest", "highest"), ends, strict=True)))
     for what in ("range", "deviation"):
-        estimate = over_groups(what, got.of(name), kept=kept, bootstrap=got.bootstrap)
+        estimate = over_groups(what, got.of(name), included=kept, bootstrap=got.bootstrap)
         yield interval_row(estimate, about, statistic=f"{what}_{name}")
 
 
@@ -135,13 +135,13 @@ def over_systems_row(
     got: SystemCorrelations,
     name: str,
     kept: Bools,
-    first: OfGroups,
-    second: OfGroups,
+    first: GroupValues,
+    second: GroupValues,
     about: Mapping[str, Any],
     study: str,
 ) -> Row:
     """The row of a correlation over systems, those that are not `kept` dropped (see `over_groups`)."""
-    estimate = over_groups(name, first, second, kept=kept, bootstrap=got.bootstrap)
+    estimate = over_groups(name, first, second, included=kept, bootstrap=got.bootstrap)
     dropped = [system for system, here in zip(got.systems, kept, strict=True) if not here]
     details = {"k": estimate.n, "dropped": dropped}
     return interval_row(estimate, about, study=study, statistic=name, level=Level.SYSTEM.value, details=details)

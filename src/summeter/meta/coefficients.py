@@ -1,8 +1,8 @@
-"""STATISTICS: every coefficient and rate of a sample, a row each.
+"""STATISTICS: a table of the coefficients and rates of a sample.
 
-A statistic of two raters is of a judge beside people (or beside another judge), on the units that both have; one of
-many raters is of all the votes there are. Either is a function of the weights of documents, so every interval is drawn
-in one way (see `measure`). A new one is a row of this table and its test.
+Statistics of two raters compare a judge with people (or with another judge) on the units that both judged. Statistics
+of many raters use all votes. Each is a function of the weights of documents, so that all intervals are computed in one
+way (see `measure`). To add a statistic, add a row to this table, and a test.
 """
 
 from __future__ import annotations
@@ -54,13 +54,14 @@ _MOST_PAIRS = 20_000_000
 
 @dataclass(frozen=True)
 class Statistic:
-    """How a number is computed of a sample.
+    """A statistic of a sample.
 
-    `of` maps a sample and the clusters of its units (0, 1, ...; of means of systems, those of the summaries behind
-    them) to the statistic. One of `two` raters gets the units that both judged. `on_scale` depends on the values that
-    could have been given, `named` is also of names, `sets` only of names or sets of names, and `persons` follows one
-    person over units, so that votes without names have none. One that `averages` takes the keyword `within` and makes
-    the mean over documents or systems itself. `chance` is its value for guessing.
+    `of` maps a sample and the clusters of its units (0, 1, ...; for means of systems, the clusters of the summaries
+    behind them) to the value. With `two`, the statistic compares two raters on the units that both judged. With
+    `on_scale`, it depends on the set of possible values. With `named`, it accepts categories as well as numbers; with
+    `sets`, only categories or sets of categories. With `persons`, it compares individual annotators, so it is
+    undefined for anonymous votes. With `averages`, `of` accepts the keyword `within` and averages over documents or
+    systems itself. `chance` is the expected value of a random judge.
     """
 
     name: str
@@ -74,19 +75,19 @@ class Statistic:
     chance: float | None = None
 
     def using(self, **options: Any) -> Statistic:
-        """The same with options of its own: the weights of ac2, the form of the ICC, ties of pairwise accuracy."""
-        follows = self.persons and options.get("model") not in {Model.ICC1, Model.ICC1K}
-        return replace(self, of=partial(self.of, **options), persons=follows)
+        """Return the statistic with options: weights of ac2, form of the ICC, ties of pairwise accuracy."""
+        persons = self.persons and options.get("model") not in {Model.ICC1, Model.ICC1K}
+        return replace(self, of=partial(self.of, **options), persons=persons)
 
     def unsuited(self, sample: Sample) -> str | None:
-        """Why a sample cannot be measured so; None where it can."""
+        """Return why the statistic is undefined for a sample, or None if it is defined."""
         if sample.names and not (self.named or self.sets):
-            return f"{self.name} needs numbers, and these votes are names"
+            return f"{self.name} needs numbers, but these votes are categories"
         if self.sets and not sample.names:
-            return f"{self.name} is of names or sets of names, and these votes are numbers"
+            return f"{self.name} needs categories or sets of categories, but these votes are numbers"
         if self.persons and sample.exchangeable:
-            why = f"the votes have no names, and {self.name} compares annotators; take alpha"
-            return f"{why}, or the icc_model 1,1" if self.name == "icc" else why
+            other = " or the icc_model 1,1" if self.name == "icc" else ""
+            return f"{self.name} compares annotators, but these votes are anonymous; use alpha{other}"
         if self.on_scale and not np.isin(sample.value[~np.isnan(sample.value)], scale_of(sample)).all():
             listed = ", ".join(f"{value:g}" for value in scale_of(sample))
             return f"some votes are not on the scale {listed}"
@@ -94,7 +95,7 @@ class Statistic:
 
 
 def scale_of(sample: Sample) -> tuple[float, ...]:
-    """The values that could have been given: the sample's scale, else those that were, in order."""
+    """Return the possible values: the scale of the sample if it has one, else the observed values, in order."""
     return sample.scale or tuple(np.unique(sample.value[~np.isnan(sample.value)]).tolist())
 
 
@@ -109,7 +110,7 @@ def _correlation(sample: Sample, clusters: Ints, *, kind: str) -> Measurement:
 
 
 def _of_means(sample: Sample, clusters: Ints, kind: str) -> Weighted:
-    """The correlation of the means of systems, formed anew in each draw, as a function of the weights of documents."""
+    """Return the correlation of system means, recomputed in each draw, as a function of the weights of documents."""
     rows = sample.summaries or sample
     group = rows.units.system.dense().codes
     member = np.zeros((len(group), int(group.max(initial=-1)) + 1))
@@ -132,14 +133,14 @@ def _pairwise(
     calibrate: bool = False,
     within: Average = Average.POOLED,
 ) -> Measurement:
-    """The share of pairs of units ordered, or tied, as people have them (Deutsch et al., 2023).
+    """Compute the share of pairs of units that the judge orders, or ties, as people do (Deutsch et al., 2023).
 
-    Pairs are of all units, or of those within a document or system. The difference of scores that counts as a tie is
-    that of all pairs.
+    Pairs are formed among all units, or within each document or system. All pairs share one threshold below which a
+    difference of scores counts as a tie.
     """
     pooled = within is Average.POOLED
     labels = None if pooled else sample.units.groups_of(within).codes
-    sizes = np.array([sample.n]) if labels is None else np.bincount(labels[sample.kept])
+    sizes = np.array([sample.n]) if labels is None else np.bincount(labels[sample.complete])
     if int((sizes * (sizes - 1) // 2).sum()) > _MOST_PAIRS:
         reason = f"more than {_MOST_PAIRS:,} pairs; average by document"
         return Measurement(None, sample.n, sample.missing, reason=reason)
@@ -201,7 +202,7 @@ def _masi(sample: Sample, clusters: Ints) -> Measurement:
 
 
 def meaning(name: str, question: QuestionType | None) -> frozenset[str]:
-    """The set that a vote names, in whatever order; error types in their canonical spelling. A choice is one name."""
+    """Return the categories that a vote contains, error types in canonical spelling. A choice is one category."""
     match question:
         case None:
             return error_types(name)
@@ -211,13 +212,13 @@ def meaning(name: str, question: QuestionType | None) -> frozenset[str]:
             return frozenset([name])
 
 
-def voting(sample: Sample) -> Floats:
-    """The votes of raters with any (raters x units)."""
+def ratings(sample: Sample) -> Floats:
+    """Return the votes (raters x units) of the raters who voted at least once."""
     return sample.matrix[(~np.isnan(sample.matrix)).any(axis=1)]
 
 
 def _cohen(sample: Sample, clusters: Ints) -> Measurement:
-    raters = voting(sample)
+    raters = ratings(sample)
     kappa = cohen_kappa if len(raters) == 2 else mean_cohen_kappa
     return kappa(raters, scale=scale_of(sample) or None, clusters=clusters)
 
@@ -227,7 +228,7 @@ def _ac2(sample: Sample, clusters: Ints, *, weights: str = Weights.QUADRATIC) ->
 
 
 def _icc(sample: Sample, clusters: Ints, *, model: str = Model.ICC2) -> Measurement:
-    return _with(icc(sample.anonymized if sample.exchangeable else voting(sample), model, clusters), model=model)
+    return _with(icc(sample.anonymized if sample.exchangeable else ratings(sample), model, clusters), model=model)
 
 
 def _of_votes(kappa: Callable[..., Measurement]) -> Callable[..., Measurement]:
@@ -238,12 +239,12 @@ def _of_items(of_item: Callable[[Floats], Floats]) -> Callable[..., Measurement]
     return lambda sample, _: mean_of_items(sample.anonymized, of_item)
 
 
-def _all_alike(votes: Floats) -> Floats:
+def _identical(votes: Floats) -> Floats:
     return np.asarray(np.nanmax(votes, axis=0) == np.nanmin(votes, axis=0), dtype=np.float64)
 
 
-def _mean_pairwise(kind: str) -> Callable[..., Measurement]:
-    return lambda sample, clusters: mean_pairwise(sample.matrix, kind, clusters)
+def _mean_pairwise(sample: Sample, clusters: Ints, *, kind: str) -> Measurement:
+    return mean_pairwise(sample.matrix, kind, clusters)
 
 
 def _with(whole: Measurement, **details: Any) -> Measurement:
@@ -270,14 +271,14 @@ STATISTICS: Mapping[str, Statistic] = {
         Statistic("ac2", _ac2, on_scale=True, chance=0.0),
         Statistic("icc", _icc, persons=True, chance=0.0),
         Statistic("rater_deviation", _of_items(lambda votes: np.nanstd(votes, axis=0))),
-        Statistic("identical", _of_items(_all_alike), named=True),
+        Statistic("identical", _of_items(_identical), named=True),
         *(
-            Statistic(f"mean_pairwise_{kind}", _mean_pairwise(kind), persons=True, chance=0.0)
+            Statistic(f"mean_pairwise_{kind}", partial(_mean_pairwise, kind=kind), persons=True, chance=0.0)
             for kind in USUAL_COEFFICIENTS
         ),
     )
 }
-"""Every statistic of a sample by its name."""
+"""All statistics, by name."""
 
 COEFFICIENTS = tuple(name for name, statistic in STATISTICS.items() if not statistic.two)
-"""The coefficients of the votes of many raters."""
+"""Names of the coefficients of many raters."""

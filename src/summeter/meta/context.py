@@ -1,4 +1,4 @@
-"""What is known of documents and summaries besides judgments: the columns a study can be broken down by."""
+"""Metadata of documents and summaries: the columns by which a study can be broken down."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from summeter.scoring.table import Categorical, Groups
 Key = TypeVar("Key")
 
 KNOWN = ("system", "domain", "category", "split", "document")
-"""Columns that every data set can have; others come from the data's own extra columns."""
+"""Columns that every data set can have. Others come from the extra columns of the data."""
 CROSSED = " * "
-"""What divides the values of two columns that are crossed."""
+"""Separator of the values of crossed columns."""
 
 
 @dataclass(frozen=True)
 class Context:
-    """Domain and split of documents, category of summaries, further columns of both; empty where nothing is known.
+    """Domains and splits of documents, categories of summaries, and the extra columns of both.
 
     >>> Context(domains={"d1": "news"}).lookup("domain")("d1", "M8")
     'news'
@@ -32,7 +32,7 @@ class Context:
 
     @classmethod
     def of(cls, documents: Iterable[Document], summaries: Iterable[Summary]) -> Context:
-        """From the documents and summaries of a data set."""
+        """Return the context of the documents and summaries of a data set."""
         of_document: dict[str, Mapping[str, Any]] = {}
         domains: dict[str, str | None] = {}
         splits: dict[str, str | None] = {}
@@ -51,17 +51,12 @@ class Context:
         return cls(domains, splits, categories, extra)
 
     @classmethod
-    def later(cls, make: Callable[[], Context]) -> Context:
-        """What `make` gives, made when it is first asked for: of large data it takes a while."""
-        return _Later(make)
+    def lazy(cls, make: Callable[[], Context]) -> Context:
+        """Return a context that calls `make` when a column is first used, since large data take a while to read."""
+        return _LazyContext(make)
 
     def joined(self, other: Context) -> Context:
-        """What either knows; where both know something, this one counts."""
-        if isinstance(self, _Later) or isinstance(other, _Later):
-            return _Later(lambda: self._with(other))
-        return self._with(other)
-
-    def _with(self, other: Context) -> Context:
+        """Return the columns of both contexts. If both have a value, this context's value is used."""
         extra = {
             name: {**other.extra.get(name, {}), **self.extra.get(name, {})} for name in {**self.extra, **other.extra}
         }
@@ -73,7 +68,7 @@ class Context:
         )
 
     def lookup(self, column: str) -> Callable[[str, str], str | None]:
-        """A function (document, system) -> the value of a column. Raises UsageError for an unknown column."""
+        """Return a function (document, system) -> value of a column. Raises UsageError if the column is unknown."""
         by_document = {"domain": self.domains, "split": self.splits}
         if column == "system":
             return lambda _, system: system
@@ -89,7 +84,7 @@ class Context:
         raise UsageError(f"the data have no column {column!r} to group by; there are: {known}")
 
     def column(self, name: str, document: Categorical, system: Categorical) -> Categorical:
-        """The value of a column for each row; "a*b" crosses two columns.
+        """Return the value of a column for each row. "a*b" crosses two columns.
 
         >>> context = Context(domains={"d1": "news", "d2": None})
         >>> context.column("domain*system", Categorical.of(["d1", "d2"]), Categorical.of(["A", "A"])).names
@@ -103,15 +98,15 @@ class Context:
             crossed = Groups.by(*columns)
             labels = zip(*(column.take(crossed.first).labels() for column in columns), strict=True)
             return Categorical.of(None if None in label else CROSSED.join(label) for label in labels).take(crossed.of)
-        look = self.lookup(name)
+        value_of = self.lookup(name)
         items = Groups.by(document, system)
         pairs = zip(document.take(items.first).labels(), system.take(items.first).labels(), strict=True)
-        values = Categorical.of([look(text or "", author or "") for text, author in pairs])
+        values = Categorical.of([value_of(text or "", author or "") for text, author in pairs])
         return values.take(items.of)
 
 
-class _Later(Context):
-    """A context that is made when it is first asked for."""
+class _LazyContext(Context):
+    """A context that is made when one of its fields is first read."""
 
     def __init__(self, make: Callable[[], Context]) -> None:
         object.__setattr__(self, "_make", make)
@@ -129,5 +124,5 @@ class _Later(Context):
 _FIELDS = frozenset(("domains", "splits", "categories", "extra"))
 
 
-def _joined(own: Mapping[Key, str | None], other: Mapping[Key, str | None]) -> dict[Key, str | None]:
-    return {**other, **{key: value for key, value in own.items() if value is not None}}
+def _joined(first: Mapping[Key, str | None], second: Mapping[Key, str | None]) -> dict[Key, str | None]:
+    return {**second, **{key: value for key, value in first.items() if value is not None}}

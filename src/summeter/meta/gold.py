@@ -1,7 +1,7 @@
-"""People's judgments as gold scores: which block of them, how annotators are merged, and the name of both.
+"""Gold scores from human judgments: choose a block of judgments and merge its annotators.
 
-Votes are merged at the lowest unit (a sentence, a key fact, a rating of a summary); the arithmetic of `scoring` then
-makes a score of the merged labels, as it does of a judge's. What was chosen stands in the gold signature:
+Votes are merged at the lowest unit (a sentence, a key fact, a rating of a summary). `scoring` then computes scores from
+the merged labels, as it does for a judge. The gold signature records the choices:
 `human.sentence_labels|merge:majority|tie:high|min:2|v:1`.
 """
 
@@ -22,22 +22,22 @@ from summeter.scoring.table import Categorical, JudgmentTable, Question, row_key
 from summeter.stats.base import Floats, Ints, ratio
 
 PEOPLE = "people"
-"""The judge of a value that is already merged over annotators, and of every merged value here."""
+"""The judge of a value that is merged over annotators."""
 
 SOURCES = ("sentence_labels", "key_fact_labels", "conciseness_labels", "alignment", "ratings", "overall")
-"""Blocks of people's judgments in the order in which they are preferred; others follow."""
+"""Blocks of human judgments in order of preference. Other blocks follow."""
 
 _NO_SCORES = frozenset({"spans", *map(str, (QuestionType.CHOICE, QuestionType.CHOICES, QuestionType.TEXT))})
-"""Blocks that have no number for a unit: marked passages, names and free text."""
+"""Blocks without a number for each unit: marked spans, choices and free text."""
 
 
 @dataclass(frozen=True)
 class Aggregation:
     """How to merge annotators.
 
-    `merge` is a `AggregationRule` or the id of one annotator. `auto` is `usual_rule`: the majority of labels and the
-    mean of ratings. `min_votes` leaves out units with fewer votes (FineSurE: 2); a value that came already merged is
-    exempt. `tie` is for majorities only.
+    `merge` is an `AggregationRule` or the id of one annotator. `auto` is the default rule: the majority of labels and
+    the mean of ratings. Units with fewer than `min_votes` votes are left out (FineSurE: 2), except values that the data
+    give already merged. `tie` applies to majorities only.
     """
 
     merge: str = AggregationRule.AUTO
@@ -51,10 +51,10 @@ class Aggregation:
             raise UsageError(f"a tie rule is one of {', '.join(Tie)}, not {self.tie!r}")
 
     def resolved(self, rows: JudgmentTable, aspect: str) -> tuple[str, Tie | None, dict[str, object]]:
-        """The merge without `auto`, the tie rule where it matters, and the parts of the signature."""
+        """Return the merge rule without `auto`, the tie rule of a majority, and the fields of the signature."""
         merge = self.merge
         if merge == AggregationRule.AUTO:
-            merge = usual_rule(rows)
+            merge = default_rule(rows)
         if merge not in set(AggregationRule):
             return merge, None, {"annotator": merge}
         parts: dict[str, object] = {"merge": str(merge)}
@@ -70,13 +70,13 @@ class Aggregation:
 
 
 def blocks(table: JudgmentTable) -> list[str]:
-    """The blocks of judgments there are: "ratings" for the signature `human.ratings|v:1`, in order of preference."""
+    """Return the blocks of a table in order of preference, such as "ratings" for `human.ratings|v:1`."""
     names = dict.fromkeys(block_of(name or "") for name in table.signature.used())
     return [*(name for name in SOURCES if name in names), *(name for name in names if name not in SOURCES)]
 
 
 def block_of(signature: str) -> str:
-    """The block a signature names.
+    """Return the block of a signature.
 
     >>> block_of("human.ratings|v:1"), block_of("campaign7|v:2")
     ('ratings', 'campaign7')
@@ -88,12 +88,8 @@ def _signature(rows: JudgmentTable) -> str:
     return rows.signature.names[rows.signature.codes[0]] or ""
 
 
-def _block(rows: JudgmentTable) -> str:
-    return block_of(_signature(rows))
-
-
 def aspects(table: JudgmentTable) -> list[str]:
-    """The aspects people judged, in order; with all three of FineSurE's, also their composite."""
+    """Return the judged aspects in order, with the composite if all three aspects of FineSurE are judged."""
     names = [name for name in table.aspect.used() if name is not None]
     return [*names, COMPOSITE] if set(COMPOSED) <= set(names) and COMPOSITE not in names else names
 
@@ -101,24 +97,24 @@ def aspects(table: JudgmentTable) -> list[str]:
 def gold_scores(
     table: JudgmentTable, aspect: str, level: Level, rule: Aggregation | None = None, source: str | None = None
 ) -> list[Sample]:
-    """People's values of an aspect at a level: a sample of people merged, or with `merge="each"` one an annotator.
+    """Return the human values of an aspect at a level: one merged sample, or with `merge="each"` one per annotator.
 
-    Without a `source` the first block that has the aspect at that level is taken: labels of units before ratings
-    before overall values. Empty where people did not judge the aspect at that level. Raises UsageError for an
-    unknown source or annotator.
+    Without a `source`, the first block that has the aspect at that level is used: labels of units before ratings
+    before overall values. The list is empty if people did not judge the aspect at that level. Raises UsageError for
+    an unknown source or annotator.
     """
     rule = rule or Aggregation()
     if aspect == COMPOSITE and COMPOSITE not in table.aspect.names:
         return _composites(table, level, rule, source)
-    rows = chosen(table, aspect, level, source)
+    rows = block_rows(table, aspect, level, source)
     if rows is None:
         return []
     annotators = [name or "" for name in rows.judge.used()]
-    check_named(rule, annotators)
+    check_has_names(rule, annotators)
     if rule.merge not in {*AggregationRule, *annotators}:
         raise UsageError(
-            f"no annotator {rule.merge!r} among the {_block(rows)} of {aspect} ({', '.join(annotators)}); "
-            f"to merge them give one of {', '.join(AggregationRule)}"
+            f"{rule.merge!r} is not an annotator of the {block_of(_signature(rows))} of {aspect} "
+            f"({', '.join(annotators)}); to merge annotators, use one of {', '.join(AggregationRule)}"
         )
     if rule.merge == AggregationRule.EACH:
         return _of_each(rows, aspect, level)
@@ -132,30 +128,33 @@ def _of_each(rows: JudgmentTable, aspect: str, level: Level) -> list[Sample]:
 
 
 def summary_votes(table: JudgmentTable, aspect: str, source: str | None = None) -> list[Sample]:
-    """Each annotator's score of each summary, from votes on its units; also of annotators who are not known, for
-    whom a name holds within a summary."""
-    rows = chosen(table, aspect, Level.SUMMARY, source)
+    """Return each annotator's score of each summary, computed from votes on its units.
+
+    Anonymous annotators are included: their placeholder name identifies one person within a summary.
+    """
+    rows = block_rows(table, aspect, Level.SUMMARY, source)
     return [] if rows is None else _of_each(rows, aspect, Level.SUMMARY)
 
 
-def check_named(rule: Aggregation, annotators: Iterable[str | None]) -> None:
-    """Raise UsageError where a rule keeps single annotators apart whose votes have no names."""
-    apart = rule.merge == AggregationRule.EACH or rule.merge not in set(AggregationRule)
-    if apart and any(unnamed(name) for name in annotators):
+def check_has_names(rule: Aggregation, annotators: Iterable[str | None]) -> None:
+    """Raise UsageError if a rule needs individual annotators but their votes are anonymous."""
+    individual = rule.merge == AggregationRule.EACH or rule.merge not in set(AggregationRule)
+    if individual and any(unnamed(name) for name in annotators):
         raise UsageError(
-            f"these votes have no names: {UNNAMED}1 of one summary and {UNNAMED}1 of another need not be one person, "
-            "so no annotator stands alone; merge them by the majority or the mean (option merge)"
+            f"these votes are anonymous: {UNNAMED}1 of one summary and {UNNAMED}1 of another may be different people; "
+            "merge them by the majority or the mean (option merge)"
         )
 
 
-def chosen(table: JudgmentTable, aspect: str, level: Level, source: str | None = None) -> JudgmentTable | None:
-    """The rows of the one block that is used for an aspect at a level; None where there is none.
+def block_rows(table: JudgmentTable, aspect: str, level: Level, source: str | None = None) -> JudgmentTable | None:
+    """Return the rows of the block that is used for an aspect at a level, or None if no block has any.
 
-    A value that came merged is left out where the annotators' own votes on the same unit are there too.
+    A merged value is left out if the table also has individual votes on the unit. Raises UsageError for an unknown
+    source.
     """
     names = blocks(table)
     if source is not None and source not in names:
-        raise UsageError(f"people's judgments have no {source!r}; they have: {', '.join(names)}")
+        raise UsageError(f"the human judgments have no {source!r}; they have: {', '.join(names)}")
     rows = table.where(aspect=aspect)
     for name in [source] if source is not None else [name for name in names if name not in _NO_SCORES]:
         signatures = [text for text in rows.signature.names if text is not None and block_of(text) == name]
@@ -167,18 +166,18 @@ def chosen(table: JudgmentTable, aspect: str, level: Level, source: str | None =
 
 
 def without_merged(rows: JudgmentTable) -> JudgmentTable:
-    """The rows but for merged values of units that have the annotators' own votes too."""
+    """Return the rows without the merged values of units that also have individual votes."""
     merged = rows.judge.equal(PEOPLE)
     if not merged.any() or merged.all():
         return rows
     key = _unit_key(rows)
-    cast = ~np.isnan(_cast(rows)) | ~rows.named.equal(None)
-    voted = np.isin(key, key[~merged & cast])
+    has_vote = ~np.isnan(_votes(rows)) | ~rows.named.equal(None)
+    voted = np.isin(key, key[~merged & has_vote])
     return rows.take(~(merged & voted))
 
 
 def of_annotators(rows: JudgmentTable) -> JudgmentTable:
-    """The rows but for merged values, which are no annotator's vote; all of them where there is nothing else."""
+    """Return the rows without merged values, or all rows if there are only merged values."""
     merged = rows.judge.equal(PEOPLE)
     return rows if merged.all() else rows.take(~merged)
 
@@ -187,18 +186,18 @@ def _unit_key(rows: JudgmentTable) -> Ints:
     return row_keys(rows.document, rows.system, rows.unit, rows.list_id, rows.index + 1)
 
 
-def _cast(rows: JudgmentTable) -> Floats:
-    """The vote each row is: its label, else its value."""
+def _votes(rows: JudgmentTable) -> Floats:
+    """Return the vote of each row: its label if it has one, else its value."""
     return np.where(np.isnan(rows.label), rows.value, rows.label)
 
 
 def merged_rows(rows: JudgmentTable, aspect: str, rule: Aggregation) -> JudgmentTable:
-    """People's judgments of one aspect and block (see `chosen`), or one annotator's: one a unit."""
+    """Return the merged judgments of one aspect and block (see `block_rows`), or one annotator's: one per unit."""
     return _aggregated(rows, aspect, rule)[0]
 
 
 def _aggregated(rows: JudgmentTable, aspect: str, rule: Aggregation) -> tuple[JudgmentTable, Question]:
-    """People's judgments, or one annotator's, of one aspect: one a unit, and the name of what was done."""
+    """Return one judgment per unit, merged or of one annotator, with the judge and signature of the result."""
     merge, tie, parts = rule.resolved(rows, aspect)
     if "annotator" in parts:
         table, judge = rows.take(rows.judge.equal(merge)), merge
@@ -210,33 +209,32 @@ def _aggregated(rows: JudgmentTable, aspect: str, rule: Aggregation) -> tuple[Ju
 
 
 def _of_people(sample: Sample) -> Sample:
-    """`skipped` of people is a vote that was not cast (or that a rule dropped)."""
+    """Describe `skipped` human judgments: there is no vote, or the merge dropped it."""
     names = (name and name.replace("skipped", "no vote, or dropped by the merge") for name in sample.why.names)
     return replace(sample, why=sample.why._replace(names=tuple(names)))
 
 
 def aggregate_votes(rows: JudgmentTable, merge: str, tie: Tie | None = None, min_votes: int = 1) -> JudgmentTable:
-    """One row a unit: the votes of all annotators on it as one value, in order of units.
+    """Merge the votes of all annotators into one row per unit, in order of units.
 
-    `merge` is mean, majority (with a `tie` rule) or mode_else_mean: the value that most votes share, if at least
-    two do and no other has as many, else the mean (DialSummEval's analysis). A unit without enough votes has no
-    value and the status skipped.
+    `merge` is mean, majority (with a `tie` rule) or mode_else_mean: the most frequent value if at least two votes
+    share it and no other value is as frequent, else the mean (DialSummEval). A unit with fewer than `min_votes` votes
+    has no value and the status skipped.
     """
     _, first, unit = np.unique(_unit_key(rows), return_index=True, return_inverse=True)
-    size, vote = len(first), _cast(rows)
-    cast = ~np.isnan(vote)
-    counts = np.bincount(unit[cast], minlength=size)
-    value = merged_votes(unit[cast], vote[cast], size, merge, tie)
+    size, vote = len(first), _votes(rows)
+    present = ~np.isnan(vote)
+    counts = np.bincount(unit[present], minlength=size)
+    value = merged_votes(unit[present], vote[present], size, merge, tie)
     merged = np.bincount(unit[rows.judge.equal(PEOPLE)], minlength=size) > 0
     value[(counts < min_votes) & ~merged] = np.nan
-    kept = rows.take(first)
     status = Categorical(np.isnan(value).astype(np.int64), ("ok", "skipped"))
-    people, nothing = Categorical.same(PEOPLE, size), Categorical.same(None, size)
-    return replace(kept, judge=people, status=status, value=value, label=value, named=nothing, reason=nothing)
+    people, none = Categorical.same(PEOPLE, size), Categorical.same(None, size)
+    return replace(rows.take(first), judge=people, status=status, value=value, label=value, named=none, reason=none)
 
 
 def merged_votes(unit: Ints, vote: Floats, size: int, merge: str, tie: Tie | None = None) -> Floats:
-    """The votes on each of the units 0..size-1 as one value, NaN where there is none (see `aggregate_votes`).
+    """Return the merged value of each unit 0..size-1, NaN for units without votes (see `aggregate_votes`).
 
     >>> unit, vote = np.array([0, 0, 0, 1, 1]), np.array([1.0, 0.0, 1.0, 1.0, 0.0])
     >>> merged_votes(unit, vote, 2, "majority", Tie.DROP).tolist(), merged_votes(unit, vote, 2, "mean")[1:].tolist()
@@ -247,26 +245,29 @@ def merged_votes(unit: Ints, vote: Floats, size: int, merge: str, tie: Tie | Non
         case AggregationRule.MEAN:
             return mean
         case AggregationRule.MAJORITY:
-            return _majority(_modes(unit, vote, size), tie or Tie.HALF)
+            modes = _modes(unit, vote, size)
+            unique = np.where(modes.low == modes.high, modes.low, np.nan)
+            by_tie = {Tie.LOW: modes.low, Tie.HIGH: modes.high, Tie.HALF: modes.mean, Tie.DROP: unique}
+            return by_tie[tie or Tie.HALF].copy()
         case AggregationRule.MODE_ELSE_MEAN:
-            most = _modes(unit, vote, size)
-            return np.where((most.votes >= 2) & (most.low == most.high), most.low, mean)
+            modes = _modes(unit, vote, size)
+            return np.where((modes.frequency >= 2) & (modes.low == modes.high), modes.low, mean)
         case AggregationRule.AUTO | AggregationRule.EACH as rule:
-            raise ValueError(f"{rule} names no way to make one value of votes")
+            raise ValueError(f"{rule} does not merge votes into one value")
         case rule:
             assert_never(rule)
 
 
-def usual_rule(rows: JudgmentTable) -> AggregationRule:
-    """How votes become one value: the majority of labels and of verdicts on pairs, the mean of other numbers."""
+def default_rule(rows: JudgmentTable) -> AggregationRule:
+    """Return the default merge rule: the majority for labels and verdicts on pairs, the mean for other numbers."""
     labels = (~np.isnan(rows.label)).any() or rows.named.used() not in ([], [None]) or rows.unit.equal("pair").any()
     return AggregationRule.MAJORITY if labels else AggregationRule.MEAN
 
 
 class _Modes(NamedTuple):
-    """By unit: the votes of the commonest value, and the lowest, highest and mean of the values that have as many."""
+    """The frequency of the modes of each unit, and their lowest, highest and mean value."""
 
-    votes: Ints
+    frequency: Ints
     low: Floats
     high: Floats
     mean: Floats
@@ -292,18 +293,13 @@ def _modes(unit: Ints, vote: Floats, size: int) -> _Modes:
     return _Modes(most, low, high, mean)
 
 
-def _majority(most: _Modes, tie: Tie) -> Floats:
-    dropped = np.where(most.low == most.high, most.low, np.nan)
-    return {Tie.LOW: most.low, Tie.HIGH: most.high, Tie.HALF: most.mean, Tie.DROP: dropped}[tie].copy()
-
-
 def _composites(table: JudgmentTable, level: Level, rule: Aggregation, source: str | None) -> list[Sample]:
-    """People's composite: the mean of the three aspects, where a summary has all three (UniSumEval)."""
+    """Return the human composite: the mean of the three aspects of summaries that have all three (UniSumEval)."""
     if level.base is not Level.SUMMARY or rule.merge == AggregationRule.EACH:
         return []
     tables, parts = [], {}
     for aspect in COMPOSED:
-        if (rows := chosen(table, aspect, level, source)) is None:
+        if (rows := block_rows(table, aspect, level, source)) is None:
             return []
         merged, question = _aggregated(rows, aspect, rule)
         tables.append(merged)
@@ -312,40 +308,40 @@ def _composites(table: JudgmentTable, level: Level, rule: Aggregation, source: s
 
 
 def votes(table: JudgmentTable, aspect: str, level: Level, source: str | None = None) -> Sample | None:
-    """The raw votes of all annotators on an aspect, for agreement; None where there are none.
+    """Return the raw votes of all annotators on an aspect, or None if there are none.
 
-    At the summary level these are the votes on whole summaries; a source of labels of units gives its units.
+    At the summary level these are the votes on whole summaries. A source of labels of units gives votes on its units.
     """
-    rows = chosen(table, aspect, level, source)
+    rows = block_rows(table, aspect, level, source)
     return None if rows is None else votes_of(rows)
 
 
 def votes_of(rows: JudgmentTable) -> Sample:
-    """The votes that judgments of one aspect are; of names, those that their label or value stands for.
+    """Return the judgments of one aspect as votes: their labels, or their values if they have no label.
 
-    Values that came merged are nobody's votes, unless there are no others.
+    Merged values are not votes and are used only if there is nothing else.
     """
     rows = of_annotators(rows)
     rater, kind = rows.judge.dense(), rows.unit.used()[0] or ""
-    every = Units(kind, rows.document, rows.system, rows.list_id, rows.index)
-    units, (place,) = Units.united([every])
+    units, (unit,) = Units.union([Units(kind, rows.document, rows.system, rows.list_id, rows.index)])
     aspect = rows.aspect.used()[0] or ""
     raters = tuple(Rater(name or "", _signature(rows), None, aspect) for name in rater.names)
-    nobody = Categorical.same(None, len(rows))
-    return Sample(units, raters, place, rater.codes, _cast(rows), nobody, usual_rule(rows), _block(rows))
+    none = Categorical.same(None, len(rows))
+    block = block_of(_signature(rows))
+    return Sample(units, raters, unit, rater.codes, _votes(rows), none, default_rule(rows), block)
 
 
 def decisions(sample: Sample, at_least: float | None = None) -> Sample:
-    """People's values as labels 0 and 1: as they are, or 1 where the value is at least `at_least`.
+    """Return human values as labels 0 and 1: unchanged, or 1 for values of at least `at_least`.
 
-    Raises UsageError where a value is neither 0 nor 1 and no bound is given.
+    Raises UsageError if a value is neither 0 nor 1 and `at_least` is None.
     """
     value, people = sample.value, sample.gold
     if at_least is not None:
         return replace(sample, value=np.where(np.isnan(value), np.nan, (value >= at_least).astype(np.float64)))
     if not np.isin(value[~np.isnan(value)], (0.0, 1.0)).all():
         raise UsageError(
-            f"people's {people.aspect} ({people.signature}) is not a yes or no at the level {sample.level}; "
-            "say from which value on it counts as yes (option gold_at_least)"
+            f"human values of {people.aspect} ({people.signature}) at the level {sample.level} are not all 0 or 1; "
+            "give the smallest value that counts as 1 (option gold_at_least)"
         )
     return sample

@@ -1,4 +1,4 @@
-"""What a study takes: a run, a data set, or plain judgments, as a table with what is known around it."""
+"""Inputs of studies: a run, a data set or plain judgments, read as a table with its context."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from summeter.scoring.table import JudgmentTable, Question, model_names
 from summeter.stats.base import Ints
 
 Gold = Dataset | JudgmentTable | Iterable[Judgment]
-"""What people said: a data set with judgments, or a judgment set."""
+"""Human judgments: a data set that has them, or one judgment set."""
 
 
 @dataclass(frozen=True)
 class JudgeInput:
-    """A run's judgments, how each judge's units become a score, and the context of its data."""
+    """The judgments of a run, the reduction of each judge (`reduce`, by signature), and the context of the data."""
 
     table: JudgmentTable
     reduce: Mapping[str, str] = field(default_factory=dict)
@@ -35,26 +35,28 @@ class JudgeInput:
 
     @cached_property
     def rows(self) -> dict[Question, Ints]:
-        """The rows of each question."""
+        """The row numbers of each question (judge, signature and aspect)."""
         return self.table.questions()
 
     @cached_property
     def composites(self) -> dict[Question, Composite]:
-        """The composites there are, by the rule of the run's own scores."""
+        """The composites that the scores of the run have, by question."""
         return {composite.question: composite for composite in composite_rule(self.rows)}
 
     def questions(self, aspect: str | None = None, judge: str | None = None) -> list[Question]:
-        """The (judge, signature, aspect) there are, composites included, by aspect or judge (or signature)."""
-        questions = [*self.rows, *self.composites]
-        named = [question for question in questions if judge is None or judge in (question.judge, question.signature)]
-        return [question for question in named if aspect is None or question.aspect == aspect]
+        """Return the questions, including composites, of an aspect and of a judge (name or signature) if given."""
+        return [
+            question
+            for question in (*self.rows, *self.composites)
+            if judge in (None, question.judge, question.signature) and aspect in (None, question.aspect)
+        ]
 
     def fields(self, question: Question) -> dict[str, Any]:
-        """Who answered a question, on what, as fields of a row."""
+        """Return judge, signature, model and aspect of a question as fields of a `Row`."""
         return {**question._asdict(), "model": model_names(self.table.take(self.rows[question]).model)}
 
     def scores(self, question: Question, level: Level, use: ValueOrLabel = ValueOrLabel.VALUE) -> Sample:
-        """One judge's values at a level; a composite is the mean of its three aspects' scores of summaries."""
+        """Return one judge's values at a level. A composite is the mean of the scores of its three aspects."""
         if (composite := self.composites.get(question)) is not None:
             parts = [self.table.take(self.rows[part]) for questions in composite.parts.values() for part in questions]
             return composite_sample(parts, composite, self.reduce)
@@ -62,35 +64,36 @@ class JudgeInput:
 
 
 RunLike = RunFolder | JudgeInput | JudgmentTable | Iterable[Judgment]
-"""Whose trust is in question: a run, or its judgments."""
+"""Judgments of judges: a run, or the judgments alone."""
 
 
 LARGEST = 1e100
-"""Squares and sums of larger scores overflow: no study could compute with them."""
+"""Largest score that studies accept. Squares and sums of larger scores overflow."""
 
 
 class TooLargeError(UsageError):
-    """A score is beyond LARGEST."""
+    """Raised for a score beyond `LARGEST`."""
 
 
 def judge_input(run: RunLike) -> JudgeInput:
-    """A run, a table or judgments as `JudgeInput`. Judgments alone have no context and reduce units by share.
+    """Return a run, a table or judgments as `JudgeInput`.
 
-    Raises UsageError for scores beyond LARGEST.
+    Judgments alone have no context, and their scores are shares of labels. Raises UsageError for scores beyond
+    `LARGEST`.
     """
     if isinstance(run, JudgeInput):
         return run
     if isinstance(run, RunFolder):
         return JudgeInput(
-            _checked(without(run.table(), run.partial)), run.reduce, Context.later(lambda: context_of(run.data))
+            _checked(without(run.table(), run.partial)), run.reduce, Context.lazy(lambda: context_of(run.data))
         )
     return JudgeInput(_table(run))
 
 
 def gold_input(gold: Gold, name: str = RAW) -> tuple[JudgmentTable, Context]:
-    """A judgment set of a data set, or judgments, as a table with the context (empty for judgments alone).
+    """Return the judgment set `name` of a data set, or judgments, as a table with its context.
 
-    Raises UsageError for scores beyond LARGEST.
+    The context of judgments alone is empty. Raises UsageError for scores beyond `LARGEST`.
     """
     if isinstance(gold, Dataset):
         return _table(gold.iter_judgments(name)), context_of(gold)
@@ -106,11 +109,12 @@ def _checked(table: JudgmentTable) -> JudgmentTable:
     if len(large):
         aspect, document, system = (column.labels()[0] for column in (large.aspect, large.document, large.system))
         raise TooLargeError(
-            f"{aspect} of {document} by {system} is {large.value[0]:g}, and scores beyond {LARGEST:g} mean nothing"
+            f"{aspect} of {document} by {system} is {large.value[0]:g}; "
+            f"scores must be between {-LARGEST:g} and {LARGEST:g}"
         )
     return table
 
 
 def context_of(data: Dataset) -> Context:
-    """Domains, categories and further columns of a data set."""
+    """Return the domains, categories and extra columns of a data set."""
     return Context.of(data.documents.values(), data.summaries)

@@ -1,8 +1,8 @@
-"""One measurement: a statistic of a sample, pooled or averaged within documents or systems, by groups, with intervals.
+"""Measure statistics of a sample: pooled or averaged within documents or systems, by group, with intervals.
 
-estimate       a statistic of a sample as an `Estimate`, with what it rests on
-measure        the rows of several statistics, of all units and of each value of a column
-over_groups    a statistic over groups: meta-correlation, the check of a reliability
+estimate       return a statistic of a sample as an `Estimate`
+measure        return rows of several statistics, for all units and for each value of a column
+over_groups    return a statistic over groups, such as a meta-correlation
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from summeter.choices import Average, Level
 from summeter.meta.coefficients import STATISTICS, Statistic, scale_of
 from summeter.meta.results import Row, interval_row, merged, named
-from summeter.meta.sample import Sample, parts, rounded
+from summeter.meta.sample import Sample, rounded, rows_by_name
 from summeter.meta.selection import groups
 from summeter.stats import (
     Bootstrap,
@@ -30,17 +30,19 @@ from summeter.stats.correlation import CORRELATIONS, weighted_correlations
 from summeter.stats.resample import Resampling
 
 FEWEST_GROUPS = 3
-"""Of fewer groups a correlation says nothing."""
+"""Minimum number of groups of a correlation."""
 
 
 def measured(sample: Sample, statistic: Statistic) -> tuple[Measurement, Ints]:
-    """A statistic of all units together, and the cluster (document) of each row that is drawn again."""
+    """Return a statistic of all units together, and the cluster (document) of each row that is resampled."""
     if (why := statistic.unsuited(sample)) is not None:
         return Measurement(None, 0, len(sample), reason=why, details=_raters(sample)), np.zeros(0, np.int64)
-    used = sample.take(sample.kept) if statistic.two else sample
+    used = sample.take(sample.complete) if statistic.two else sample
     if used.level == Level.SYSTEM and used.summaries is not None:
-        # Of means of systems the documents are drawn that they are made of.
-        rows = used.summaries.take(used.summaries.kept & used.summaries.units.system.equal(*used.units.system.used()))
+        # For means of systems, the documents of their summaries are resampled.
+        rows = used.summaries.take(
+            used.summaries.complete & used.summaries.units.system.equal(*used.units.system.used())
+        )
         used = replace(used, summaries=rows)
         drawn = rows.units.document.codes
     else:
@@ -67,10 +69,10 @@ def estimate(
     *,
     only_significant: float | None = None,
 ) -> Estimate:
-    """A statistic of a sample, of all units together or as the mean of its values `within` each document or system.
+    """Return a statistic of all units together, or the mean of its values `within` each document or system.
 
-    Intervals draw documents: `draws` makes the bootstrap of their labels. `only_significant` keeps, in a mean over
-    groups, those whose own p-value is at most this. Groups without a value are left out and counted in `details`.
+    Intervals resample documents: `draws` creates the bootstrap of their labels. `only_significant` restricts a mean
+    over groups to groups whose p-value is at most this. Groups without a value are left out and counted in `details`.
     """
     how = STATISTICS[statistic] if isinstance(statistic, str) else statistic
     if within is Average.POOLED:
@@ -81,52 +83,52 @@ def estimate(
         return whole.estimate(draws(0))
     inside = by_group(sample, how, within, with_p=only_significant is not None)
     defined = {group: got for group, got in inside.items() if got.value is not None}
-    entering = {
+    included = {
         group: got
         for group, got in defined.items()
         if only_significant is None or (got.p is not None and got.p <= only_significant)
     }
-    values = [got.value for got in entering.values() if got.value is not None]
+    values = [got.value for got in included.values() if got.value is not None]
     constant = sum(got.reason == CONSTANT for got in inside.values())
     too_small = len(inside) - len(defined) - constant
     details: dict[str, Any] = {"groups": len(values), "constant_groups": constant, "groups_too_small": too_small}
     if only_significant is not None:
         details |= {
             "only_significant": only_significant,
-            "groups_not_significant": len(defined) - len(entering),
+            "groups_not_significant": len(defined) - len(included),
         }
     if not values:
-        why = f"no {within.value} has a value: {constant} constant, {too_small} too small"
+        why = f"no {within.value} has a value: {constant} are constant and {too_small} are too small"
         return replace(undefined(why, sample.n, sample.missing), details=details)
     whole = Measurement(float(np.mean(values)), sample.n, sample.missing, details=details)
     if within is Average.DOCUMENT:
         return replace(whole, rows=np.array(values)).estimate(draws(len(values)))
     if only_significant is not None:
-        why = "no interval of a mean of significant groups: which they are changes from draw to draw"
+        why = "no interval, because the significant groups change from draw to draw"
         return replace(whole, reason=why).estimate(draws(0))
-    kept = sample.take(sample.kept)
-    clusters = _dense(kept.units.document.codes)
-    rows_of = [np.flatnonzero(kept.units.system.codes == code) for code in np.unique(kept.units.system.codes)]
-    systems = [(how.of(kept.take(rows), _dense(clusters[rows])), np.unique(clusters[rows])) for rows in rows_of]
+    complete = sample.take(sample.complete)
+    clusters = _dense(complete.units.document.codes)
+    rows_of = [np.flatnonzero(complete.units.system.codes == code) for code in np.unique(complete.units.system.codes)]
+    systems = [(how.of(complete.take(rows), _dense(clusters[rows])), np.unique(clusters[rows])) for rows in rows_of]
 
     def mean(weights: Floats) -> Floats:
-        return mean_present(np.array([system.weighted(weights[:, own]) for system, own in systems]))
+        return mean_present(np.array([system.weighted(weights[:, drawn]) for system, drawn in systems]))
 
-    return replace(whole, weighted=mean, width=len(kept)).estimate(draws(clusters))
+    return replace(whole, weighted=mean, width=len(complete)).estimate(draws(clusters))
 
 
 def _dense(clusters: Ints) -> Ints:
-    """Clusters numbered 0, 1, ... in the order of their numbers."""
+    """Renumber clusters as 0, 1, ... in the order of their numbers."""
     return np.unique(clusters, return_inverse=True)[1].astype(np.int64)
 
 
 def by_group(sample: Sample, how: Statistic, within: Average, *, with_p: bool = True) -> dict[str, Estimate]:
-    """The statistic on the units of each document or system, without intervals."""
+    """Return the statistic of each document or system, without intervals."""
     column = sample.units.groups_of(within)
     if how.name in CORRELATIONS:
         got = correlation_by_group(sample.x, sample.y, list(column.labels()), how.name, with_p=with_p)
         return {str(group): each for group, each in got.items()}
-    whole = {group: measured(sample.take(rows), how)[0] for group, rows in parts(column)}
+    whole = {group: measured(sample.take(rows), how)[0] for group, rows in rows_by_name(column)}
     return {
         group: undefined(got.reason or EMPTY, got.n, got.missing)
         if got.value is None
@@ -148,10 +150,10 @@ def measure(
     only_significant: float | None = None,
     about: Mapping[str, Any] | None = None,
 ) -> Iterator[Row]:
-    """A row a statistic: of all units, then of the units of each value of the column `by` ("a*b" crosses two).
+    """Yield one row per statistic for all units, then for each value of the column `by` ("a*b" crosses two columns).
 
-    Documents or systems (`level`) are means of summaries. With an average within systems each system has a row too.
-    `about` are the fields that every row has, by default judge and people.
+    With `level`, documents or systems are means of summaries. With an average within systems, each system also has a
+    row. `about` holds the common fields of all rows, by default judge and people.
     """
     for group in groups(sample, by):
         part = group.sample if level is None else group.sample.at(level, min_items=min_items)
@@ -168,7 +170,7 @@ def measure(
 
 
 def pair_fields(sample: Sample) -> dict[str, Any]:
-    """The fields of a row about a judge beside people: both, the level, and why units are missing."""
+    """Return the fields of a row that compares a judge with people: both, the level, and reasons for missing units."""
     details: dict[str, Any] = {"missing_reasons": reasons} if (reasons := sample.missing_reasons) else {}
     if sample.summaries is not None:
         details |= {"items": sample.summaries.n, "items_missing": sample.summaries.missing}
@@ -180,34 +182,34 @@ def pair_fields(sample: Sample) -> dict[str, Any]:
 
 
 SPREADS: Mapping[str, Callable[..., Any]] = {"mean": np.mean, "range": np.ptp, "deviation": np.std}
-"""What is taken of one statistic of several groups; the deviation is that of a population."""
+"""Statistics of one value per group. The deviation is the population standard deviation."""
 
 
 @dataclass(frozen=True)
-class OfGroups:
-    """A statistic of each of several groups: `values` (NaN: undefined), and `samples` of it (draws x groups)."""
+class GroupValues:
+    """Values of a statistic for several groups (NaN: undefined), and bootstrap samples of them (draws x groups)."""
 
     values: Floats
     samples: Floats | None = None
 
 
 def over_groups(
-    name: str, *sides: OfGroups, kept: Bools, bootstrap: Bootstrap | None = None, what: str = "systems"
+    name: str, *sides: GroupValues, included: Bools, bootstrap: Bootstrap | None = None, what: str = "systems"
 ) -> Estimate:
-    """A statistic over groups, those dropped that are not `kept`.
+    """Return a statistic over the `included` groups.
 
-    Of one statistic of each group `name` is in SPREADS (how far judges' correlations on systems lie apart, domain
-    stability); of two it is a correlation (meta-correlation, the check of a reliability). A spread needs two groups, a
-    correlation three. What is equal in exact arithmetic must tie, so values are rounded before they are correlated.
-    Without a `bootstrap` there is no interval. `what` says in a reason what there are too few of.
+    With one side, `name` is one of SPREADS (domain stability, range of per-system correlations). With two sides, it is
+    a correlation (meta-correlation, check of a reliability). A spread needs two groups, a correlation three. Values are
+    rounded before they are correlated, so that values that are equal in exact arithmetic tie. Without a `bootstrap`
+    there is no interval. `what` names the groups in the reason for an undefined value.
 
-    >>> means = OfGroups(np.array([0.9, 0.8, np.nan, 0.6]))
-    >>> round(over_groups("range", means, kept=~np.isnan(means.values)).value, 9)
+    >>> means = GroupValues(np.array([0.9, 0.8, np.nan, 0.6]))
+    >>> round(over_groups("range", means, included=~np.isnan(means.values)).value, 9)
     0.3
     """
-    n, missing = int(kept.sum()), int((~kept).sum())
-    values = [side.values[kept] for side in sides]
-    samples = [None if side.samples is None else side.samples[:, kept] for side in sides]
+    n, missing = int(included.sum()), int((~included).sum())
+    values = [side.values[included] for side in sides]
+    samples = [None if side.samples is None else side.samples[:, included] for side in sides]
     if name in SPREADS:
         if (n < 2 and name != "mean") or not n:
             return undefined(f"fewer than 2 {what}" if name != "mean" else f"no {what}", n, missing)
@@ -226,12 +228,12 @@ def over_groups(
 
 
 def correlate_draws(first: Floats, second: Floats, name: str) -> Floats:
-    """Row by row, the correlation of two matrices draws x groups, over the groups that have both; NaN where none.
+    """Correlate two matrices draws x groups row by row, over the groups that have both values (NaN: undefined).
 
     >>> correlate_draws(np.array([[1.0, 2.0, 3.0]]), np.array([[2.0, 4.0, 5.0]]), "spearman").round(12).tolist()
     [1.0]
     """
     left, right = rounded(first), rounded(second)
-    there = ~(np.isnan(left) | np.isnan(right))
-    values = weighted_correlations(left, right, there.astype(np.float64), name)
-    return np.asarray(np.where(there.sum(axis=1) >= FEWEST_GROUPS, values, np.nan))
+    present = ~(np.isnan(left) | np.isnan(right))
+    values = weighted_correlations(left, right, present.astype(np.float64), name)
+    return np.asarray(np.where(present.sum(axis=1) >= FEWEST_GROUPS, values, np.nan))

@@ -1,6 +1,6 @@
-"""The options of studies: the models they are put together from, and the decorator that makes a function a study.
+"""Options of studies: shared option models, and the decorator that turns a function into a study.
 
-A study is a model of its options and a function of its inputs and these:
+A study consists of an options model and a function of its inputs and options:
 
     class BiasOptions(Judges, People, Draws):
         length: Annotated[str, Choice(LENGTHS, "length")] = Field("words", description="Unit of length.")
@@ -8,8 +8,8 @@ A study is a model of its options and a function of its inputs and these:
     @study(BiasOptions)
     def bias(run: RunLike, gold: Gold, options: BiasOptions) -> Study: ...
 
-Callers write `bias(run, gold, length="words", resamples=0)`. The command `summeter meta bias` with its options, and the
-reference page, are made from the same model.
+Callers write `bias(run, gold, length="words", resamples=0)`. The command `summeter meta bias`, its options and the
+reference page are generated from the same model.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ B_contra = TypeVar("B_contra", contravariant=True)
 
 @dataclass(frozen=True)
 class Choice:
-    """The values that an option accepts: an enumeration, whose member the value becomes, or names.
+    """The values that an option accepts: strings or the members of an enumeration.
 
-    `name` is what one of them is called. The static type of such an option is `str`, so that callers can write
+    `name` describes a value in messages. The static type of such an option is `str`, so that callers can write
     `level="document"`.
     """
 
@@ -79,10 +79,10 @@ class Choice:
     name: str
 
     def member(self, value: object) -> str:
-        """The value, as a member where the values are an enumeration. Raises ValueError naming the nearest value."""
+        """Return the accepted value that equals `value`. Raises ValueError naming the nearest value otherwise."""
         known = [str(each) for each in self.values]
         if value not in known:
-            raise ValueError(f"no {self.name} {value!r}{nearest(value, known)}; there are: {', '.join(known)}")
+            raise ValueError(f"unknown {self.name} {value!r}{nearest(value, known)}; choose one of {', '.join(known)}")
         return next(each for each in self.values if each == value)
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -92,9 +92,9 @@ class Choice:
 
 @dataclass(frozen=True)
 class CommandLine:
-    """How the command line shows an option: its names where they are not just `--name`, and what its value is.
+    """The presentation of an option on the command line: its names (default: `--name`) and metavar.
 
-    `python_only` leaves an option out of the command line.
+    An option with `python_only` does not exist on the command line.
     """
 
     names: tuple[str, ...] = ()
@@ -102,26 +102,24 @@ class CommandLine:
     python_only: bool = False
 
 
-def _listed(value: object) -> object:
-    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
-
-
-LISTED = BeforeValidator(_listed)
-"""Marks an option whose values may also be given as one text: `1,2,3`, which is how the command line takes them."""
+LISTED = BeforeValidator(
+    lambda value: [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+)
+"""Marks an option whose values can also be given as one comma-separated string, as on the command line: `1,2,3`."""
 
 
 class Options(BaseModel):
-    """Base of the options of all studies."""
+    """Base class of the options of all studies."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
     @classmethod
     def of(cls, keywords: Mapping[str, object]) -> Self:
-        """The options with these values. Raises UsageError for an unknown keyword or a value it cannot have."""
+        """Return the validated options. Raises UsageError for an unknown keyword or an invalid value."""
         for name in keywords:
             if name not in cls.model_fields:
                 known = ", ".join(cls.ordered())
-                raise UsageError(f"there is no keyword {name!r}{nearest(name, cls.model_fields)}; there are: {known}")
+                raise UsageError(f"unknown keyword {name!r}{nearest(name, cls.model_fields)}; choose one of {known}")
         try:
             return cls.model_validate(dict(keywords))
         except ValidationError as error:
@@ -129,7 +127,7 @@ class Options(BaseModel):
 
     @classmethod
     def ordered(cls) -> dict[str, FieldInfo]:
-        """The fields: a study's own, then those of each base in the order in which the class names its bases."""
+        """Return the fields: those of the class itself, then those of each base class in order."""
         names = dict.fromkeys(
             [*inspect.get_annotations(cls), *(name for base in cls.__bases__ for name in _names(base))]
         )
@@ -137,7 +135,7 @@ class Options(BaseModel):
 
 
 def _names(model: type) -> Iterator[str]:
-    """The names annotated in a class and its bases, those of the bases first."""
+    """Yield the annotated names of a class and its base classes, base classes first."""
     for base in model.__bases__:
         yield from _names(base)
     yield from inspect.get_annotations(model)
@@ -151,112 +149,113 @@ _BOUNDS = {
 }
 
 
-def explained(fault: ErrorDetails) -> str:
-    """What is wrong with a value, in one sentence that names its keyword."""
-    name, kind, value = fault["loc"][0], fault["type"], fault["input"]
+def explained(error: ErrorDetails) -> str:
+    """Return a one-sentence description of a validation error that names the keyword."""
+    name, kind, value = error["loc"][0], error["type"], error["input"]
     if kind == "value_error":
-        return fault["msg"].removeprefix("Value error, ")
-    if kind == "missing" and len(fault["loc"]) == 1:
+        return error["msg"].removeprefix("Value error, ")
+    if kind == "missing" and len(error["loc"]) == 1:
         return f"{name} is missing; give {name}=..."
     if kind == "too_short":
-        return f"{name} is empty; give at least one"
+        return f"{name} is empty; give at least one value"
     if kind in _BOUNDS:
         words, bound = _BOUNDS[kind]
-        return f"{name} must be {words} {fault['ctx'][bound]:g}, not {value!r}"
-    expected = fault["msg"].removeprefix("Input should be ")
-    return f"{name}: {expected}" if expected == fault["msg"] else f"{name} must be {expected}, not {value!r}"
+        return f"{name} must be {words} {error['ctx'][bound]:g}, not {value!r}"
+    expected = error["msg"].removeprefix("Input should be ")
+    return f"{name}: {expected}" if expected == error["msg"] else f"{name} must be {expected}, not {value!r}"
 
 
 class Aspects(Options):
-    """Which aspects are studied."""
+    """Selection of aspects."""
 
     aspect: Annotated[str | Sequence[str] | None, CommandLine(metavar="A|JUDGE:GOLD")] = Field(
         None,
-        description="An aspect, or JUDGE:GOLD where the judge and people name it differently. Repeatable. "
-        "Default: every aspect that both judged.",
+        description="Aspect to study, or JUDGE:GOLD if judges and people use different names. Repeatable. "
+        "Default: all aspects that both judged.",
     )
 
     @property
     def aspects(self) -> tuple[str, ...]:
-        """The aspects asked for; none means every aspect that both sides have."""
+        """The selected aspects; empty for all aspects that both sides have."""
         if self.aspect is None:
             return ()
         return (self.aspect,) if isinstance(self.aspect, str) else tuple(self.aspect)
 
     @property
     def aspect_pairs(self) -> list[tuple[str, str]]:
-        """The judge's and people's name of each aspect asked for.
+        """The judges' and people's names of each selected aspect.
 
         >>> Aspects(aspect=["fluency", "overall: coherence"]).aspect_pairs
         [('fluency', 'fluency'), ('overall', 'coherence')]
         """
         sides = [[side.strip() for side in aspect.partition(":")[::2]] for aspect in self.aspects]
-        return [(own, gold or own) for own, gold in sides]
+        return [(judge, gold or judge) for judge, gold in sides]
 
     @property
     def judge_aspects(self) -> list[str]:
-        """The judge's name of each aspect asked for."""
-        return [own for own, _ in self.aspect_pairs]
+        """The judges' name of each selected aspect."""
+        return [judge for judge, _ in self.aspect_pairs]
 
     @property
     def gold_aspects(self) -> list[str]:
-        """People's name of each aspect asked for."""
+        """People's name of each selected aspect."""
         return [gold for _, gold in self.aspect_pairs]
 
 
 class Judges(Aspects):
-    """Which judges and aspects are studied."""
+    """Selection of judges and aspects."""
 
-    judge: str | None = Field(None, description="Only this judge (name or signature).")
+    judge: str | None = Field(None, description="Study only this judge (name or signature).")
 
 
 class By(Options):
-    """A column by which results are broken down."""
+    """Column by which results are broken down."""
 
     by: Annotated[str | None, CommandLine(metavar="COLUMN")] = Field(
         None,
-        description="Also a row for each value of this column (domain, category, system, split...); a*b crosses two.",
+        description="Add rows for each value of this column (domain, category, system, split...). "
+        "a*b crosses two columns.",
     )
 
 
 class JudgmentSet(Options):
-    """Which people's judgments are read."""
+    """Selection of the human judgments."""
 
-    judgment_set: Annotated[str, CommandLine(metavar="NAME")] = Field(RAW, description="The judgment set of the data.")
+    judgment_set: Annotated[str, CommandLine(metavar="NAME")] = Field(RAW, description="Judgment set of the data.")
 
 
 class Merge(JudgmentSet):
-    """How several people's judgments of a unit become one value."""
+    """Merging of several people's judgments of a unit into one value."""
 
     merge: str = Field(
         AggregationRule.AUTO.value,
-        description="How annotators are merged: auto (majority of labels, mean of ratings), mean, majority, "
-        "mode_else_mean, each; or the id of one annotator.",
+        description="How to merge annotators: auto (majority of labels, mean of ratings), mean, majority, "
+        "mode_else_mean, each, or the id of one annotator.",
     )
     min_votes: int = Field(1, ge=1, description="Leave out units with fewer votes.")
 
     @property
     def rule(self) -> Aggregation:
-        """How annotators are merged."""
+        """The merge rule."""
         return Aggregation(self.merge, min_votes=self.min_votes)
 
 
 class People(Merge):
-    """Which of people's judgments are used, and how they are merged."""
+    """Selection and merging of human judgments."""
 
     source: str | None = Field(
         None,
-        description="Which of people's judgments: sentence_labels, key_fact_labels, conciseness_labels, alignment, "
+        description="Block of human judgments: sentence_labels, key_fact_labels, conciseness_labels, alignment, "
         "ratings... Default: labels of units, else ratings, else overall.",
     )
     tie: Annotated[str, Choice(Tie, "tie rule")] = Field(
         Tie.FINESURE,
-        description="What a majority does with a tie; finesure: a sentence is then supported, anything else absent.",
+        description="How a majority resolves ties. finesure: a sentence counts as supported, other units as absent.",
     )
 
     @property
     def rule(self) -> Aggregation:
-        """How annotators are merged.
+        """The merge rule.
 
         >>> People(tie="low", min_votes=2).rule
         Aggregation(merge='auto', tie=<Tie.LOW: 'low'>, min_votes=2)
@@ -265,55 +264,53 @@ class People(Merge):
 
 
 class Selection(Judges, People):
-    """Which judges are compared with which of people's judgments."""
+    """Selection of judges and of the human judgments to compare them with."""
 
 
 class GoldAtLeast(People):
-    """A threshold that turns people's values into yes and no."""
+    """Threshold that turns human values into labels 0 and 1."""
 
-    gold_at_least: float | None = Field(
-        None, description="People's values from this one on count as yes, others as no."
-    )
+    gold_at_least: float | None = Field(None, description="Human values of at least this count as 1, others as 0.")
 
 
 class MinItems(Options):
-    """The fewest items of a mean."""
+    """Minimum number of items of a mean."""
 
     min_items: int = Field(1, ge=1, description="Leave out systems or documents with fewer items.")
 
 
 class Draws(Options):
-    """The bootstrap by document."""
+    """Settings of the bootstrap by document."""
 
     resamples: int = Field(1000, ge=0, description="Resamples of the bootstrap by document; 0 for no intervals.")
-    confidence: float = Field(0.95, gt=0, lt=1, description="Level of the intervals.")
+    confidence: float = Field(0.95, gt=0, lt=1, description="Confidence level of the intervals.")
     seed: int = Field(0, description="Random seed.")
 
     @property
     def resampling(self) -> Resampling:
-        """Makes the bootstrap of the clusters it is given."""
+        """A function that creates the bootstrap of given clusters."""
         return resampling(self.resamples, self.confidence, self.seed)
 
 
 class Significance(Draws):
-    """How differences are tested."""
+    """Settings of significance tests."""
 
     resamples: int = Field(2000, ge=0, description="Resamples of the bootstrap by document; 0 for no intervals.")
     permutations: int = Field(
         10_000,
         ge=1,
-        description="Permutations of the test: all of them where there are no more; raised for many pairs.",
+        description="Number of permutations of the test. All are used if there are no more; raised for many pairs.",
     )
     alpha: float = Field(
         0.05,
         gt=0,
         lt=1,
-        description="The corrected p-value from which a difference counts; intervals of differences hold at 1 - alpha.",
+        description="Significance level after correction. Intervals of differences have confidence 1 - alpha.",
     )
 
 
 class Coefficients(Options):
-    """Coefficients: some of those that are `known`, a class variable of each study."""
+    """Selection of coefficients among those that the study has (the class variable `known`)."""
 
     known: ClassVar[Sequence[str]] = tuple(CORRELATIONS)
 
@@ -323,81 +320,81 @@ class Coefficients(Options):
 
     @field_validator("coefficients")
     @classmethod
-    def _all_known(cls, names: Sequence[str]) -> Sequence[str]:
+    def _known(cls, names: Sequence[str]) -> Sequence[str]:
         return [Choice(cls.known, "coefficient").member(name) for name in names]
 
     @classmethod
     def ordered(cls) -> dict[str, FieldInfo]:
-        """The fields, of which that of coefficients lists those that are known in its description."""
+        """Return the fields. The description of `coefficients` lists the known coefficients."""
         fields = super().ordered()
         info = copy(fields["coefficients"])
-        info.description = f"{info.description} Any of: {', '.join(cls.known)}."
+        info.description = f"{info.description} Choose from: {', '.join(cls.known)}."
         return {**fields, "coefficients": info}
 
 
 class Together(Coefficients):
-    """On which systems several coefficients are compared."""
+    """Selection of the systems on which several coefficients are compared."""
 
     together: Annotated[bool, CommandLine(("--together/--pairwise-complete",))] = Field(
         default=True,
-        description="Leave out a system on which any coefficient is undefined from all of them (Shen et al., 2023), "
-        "or only from the one that is undefined on it.",
+        description="If a coefficient is undefined on a system, leave the system out of all coefficients (Shen et al., "
+        "2023), or only out of that coefficient.",
     )
 
 
 class Pairs(Options):
-    """Pairs of systems."""
+    """Selection of pairs of systems."""
 
     pairs: Annotated[Sequence[str | tuple[str, str]] | None, LISTED, CommandLine(("--pair", "--pairs"), "A-B")] = Field(
-        None, description="Only these pairs of systems; default: all. Repeatable."
+        None, description="Compare only these pairs of systems. Repeatable. Default: all pairs."
     )
 
     def pairs_of(self, systems: Sequence[str]) -> list[tuple[str, str]] | None:
-        """The pairs asked for, None for all. Raises UsageError for a name that is none of the systems'.
+        """Return the selected pairs, or None for all. Raises UsageError for an unknown system.
 
-        In "A-B" the names may hold hyphens themselves, as long as only one cut gives two systems.
+        In "A-B" the names can contain hyphens if only one split gives two known systems.
 
         >>> Pairs(pairs=["gpt-4-t5"]).pairs_of(["gpt-4", "t5"])
         [('gpt-4', 't5')]
         """
         if self.pairs is None:
             return None
-        there = ", ".join(systems)
-        found = []
+        all_systems = ", ".join(systems)
+        selected = []
         for pair in self.pairs:
             if isinstance(pair, str):
-                cuts = [(pair[:at], pair[at + 1 :]) for at, sign in enumerate(pair) if sign == "-"]
-                known = [cut for cut in cuts if cut[0] in systems and cut[1] in systems and cut[0] != cut[1]]
+                splits = [(pair[:at], pair[at + 1 :]) for at, sign in enumerate(pair) if sign == "-"]
+                known = [split for split in splits if split[0] in systems and split[1] in systems and len({*split}) > 1]
                 if len(known) != 1:
-                    why = "can be read in two ways" if known else "names no two systems"
-                    raise UsageError(f"the pair {pair} {why}; the systems are: {there}")
-                found += known
+                    why = "is ambiguous" if known else "does not name two systems"
+                    raise UsageError(f"the pair {pair} {why}; the systems are: {all_systems}")
+                selected += known
             else:
                 for name in pair:
                     if name not in systems:
-                        raise UsageError(f"no system {name!r}{nearest(name, systems)}; there are: {there}")
-                found.append(pair)
-        return found
+                        raise UsageError(f"unknown system {name!r}{nearest(name, systems)}; choose from: {all_systems}")
+                selected.append(pair)
+        return selected
 
 
 class Families(Options):
-    """Who made systems and judges."""
+    """Families of systems and judges, such as the vendor of their models."""
 
     families: Annotated[Mapping[str, str] | None, CommandLine(("--family", "--families"), "SYSTEM=NAME")] = Field(
-        None, description="The family that a system belongs to. Repeatable."
+        None, description="Family of a system. Repeatable."
     )
     judge_families: Annotated[
         Mapping[str, str] | None, CommandLine(("--judge-family", "--judge-families"), "JUDGE=NAME")
     ] = Field(
         None,
-        description="The family that a judge (name, signature or model) belongs to; default: the family whose name is "
-        "part of its model's name. Repeatable.",
+        description="Family of a judge (name, signature or model). Repeatable. Default: the family whose name is part "
+        "of the name of the judge's model.",
     )
 
 
 @dataclass(frozen=True)
 class Input:
-    """An input of a study: whether it may be None, and whether it may be left out, which says the same."""
+    """An input of a study: whether it can be None, and whether it can be left out (the same as None)."""
 
     name: str
     nullable: bool
@@ -405,10 +402,10 @@ class Input:
 
 
 class StudyEntry(NamedTuple):
-    """A study: its name and docstring, what it takes, and the function that users call.
+    """A study: its name, docstring, inputs and options, and the function that users call.
 
-    `command` is the argument for runs of a command that needs nothing besides the options ("RUN..."); None where the
-    study has no command of its own, or one that is written out in `cli.meta`.
+    `command` is the metavar of the runs ("RUN...") if the command is generated from the options alone. It is None if
+    the study has no command or `cli.meta` defines it.
     """
 
     name: str
@@ -425,17 +422,17 @@ class StudyEntry(NamedTuple):
 
 
 STUDIES: dict[str, StudyEntry] = {}
-"""All studies by the name of their function."""
+"""All studies, by the name of their function."""
 
 
 class OfOptionalGold(Protocol[A_contra, B_contra, P, R_co]):
-    """A study whose second input can be left out."""
+    """A study whose second input is optional."""
 
     def __call__(self, run: A_contra, gold: B_contra | None = None, *args: P.args, **options: P.kwargs) -> R_co: ...
 
 
 class StudyDecorator(Generic[P, OptionsT]):
-    """What `study` returns: applied to a function of one to three inputs and the options, it makes it a study."""
+    """The decorator that `study` returns, for functions of one to three inputs and the options."""
 
     def __init__(self, options: type[Options], command: str | None) -> None:
         self.options = options
@@ -467,9 +464,9 @@ class StudyDecorator(Generic[P, OptionsT]):
 
         @wraps(function)
         def checked(*args: object, **keywords: object) -> Any:
-            given = {name: keywords.pop(name) for name in names if name in keywords}
+            named_inputs = {name: keywords.pop(name) for name in names if name in keywords}
             options = self.options.of(keywords)
-            bound = positional.bind(*args, **given)
+            bound = positional.bind(*args, **named_inputs)
             bound.apply_defaults()
             return function(*bound.args, options)
 
@@ -493,9 +490,9 @@ class StudyDecorator(Generic[P, OptionsT]):
 
 
 def study(options: Callable[P, OptionsT], *, command: str | None = None) -> StudyDecorator[P, OptionsT]:
-    """Make a function a study with these options; with `command` also `summeter meta NAME` (see `StudyEntry`).
+    """Turn a function into a study with these options, and with `command` into the command `summeter meta NAME`.
 
-    The function takes the study's inputs and then its options as one model; callers pass the options as keywords.
-    Raises UsageError, when it is called, for an unknown keyword or a value that a keyword cannot have.
+    The function receives the inputs of the study and then an options model. Callers pass options as keywords. The
+    study raises UsageError for an unknown keyword or an invalid value (see also `StudyEntry`).
     """
     return StudyDecorator(cast("type[Options]", options), command)

@@ -1,6 +1,6 @@
-"""What every study returns: rows with one set of names, and notes. A study neither draws nor prints.
+"""Results of studies: rows with a fixed set of fields, and notes.
 
-The names are a public contract: `--json` prints them, reports and other people's scripts read them.
+The field names are a public contract: `--json` prints them, and reports and scripts of users read them.
 """
 
 from __future__ import annotations
@@ -26,20 +26,31 @@ CONTRACT = (
     "study", "judge", "signature", "model", "aspect", "gold_aspect", "level", "average", "statistic", "value",
     "status", "reason", "n", "missing", "p", "low", "high", "system", "domain", "category", "pair",
 )  # fmt: skip
-"""The columns that every row of every study has, null where one does not apply."""
+"""Columns of every row of every study. A column that does not apply is null."""
 
-_NAMES = ("judge", "aspect", "gold_aspect", "level", "average", "system", "domain", "category", "pair", "statistic")
+_LABEL_COLUMNS = (
+    "judge",
+    "aspect",
+    "gold_aspect",
+    "level",
+    "average",
+    "system",
+    "domain",
+    "category",
+    "pair",
+    "statistic",
+)
 
 
 class Row(Record):
-    """One number of a study.
+    """One value of a study.
 
-    `value` is None exactly when `status` is "undefined", and `reason` then says why. `n` rows entered and
-    `missing` were dropped because one side had no value. `p` is two-sided. `low`-`high` is the interval that
-    `interval` describes (method, level, resamples, seed); status "no_interval" means that the value stands
-    without one. `system`, `domain`, `category` and `pair` ("A-B") name the group a row is about, None for all.
-    `gold_signature` says which judgments of people were used and how they were merged. `details` holds
-    further counts, such as `constant_groups`, `groups`, `k`, `threshold` and `missing_reasons`.
+    `value` is None if and only if `status` is "undefined"; `reason` then gives the reason. `n` is the number of units
+    used, and `missing` the number left out because one side had no value. `p` is two-sided. `low` and `high` are the
+    ends of the interval that `interval` describes (method, level, resamples, seed); the status "no_interval" means that
+    the value has none. `system`, `domain`, `category` and `pair` ("A-B") identify the group of the row and are None for
+    all units. `gold_signature` records which human judgments were used and how they were merged. `details` holds
+    further fields, such as `constant_groups`, `groups`, `k`, `threshold` and `missing_reasons`.
     """
 
     study: str
@@ -68,18 +79,18 @@ class Row(Record):
     details: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _no_number_without_a_reason(self) -> Self:
+    def _check_status(self) -> Self:
         if (self.value is None) != (self.status == "undefined"):
-            raise ValueError(f"a row of {self.study} has the value {self.value} and the status {self.status!r}")
+            raise ValueError(f"a row of {self.study} has the value {self.value} but the status {self.status!r}")
         if self.value is None and not self.reason:
-            raise ValueError(f"a row of {self.study} without a value must say why in `reason`")
+            raise ValueError(f"a row of {self.study} without a value needs a `reason`")
         return self
 
 
 class Study:
-    """The rows of one study, with notes on what was chosen or left out.
+    """Rows of a study, with notes on automatic choices and omissions.
 
-    Iterating gives the rows; `print(study)` a plain table.
+    Iteration yields the rows. `print(study)` prints a table.
 
     >>> study = Study("correlation", [Row(study="correlation", judge="rts", statistic="pearson", value=0.5, n=9)])
     >>> print(study)
@@ -94,9 +105,9 @@ class Study:
 
     @classmethod
     def from_payload(cls, data: object, source: str | Path = "study") -> Study:
-        """The study in what `--json` printed, parsed; `source` names it in messages.
+        """Return the study in a parsed `--json` object. `source` identifies it in messages.
 
-        Raises InputError, naming each row and field at fault.
+        Raises InputError naming each invalid row and field.
 
         >>> row = {"study": "correlation", "statistic": "pearson", "value": 0.5, "n": 9}
         >>> Study.from_payload({"schema": "summeter/1", "rows": [row]}).name
@@ -117,7 +128,7 @@ class Study:
 
     @classmethod
     def join(cls, studies: Sequence[Study], name: str | None = None) -> Study:
-        """Several studies as one, in order; by the name of the first unless one is given."""
+        """Concatenate several studies. The default `name` is that of the first."""
         name = name or (studies[0].name if studies else "study")
         rows = (row for study in studies for row in study.rows)
         return cls(name, rows, (note for study in studies for note in study.notes))
@@ -132,33 +143,33 @@ class Study:
         return self.rows[place]
 
     def where(self, **wanted: Any) -> Study:
-        """The rows in which each named field has the value given (None: where it does not apply)."""
-        kept = [row for row in self.rows if all(getattr(row, name) == value for name, value in wanted.items())]
-        return Study(self.name, kept, self.notes)
+        """Return a study of the rows whose fields equal the given values."""
+        rows = [row for row in self.rows if all(getattr(row, name) == value for name, value in wanted.items())]
+        return Study(self.name, rows, self.notes)
 
     def one(self, **wanted: Any) -> Row:
-        """The only row that fits; raises LookupError where none or several do."""
+        """Return the only row whose fields equal the given values. Raises LookupError if there are none or several."""
         rows = self.where(**wanted).rows
         if len(rows) != 1:
-            raise LookupError(f"{len(rows)} rows of {self.name} fit {wanted}")
+            raise LookupError(f"{len(rows)} rows of {self.name} match {wanted}")
         return rows[0]
 
     def __add__(self, other: Study) -> Study:
         return Study.join([self, other])
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """Plain rows, the columns of the contract first."""
+        """Return the rows as dictionaries."""
         return [row.model_dump() for row in self.rows]
 
     def to_pandas(self) -> Any:
-        """A pandas data frame of `to_dicts()`."""
+        """Return the rows as a pandas data frame."""
         return to_frame(self.to_dicts())
 
     def table(self) -> Table:
-        """The rows as a table: what names them, value, interval, p, n, missing.
+        """Return a table with the label columns, value, interval, p, n and missing.
 
-        A column is there where some row has something in it. Judges of one name are told apart by their model or by
-        what differs in their signatures, and so are people's judgments merged in several ways.
+        Empty columns are left out. Judges with the same name are distinguished by their model or by the differences of
+        their signatures; human judgments that were merged in several ways likewise.
         """
         rows = self.rows
         constant = [row.details.get("constant_groups") for row in rows]
@@ -180,16 +191,16 @@ class Study:
             ),
         ]
         columns: list[tuple[Column, Sequence[Any]]] = []
-        columns += ((Column(name), values) for name, values in self._names().items())
+        columns += ((Column(name), values) for name, values in self._labels().items())
         columns += ((column, values) for column, shown, values in figures if shown)
         return Table(
             tuple(column for column, _ in columns), tuple(zip(*(values for _, values in columns), strict=True))
         )
 
-    def _names(self) -> dict[str, list[str | None]]:
-        """What a row is about, column by column."""
+    def _labels(self) -> dict[str, list[str | None]]:
+        """Return the columns that identify the rows."""
         rows = self.rows
-        names = {name: [getattr(row, name) for row in rows] for name in _NAMES}
+        names = {name: [getattr(row, name) for row in rows] for name in _LABEL_COLUMNS}
         names["judge"] = judge_labels(rows)
         if all(row.gold_aspect in {None, row.aspect} for row in rows):
             del names["gold_aspect"]
@@ -206,7 +217,7 @@ class Study:
         return columns
 
     def signatures(self) -> list[str]:
-        """What made the numbers: judges' signatures, people's, and the intervals, each once."""
+        """Return the distinct signatures of judges and people, and the descriptions of the intervals."""
         texts = [
             *(row.signature for row in self.rows),
             *(f"people: {row.gold_signature}" for row in self.rows if row.gold_signature),
@@ -224,17 +235,17 @@ class Study:
 
 
 def judge_labels(rows: Sequence[Row]) -> list[str | None]:
-    """The judge of each row, told apart from its namesakes on the same aspect by its model or settings."""
+    """Return a label for the judge of each row, with the model or settings if another judge has the same name."""
     keys = [None if row.judge is None else JudgeKey(row.judge, row.signature or "", row.model) for row in rows]
-    shown: dict[tuple[str | None, JudgeKey], str] = {}
+    label_of: dict[tuple[str | None, JudgeKey], str] = {}
     for aspect in dict.fromkeys(row.aspect for row in rows):
-        here = [key for row, key in zip(rows, keys, strict=True) if key is not None and row.aspect == aspect]
-        shown |= {(aspect, key): name for key, name in judge_names(here).items()}
-    return [None if key is None else shown[row.aspect, key] for row, key in zip(rows, keys, strict=True)]
+        judges = [key for row, key in zip(rows, keys, strict=True) if key is not None and row.aspect == aspect]
+        label_of |= {(aspect, key): name for key, name in judge_names(judges).items()}
+    return [None if key is None else label_of[row.aspect, key] for row, key in zip(rows, keys, strict=True)]
 
 
 Key = str | Callable[[Row], Hashable]
-"""A field of a row, or a function of the row."""
+"""The name of a field of a row, or a function of the row."""
 
 
 def pivot(
@@ -250,12 +261,12 @@ def pivot(
     align: str = "lr",
     title: str | None = None,
 ) -> Table:
-    """Rows as a table: one line for each value of `line`, one column for each value of `column`.
+    """Return a table with one line per value of `line` and one column per value of `column`.
 
-    `show` writes the row at a line and column, the last one if there are several, or None if there is none. `lines` and
-    `columns` map the values to show to their labels; by default every value is shown, in order of first appearance, and
-    is its own label. A label that is a tuple fills several cells, one for each of `heads`. `after` holds further
-    columns, each a function of the rows of a line.
+    `show` formats the row of a cell (the last one if there are several) or None for an empty cell. `lines` and
+    `columns` map the values to their labels; by default all values are shown in order of first appearance and serve as
+    labels. A label that is a tuple fills several cells, one for each of `heads`. `after` holds further columns, each
+    computed from the rows of a line.
 
     >>> rows = [Row(study="card", system=system, domain=domain, statistic="mean", value=value, n=9)
     ...         for system, domain, value in [("aster", "news", 0.8), ("aster", "law", 0.5), ("birch", "law", 0.25)]]
@@ -282,14 +293,14 @@ def pivot(
 
 
 def status_of(value: float | None, status: StatStatus | str | None = None) -> RowStatus:
-    """The row status that goes with a value and the status a statistic came with."""
+    """Return the row status of a value, given the status of the statistic."""
     if value is None:
         return "undefined"
     return "no_interval" if status is not None and str(status) == StatStatus.NO_INTERVAL.value else "ok"
 
 
 def pair_name(first: str, second: str) -> str:
-    """How a pair of systems is named in `Row.pair`.
+    """Return the name of a pair of systems, as in `Row.pair`.
 
     >>> pair_name("M22", "M23")
     'M22-M23'
@@ -301,9 +312,9 @@ SCHEMA = "summeter/1"
 
 
 def read_study(file: str | Path) -> Study:
-    """The study in a file that holds what `summeter meta ... --json` printed.
+    """Read a study from a file with the output of `summeter meta ... --json`.
 
-    Raises InputError, naming file and field, where it cannot be read or is something else.
+    Raises InputError naming file and field if the file cannot be read or has another content.
     """
     try:
         data = parse_json(Path(file).read_text(encoding="utf-8-sig"))
@@ -312,78 +323,72 @@ def read_study(file: str | Path) -> Study:
     except UnicodeDecodeError as error:
         raise InputError.at(file, None, None, "is not UTF-8") from error
     except NotJSON as error:
-        raise InputError.at(file, None, None, f"{error}; give what `summeter meta ... --json` printed") from error
+        raise InputError.at(file, None, None, f"{error}; give the output of `summeter meta ... --json`") from error
     return Study.from_payload(data, file)
 
 
 def _checked(data: object, source: str) -> tuple[Mapping[str, Any], list[Fault]]:
-    """The object around the rows, and what is wrong with it; nothing of it where it is none."""
-    wanted = f'give what `summeter meta ... --json` printed: an object with "schema": "{SCHEMA}" and "rows"'
+    """Return the JSON object (empty if it is invalid), and its faults."""
+    wanted = f'give the output of `summeter meta ... --json`: an object with "schema": "{SCHEMA}" and "rows"'
     if not isinstance(data, Mapping):
         return {}, [Fault(source, None, None, f"is not an object; {wanted}")]
     if data.get("schema") != SCHEMA:
         return {}, [Fault(source, None, "schema", f"is {data.get('schema')!r}, not {SCHEMA!r}; {wanted}")]
-    faults = [
-        Fault(source, None, name, f"is not {what}")
-        for name, what, right in (
-            ("rows", "a list of rows", isinstance(data.get("rows"), list)),
-            ("study", "a name", isinstance(data.get("study", ""), str)),
-            ("notes", "a list of texts", _texts(data.get("notes", []))),
-        )
-        if not right
-    ]
+    notes = data.get("notes", [])
+    checks = (
+        ("rows", "a list of rows", isinstance(data.get("rows"), list)),
+        ("study", "a name", isinstance(data.get("study", ""), str)),
+        ("notes", "a list of strings", isinstance(notes, list) and all(isinstance(text, str) for text in notes)),
+    )
+    faults = [Fault(source, None, name, f"is not {expected}") for name, expected, valid in checks if not valid]
     return ({} if faults else data), faults
 
 
-def _texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(text, str) for text in value)
-
-
 def payload(study: Study, **more: Any) -> Mapping[str, Any]:
-    """What `--json` prints: one object with the schema, the study's rows and its notes."""
+    """Return the JSON object that `--json` prints: schema, study, rows and notes."""
     return {"schema": SCHEMA, "study": study.name, **more, "rows": study.to_dicts(), "notes": list(study.notes)}
 
 
 def resampling(resamples: int = 1000, confidence: float = 0.95, seed: int = 0) -> Resampling:
-    """How a study resamples: documents whole, `resamples` times (0: no intervals), at a confidence in (0, 1).
+    """Return a function that creates the bootstrap of given clusters.
 
-    Raises UsageError for other numbers.
+    `resamples` is the number of draws (0: no intervals), and `confidence` is in (0, 1). Raises UsageError for other
+    numbers.
     """
     if resamples < 0 or not 0 < confidence < 1:
-        raise UsageError(f"need resamples >= 0 and 0 < confidence < 1, got {resamples} and {confidence}")
+        raise UsageError(f"resamples must be >= 0 and confidence between 0 and 1, not {resamples} and {confidence}")
     return lambda clusters: Bootstrap(clusters, resamples, confidence, seed)
 
 
 def merged(*about: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
-    """Fields of a row, later ones going before earlier ones; their `details` add up.
+    """Merge fields of a row. Later fields override earlier ones, and their `details` are merged.
 
     >>> merged({"judge": "rts", "details": {"by": "length"}}, details={"k": 3})
     {'judge': 'rts', 'details': {'by': 'length', 'k': 3}}
     """
-    whole: dict[str, Any] = {}
-    for part in (*about, fields):
-        details = {**whole.get("details", {}), **part.get("details", {})}
-        whole = {**whole, **part, **({"details": details} if details else {})}
-    return whole
+    combined: dict[str, Any] = {}
+    for each in (*about, fields):
+        details = {**combined.get("details", {}), **each.get("details", {})}
+        combined = {**combined, **each, **({"details": details} if details else {})}
+    return combined
 
 
 def interval_row(estimate: Estimate, *about: Mapping[str, Any], **fields: Any) -> Row:
-    """The row of an estimate.
+    """Return the row of an estimate.
 
-    `about` and `fields` name it (see `merged`), and may say n, missing and the reason for no value; their `details` add
-    to the estimate's. What the interval says of itself ("constant input", draws left out) stands as the reason beside a
-    value.
+    `about` and `fields` are the fields of the row (see `merged`). They can override `n` and `missing`, and give the
+    reason for a missing value; their `details` are added to those of the estimate. A row with a value can also have a
+    reason, which then explains its interval ("constant input", draws left out).
     """
-    own = {"details": dict(estimate.details)} if estimate.details else {}
-    given = {"n": estimate.n, "missing": estimate.missing, **merged(own, *about, fields)}
-    reason = (given.get("reason") if estimate.value is None else None) or estimate.reason
-    given = {"p": estimate.p, **given, "value": estimate.value, "low": estimate.low, "high": estimate.high}
-    given |= {"status": status_of(estimate.value, estimate.status), "reason": reason, "interval": estimate.interval}
-    return Row(**given)
+    details = {"details": dict(estimate.details)} if estimate.details else {}
+    row = {"p": estimate.p, "n": estimate.n, "missing": estimate.missing, **merged(details, *about, fields)}
+    reason = (row.get("reason") if estimate.value is None else None) or estimate.reason
+    row |= {"value": estimate.value, "low": estimate.low, "high": estimate.high, "interval": estimate.interval}
+    return Row(**row | {"status": status_of(estimate.value, estimate.status), "reason": reason})
 
 
 class Judged(Protocol):
-    """Scores or verdicts: by whom, on what."""
+    """Scores or verdicts of a judge on an aspect."""
 
     @property
     def judge(self) -> str: ...
@@ -396,26 +401,31 @@ class Judged(Protocol):
 
 
 def named(judge: Judged, gold: Judged | None = None) -> dict[str, Any]:
-    """Judge, signature, model and aspects as fields of a row."""
+    """Return judge, signature, model and aspects as fields of a row."""
     people = {"gold_aspect": gold.aspect, "gold_signature": gold.signature} if gold is not None else {}
-    own = {"judge": judge.judge, "signature": judge.signature, "model": judge.model, "aspect": judge.aspect}
-    return {**own, **people}
+    return {
+        "judge": judge.judge,
+        "signature": judge.signature,
+        "model": judge.model,
+        "aspect": judge.aspect,
+        **people,
+    }
 
 
 def judge_key(judge: Judged) -> JudgeKey:
-    """What tells a judge from its namesakes (see `judge_names`)."""
+    """Return the key that identifies a judge (see `judge_names`)."""
     return JudgeKey(judge.judge, judge.signature, judge.model)
 
 
 def unique_labels(judges: Sequence[Judged]) -> list[str]:
-    """Each judge by the shortest name that tells it from the others: its name, with its aspect, model or settings."""
+    """Return the shortest distinct labels of judges: their names, with aspect, model or settings if necessary."""
     short = judge_names(map(judge_key, judges))
     names = [short[judge_key(judge)] for judge in judges]
-    ways = [
+    candidates = [
         [judge.judge for judge in judges],
         [f"{judge.judge}:{judge.aspect}" for judge in judges],
         names,
         [f"{name}:{judge.aspect}" for name, judge in zip(names, judges, strict=True)],
     ]
-    unlike = (way for way in ways if len(set(way)) == len(way))
-    return next(unlike, [f"{number}:{name}" for number, name in enumerate(names, 1)])
+    distinct = (labels for labels in candidates if len(set(labels)) == len(labels))
+    return next(distinct, [f"{number}:{name}" for number, name in enumerate(names, 1)])

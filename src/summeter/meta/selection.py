@@ -1,4 +1,4 @@
-"""What a study looks at, chosen once for all studies: which judges, which gold, how merged, broken down by what."""
+"""Select the data of a study: judges, gold, merging of annotators, and groups."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from summeter.scoring.table import JudgmentTable
 
 
 def check_known(values: Sequence[str], known: Sequence[str], name: str) -> None:
-    """Raise UsageError for no value or one that is not known, naming the keyword `name` and the nearest that is."""
+    """Raise UsageError if there are no values or one is unknown, naming the keyword `name` and the nearest value."""
     if not values:
-        raise UsageError(f"no {name} given; there are: {', '.join(known)}")
+        raise UsageError(f"{name} is empty; choose from: {', '.join(known)}")
     for value in values:
         if value not in known:
-            raise UsageError(f"no {name} {value!r}{nearest(value, known)}; there are: {', '.join(known)}")
+            raise UsageError(f"unknown {name} {value!r}{nearest(value, known)}; choose from: {', '.join(known)}")
 
 
 class Group(NamedTuple):
-    """The votes on the units with one value of a column; both None for all units."""
+    """The votes on the units that have a value in a column. Column and value are None for all units."""
 
     column: str | None
     value: str | None
@@ -34,32 +34,32 @@ class Group(NamedTuple):
 
     @property
     def grid(self) -> Grid:
-        """The votes as tables systems x documents."""
+        """The votes as a grid of systems and documents."""
         return Grid.of(self.sample)
 
     def fields(self) -> dict[str, Any]:
-        """The grouping keys of a `Row`."""
+        """Return the grouping fields of a `Row`."""
         return {} if self.column is None or self.value is None else group_fields(self.column, self.value)
 
     def about(self) -> dict[str, Any]:
-        """Judge, people and the grouping keys, as fields of a `Row`."""
+        """Return judge, people and the grouping fields of a `Row`."""
         return merged(named(self.sample.judge, self.sample.gold), self.fields())
 
 
 def group_fields(column: str, value: str) -> dict[str, Any]:
-    """The fields of a `Row` about the rows with one value of a column, or of several that are crossed ("a*b").
+    """Return the fields of a `Row` for one value of a column or of crossed columns ("a*b").
 
     >>> group_fields("domain*length", "news * short")
     {'domain': 'news', 'details': {'by': 'domain*length', 'group': 'news * short'}}
     """
     names, values = [name.strip() for name in column.split("*")], value.split(CROSSED)
-    own = dict(zip(names, values, strict=True)) if len(names) == len(values) else {column: value}
-    fields: dict[str, Any] = {name: own[name] for name in own if name in {"system", "domain", "category"}}
-    return fields if len(fields) == len(own) else {**fields, "details": {"by": column, "group": value}}
+    value_of = dict(zip(names, values, strict=True)) if len(names) == len(values) else {column: value}
+    fields: dict[str, Any] = {name: value_of[name] for name in value_of if name in {"system", "domain", "category"}}
+    return fields if len(fields) == len(value_of) else {**fields, "details": {"by": column, "group": value}}
 
 
 class MetaInput(NamedTuple):
-    """Judge and people, read once."""
+    """The judgments of judges and people, and the context of the data."""
 
     judge: JudgeInput
     gold: JudgmentTable
@@ -67,33 +67,32 @@ class MetaInput(NamedTuple):
 
 
 def meta_input(run: RunLike, gold: Gold, options: JudgmentSet) -> MetaInput:
-    """Read a run and its gold. The context is the gold's data set's, else the run's."""
+    """Read a run and its gold. The context is that of the gold if it has one, else that of the run."""
     judge = judge_input(run)
-    columns, context = gold_input(gold, options.judgment_set)
-    known = context if context.domains else judge.context
-    return MetaInput(judge, columns, known)
+    table, context = gold_input(gold, options.judgment_set)
+    return MetaInput(judge, table, context if context.domains else judge.context)
 
 
 def wanted(options: Judges, judge: Sequence[str], gold: Sequence[str]) -> list[tuple[str, str]]:
-    """The (judge's aspect, gold's aspect) pairs to study.
+    """Return the pairs (aspect of the judges, aspect of the gold) to study.
 
     >>> wanted(Judges(aspect=["overall:coherence"]), ["overall"], ["coherence"])
     [('overall', 'coherence')]
 
-    Raises UsageError for an aspect that a side does not have, or where there is none in common.
+    Raises UsageError if a side does not have a selected aspect, or if the sides have no aspect in common.
     """
     if not options.aspects:
         common = [(name, name) for name in judge if name in gold]
         if not common:
             raise UsageError(
-                f"the judges' aspects ({_names(judge)}) and people's ({_names(gold)}) have none in common; "
-                "name a pair as JUDGE:GOLD with the option aspect"
+                f"the aspects of the judges ({_names(judge)}) and of people ({_names(gold)}) have none in common; "
+                "give a pair JUDGE:GOLD with the option aspect"
             )
         return common
     for text, pair in zip(options.aspects, options.aspect_pairs, strict=True):
-        for name, there, who in ((pair[0], judge, "the judges"), (pair[1], gold, "people")):
-            if name not in there:
-                raise UsageError(f"aspect {text!r}: {who} have no {name!r}; they have: {_names(there)}")
+        for name, known, side in ((pair[0], judge, "the judges"), (pair[1], gold, "people")):
+            if name not in known:
+                raise UsageError(f"aspect {text!r}: {side} have no {name!r}; they have: {_names(known)}")
     return list(dict.fromkeys(options.aspect_pairs))
 
 
@@ -102,7 +101,7 @@ def _names(names: Sequence[str]) -> str:
 
 
 def golds(gold: JudgmentTable, aspect: str, level: Level, options: People) -> list[Sample]:
-    """People's values of an aspect as the options ask for them: merged, from one source, as yes and no."""
+    """Return the human values of an aspect: from the selected source, merged, and as labels if selected."""
     merged_scores = gold_scores(gold, aspect, level, options.rule, options.source)
     if isinstance(options, GoldAtLeast) and options.gold_at_least is not None:
         return [decisions(scores, options.gold_at_least) for scores in merged_scores]
@@ -112,44 +111,44 @@ def golds(gold: JudgmentTable, aspect: str, level: Level, options: People) -> li
 def all_pairs(
     read: MetaInput, level: Level, options: Selection, use: ValueOrLabel = ValueOrLabel.VALUE
 ) -> Iterator[Sample]:
-    """Paired scores of every judge and gold that the options ask for, at the level that judgments are read at.
+    """Yield the joined values of each selected judge and gold, at the level at which judgments are read.
 
-    Judges that have the aspect but nothing at the level are passed over. Raises UsageError where nothing is left.
+    Judges without values at the level are skipped. Raises UsageError if no judge has any.
     """
     questions = read.judge.questions(judge=options.judge)
     if not questions:
         known = dict.fromkeys(question.judge for question in read.judge.questions())
-        raise UsageError(f"no judge {options.judge!r} in the run; it has: {_names(list(known))}")
-    there = list(dict.fromkeys(question.aspect for question in questions))
-    empty: list[str] = []
-    some = False
-    for judge_aspect, gold_aspect in wanted(options, there, aspects(read.gold)):
+        raise UsageError(f"the run has no judge {options.judge!r}; it has: {_names(list(known))}")
+    judged = list(dict.fromkeys(question.aspect for question in questions))
+    reasons: list[str] = []
+    found = False
+    for judge_aspect, gold_aspect in wanted(options, judged, aspects(read.gold)):
         by_people = golds(read.gold, gold_aspect, level, options)
         if not by_people:
-            empty.append(f"people did not judge {gold_aspect} at the level {level.base}")
+            reasons.append(f"people did not judge {gold_aspect} at the level {level.base}")
         for gold in by_people:
             for question in (question for question in questions if question.aspect == judge_aspect):
                 scores = read.judge.scores(question, level, use)
                 if len(scores):
-                    some = True
+                    found = True
                     yield Sample.join([scores, gold], read.context)
                 else:
-                    empty.append(f"{question.judge} judged {judge_aspect} at no {level.base}")
-    if not some:
-        raise UsageError("; ".join(dict.fromkeys(empty)) or "nothing to study")
+                    reasons.append(f"{question.judge} did not judge {judge_aspect} at the level {level.base}")
+    if not found:
+        raise UsageError("; ".join(dict.fromkeys(reasons)) or "the run and the gold have no judgments in common")
 
 
 def summary_groups(read: MetaInput, options: Selection, by: str | None = None) -> list[Group]:
-    """The votes on summaries of every judge beside people, and of each value of the column to break down by.
+    """Return the votes of each judge and people on all summaries, and on those of each value of the column `by`.
 
-    Studies of systems (`prefer`, `stability`, `bias`) start here. Raises UsageError where nobody judged summaries on
-    what is asked (see `all_pairs`).
+    The studies of systems (`prefer`, `stability`, `bias`) use these. Raises UsageError if no summaries were judged on
+    the selected aspects (see `all_pairs`).
     """
     return [group for whole in all_pairs(read, Level.SUMMARY, options) for group in groups(whole, by)]
 
 
 def groups(sample: Sample, by: str | None) -> Iterator[Group]:
-    """All votes, then those on the units with each value of a column."""
+    """Yield all votes, then the votes on the units of each value of a column."""
     yield Group(None, None, sample)
     if by is not None:
         for value, part in sample.split(by):
@@ -157,25 +156,25 @@ def groups(sample: Sample, by: str | None) -> Iterator[Group]:
 
 
 def dev_split(sample: Sample, dev: str) -> tuple[str, Sample, Sample]:
-    """The name ("split=dev") and the rows of a dev split (COLUMN=VALUE, or a value of `split`), and the other rows.
+    """Split off the rows of a dev split, given as COLUMN=VALUE or as a value of the column `split`.
 
-    Raises UsageError where there are none on a side.
+    Returns the name ("split=dev"), the rows of the split and the other rows. Raises UsageError if either is empty.
     """
     name = dev if "=" in dev else f"split={dev}"
     column, _, value = name.partition("=")
     rows = sample.units.column(column).equal(value)
     if not rows.any() or rows.all():
-        there = ", ".join(str(name) for name in sample.units.column(column).used() if name is not None) or "none"
-        rest = "nothing is left to measure on" if rows.any() else f"no row has {name}; there are: {there}"
-        raise UsageError(f"no threshold can be tuned on {name}: {rest}")
+        known = ", ".join(str(name) for name in sample.units.column(column).used() if name is not None) or "none"
+        why = "no other rows are left to measure on" if rows.any() else f"no row has {name}; the values are: {known}"
+        raise UsageError(f"no threshold can be tuned on {name}: {why}")
     return name, sample.take(rows), sample.take(~rows)
 
 
 def notes(read: MetaInput, options: People, level: Level, studied: Sequence[Sample]) -> list[str]:
-    """What was chosen where there was a choice."""
-    chosen: list[str] = []
+    """Return notes on sources that were chosen automatically."""
+    texts: list[str] = []
     if options.source is not None:
-        return chosen
+        return texts
     mean = Aggregation(AggregationRule.MEAN)
     for aspect, signature in dict.fromkeys((pairs.gold.aspect, pairs.gold.signature) for pairs in studied):
         if signature.startswith("composite("):
@@ -184,11 +183,11 @@ def notes(read: MetaInput, options: People, level: Level, studied: Sequence[Samp
         others = [name for name in blocks(read.gold) if name not in {used, "spans"}]
         others = [name for name in others if gold_scores(read.gold, aspect, level, mean, name)]
         if others:
-            chosen.append(f"people's {aspect}: from {used} (also there: {', '.join(others)}; option source)")
-    return chosen
+            texts.append(f"people's {aspect} is from {used}; also available: {', '.join(others)} (option source)")
+    return texts
 
 
-def check(level: Level, average: Average) -> None:
-    """Raise UsageError for a level and an average that make no sense together."""
+def check_average(level: Level, average: Average) -> None:
+    """Raise UsageError if a level cannot be averaged in this way."""
     if average is not Average.POOLED and level in {Level.DOCUMENT, Level.SYSTEM}:
-        raise UsageError(f"at the level {level} there is one value a {level}: average pooled, not by {average}")
+        raise UsageError(f"the level {level} has one value per {level}; use the average pooled, not {average}")

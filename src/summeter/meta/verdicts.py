@@ -1,12 +1,12 @@
-"""Decide and word every verdict: who is better, who leads, what exceeds chance, how many labels are needed.
+"""Verdicts and their wording: which system is better, which leads, what exceeds chance, how many labels are needed.
 
-The report, the terminal, the studies, the gate and the analysis of annotations all ask this module.
+The report, the terminal, the studies, the gate and the analysis of annotations use this module.
 
-Better      the paired permutation test, Holm's correction over all pairs of one judge and aspect, at least 6 documents
-            (see `stats.paired_differences`). Two systems are compared on the documents that both have.
-Leading     the highest mean, where it is better than some rival and no rival is better than it.
-Best        leading, and better than each rival that is ranked.
-Chance      the interval must lie above the value of guessing, over at least 6 documents.
+Better      significant in a paired permutation test with Holm's correction over all pairs of one judge and aspect, on
+            at least 6 documents (see `stats.paired_differences`). Two systems are compared on their common documents.
+Leading     has the highest mean, is better than at least one rival, and no rival is better.
+Best        leading, and better than every ranked rival.
+Chance      the interval must lie above the value of a random judge, on at least 6 documents.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from summeter.tables import interval, with_interval
 
 BETTER, HIGHER, AGREES_BETTER = "is better than", "is higher than", "agrees better with people than"
 SAME = 1e-9
-"""Values no further apart are equal: they differ only by rounding."""
+"""Values that differ by at most this are equal: they differ only by rounding."""
 ENOUGH = f"at least {MIN_DOCUMENTS} are needed"
 NAMED, FEW = 6, 3
-"""Number of names that a list shows, and of equal leaders that are named."""
+"""Maximum number of names in a list, and of equal leaders that are named."""
 MOST_NAMED = 8
-"""With more members a verdict counts the pairs that differ instead of naming them."""
+"""With more members, a verdict gives the number of significant pairs instead of their names."""
 _ALL_PAIRS = 6
-"""Up to so many pairs a verdict tells all of them; beyond, the neighbours in the ranking and the clusters."""
+"""A verdict names all pairs up to this number. With more, it names neighbours in the ranking, and the clusters."""
 _NAMED_PAIRS = 3
-"""Number of pairs of different clusters without a claim that are named."""
+"""Maximum number of named pairs of different clusters without a significant difference."""
 POWER = 0.8
-"""Probability with which `labels_needed` documents tell two judges or systems apart."""
+"""Power of the comparison with `labels_needed` documents."""
 
 
 # ---- numbers and names in a sentence ----
 
 
 def same(value: float | None, other: float | None) -> bool:
-    """Return whether two numbers are equal but for rounding.
+    """Return whether two numbers are equal up to rounding.
 
     >>> same(0.1 + 0.2, 0.3), same(0.3, 0.301), same(None, None)
     (True, False, False)
@@ -51,7 +51,7 @@ def same(value: float | None, other: float | None) -> bool:
 
 
 def reaches(value: float | None, bound: float) -> bool:
-    """Return whether a mean is at least its bound, but for rounding; a missing mean is not.
+    """Return whether a mean is at least `bound`, up to rounding. A missing mean is not.
 
     >>> reaches(0.7999999999999999, 0.8), reaches(0.799, 0.8), reaches(None, 0.8)
     (True, False, False)
@@ -60,7 +60,7 @@ def reaches(value: float | None, bound: float) -> bool:
 
 
 def show_p(p: float) -> str:
-    """Return a p-value as a sentence prints it.
+    """Format a p-value for a sentence.
 
     >>> show_p(0.0042), show_p(0.00004), show_p(0.3123), show_p(1.0)
     ('p = .004', 'p < .001', 'p = .31', 'p = 1')
@@ -72,7 +72,7 @@ def show_p(p: float) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as a list in a sentence; of many the first ones.
+    """Join names for a sentence, shortening a long list.
 
     >>> listed(["a", "b"]), listed([str(number) for number in range(9)])
     ('a and b', '0, 1, 2, 3, 4, 5 and 3 more')
@@ -81,16 +81,16 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
 
 
-# ---- who is better ----
+# ---- comparisons ----
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Systems by their means, or judges by their agreement with people, on one aspect, compared pair by pair.
+    """Pairwise comparison of members (systems by their means, or judges by their agreement with people) on one aspect.
 
-    `values` rank the members (None: not ranked). `pairs` are the differences of every two members, corrected together
-    at the level `alpha`. `title` is how sentences name the aspect, `verb` what they say of the better member;
-    `scoreless` are the members that have no score at all.
+    `values` rank the members (None: not ranked). `pairs` are the differences of all pairs of members, corrected
+    together at the level `alpha`. `title` is the aspect's name in sentences, and `verb` states that a member is better.
+    `scoreless` members have no score.
     """
 
     values: Mapping[str, float | None]
@@ -103,7 +103,7 @@ class Comparison:
 
     @classmethod
     def of(cls, table: SystemTable, column: tuple[str, str, str], title: str | None = None) -> Comparison:
-        """The systems of a column of scores, by their means on the documents that all of them have."""
+        """Compare the systems of a column of scores by their means over their common documents."""
         shared, systems = (
             table.shared(column),
             [row.system for row in table.rows if (row.judge, row.signature, row.aspect) == column],
@@ -116,7 +116,7 @@ class Comparison:
 
     @cached_property
     def ranked(self) -> list[str]:
-        """The members with a value, highest first."""
+        """Members with a value, in descending order."""
         return sorted(
             (name for name, value in self.values.items() if value is not None),
             key=lambda name: -(self.values[name] or 0.0),
@@ -124,12 +124,12 @@ class Comparison:
 
     @cached_property
     def highest(self) -> list[str]:
-        """The members with the highest value, in the order given."""
+        """Members with the highest value."""
         return [name for name in self.values if self.ranked and same(self.values[name], self.values[self.ranked[0]])]
 
     @cached_property
     def better(self) -> list[tuple[str, str]]:
-        """The pairs with a claim, the better member first."""
+        """Significant pairs, with the better member first."""
         return [
             (pair.better, pair.second if pair.better == pair.first else pair.first)
             for pair in self.pairs
@@ -138,7 +138,7 @@ class Comparison:
 
     @cached_property
     def leader(self) -> str | None:
-        """The member with the highest value, where it is better than another and none is better than it."""
+        """The member with the highest value, if it is better than another member and none is better."""
         if self.aspect in NEUTRAL or len(self.highest) != 1:
             return None
         (name,) = self.highest
@@ -147,23 +147,24 @@ class Comparison:
 
     @cached_property
     def best(self) -> str | None:
-        """The leader, where it is better than every other ranked member."""
+        """The leader, if it is better than every other ranked member."""
         beaten = {worse for better, worse in self.better if better == self.leader}
         return self.leader if self.leader is not None and {self.leader, *beaten} >= set(self.ranked) else None
 
     @cached_property
     def clusters(self) -> dict[str, int | None]:
-        """The cluster of each member, 1 for the highest values; no cut parts two that share fewer than 6 documents.
+        """The cluster of each member; 1 has the highest values.
 
-        Going down the ranking, a cluster ends where the next member is worse than one of its members.
+        In descending order of values, a cluster ends if the next member is worse than one of its members. Members with
+        fewer than 6 common documents are never separated.
         """
         place = {name: number for number, name in enumerate(self.values)}
-        claimed: list[list[float | None]] = [[None] * len(self.values) for _ in self.values]
+        p_values: list[list[float | None]] = [[None] * len(self.values) for _ in self.values]
         for better, worse in self.better:
-            claimed[place[better]][place[worse]] = 0.0
-        numbers = clusters_of_equals(list(self.values.values()), claimed, self.alpha)
+            p_values[place[better]][place[worse]] = 0.0
+        numbers = clusters_of_equals(list(self.values.values()), p_values, self.alpha)
         cluster_of = dict(zip(self.values, numbers, strict=True))
-        # Cuts between two members that too few documents compare are taken back.
+        # Merge clusters that separate members with too few common documents.
         untested = [pair for pair in self.pairs if pair.better is None and pair.units < MIN_DOCUMENTS]
         ends = [(cluster_of[pair.first], cluster_of[pair.second]) for pair in untested]
         spans = [(min(one, two), max(one, two)) for one, two in ends if one is not None and two is not None]
@@ -176,38 +177,36 @@ class Comparison:
 
     @cached_property
     def across_clusters(self) -> list[PairDifference]:
-        """The pairs of members of different clusters between which nothing is claimed."""
-        of = self.clusters
-        ranked = [pair for pair in self.pairs if None not in (of[pair.first], of[pair.second])]
-        return [pair for pair in ranked if pair.better is None and of[pair.first] != of[pair.second]]
+        """Pairs of members of different clusters without a significant difference."""
+        cluster = self.clusters
+        ranked = [pair for pair in self.pairs if None not in (cluster[pair.first], cluster[pair.second])]
+        return [pair for pair in ranked if pair.better is None and cluster[pair.first] != cluster[pair.second]]
 
-    # ---- in words ----
+    # ---- sentences ----
 
     @property
-    def _on(self) -> str:
+    def _title(self) -> str:
         return self.title or self.aspect
 
     def sentence(self, pair: PairDifference) -> str:
-        """Return the verdict on a pair.
+        """Return a sentence with the verdict on a pair.
 
         >>> pair = PairDifference("aster", "birch", 0.1, 0.02, 0.18, 0.0007, 0.0042, 6, 18, 0, better="aster")
         >>> Comparison({}, [pair], "composite").sentence(pair)
         'aster is better than birch on composite: +0.10 [0.02, 0.18], p = .004 after Holm over 6 pairs'
         """
         if pair.difference is None or pair.p_holm is None:
-            return (
-                f"{pair.first} and {pair.second} were not compared on {self._on}: {pair.reason or 'nothing in common'}"
-            )
+            reason = pair.reason or "no common documents"
+            return f"{pair.first} and {pair.second} were not compared on {self._title}: {reason}"
         if pair.better is None:
-            return (
-                f"{pair.first} and {pair.second} cannot be told apart on {self._on}: {self._figures(pair, pair.first)}"
-            )
+            figures = self._figures(pair, pair.first)
+            return f"{pair.first} and {pair.second} cannot be told apart on {self._title}: {figures}"
         worse = pair.second if pair.better == pair.first else pair.first
         says = self.verb or (HIGHER if self.aspect in NEUTRAL else BETTER)
-        return f"{pair.better} {says} {worse} on {self._on}: {self._figures(pair, pair.better)}"
+        return f"{pair.better} {says} {worse} on {self._title}: {self._figures(pair, pair.better)}"
 
     def _figures(self, pair: PairDifference, member: str) -> str:
-        """The difference as seen from a member, and the corrected p or why no difference could be claimed."""
+        """Return the difference as seen from `member`, with the corrected p or why no test is possible."""
         sign = 1 if member == pair.first else -1
         size = f"{sign * (pair.difference or 0.0) + 0.0:+.2f}"
         if pair.low is not None and pair.high is not None and not same(pair.low, pair.high):
@@ -217,7 +216,7 @@ class Comparison:
         return f"{size}, {after}" + (f", {pair.missing} without both scores" if pair.missing else "")
 
     def _too_few(self, pair: PairDifference) -> str | None:
-        """Why no difference at all could be claimed after the correction; None where one could."""
+        """Return why no difference can be significant after the correction, or None if one can."""
         least = min(1.0, pair.least_p * pair.family)
         few = pair.units < MIN_DOCUMENTS and pair.units
         if pair.p_holm is None or (least <= self.alpha and not few):
@@ -228,7 +227,7 @@ class Comparison:
         return f"{count(pair.units, pair.by)} {'is' if pair.units == 1 else 'are'} too few for a verdict ({why})"
 
     def _smallest_p(self, pairs: Sequence[PairDifference]) -> str:
-        """Why nothing is claimed of some tested pairs: too few documents for all, else the smallest corrected p."""
+        """Return why no tested pair is significant: too few documents for all pairs, else the smallest corrected p."""
         too_few = [self._too_few(pair) for pair in pairs]
         if all(too_few):
             return str(too_few[0])
@@ -237,68 +236,68 @@ class Comparison:
         return f"{least}{p} after Holm over {count(pairs[0].family, 'pair')}"
 
     def verdict(self) -> str:
-        """Return one sentence about all members: who is better, and who cannot be told apart."""
-        # Some are compared two by two, though there is no mean over the documents of all to rank them by.
-        apart = [name for name in self.values if name not in self.ranked and name not in self.scoreless]
+        """Return one sentence that says which members are better and which cannot be told apart."""
+        # Without common documents of all members there are no means to rank by, but pairs can be compared.
+        paired = [name for name in self.values if name not in self.ranked and name not in self.scoreless]
         lost = [name for name in self.values if name in self.scoreless]
-        unranked = [f"{', '.join(lost)} ha{'s' if len(lost) == 1 else 've'} no score on {self._on}"] if lost else []
-        unranked += [f"{', '.join(apart)} {'is' if len(apart) == 1 else 'are'} not ranked"] if apart else []
+        unranked = [f"{', '.join(lost)} ha{'s' if len(lost) == 1 else 've'} no score on {self._title}"] if lost else []
+        unranked += [f"{', '.join(paired)} {'is' if len(paired) == 1 else 'are'} not ranked"] if paired else []
         if not self.better:
-            return "; ".join([self._none_better([*self.ranked, *apart]), *unranked])
+            return "; ".join([self._no_difference([*self.ranked, *paired]), *unranked])
         numbers = sorted({number for number in self.clusters.values() if number is not None})
-        alike = [", ".join(name for name in self.values if self.clusters[name] == number) for number in numbers]
+        members = [", ".join(name for name in self.values if self.clusters[name] == number) for number in numbers]
         mixed = any(self.clusters[better] == self.clusters[worse] for better, worse in self.better)
-        order = " > ".join(f"{{{names}}}" for names in alike)
-        equals = [f"clusters{'' if mixed else ' of equals'}, best first: {order}"] if alike else []
+        order = " > ".join(f"{{{names}}}" for names in members)
+        clusters = [f"clusters{'' if mixed else ' of equals'}, best first: {order}"] if members else []
         if len(self.values) > MOST_NAMED:
-            claimed = f"{len(self.better)} of {count(len(self.pairs), 'pair')} differ on {self._on}"
-            return "; ".join([f"{claimed} (p <= {self.alpha:g} after Holm)", *unranked, *equals])
+            differ = f"{len(self.better)} of {count(len(self.pairs), 'pair')} differ on {self._title}"
+            return "; ".join([f"{differ} (p <= {self.alpha:g} after Holm)", *unranked, *clusters])
         by_name = {frozenset((pair.first, pair.second)): pair for pair in self.pairs}
         few = len(self.pairs) <= _ALL_PAIRS
-        two_by_two = combinations([*self.ranked, *apart], 2) if few else pairwise(self.ranked)
-        shown = [by_name[frozenset(two)] for two in two_by_two]
-        shown += [] if few else [pair for pair in self.pairs if pair.better and {pair.first, pair.second} & set(apart)]
-        unlike = len({pair.units for pair in self.pairs}) > 1
+        names_of_pairs = combinations([*self.ranked, *paired], 2) if few else pairwise(self.ranked)
+        shown = [by_name[frozenset(names)] for names in names_of_pairs]
+        shown += [] if few else [pair for pair in self.pairs if pair.better and {pair.first, pair.second} & set(paired)]
+        sizes_differ = len({pair.units for pair in self.pairs}) > 1
         better = [
-            self.sentence(pair) + (f" on {count(pair.units, pair.by)}" if unlike else "")
+            self.sentence(pair) + (f" on {count(pair.units, pair.by)}" if sizes_differ else "")
             for pair in shown
             if pair.better
         ]
-        others = [self._alike(pair) for pair in shown if pair.p_holm is not None and not pair.better]
-        return "; ".join([*better, *others, *unranked, *([] if few else equals)])
+        others = [self._not_significant(pair) for pair in shown if pair.p_holm is not None and not pair.better]
+        return "; ".join([*better, *others, *unranked, *([] if few else clusters)])
 
-    def _none_better(self, names: Sequence[str]) -> str:
+    def _no_difference(self, names: Sequence[str]) -> str:
         tested = [pair for pair in self.pairs if pair.p_holm is not None]
         if len(names) < 2 or not tested:
-            return f"nothing can be compared on {self._on}"
-        who = f"{', '.join(names[:-1])} and {names[-1]} cannot be told apart on {self._on}"
+            return f"nothing can be compared on {self._title}"
+        verdict = f"{', '.join(names[:-1])} and {names[-1]} cannot be told apart on {self._title}"
         why, lost = self._smallest_p(tested), sum(pair.missing for pair in self.pairs)
-        unseen = f"; {lost} without both scores" if len(self.pairs) == 1 else "; some documents lack a score"
-        why += unseen if lost else ""
-        return f"{who}: {why}" if all(map(self._too_few, tested)) else f"{who} ({why})"
+        if lost:
+            why += f"; {lost} without both scores" if len(self.pairs) == 1 else "; some documents lack a score"
+        return f"{verdict}: {why}" if all(map(self._too_few, tested)) else f"{verdict} ({why})"
 
-    def _alike(self, pair: PairDifference) -> str:
+    def _not_significant(self, pair: PairDifference) -> str:
         lost = f", {pair.missing} without both scores" if pair.missing else ""
         if pair.units < MIN_DOCUMENTS and (why := self._too_few(pair)):
             return f"{pair.first} and {pair.second} cannot be told apart: {why}{lost}"
         return f"{pair.first} and {pair.second} cannot be told apart ({show_p(pair.p_holm or 0.0)}{lost})"
 
     def cluster_note(self) -> str | None:
-        """Return what the clusters leave open; None where all members of different clusters are told apart."""
-        parted = self.across_clusters
-        if not parted:
+        """Return a note on pairs of different clusters that do not differ significantly, or None if there are none."""
+        pairs = self.across_clusters
+        if not pairs:
             return None
-        named = [f"{pair.first} and {pair.second}" for pair in parted[:_NAMED_PAIRS]]
-        more = f" and {len(parted) - _NAMED_PAIRS} more" if len(parted) > _NAMED_PAIRS else ""
+        named = [f"{pair.first} and {pair.second}" for pair in pairs[:_NAMED_PAIRS]]
+        more = f" and {len(pairs) - _NAMED_PAIRS} more" if len(pairs) > _NAMED_PAIRS else ""
         return (
-            f"a cluster ends where the next is worse than one of its members; {count(len(parted), 'pair')} of "
+            f"a cluster ends if the next member is worse than one of its members; {count(len(pairs), 'pair')} of "
             f"different clusters cannot be told apart ({', '.join(named)}{more})"
         )
 
     def leading(self, shown: str) -> str:
-        """Return who leads, or has the highest value and cannot be told from which others, in one clause.
+        """Return a clause that names the leader, or the highest member and those that cannot be told apart from it.
 
-        `shown` is the highest value as the reader sees it. Without a ranked member it is `verdict()`.
+        `shown` is the formatted highest value. Without ranked members the result is `verdict()`.
 
         >>> from summeter.stats import paired_differences
         >>> scores = {"aster": [5, 4, 5, 4, 5, 4, 5], "birch": [3, 2, 4, 3, 3, 3, 2]}
@@ -309,68 +308,68 @@ class Comparison:
         if not self.ranked:
             return self.verdict()
         if len(self.ranked) == 1:
-            return f"{self.ranked[0]} has {self._on} {shown}"
+            return f"{self.ranked[0]} has {self._title} {shown}"
         if len(self.highest) > 1:
-            alike = len(self.highest) == len(self.ranked)
+            equal = len(self.highest) == len(self.ranked)
             who = listed(self.highest) if len(self.highest) <= FEW else count(len(self.highest), "system")
             claimed = [pair for pair in self.pairs if pair.better and {pair.first, pair.second} <= set(self.highest)]
             but = "; ".join(map(self.sentence, claimed)) or "no difference between them is claimed"
-            return f"{who} {'have the same' if alike else 'share the highest'} {self._on}, {shown}: {but}"
+            return f"{who} {'have the same' if equal else 'share the highest'} {self._title}, {shown}: {but}"
         (name,) = self.highest
-        highest = f"{name} has the highest {self._on}, {shown}"
+        highest = f"{name} has the highest {self._title}, {shown}"
         if self.aspect in NEUTRAL:
             return f"{highest}; neither high nor low is good in itself"
-        own = {
+        pair_with = {
             pair.second if pair.first == name else pair.first: pair
             for pair in self.pairs
             if name in (pair.first, pair.second) and {pair.first, pair.second} <= set(self.ranked)
         }
         says = self.verb or BETTER
-        if ahead := [pair for pair in own.values() if pair.better not in {None, name}]:
-            # The means are over the documents that all share, a pair is compared on those that the two share.
+        if ahead := [pair for pair in pair_with.values() if pair.better not in {None, name}]:
+            # Means use the documents that all systems share; a pair uses the documents that the two share.
             return f"{highest}, but {'; '.join(map(self.sentence, ahead))}"
-        beaten = [other for other, pair in own.items() if pair.better == name]
-        level = [other for other in own if other not in beaten]
-        if len(own) == 1:
-            ((other, pair),) = own.items()
+        beaten = [other for other, pair in pair_with.items() if pair.better == name]
+        level = [other for other in pair_with if other not in beaten]
+        if len(pair_with) == 1:
+            ((other, pair),) = pair_with.items()
             figures = self._figures(pair, name)
             if beaten:
-                return f"{name} leads on {self._on}, {shown}, and {says} {other}: {figures}"
+                return f"{name} leads on {self._title}, {shown}, and {says} {other}: {figures}"
             return f"{highest}, but cannot be told apart from {other}: {figures}"
         if not beaten:
-            why = self._smallest_p([pair for pair in own.values() if pair.p_holm is not None])
+            why = self._smallest_p([pair for pair in pair_with.values() if pair.p_holm is not None])
             return f"{highest}, but cannot be told apart from any of the other {len(level)}: {why}"
-        after = f"(p <= {self.alpha:g} after Holm over {count(next(iter(own.values())).family, 'pair')})"
+        after = f"(p <= {self.alpha:g} after Holm over {count(next(iter(pair_with.values())).family, 'pair')})"
         if not level:
-            return f"{name} leads on {self._on}, {shown}, and {says} each of the other {len(beaten)} {after}"
-        apart = f"but cannot be told apart from {listed(level)}"
-        return f"{name} leads on {self._on}, {shown}, and {says} {listed(beaten)} {after}, {apart}"
+            return f"{name} leads on {self._title}, {shown}, and {says} each of the other {len(beaten)} {after}"
+        but = f"but cannot be told apart from {listed(level)}"
+        return f"{name} leads on {self._title}, {shown}, and {says} {listed(beaten)} {after}, {but}"
 
 
 # ---- agreement with people ----
 
 
-ABOVE, BELOW, NOT_TOLD = "above chance", "below chance", "cannot be told from chance"
+ABOVE, BELOW, UNDECIDED = "above chance", "below chance", "cannot be told from chance"
 UNITS = {"sentence": "sentences", "key_fact": "key facts", "summary": "summaries"}
-"""What agreement with people is counted in, by level."""
+"""Plural of the unit of each level."""
 
 
 def against_chance(statistic: str, low: float | None, high: float | None, documents: int | None = None) -> str:
-    """Return `ABOVE`, `BELOW` or `NOT_TOLD`: where the interval of a statistic lies beside its value for guessing.
+    """Compare the interval of a statistic with its value for a random judge: `ABOVE`, `BELOW` or `UNDECIDED`.
 
-    Without an interval, and with fewer than 6 `documents` (None: their number is not known), it cannot be told.
+    The result is `UNDECIDED` without an interval or with fewer than 6 `documents` (None: unknown number).
 
     >>> against_chance("spearman", 0.1, 0.3), against_chance("auroc", 0.1, 0.3), against_chance("spearman", 0.1, 0.3, 5)
     ('above chance', 'below chance', 'cannot be told from chance')
     """
     chance = STATISTICS[statistic].chance
     if low is None or high is None or chance is None or (documents is not None and documents < MIN_DOCUMENTS):
-        return NOT_TOLD
-    return ABOVE if low > chance else BELOW if high < chance else NOT_TOLD
+        return UNDECIDED
+    return ABOVE if low > chance else BELOW if high < chance else UNDECIDED
 
 
 def agreement_name(statistic: str) -> str:
-    """Return a statistic of agreement with people as a reader calls it.
+    """Return the display name of a statistic of agreement with people.
 
     >>> agreement_name("balanced_accuracy"), agreement_name("spearman")
     ('balanced accuracy', 'rank correlation')
@@ -382,14 +381,14 @@ def agreement(
     statistic: str, value: float | None, low: float | None, high: float | None, *, verdict: str | None, n: int,
     level: str, reason: str | None = None,
 ) -> str:  # fmt: skip
-    """Return how far a judge agrees with people, over so many units.
+    """Return a phrase with a judge's agreement with people and the number of units.
 
     >>> agreement("balanced_accuracy", 0.71, 0.62, 0.8, verdict="above chance", n=120, level="sentence")
     'balanced accuracy 0.71 [0.62, 0.80], above chance (120 sentences)'
     """
     units = f"{n:,} {UNITS[level]}"
     if value is None:
-        return f"{agreement_name(statistic)} is not known, {reason} ({units})"
+        return f"{agreement_name(statistic)} is undefined, {reason} ({units})"
     shown = with_interval(value, low, high, 2)
     return f"{agreement_name(statistic)} {shown}{f', {verdict}' if verdict else ''} ({units})"
 
@@ -398,10 +397,10 @@ def agreement(
 
 
 def labels_needed(pair: PairDifference, error: float | None, alpha: float) -> int | None:
-    """Return how many labelled documents would show a difference with probability `POWER`.
+    """Return the number of labelled documents needed to detect a pair's difference with power `POWER`.
 
-    That is at the pair's corrected level; `error` is the standard error over the documents there are. None where the
-    difference is 0, or its standard error is not known.
+    The test uses the corrected level of the pair. `error` is the standard error of the difference on the present
+    documents. Returns None if the difference is 0 or its standard error is unknown.
     """
     if not pair.difference or error is None:
         return None
@@ -409,7 +408,7 @@ def labels_needed(pair: PairDifference, error: float | None, alpha: float) -> in
 
 
 def labels_sentence(labels: int, shows: str = "tell them apart", units: str = "documents") -> str:
-    """Return how many labelled units would show something.
+    """Return a sentence with the number of labelled units needed.
 
     >>> labels_sentence(1200)
     'about 1,200 labelled documents would tell them apart with probability 0.8'

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import overload
 
 from summeter.choices import Level
-from summeter.meta.gold import Aggregation, chosen, merged_rows
+from summeter.meta.gold import Aggregation, block_rows, merged_rows
 from summeter.records import Document, Judgment, Status, Summary, error_types
 from summeter.report.blocks import Column, FactList, ItemList, ItemView, Verdict, Vote
 from summeter.report.ranks import ColumnKey, label_of
@@ -292,7 +292,7 @@ class Votes:
         self._merged: dict[UnitKey, int | None] = {}
         table = JudgmentTable.of(judgments)
         for level, aspect in _VOTED:
-            rows = chosen(table, aspect, level)
+            rows = block_rows(table, aspect, level)
             if rows is None:
                 continue
             for unit, label, named in zip(

@@ -21,7 +21,7 @@ from summeter.choices import AggregationRule, QuestionType, Tie
 from summeter.data.dataset import Dataset
 from summeter.data.human import PEOPLE
 from summeter.data.human_judgments import SIGNATURES, SPAN_LABELS
-from summeter.meta.gold import aggregate_votes, usual_rule
+from summeter.meta.gold import aggregate_votes, default_rule
 from summeter.records import Judgment, Span, Target, error_types, joined_error_types
 from summeter.records.taxonomy import SEPARATOR
 from summeter.scoring.table import Categorical, JudgmentTable
@@ -228,7 +228,7 @@ def _item(judgment: Judgment) -> _Item:
 def merge(judgments: Iterable[Judgment]) -> list[Judgment]:
     """Annotators' judgments merged, one a unit and aspect, in order of appearance.
 
-    Labels are merged by majority, numbers by their mean (`usual_rule`); of a question with several answers those remain
+    Labels are merged by majority, numbers by their mean (`default_rule`); of a question with several answers those remain
     that more than half gave. Spans are the characters that more than half of the annotators who
     looked for spans marked. Free text is not merged.
 
@@ -262,7 +262,7 @@ def merge(judgments: Iterable[Judgment]) -> list[Judgment]:
 def _merged(group: Sequence[Judgment]) -> Iterator[Judgment]:
     """The judgments of one aspect (and one rival), a unit at a time."""
     table = JudgmentTable.of(group)
-    rule = usual_rule(table)
+    rule = default_rule(table)
     columns = aggregate_votes(table, rule, Tie.DROP)
     keys = zip(
         columns.document.labels(), columns.system.labels(), columns.unit.labels(), columns.index.tolist(), strict=True
