@@ -104,7 +104,7 @@ def test_prefer(run: str) -> None:
     assert "people: human.ratings|merge:mean|v:1" in text
     wrong = call("prefer", run, "--pairs", "A-Z")
     assert isinstance(wrong.exception, UsageError)
-    assert "names no two systems" in str(wrong.exception)
+    assert "does not name two systems" in str(wrong.exception)
 
 
 def test_prefer_by_people_alone(tmp_path: Path) -> None:

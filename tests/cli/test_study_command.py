@@ -93,11 +93,11 @@ def test_messages_name_an_option_alike_in_python_and_on_the_command_line(
 ) -> None:
     data = sm.load(rated)
     run = sm.evaluate(data, ["abstractiveness"], out=rated.parent / "run")
-    with pytest.raises(UsageError, match=r"name a pair as JUDGE:GOLD with the option aspect$"):
+    with pytest.raises(UsageError, match=r"give a pair JUDGE:GOLD with the option aspect$"):
         sm.meta.correlate(run, data)
     with pytest.raises(SystemExit):
         main(["meta", "correlate", str(run.folder)])
-    assert capsys.readouterr().err.endswith("name a pair as JUDGE:GOLD with the option aspect\n")
+    assert capsys.readouterr().err.endswith("give a pair JUDGE:GOLD with the option aspect\n")
 
 
 def test_notes_name_an_option_alike(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_notes_name_an_option_alike(tmp_path: Path) -> None:
     row = {"document": "Ana sold it.", "summary": "Ana sold it.", "human": human}
     run = sm.evaluate([{**row, "doc_id": f"d{place}"} for place in range(3)], ["support"], out=tmp_path / "run")
     (note,) = sm.meta.correlate(run, run.data, resamples=0).notes
-    assert note.endswith("(also there: ratings; option source)")
+    assert note.endswith("also available: ratings (option source)")
     done = CliRunner().invoke(app, ["meta", "correlate", str(run.folder), "--resamples", "0", "--json"])
     assert json.loads(done.stdout)["notes"] == [note]
 

@@ -341,7 +341,7 @@ def test_no_votes_at_all() -> None:
     with pytest.raises(UsageError, match="people did not vote on 'fluency'"):
         agree(people(RATED), aspect="fluency")
     for bad in ({"coefficients": ("kappa",)}, {"weights": "cubic"}, {"icc_model": "4,1"}):
-        with pytest.raises(UsageError, match="no "):
+        with pytest.raises(UsageError, match="unknown "):
             agree(people(RATED), **bad)  # type: ignore[arg-type]
 
 

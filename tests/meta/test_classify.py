@@ -80,7 +80,7 @@ def test_a_rating_of_one_is_no_decision() -> None:
     undecided = study.one(statistic="balanced_accuracy")
     assert (undecided.value, undecided.n, undecided.reason) == (None, 0, NEEDS_THRESHOLD)
     assert value(study, "auroc") == 1.0
-    with pytest.raises(UsageError, match="not a yes or no"):
+    with pytest.raises(UsageError, match="not all 0 or 1"):
         classify(marks, gold, level="summary", **PLAIN)
     # Labels that a judge gives are decisions, also where it gives some unit a number only: 1 1, 0 0, -, 1 0.
     mixed = [judgment("d", "A", v, label=label, unit="sentence", index=i, aspect="faithfulness")

@@ -161,7 +161,7 @@ class TestSystems:
             compare_systems(scores({"a": [1], "b": [0]}), aspect=["faithfulness", "style"])
         with pytest.raises(UsageError, match="the run has no judge k"):
             compare_systems(scores({"a": [1], "b": [0]}), judge="k")
-        with pytest.raises(UsageError, match="not judged 'style'; they have: coherence"):
+        with pytest.raises(UsageError, match="did not judge 'style'; they judged: coherence"):
             compare_by_people(people({("d", "a"): {"r": 1}}), aspect="style")
         with pytest.raises(UsageError, match="alpha"):
             compare_systems(scores({"a": [1], "b": [0]}), alpha=0)
@@ -207,13 +207,7 @@ class TestWhatClustersMean:
         clustered = study.where(statistic="cluster")
         assert {row.system: row.value for row in clustered} == {"a": 1, "b": 1, "c": 2}
         assert {row.system: row.details["not_told_apart"] for row in clustered} == {"a": [], "b": ["c"], "c": ["b"]}
-        assert any(
-            note.endswith(
-                "a cluster ends where the next is worse than one of its members; 1 pair of different clusters cannot "
-                "be told apart (b and c)"
-            )
-            for note in map(str, study.notes)
-        )
+        assert any(note.endswith("cannot be told apart (b and c)") for note in study.notes)
 
 
 def matrix(values: dict[str, list[float]], judge: str) -> list[Judgment]:

@@ -125,13 +125,17 @@ def test_constants_one_item_and_nothing_at_all_have_no_value_but_a_reason() -> N
     single = correlate(*both({"d": {"A": 1}}, {"d": {"A": 1}}), **PLAIN)
     assert {row.reason for row in single} == {"fewer than 2 pairs"}
     apart = correlate(*both({"d": {"A": 1}}, {"e": {"A": 1}}), average="document", **ONE)[0]
-    assert (apart.n, apart.missing, apart.reason) == (0, 2, "no document has a value: 0 constant, 2 too small")
+    assert (apart.n, apart.missing, apart.reason) == (
+        0,
+        2,
+        "no document has a value: 0 are constant and 2 are too small",
+    )
 
 
 def test_unlike_aspects_on_purpose() -> None:
     judge = ratings(JUDGE, "overall")
     gold = both()[1]
-    with pytest.raises(UsageError, match="none in common; name a pair as JUDGE:GOLD with the option aspect"):
+    with pytest.raises(UsageError, match="none in common; give a pair JUDGE:GOLD with the option aspect"):
         correlate(judge, gold)
     row = correlate(judge, gold, aspect="overall:coherence", **ONE)[0]
     assert (row.aspect, row.gold_aspect) == ("overall", "coherence")
@@ -164,9 +168,9 @@ def test_sentences_pooled_and_by_document() -> None:
 def test_broken_down_by_a_column() -> None:
     rows = correlate(*both(), by="system", **ONE).rows
     assert [row.system for row in rows] == [None, "A", "B", "C"]
-    with pytest.raises(UsageError, match="nothing to break down by system"):
+    with pytest.raises(UsageError, match="cannot be broken down by system"):
         correlate(*both(), level="system", by="system")
-    with pytest.raises(UsageError, match="there is one value a system"):
+    with pytest.raises(UsageError, match="has one value per system"):
         correlate(*both(), level="system", average="document")
 
 

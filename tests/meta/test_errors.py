@@ -170,7 +170,7 @@ def test_why_there_is_no_share_is_true() -> None:
     (unclear,) = [
         row for row in errors(typed(["entity error"] * 2), types, min_votes=2) if row.statistic == "detection"
     ]
-    assert unclear.reason == "people found no such error; the types people give 2 sentences are unclear"
+    assert unclear.reason == "people found no such error; people disagree on the types of 2 sentences"
     mixed = [*typed(["entity error", None]), *typed(["entity error"], document="other")]
     (lost,) = [row for row in errors(mixed, gold(["NoE", "OutE"])) if row.statistic == "detection"]
-    assert (lost.missing, lost.reason) == (1, "the judge has no usable verdict on such an error")
+    assert (lost.missing, lost.reason) == (1, "the judge has no usable judgment of such an error")

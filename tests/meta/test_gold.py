@@ -109,7 +109,7 @@ def test_each_annotator_or_one_by_name() -> None:
         ("a", [4.0], "human.ratings|annotator:a|v:1"), ("b", [5.0], "human.ratings|annotator:b|v:1"),
     ]  # fmt: skip
     assert one(rows, merge="b").value.tolist() == [5.0]
-    with pytest.raises(UsageError, match=r"no annotator 'c' among the ratings of coherence \(a, b\)"):
+    with pytest.raises(UsageError, match=r"'c' is not an annotator of the ratings of coherence \(a, b\)"):
         one(rows, merge="c")
 
 

@@ -47,8 +47,8 @@ def test_a_study_takes_its_inputs_and_its_options_as_keywords(monkeypatch: pytes
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"ordr": "up"}, "there is no keyword 'ordr' (did you mean order?); there are: order, top, " + SHARED),
-        ({"order": "upp"}, "no order 'upp' (did you mean up?); there are: up, down"),
+        ({"ordr": "up"}, "unknown keyword 'ordr' (did you mean order?); choose one of order, top, " + SHARED),
+        ({"order": "upp"}, "unknown order 'upp' (did you mean up?); choose one of up, down"),
         ({"top": 0}, "top must be at least 1, not 0"),
         ({"resamples": -1}, "resamples must be at least 0, not -1"),
         ({"confidence": 1}, "confidence must be below 1, not 1"),
@@ -87,8 +87,8 @@ def test_pairs_of_systems_are_named_with_or_without_hyphens() -> None:
     assert Pairs().pairs_of(systems) is None
     assert Pairs.of({"pairs": "t5-gpt-4, gpt-t5"}).pairs_of(systems) == [("t5", "gpt-4"), ("gpt", "t5")]
     assert Pairs(pairs=[("gpt", "4-t5")]).pairs_of(systems) == [("gpt", "4-t5")]
-    for text, told in (("gpt-4-t5", "two ways"), ("t5-x", "no two systems"), ("t5-t5", "no two systems")):
+    for text, told in (("gpt-4-t5", "ambiguous"), ("t5-x", "not name two systems"), ("t5-t5", "not name two systems")):
         with pytest.raises(UsageError, match=told):
             Pairs(pairs=[text]).pairs_of(systems)
-    with pytest.raises(UsageError, match=r"no system 'gpt4' \(did you mean gpt-4\?\); there are: gpt-4, t5"):
+    with pytest.raises(UsageError, match=r"unknown system 'gpt4' \(did you mean gpt-4\?\); choose from: gpt-4, t5"):
         Pairs(pairs=[("gpt4", "t5")]).pairs_of(systems)

@@ -59,7 +59,7 @@ def test_what_cannot_be_told_has_a_reason() -> None:
     sound(study)
     (row,) = study.rows
     assert (row.value, row.details["verdict"]) == (None, None)
-    assert "is not known, " in agreement_lines(study)[0]
+    assert "is undefined, " in agreement_lines(study)[0]
     # One document: a value, no interval.
     judged = [judgment("d", system, value) for system, value in zip("ABC", (1.0, 2, 3), strict=True)]
     rated = people({("d", system): {"x": value} for system, value in zip("ABC", (1.0, 2, 5), strict=True)})
@@ -67,7 +67,7 @@ def test_what_cannot_be_told_has_a_reason() -> None:
     assert (alone.rows[0].value, alone.rows[0].status) == (1.0, "no_interval")
     assert alone.rows[0].details["verdict"] == "cannot be told from chance"
     huge = agreement_with_people(ratings({"d0": {"A": 1e308}}), votes)
-    assert (huge.rows, "beyond 1e+100" in huge.notes[0]) == ((), True)
+    assert (huge.rows, "1e+100" in huge.notes[0]) == ((), True)
     # Another aspect, or nobody: nothing to say.
     assert agreement_with_people(ratings({"d": {"A": 1.0}}, "fluency"), votes).rows == ()
     with pytest.raises(UsageError, match="give people's judgments as gold"):

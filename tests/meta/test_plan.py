@@ -139,7 +139,7 @@ def test_from_runs_to_a_campaign(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert run("plan", tmp_path / "run", "--question", "calibrate", "mine") == 0
     assert run("plan", tmp_path / "run", "--question", "compare") == 2
     assert run(*asked, "--labels", 6) == 0
-    plan = {"name": "planned", "kind": "rating", "data": "data.jsonl", "select": {"items": "items.jsonl"}}
+    plan = {"name": "planned", "task_type": "rating", "data": "data.jsonl", "select": {"items": "items.jsonl"}}
     (tmp_path / "plan.yaml").write_text(json.dumps(plan))
     made_ = CampaignFolder(build(tmp_path / "plan.yaml", tmp_path / "campaign"))
     assert len(made_.tasks.work) == 6

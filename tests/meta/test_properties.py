@@ -60,10 +60,10 @@ def test_any_scores(
 
 
 def test_scores_too_large_for_arithmetic_are_refused() -> None:
-    with pytest.raises(UsageError, match=r"coherence of d1 by A is 1e\+308, and scores beyond 1e\+100 mean nothing"):
+    with pytest.raises(UsageError, match=r"coherence of d1 by A is 1e\+308"):
         compare_systems(said({("d1", "A"): 1e308, ("d1", "B"): 1.0}), **FEW)
     gold = people({("d1", name): {"x": 1e308, "y": 1e308} for name in "AB"})  # their sum overflows
-    with pytest.raises(UsageError, match="scores beyond"):
+    with pytest.raises(UsageError, match="scores must be"):
         prefer(None, gold)
 
 

@@ -21,7 +21,7 @@ NONE = Row(
 
 
 def test_a_row_without_a_value_says_why() -> None:
-    with pytest.raises(ValidationError, match="must say why"):
+    with pytest.raises(ValidationError, match="needs a `reason`"):
         Row(study="s", statistic="pearson", value=None, status="undefined", n=0)
     with pytest.raises(ValidationError, match="status 'ok'"):
         Row(study="s", statistic="pearson", value=None, reason="constant", n=0)
@@ -101,13 +101,13 @@ def test_what_json_printed_is_read_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        ([], "f.json: is not an object; give what `summeter meta ... --json` printed"),
+        ([], "f.json: is not an object; give the output of `summeter meta ... --json`"),
         ({"rows": []}, "f.json: schema: is None, not 'summeter/1'"),
         ({**printed(), "schema": "summeter/9"}, "f.json: schema: is 'summeter/9'"),
         ({"schema": "summeter/1"}, "f.json: rows: is not a list of rows"),
         (printed(rows={}), "f.json: rows: is not a list of rows"),
         (printed(study=3), "f.json: study: is not a name"),
-        (printed(notes="one"), "f.json: notes: is not a list of texts"),
+        (printed(notes="one"), "f.json: notes: is not a list of strings"),
         (printed(rows=[3]), "f.json: rows[0]: is the number 3"),
         (printed(rows=[{**printed()["rows"][0], "n": "many"}]), "f.json: rows[0].n: is 'many'"),
         (printed(rows=[{**printed()["rows"][0], "vlaue": 1}]), "f.json: rows[0].vlaue: is not known"),

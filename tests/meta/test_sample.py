@@ -152,10 +152,10 @@ def test_a_summary_that_failed_whole_names_the_failure_for_its_sentences() -> No
 
 def test_levels_do_not_mix() -> None:
     gold = only(ratings({"d": {"A": 1}}))
-    with pytest.raises(UsageError, match="cannot be set beside"):
+    with pytest.raises(UsageError, match="cannot be joined"):
         Sample.join([only(sentences({("d", "A"): [1]}), Level.SENTENCE), gold])
     sentence = only(sentences({("d", "A"): [1]}), Level.SENTENCE)
-    with pytest.raises(UsageError, match="made of summaries"):
+    with pytest.raises(UsageError, match="need values of summaries"):
         Sample.join([sentence, sentence]).at(Level.SYSTEM)
 
 

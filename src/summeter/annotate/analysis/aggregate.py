@@ -228,8 +228,8 @@ def _item(judgment: Judgment) -> _Item:
 def merge(judgments: Iterable[Judgment]) -> list[Judgment]:
     """Annotators' judgments merged, one a unit and aspect, in order of appearance.
 
-    Labels are merged by majority, numbers by their mean (`default_rule`); of a question with several answers those remain
-    that more than half gave. Spans are the characters that more than half of the annotators who
+    Labels are merged by majority, numbers by their mean (`default_rule`); of a question with several answers those
+    remain that more than half gave. Spans are the characters that more than half of the annotators who
     looked for spans marked. Free text is not merged.
 
     >>> from summeter.records import Target
