@@ -1,4 +1,4 @@
-"""`summeter batches`: what it prints, and how it ends."""
+"""Output and exit codes of `summeter batches`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def call(arguments: list[str]) -> int:
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A run's folder, whose log of batches the tests write."""
+    """A run whose batch log the tests write."""
     for name, value in ENVIRON.items():
         monkeypatch.setenv(name, value)
     return evaluate([{"document": "It rained.", "summary": "It rained."}], ["support"], out=tmp_path / "run").folder
@@ -42,7 +42,7 @@ def test_listing_and_cancelling(run: Path, capsys: pytest.CaptureFixture[str]) -
         assert call(["batches", "cancel", str(run), *place]) == 0
         first, advice = capsys.readouterr().out.splitlines()
         assert first.endswith(": cancelling, 0 of 3 done")
-        assert "--batch included, fetches what was answered" in advice
+        assert "again, with --batch, to fetch the replies" in advice
         assert call(["batches", "list", str(run), "--json", *place]) == 0
         (row,) = json.loads(capsys.readouterr().out)["rows"]
         assert (row["calls"], row["words"]) == (3, "cancelling, 0 of 3 done")
@@ -50,7 +50,7 @@ def test_listing_and_cancelling(run: Path, capsys: pytest.CaptureFixture[str]) -
         assert "no batch 'nonsense' of this run is waited for" in capsys.readouterr().err
 
 
-def test_what_was_cancelled_before_an_error_is_told(
+def test_cancelled_batches_are_printed_if_a_later_one_fails(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def breaks_off(*_: object, **__: object) -> AsyncIterator[PendingBatch]:
@@ -67,6 +67,6 @@ def test_a_run_without_batches_and_a_folder_without_a_run(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert call(["batches", "cancel", str(run)]) == 0
-    assert capsys.readouterr().out == "this run waits for no batch\n"
+    assert capsys.readouterr().out == "this run has no pending batch\n"
     assert call(["batches", "list", str(tmp_path)]) == 2
     assert "no run" in capsys.readouterr().err

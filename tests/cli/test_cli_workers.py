@@ -20,26 +20,26 @@ from summeter.records import UsageError
 
 def test_what_the_options_mean() -> None:
     assert executor_of(None, None, None, None, None) is None
-    assert executor_of(Kind.LOCAL, None, None, None, None) is None
+    assert executor_of("local", None, None, None, None) is None
     assert executor_of(None, 3, None, None, None) == ProcessExecutor(workers=3)
-    assert executor_of(Kind.PROCESSES, 3, None, 2.0, None) == ProcessExecutor(workers=3, threads=2)
+    assert executor_of("processes", 3, None, 2.0, None) == ProcessExecutor(workers=3, threads=2)
     assert executor_of(None, 8, "head:6379", None, None) == RayExecutor(address="head:6379", workers=8)
-    assert executor_of(Kind.RAY, None, None, 0.5, 0.25) == RayExecutor(cpus_per_worker=0.5, gpus_per_worker=0.25)
+    assert executor_of("ray", None, None, 0.5, 0.25) == RayExecutor(cpus_per_worker=0.5, gpus_per_worker=0.25)
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ((Kind.LOCAL, 2, None, None, None), "--workers needs --executor processes or"),
+        (("local", 2, None, None, None), "--workers needs --executor processes or"),
         ((None, None, None, 2.0, None), "--cpus-per-worker needs --executor processes"),
-        ((Kind.PROCESSES, None, "head:6379", None, None), "--ray-address goes with --executor ray"),
-        ((Kind.PROCESSES, None, None, None, 1.0), "--gpus-per-worker goes with --executor ray"),
-        ((Kind.PROCESSES, None, None, 1.5, None), "must be a whole number"),
-        ((Kind.RAY, None, None, 0.0, None), "--cpus-per-worker is 0"),
-        ((Kind.RAY, None, None, math.inf, None), "--cpus-per-worker is inf"),
-        ((Kind.RAY, None, None, None, math.inf), "--gpus-per-worker is inf"),
-        ((Kind.RAY, None, None, None, -1.0), "--gpus-per-worker is -1"),
-        ((Kind.LOCAL, None, None, None, 1.0), "--gpus-per-worker needs --executor ray"),
+        (("processes", None, "head:6379", None, None), "--ray-address goes with --executor ray"),
+        (("processes", None, None, None, 1.0), "--gpus-per-worker goes with --executor ray"),
+        (("processes", None, None, 1.5, None), "must be a whole number"),
+        (("ray", None, None, 0.0, None), "--cpus-per-worker is 0"),
+        (("ray", None, None, math.inf, None), "--cpus-per-worker is inf"),
+        (("ray", None, None, None, math.inf), "--gpus-per-worker is inf"),
+        (("ray", None, None, None, -1.0), "--gpus-per-worker is -1"),
+        (("local", None, None, None, 1.0), "--gpus-per-worker needs --executor ray"),
     ],
 )
 def test_what_contradicts_itself(given: tuple[Kind | None, int | None, str | None, float, float], message: str) -> None:

@@ -189,7 +189,7 @@ class TestShow:
         assert result.stdout.splitlines()[-1] == f"page: {tmp_path / 'page.html'}"
         assert "<h1><bdi>mine</bdi></h1>" in (tmp_path / "page.html").read_text("utf-8")
         error = run("show", flat, "--doc", "d1", "-o", tmp_path / "other.html").exception
-        assert str(error) == "-o writes the page of all of DATA; leave out --doc and --system"
+        assert str(error) == "-o writes a page about all of DATA; leave out --doc and --system"
         assert not (tmp_path / "other.html").exists()
 
     def test_one_item(self, flat: Path) -> None:

@@ -16,7 +16,7 @@ from engine.judges import rows
 from summeter.cli.main import main
 from summeter.engine.runs import Run
 
-CARRIES_ON = "what was finished is kept, the same command carries on"
+RESUMABLE = "finished work is saved; run the same command to resume"
 
 
 def ended(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
@@ -79,7 +79,7 @@ class TestTheDisk:
     ) -> None:
         inner = ExceptionGroup("inner", [OSError(number, os.strerror(number), "x"), ValueError("later")])
         failing(monkeypatch, ExceptionGroup("outer", [inner]))
-        assert ended(capsys, "data", "show", "x") == (1, f"summeter: no space left on device; {CARRIES_ON}\n")
+        assert ended(capsys, "data", "show", "x") == (1, f"summeter: no space left on device; {RESUMABLE}\n")
 
     def test_an_error_of_the_disk_without_a_name(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -135,7 +135,7 @@ def test_an_interrupted_command_says_how_to_go_on(tmp_path: Path, flat: Path, se
     out = tmp_path / "run"
     command = [sys.executable, "-c", INTERRUPTED, sent, str(flat), "-o", str(out)]
     got = subprocess.run(command, capture_output=True, check=False, text=True)
-    assert (got.returncode, got.stderr) == (130, f"summeter: interrupted; {CARRIES_ON}\n")
+    assert (got.returncode, got.stderr) == (130, f"summeter: interrupted; {RESUMABLE}\n")
     assert Run(out).manifest.status == "interrupted"
 
 

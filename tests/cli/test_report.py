@@ -1,4 +1,4 @@
-"""`summeter report` with studies: what `summeter meta --json` printed becomes part of a page, or a page."""
+"""`summeter report` with the output of `summeter meta --json`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def run(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def study(run: Path, tmp_path: Path) -> Path:
-    """What a user gets who sends the output of a study into a file."""
+    """The JSON output of a study in a file."""
     done = call("meta", "agree", run, "--aspect", "faithfulness", "--resamples", "20", "--json")
     assert done.exit_code == 0, done.output
     file = tmp_path / "agree.json"
@@ -54,16 +54,16 @@ def test_a_study_alone(study: Path, tmp_path: Path) -> None:
     assert str(tmp_path) not in text
 
 
-def test_a_study_alone_needs_a_place(study: Path) -> None:
+def test_a_page_of_studies_needs_a_path(study: Path) -> None:
     done = call("report", "--study", study)
     assert isinstance(done.exception, UsageError)
-    assert "say where with -o PAGE.html" in str(done.exception)
+    assert "give it with -o PAGE.html" in str(done.exception)
 
 
 def test_nothing_to_report() -> None:
     done = call("report")
     assert isinstance(done.exception, UsageError)
-    assert "name a RUN, or a study" in str(done.exception)
+    assert "give a RUN, or a study" in str(done.exception)
 
 
 def test_a_file_that_is_no_study_leaves_no_page(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`summeter runs`: what it prints, asks and refuses, and how it ends."""
+"""Output, prompts and exit codes of `summeter runs`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "runs"
 
 
-def test_runs_are_listed_wherever_they_lie(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_are_listed_at_any_depth(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(["list", str(folder)]) == 0
     heads, second, first = capsys.readouterr().out.splitlines()
     assert heads.split() == ["run", "status", "documents", "summaries", "judges", "done", "size", "updated"]
@@ -51,10 +51,10 @@ def test_runs_are_listed_wherever_they_lie(folder: Path, capsys: pytest.CaptureF
     shutil.rmtree(folder / "deep")
     shutil.rmtree(folder / "first")
     assert call(["list", str(folder)]) == 0
-    assert capsys.readouterr().out == f"no run lies in {folder}\n"
+    assert capsys.readouterr().out == f"there is no run in {folder}\n"
 
 
-def test_info_says_what_lies_there(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_info(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = folder / "deep" / "second"
     assert call(["info", str(run)]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -77,7 +77,7 @@ def test_info_says_what_lies_there(folder: Path, capsys: pytest.CaptureFixture[s
 def test_verify_and_merge(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first, second = folder / "first", folder / "deep" / "second"
     assert call(["verify", str(first)]) == 0
-    assert "every file is as it was written" in capsys.readouterr().out
+    assert "all files are intact" in capsys.readouterr().out
     assert call(["merge", str(first), str(second), "-o", str(folder / "both")]) == 0
     assert "by 2 judges, complete" in capsys.readouterr().out
     (file,) = (first / "judgments").iterdir()
@@ -85,8 +85,8 @@ def test_verify_and_merge(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert call(["verify", str(first)]) == 2
     assert f"{file}: is not as it was when the run ended" in capsys.readouterr().err
     assert call(["verify", str(first), "--json"]) == 2
-    told = json.loads(capsys.readouterr().out)
-    assert (told["intact"], [row["file"] for row in told["rows"]]) == (False, [str(file)])
+    report = json.loads(capsys.readouterr().out)
+    assert (report["intact"], [row["file"] for row in report["rows"]]) == (False, [str(file)])
     assert call(["merge", str(first), "-o", str(folder / "one")]) == 2
     assert "at least 2 runs" in capsys.readouterr().err
 
@@ -101,8 +101,8 @@ def test_the_commands_of_the_page_run(folder: Path, monkeypatch: pytest.MonkeyPa
     assert sorted(path.name for path in folder.iterdir()) == ["both", "deep", "first"]
 
 
-def test_a_run_whose_report_is_being_written_stays(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The report is written after run.json says that the run has ended: here into a pipe that nobody reads yet."""
+def test_a_run_whose_report_is_being_written_is_not_removed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The report, here a pipe without a reader, is written after run.json says that the run has ended."""
     run = folder / "written"
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows()))
     evaluate(str(folder / "rows.jsonl"), ["rouge"], out=run)
@@ -143,7 +143,7 @@ def test_rm_asks_and_refuses(folder: Path, capsys: pytest.CaptureFixture[str], m
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
     assert call(["rm", str(first)]) == 130
     asked = capsys.readouterr()
-    assert "Remove 1 run for good?" in asked.out
+    assert "Remove 1 run permanently?" in asked.out
     assert asked.err == "nothing was removed\n"
     assert first.exists()
     with Journal(second):
@@ -161,5 +161,5 @@ def test_rm_asks_and_refuses(folder: Path, capsys: pytest.CaptureFixture[str], m
     (folder / "link").unlink()
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
     assert call(["rm", str(first), str(second)]) == 0
-    assert "Remove 2 runs for good?" in capsys.readouterr().out
+    assert "Remove 2 runs permanently?" in capsys.readouterr().out
     assert sorted(path.name for path in folder.rglob("*")) == ["deep", "no run"]

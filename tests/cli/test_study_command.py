@@ -152,14 +152,14 @@ def test_studies_of_people_need_no_run(command: tuple[str, ...], rated: Path) ->
 @pytest.mark.parametrize(
     ("command", "option", "message"),
     [
-        ("compare --of people", "--judge abstractiveness", "--judge does nothing with --of people"),
-        ("compare --of systems", "--judgment-set human.other", "--judgment-set does nothing with --of systems"),
-        ("compare --of systems", "--gold-at-least 3", "--gold-at-least does nothing with --of systems"),
-        ("reliability --repeats", "--tie low", "--tie does nothing with --repeats"),
-        ("estimate --simulate 3", "--by system", "--by does nothing with --simulate"),
-        ("estimate --last-judge", "--aspect coherence", "--aspect does nothing with --last-judge"),
-        ("estimate", "--draws 3", "--draws does nothing without --simulate"),
-        ("reliability", "--level sentence", "--level does nothing without --repeats"),
+        ("compare --of people", "--judge abstractiveness", "--judge has no effect with --of people"),
+        ("compare --of systems", "--judgment-set human.other", "--judgment-set has no effect with --of systems"),
+        ("compare --of systems", "--gold-at-least 3", "--gold-at-least has no effect with --of systems"),
+        ("reliability --repeats", "--tie low", "--tie has no effect with --repeats"),
+        ("estimate --simulate 3", "--by system", "--by has no effect with --simulate"),
+        ("estimate --last-judge", "--aspect coherence", "--aspect has no effect with --last-judge"),
+        ("estimate", "--draws 3", "--draws has no effect without --simulate"),
+        ("reliability", "--level sentence", "--level has no effect without --repeats"),
     ],
 )
 def test_a_command_refuses_an_option_that_it_would_ignore(

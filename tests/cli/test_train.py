@@ -66,9 +66,7 @@ def test_scoring_what_a_judge_was_trained_on_is_said(tmp_path: Path, capsys: pyt
     assert 0 < fitted == 60 - card["split"]["documents"]["test"] < 60
     capsys.readouterr()
     assert ran("score", str(data), "-e", f"fused[model={folder}]", "-o", str(tmp_path / "run")) == 0
-    said = (
-        f"warning: {folder} was trained on {fitted} of these 60 documents: its agreement with people on them flatters"
-    )
+    said = f"warning: {folder} was trained on {fitted} of these 60 documents, so its agreement"
     assert said in capsys.readouterr().err
     other = tmp_path / "other.jsonl"
     other.write_text(data.read_text().replace("Report ", "Story "))

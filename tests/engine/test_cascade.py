@@ -306,9 +306,9 @@ def test_what_was_saved_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     run = evaluate(data(*HALF * 2), [Of(share=0.25, sample=40)], out=tmp_path / "run")
     lines = [line for line in run_lines(run) if line.startswith("cascade")]
     number = len(times("dear"))
-    assert lines[0] == "cascade: cheap decided 150 of 200 items, those with no value from 0.38 to 0.62"
+    assert lines[0] == "cascade: cheap decided 150 of 200 items, those with a value outside 0.38 to 0.62"
     saved = f"{(200 - number) / 200:.0%}"
-    assert lines[1] == f"cascade: dear judged {number} of 200 (40 of them the random sample); {saved} of its work saved"
+    assert lines[1] == f"cascade: dear judged {number} of 200 (40 of them in the sample); {saved} of its work saved"
     assert lines[2].endswith(f"summeter meta estimate {run.folder} --last-judge")
 
 

@@ -133,7 +133,7 @@ def test_stopped_at_random_points_it_asks_nothing_again(tmp_path: Path) -> None:
             said = (tmp_path / "said").read_text()
             if how is signal.SIGINT and process.returncode != 0:
                 assert process.returncode == 130
-                assert said == "summeter: interrupted; what was finished is kept, the same command carries on\n"
+                assert said == "summeter: interrupted; finished work is saved; run the same command to resume\n"
             again = {json.dumps(turns_of(call.body)) for call in server.calls[before:]}
             assert not known & again
         known, before = stored(out), len(server.calls)

@@ -1,4 +1,4 @@
-"""`summeter advise`: which judge for these data?"""
+"""`summeter advise`: recommend a judge for the given data."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ app = typer.Typer()
 def advise(
     given: Given,
     out: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE.svg", help="A picture: agreement against cost.")
+        Path | None, typer.Option("-o", "--output", metavar="FILE.svg", help="Plot of agreement against cost.")
     ] = None,
 ) -> list[Study]:
-    """Advise, and draw a picture of it."""
+    """Recommend a judge, and plot agreement against cost."""
     if out is not None:
         check_suffix(out, ".svg")
     result = study(given.runs, given.data(), **given.values)
@@ -34,7 +34,7 @@ def advise(
         from summeter.report.frontier import frontier_svg
 
         write_text(out, frontier_svg(result))
-        given.lines.append(f"picture: {out}")
+        given.lines.append(f"plot: {out}")
     return [result]
 
 

@@ -1,15 +1,14 @@
-"""`summeter annotate`: campaigns in which people judge summaries."""
+"""`summeter annotate`: run annotation campaigns."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -25,10 +24,10 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 SHOWN = 10
-"""Disputes printed."""
+"""Number of disputes that are printed."""
 
 Campaign = Annotated[
-    Path, typer.Argument(metavar="CAMPAIGN", help="The campaign's folder.", exists=True, file_okay=False)
+    Path, typer.Argument(metavar="CAMPAIGN", help="Folder of the campaign.", exists=True, file_okay=False)
 ]
 By = Annotated[str, typer.Option("--by", metavar="NAME", help="Name of the person who decides, for the log.")]
 Why = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Reason, for the log.")]
@@ -40,13 +39,6 @@ def _to(option: str, help_: str, metavar: str = "FILE") -> Any:
     return typer.Option(option, metavar=metavar, help=help_)
 
 
-class Question(StrEnum):
-    """The question that labels should answer."""
-
-    COMPARE = "compare"
-    CALIBRATE = "calibrate"
-
-
 @app.callback()
 def _group() -> None:
     """Run annotation campaigns. Calls no model."""
@@ -55,9 +47,9 @@ def _group() -> None:
 @app.command()
 def new(
     file: Annotated[Path, typer.Argument(metavar="CAMPAIGN.yaml", help="Campaign file.", dir_okay=False)],
-    folder: Annotated[Path, typer.Option("-o", "--output", metavar="CAMPAIGN", help="The new campaign folder.")],
+    folder: Annotated[Path, typer.Option("-o", "--output", metavar="CAMPAIGN", help="New folder for the campaign.")],
 ) -> None:
-    """Check CAMPAIGN.yaml and its data, and create the campaign's folder."""
+    """Create a campaign's folder from CAMPAIGN.yaml and its data."""
     from summeter.annotate.campaign.build import build, warnings_of
     from summeter.annotate.campaign.folder import CampaignFolder
     from summeter.records import UsageError
@@ -94,12 +86,15 @@ def schema(
 def serve(
     campaign: Campaign,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port; 0 takes any free one.", min=0, max=65535)] = 8300,
+    port: Annotated[int, typer.Option(help="Port, or 0 for any free port.", min=0, max=65535)] = 8300,
     allow_host: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Host name under which the pages are reached. Repeatable.")
     ] = None,
 ) -> None:
-    """Serve CAMPAIGN's pages until interrupted. Acknowledged answers are committed."""
+    """Serve CAMPAIGN's pages until interrupted.
+
+    Every acknowledged answer is stored.
+    """
     import asyncio
 
     from summeter.annotate.server.app import serve as run
@@ -116,10 +111,15 @@ def serve(
 @app.command()
 def status(
     campaign: Campaign,
-    quick: Annotated[bool, typer.Option("--quick", help="Progress only, without agreement and annotators.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Show progress only, without agreement and annotator statistics.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show the progress of CAMPAIGN and statistics of its annotators, also while it is served."""
+    """Show the progress of CAMPAIGN and annotator statistics.
+
+    This works while the campaign is served.
+    """
     import time
 
     from summeter.annotate.analysis import status as figures
@@ -152,11 +152,13 @@ def status(
 @app.command()
 def export(
     campaign: Campaign,
-    events: Annotated[Path | None, _to("--events", "The log as JSON Lines, for `import`.")] = None,
-    csv: Annotated[Path | None, _to("--csv", "Submissions and outcomes, for the campaign's platform.")] = None,
-    bonuses: Annotated[Path | None, _to("--bonuses", "Bonuses, as the platform's bulk payment takes them.")] = None,
-    study: Annotated[Path | None, _to("--study", "Study settings for the platform, as JSON.")] = None,
-    data: Annotated[Path | None, _to("--data", "The data with the judgments, as a dataset folder.", "FOLDER")] = None,
+    events: Annotated[Path | None, _to("--events", "File for the log as JSON Lines, for `import`.")] = None,
+    csv: Annotated[Path | None, _to("--csv", "File for submissions and outcomes, for the platform.")] = None,
+    bonuses: Annotated[
+        Path | None, _to("--bonuses", "File for bonuses, in the format of the platform's bulk payment.")
+    ] = None,
+    study: Annotated[Path | None, _to("--study", "File for study settings of the platform, as JSON.")] = None,
+    data: Annotated[Path | None, _to("--data", "Dataset folder for the data with the judgments.", "FOLDER")] = None,
     complete_only: Annotated[
         bool, typer.Option("--complete-only", help="Leave out merged labels of tasks with too few answers.")
     ] = False,
@@ -166,7 +168,10 @@ def export(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing dataset folder.")] = False,
 ) -> None:
-    """Write CAMPAIGN's judgments to its judgments/ folder; on request also the log, a platform's CSV or a dataset."""
+    """Write CAMPAIGN's judgments to its judgments/ folder.
+
+    Options also write the log, files for the platform, or a dataset.
+    """
     from summeter.annotate.analysis import export as files
     from summeter.annotate.analysis.aggregate import dataset_of, incomplete
     from summeter.data.dataset import save
@@ -196,7 +201,7 @@ def export(
 
 
 def _check_dataset_target(data: Path, output: Path | None, *, force: bool) -> None:
-    """Refuse, before anything is written, a folder that may not be replaced or that is also to hold the key facts."""
+    """Raise UsageError if the folder must not be replaced, or overlaps with the folder for the key facts."""
     from summeter.data.atomic import check_folder
     from summeter.data.folder import is_dataset
     from summeter.records import UsageError
@@ -223,28 +228,32 @@ def _applied(service: CampaignService, folder: Path | None, *, apply: bool, forc
     counts = Counter(change.action for change in changes)
     yield (
         f"{len(changes)} key facts: {counts['kept']} kept, {counts['reworded']} reworded, {counts['dropped']} dropped; "
-        f"dataset written to {folder}, what and why to {folder / CHANGES}"
+        f"dataset written to {folder}, changes with reasons to {folder / CHANGES}"
     )
     left = {change.document_id for change in changes if change.action != "dropped"}
     without = list(dict.fromkeys(change.document_id for change in changes if change.document_id not in left))
     if without:
-        yield f"without any key fact now: {', '.join(without)}"
+        yield f"documents without a key fact: {', '.join(without)}"
 
 
 @app.command("import")
 def import_(
     campaign: Campaign,
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="An exported log, or a platform's CSV.", exists=True, dir_okay=False)
+        Path,
+        typer.Argument(metavar="FILE", help="Exported log, or CSV file of the platform.", exists=True, dir_okay=False),
     ],
 ) -> None:
-    """Restore CAMPAIGN's log from an export, or read the submissions' status from its platform's CSV."""
+    """Import an exported log, or a CSV file of the platform.
+
+    The log is restored into CAMPAIGN; the CSV file gives the status of submissions.
+    """
     from summeter.annotate.analysis.export import import_events, import_submissions
 
     with _open(campaign) as service:
         if file.suffix.lower() == ".csv":
             noted, unknown = import_submissions(service, file)
-            typer.echo(f"{noted} submissions noted, {unknown} rows about submissions that never came here")
+            typer.echo(f"{noted} submissions updated, {unknown} rows about unknown submissions")
         else:
             typer.echo(f"{import_events(service, file)} events added")
 
@@ -252,9 +261,12 @@ def import_(
 @app.command()
 def backup(
     campaign: Campaign,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="The new folder.")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="New folder for the copy.")],
 ) -> None:
-    """Copy CAMPAIGN with its log to a new folder, also while it is served."""
+    """Copy CAMPAIGN with its log to a new folder.
+
+    This works while the campaign is served.
+    """
     with _open(campaign, readonly=True) as service:
         service.backup(output)
     typer.echo(f"{campaign} copied to {output}")
@@ -266,14 +278,16 @@ def plan(
         list[str],
         typer.Argument(metavar="RUN... SYSTEM_A SYSTEM_B | RUN... JUDGE", help="Runs, then two systems or a judge."),
     ],
-    question: Annotated[Question, typer.Option(help="Compare two systems, or estimate the bias of a judge.")],
+    question: Annotated[
+        Literal["compare", "calibrate"], typer.Option(help="Compare two systems, or estimate the bias of a judge.")
+    ],
     aspect: Annotated[str | None, typer.Option(help="Aspect; required if the runs have several.")] = None,
     judge: Annotated[
-        str | None, typer.Option(help="Judge whose scores complement the labels (compare); default: the first.")
+        str | None, typer.Option(help="Judge whose scores complement the labels, for compare. Default: the first.")
     ] = None,
     gold: GoldData = None,
     labels: Annotated[
-        int | None, typer.Option(min=2, help="Number of labels to propose; default: the smallest sufficient one.")
+        int | None, typer.Option(min=2, help="Number of labels to propose. Default: the smallest sufficient number.")
     ] = None,
     sizes: Annotated[
         list[int] | None, typer.Option("--at", min=2, help="Number of labels to evaluate. Repeatable.")
@@ -288,7 +302,7 @@ def plan(
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Estimate the width of an interval after k labels, and select the items to label."""
+    """Estimate how many labels are needed, and select the items."""
     from summeter.data.atomic import write_lines
     from summeter.data.dataset import load
     from summeter.meta import plan_calibration, plan_comparison
@@ -298,7 +312,7 @@ def plan(
 
     if output is not None:
         check_suffix(output, ".jsonl")
-    systems = question is Question.COMPARE
+    systems = question == "compare"
     names = 2 if systems else 1
     if len(words) <= names:
         raise UsageError(f"{question}: give one run or more, then {'two systems' if systems else 'the judge'}")
@@ -326,7 +340,7 @@ def plan(
         return
     for note in proposal.study.notes:
         typer.echo(note)
-    where = "name a file with -o to have them" if output is None else f"written to {output}; in a campaign: "
+    where = "write them to a file with -o" if output is None else f"written to {output}; in a campaign: "
     more = "" if output is None else f"select: {{items: {output.name}}}"
     typer.echo(f"{proposal.labels} labels, {len(proposal.items)} summaries to judge, {where}{more}")
 
@@ -343,18 +357,22 @@ def simulate(
     laziness: Annotated[float, typer.Option(min=0, max=1, help="Probability of answering without reading.")] = 0.0,
     trust: Annotated[float, typer.Option(min=0, max=1, help="Probability of following the machine's verdict.")] = 0.0,
     trust_reasons: Annotated[
-        float | None, typer.Option(min=0, max=1, help="The same for verdicts with a reason; default: --trust.")
+        float | None,
+        typer.Option(min=0, max=1, help="Probability of following a verdict with a reason. Default: --trust."),
     ] = None,
     lazy: Annotated[int, typer.Option(min=0, help="Number of simulated annotators who never read.")] = 0,
     gold: Annotated[
-        str | None, typer.Option("--gold", metavar="DATA", help="Gold labels; default: drawn from the seed.")
+        str | None, typer.Option("--gold", metavar="DATA", help="Data with gold labels. Default: random labels.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     add: Annotated[
         bool, typer.Option("--add", help="Allow simulated answers in a campaign that already has real ones.")
     ] = False,
 ) -> None:
-    """Have simulated annotators do CAMPAIGN. Their answers are stored like any others."""
+    """Let simulated annotators answer CAMPAIGN.
+
+    Their answers are stored like those of people.
+    """
     from summeter.annotate.campaign.folder import CampaignFolder
     from summeter.annotate.simulate.script import crowd
     from summeter.annotate.simulate.script import simulate as run
@@ -373,8 +391,8 @@ def simulate(
         people = sum(not person.simulated for person in service.state.people.values())
         if people and not add:
             raise UsageError(
-                f"{people} people have worked on this campaign; simulated answers do not belong among theirs. "
-                "Simulate in another campaign, or give --add"
+                f"this campaign has answers of {people} people; simulate in another campaign, "
+                "or add simulated answers to theirs with --add"
             )
         count = run(service, scripts, seed=seed)
         slots = service.state.items.values()
@@ -389,14 +407,17 @@ def assistance(
     campaigns: Annotated[
         list[Path],
         typer.Argument(
-            metavar="CAMPAIGN...", help="The arms; the first is the baseline.", exists=True, file_okay=False
+            metavar="CAMPAIGN...", help="Folders of the arms, baseline first.", exists=True, file_okay=False
         ),
     ],
     resamples: Annotated[int, typer.Option(min=0, help="Bootstrap resamples.")] = 1000,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Measure the effect of assistance between CAMPAIGNs that show different parts of a machine's verdict."""
+    """Measure the effect of assistance by comparing CAMPAIGNs.
+
+    The campaigns show different parts of a machine's verdict.
+    """
     from contextlib import ExitStack
 
     from summeter.annotate.analysis.arms import arm_names, arms, table
@@ -433,13 +454,13 @@ def adjudicate_(
             dir_okay=False,
         ),
     ] = None,
-    write: Annotated[Path | None, _to("--write", "The queue as JSON Lines, to fill in for --from.")] = None,
+    write: Annotated[Path | None, _to("--write", "File for the queue as JSON Lines, to fill in for --from.")] = None,
     reason: Why = None,
     by: By = "adjudicator",
     everything: Annotated[bool, typer.Option("--all", help="List decided tasks too.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the tasks of CAMPAIGN on which annotators differ, or decide some."""
+    """List tasks on which annotators differ, or decide them."""
     from summeter.annotate.analysis.adjudicate import (
         adjudicate,
         decision_of_row,
@@ -459,7 +480,7 @@ def adjudicate_(
         typer.echo(f"{len(events)} decisions written to the log; `summeter annotate export` writes the labels")
         return
     if taken is not None or answer is not None:
-        raise typer.BadParameter("say which task is decided: --set TASK")
+        raise typer.BadParameter("give the task to decide with --set TASK")
     with _open(campaign, readonly=True) as service:
         queue = disputes(service, settled=everything)
     if write is not None:
@@ -484,13 +505,18 @@ def exclude(
     endorsement_above: Annotated[
         float | None, typer.Option(help="Exclude above this share of wrong machine verdicts that were followed.")
     ] = None,
-    min_answers: Annotated[int, typer.Option(min=1, help="Answers from which on the rules apply.")] = 10,
-    min_checks: Annotated[int, typer.Option(min=1, help="Attention checks from which on --checks-below applies.")] = 4,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="List who would be excluded, and exclude nobody.")] = False,
+    min_answers: Annotated[int, typer.Option(min=1, help="Minimum number of answers for a rule to apply.")] = 10,
+    min_checks: Annotated[
+        int, typer.Option(min=1, help="Minimum number of attention checks for --checks-below to apply.")
+    ] = 4,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the annotators without excluding them.")] = False,
     reason: Why = None,
     by: By = "researcher",
 ) -> None:
-    """Exclude annotators of CAMPAIGN by name or by rule; their answers no longer count. See `reinstate`."""
+    """Exclude annotators of CAMPAIGN by name or by rule.
+
+    Their answers no longer count. `reinstate` reverses this.
+    """
     from summeter.annotate.analysis.exclusion import Proposal, Rules, proposals
     from summeter.annotate.analysis.exclusion import exclude as exclude_all
     from summeter.annotate.analysis.quality import annotator_statistics
@@ -498,11 +524,11 @@ def exclude(
 
     rules = Rules(checks_below, seconds_below, agreement_below, endorsement_above, min_answers, min_checks)
     if annotators and (rules.any or not (reason or "").strip()):
-        raise UsageError("exclude by name with --reason TEXT, or by rule; not both at once")
+        raise UsageError("exclude annotators either by name with --reason TEXT, or by rule")
     with _open(campaign, readonly=dry_run) as service:
         for name in annotators or ():
             if name not in service.state.people:
-                raise UsageError(f"nobody called {name!r} has taken part")
+                raise UsageError(f"there is no annotator {name!r} in this campaign")
         if annotators:
             proposed = [Proposal(name, "by name", reason or "") for name in annotators]
         else:
@@ -524,21 +550,25 @@ def reinstate(
     rule: Annotated[
         str | None,
         typer.Option(
-            metavar="RULE", help="Reinstate those excluded by this rule: checks, seconds, agreement, endorsement."
+            metavar="RULE",
+            help="Reinstate annotators excluded by this rule: checks, seconds, agreement or endorsement.",
         ),
     ] = None,
     reason: Why = None,
     by: By = "researcher",
 ) -> None:
-    """Reinstate excluded annotators of CAMPAIGN; their answers count again where slots are free."""
+    """Reinstate excluded annotators of CAMPAIGN.
+
+    Their answers count again if their tasks still need answers.
+    """
     from summeter.annotate.analysis.exclusion import reinstate_rule
     from summeter.records import UsageError
 
     if bool(annotators) == (rule is not None):
-        raise UsageError("name annotators, or a rule with --rule")
+        raise UsageError("give either annotators, or a rule with --rule")
     why = (reason or "").strip()
     if not why:
-        raise UsageError("give a reason with --reason TEXT; it is kept in the log")
+        raise UsageError("give a reason with --reason TEXT; it is written to the log")
     with _open(campaign) as service:
         if rule is not None:
             events = reinstate_rule(service, rule, why, by=by)
@@ -549,7 +579,7 @@ def reinstate(
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Disable the garbage collector: it would take most of the time among hundreds of thousands of judgments."""
+    """Disable the garbage collector, which takes most of the time with hundreds of thousands of judgments."""
     import gc
 
     gc.disable()
@@ -571,15 +601,15 @@ def _open(campaign: Path, *, readonly: bool = False) -> CampaignService:
 
 
 def _unfinished(short: dict[int, int], wanted: int, *, complete_only: bool) -> list[str]:
-    """Notes on merged labels that rest on too few answers."""
-    some, none = {answers: tasks for answers, tasks in short.items() if answers}, short.get(0, 0)
+    """Return notes about merged labels with too few answers."""
+    partial, unanswered = {answers: tasks for answers, tasks in short.items() if answers}, short.get(0, 0)
     lines = []
-    if some:
-        each = ", ".join(f"{tasks} with {answers}" for answers, tasks in some.items())
+    if partial:
+        each = ", ".join(f"{tasks} with {answers}" for answers, tasks in partial.items())
         done = "have no merged label" if complete_only else "are merged; --complete-only leaves them out"
-        lines.append(f"note: {sum(some.values())} tasks have fewer than {wanted} answers ({each}) and {done}")
-    if none:
-        lines.append(f"note: {none} tasks have no answer and no label")
+        lines.append(f"note: {sum(partial.values())} tasks have fewer than {wanted} answers ({each}) and {done}")
+    if unanswered:
+        lines.append(f"note: {unanswered} tasks have no answer and no label")
     return lines
 
 
@@ -591,7 +621,7 @@ def _addresses(folder: CampaignFolder, address: str) -> list[str]:
     if platform.name != "local":
         lines.append(f"study link: {address}/{platform.link}")
     lines += [f"preview: {address}/?preview=1", f"admin: {address}/admin?token={folder.keys['admin']}"]
-    return [*lines, "Ctrl-C ends; nothing that was acknowledged is lost"]
+    return [*lines, "press Ctrl-C to stop; every acknowledged answer is stored"]
 
 
 def _overview(counts: dict[str, Any]) -> list[str]:
@@ -610,7 +640,7 @@ def _overview(counts: dict[str, Any]) -> list[str]:
 
 
 def _expected_end(end: dict[str, Any]) -> str:
-    """The expected end and its basis, or why it is unknown."""
+    """Return the expected end and its basis, or why it is unknown."""
     from datetime import UTC, datetime
 
     if end["at"] is None:
@@ -628,7 +658,7 @@ def _pairs(values: dict[str, Any] | None) -> str:
 
 
 def _show_quality(measured: Quality, people: list[dict[str, Any]]) -> None:
-    """Agreement in words, then a row an annotator, then the effect of assistance."""
+    """Print agreement in words, a table with one row per annotator, and the effect of assistance."""
     from summeter.annotate.analysis.quality import in_words
     from summeter.tables import Table, number
 
@@ -667,11 +697,9 @@ def _value(row: Row, of: str) -> str:
 def _assistance(row: Row) -> str:
     where = {"checks": "attention checks", "work": "tasks", "all": "checks and tasks"}[str(row.details["tasks"])]
     if row.statistic == "pull":
-        return (
-            f"automation bias on {where} where the machine is wrong: {_value(row, 'answers')} (assisted - unassisted)"
-        )
+        return f"automation bias on {where} with a wrong verdict: {_value(row, 'answers')} (assisted - unassisted)"
     verb = {"assisted": "saw", "unassisted": "did not see"}[str(row.details["arm"])]
-    return f"those who {verb} its verdict repeat it on {where} where it is wrong: {_value(row, 'answers')}"
+    return f"annotators who {verb} a wrong verdict give it on {where}: {_value(row, 'answers')}"
 
 
 def _gold(gold: str | None, seed: int) -> Any:

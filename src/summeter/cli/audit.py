@@ -1,4 +1,4 @@
-"""`summeter audit`: test judges against prompt injection."""
+"""`summeter audit`: test a judge against prompt injection."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.callback()
 def _root() -> None:
-    """A group, also while it holds one command."""
+    """Test a judge against prompt injection."""
 
 
 @app.command()
@@ -33,22 +33,25 @@ def injection(
     ],
     evaluators: Evaluators = None,
     models: Models = None,
-    out: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="The audit's run folder.")] = Path(
+    out: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="Folder of the run.")] = Path(
         "runs/injection"
     ),
-    sample: Annotated[int, typer.Option(min=1, help="Summaries to attack, drawn by the seed.")] = 20,
+    sample: Annotated[int, typer.Option(min=1, help="Number of randomly sampled summaries to attack.")] = 20,
     attacks: Annotated[
-        Path | None, typer.Option(metavar="FILE.yaml", help="Attacks of your own; default: the shipped set.")
+        Path | None, typer.Option(metavar="FILE.yaml", help="File with attacks. Default: the attacks in the package.")
     ] = None,
     map_: Map = None,
     preset: Preset = None,
     format_: Format = None,
-    seed: Annotated[int, typer.Option(help="Seed of the sample, the bootstrap and the models.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of sample, bootstrap and models.")] = 0,
     replay: Replay = None,
     as_json: AsJson = False,
     **options: Any,
 ) -> None:
-    """Add instructions to the judge to summaries and documents of DATA; print how many verdicts change."""
+    """Add instructions to texts of DATA and count flipped verdicts.
+
+    Each rate is compared with that of a control, a harmless sentence added to the same texts.
+    """
     from summeter.audit import injection as audit
     from summeter.audit import read_attacks
     from summeter.engine.progress import progress
@@ -65,35 +68,30 @@ def injection(
         return
     _show(study)
     file = out / "injection.json"
-    typer.echo(f"study: {file} (draw it with `summeter report {out} --study {file}`)")
+    typer.echo(f"study: {file} (plot it with `summeter report {out} --study {file}`)")
 
 
 def _show(study: Study) -> None:
-    """A block a judge and aspect: what turned something, the rest in one line."""
+    """Print a block per judge and aspect: attacks that flipped a verdict, and the number of the other attacks."""
     from summeter.audit.injection import ALL
     from summeter.records import shown_signatures
 
-    blocks = _blocks(study)
+    blocks: dict[tuple[str, str, str, str], list[Row]] = {}
+    for row in study:
+        blocks.setdefault((row.judge or "", row.signature or "", row.aspect or "", row.level or ""), []).append(row)
     known = {(judge, signature) for judge, signature, *_ in blocks}
     shown = shown_signatures(signature for _, signature in known)
     for (judge, signature, aspect, unit), rows in blocks.items():
         alone = sum(name == judge for name, _ in known) == 1
         typer.echo(f"{judge if alone else shown[signature]}: {aspect}, by {unit}")
-        quiet = [row for row in rows if row.value == row.details["control"] == 0 and row.details["attack"] != ALL]
+        unchanged = [row for row in rows if row.value == row.details["control"] == 0 and row.details["attack"] != ALL]
         for row in reversed(rows):
-            if row not in quiet:
+            if row not in unchanged:
                 typer.echo(f"  {_line(row)}")
-        if quiet:
-            typer.echo(f"  {len(quiet)} attacks turned nothing, nor did their controls")
+        if unchanged:
+            typer.echo(f"  {len(unchanged)} attacks flipped no verdict, and neither did their controls")
     for text in (*study.signatures(), *study.notes):
         typer.echo(text)
-
-
-def _blocks(study: Study) -> dict[tuple[str, str, str, str], list[Row]]:
-    blocks: dict[tuple[str, str, str, str], list[Row]] = {}
-    for row in study:
-        blocks.setdefault((row.judge or "", row.signature or "", row.aspect or "", row.level or ""), []).append(row)
-    return blocks
 
 
 def _line(row: Row) -> str:
@@ -109,4 +107,4 @@ def _line(row: Row) -> str:
         ends = f" [{about['net_low']:+.3f}, {about['net_high']:+.3f}]"
     net = "-" if about["net"] is None else f"{about['net']:+.3f}{ends}"
     unusable = f", {row.missing} unusable" if row.missing else ""
-    return f"{name:<34} {row.value:.3f} turned, control {number(about['control'])}, net {net}, n {row.n}{unusable}"
+    return f"{name:<34} {row.value:.3f} flipped, control {number(about['control'])}, net {net}, n {row.n}{unusable}"

@@ -1,4 +1,4 @@
-"""`summeter batches`: list and cancel the batches that a run submitted to vendors."""
+"""`summeter batches`: list and cancel the batches that a run submitted to a vendor."""
 
 from __future__ import annotations
 
@@ -14,34 +14,39 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
-BaseUrl = Annotated[str | None, typer.Option(help="The address the run was given, if it was given one.")]
+BaseUrl = Annotated[str | None, typer.Option(help="Address that the run was given.")]
 
 
 @app.callback()
 def _group() -> None:
-    """The batches of a run that were submitted and not fetched."""
+    """List and cancel the batches of a run that were submitted and not fetched."""
 
 
 @app.command("list")
 def list_(run: OldRun, base_url: BaseUrl = None, as_json: AsJson = False) -> None:
-    """Ask the vendor for the state of the pending batches of RUN."""
+    """List the pending batches of RUN with their state at the vendor."""
     _show(_pending(run, base_url), as_json=as_json)
 
 
 @app.command()
 def cancel(
     run: OldRun,
-    batches: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Only these; default: all.")] = None,
+    batches: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID]...", help="Batches to cancel. Default: all.")
+    ] = None,
     base_url: BaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Cancel the pending batches of RUN. Calls answered by then are paid for, and kept."""
+    """Cancel the pending batches of RUN.
+
+    Calls that were already answered are charged and stored.
+    """
     pending = _pending(run, base_url, only=batches or (), cancel=True)
     _show(pending, as_json=as_json)
     if pending and not as_json:
         typer.echo(
-            "the command that submitted them, --batch included, fetches what was answered; cancelled calls end as "
-            "errors there, and the same command asks them again"
+            "run the command that submitted them again, with --batch, to fetch the replies; cancelled calls become "
+            "errors, and the next run of that command sends them again"
         )
 
 
@@ -55,18 +60,17 @@ def _pending(
     from summeter.runs.batches import BATCHES, BatchLog
     from summeter.runs.run import read_manifest
 
-    read_manifest(run)  # a folder that holds no run is told of
-
+    read_manifest(run)  # raises an error if the folder is not a run
     pending: list[PendingBatch] = []
 
     async def ask() -> None:
         async for batch in pending_batches(BatchLog(run / BATCHES), cancel=cancel, only=only, base_url=base_url):
-            pending.append(batch)  # noqa: PERF401 - there, even if the next one fails
+            pending.append(batch)  # noqa: PERF401 - kept if the next one fails
 
     try:
         asyncio.run(ask())
     except SummeterError:
-        # Batches before the one that failed are cancelled.
+        # The batches before the failed one have been cancelled.
         _lines(pending, err=True)
         raise
     return pending
@@ -78,7 +82,7 @@ def _show(pending: list[PendingBatch], *, as_json: bool) -> None:
         return
     _lines(pending)
     if not pending:
-        typer.echo("this run waits for no batch")
+        typer.echo("this run has no pending batch")
 
 
 def _lines(pending: list[PendingBatch], *, err: bool = False) -> None:

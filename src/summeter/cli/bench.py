@@ -1,11 +1,10 @@
-"""`summeter bench`: building a benchmark of summaries, and running those there are."""
+"""`summeter bench`: build a benchmark of summaries, or run a published one."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -18,35 +17,30 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True)
 
 
-class Layout(StrEnum):
-    """How the table is printed."""
-
-    MARKDOWN = "markdown"
-    CSV = "csv"
-    LATEX = "latex"
-
-
 @app.callback()
 def _root() -> None:
-    """Build a benchmark of summaries, or run one of those there are."""
+    """Build a benchmark of summaries, or run a published one."""
 
 
 @app.command()
 def run(
-    config: Annotated[Path, typer.Argument(metavar="BENCH.yaml", help="A section for each step, with its settings.")],
+    config: Annotated[
+        Path, typer.Argument(metavar="BENCH.yaml", help="YAML file with one section of settings per step.")
+    ],
     out: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", metavar="FOLDER", help="Folder of the benchmark; default: `output` of BENCH.yaml."
+            "-o", "--output", metavar="FOLDER", help="Folder of the benchmark. Default: `output` in BENCH.yaml."
         ),
     ] = None,
-    only: Annotated[
-        str | None, typer.Option(metavar="STEP", help="Do this step, even if it is done, and no other.")
-    ] = None,
-    until: Annotated[str | None, typer.Option(metavar="STEP", help="End after this step.")] = None,
+    only: Annotated[str | None, typer.Option(metavar="STEP", help="Run only this step, even if it is done.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="STEP", help="Last step to run.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Build a benchmark: do every step of BENCH.yaml that is left, or whose input or settings have changed."""
+    """Run the steps of BENCH.yaml that are not done or out of date.
+
+    A step is out of date if its input or its settings have changed.
+    """
     from summeter.benchmark.chain import chain_status, output_of, read_chain, run_chain
     from summeter.engine.progress import progress
 
@@ -59,14 +53,17 @@ def run(
 def status(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of a benchmark.")],
     config: Annotated[
-        Path | None, typer.Option("--config", metavar="BENCH.yaml", help="The file of settings, where it has moved.")
+        Path | None, typer.Option("--config", metavar="BENCH.yaml", help="New path of the YAML file, if it was moved.")
     ] = None,
     step: Annotated[
-        str | None, typer.Option(metavar="STEP", help="Show what this step did: counts, what it left out, tables.")
+        str | None, typer.Option(metavar="STEP", help="Show counts, dropped items and tables of this step.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show each step of a benchmark: done, stale and why, left, waiting or failed; what went in and came out."""
+    """Show the state of each step of a benchmark, with counts.
+
+    A step is done, stale, left, waiting or failed.
+    """
     from summeter.benchmark.chain import chain_status
     from summeter.benchmark.step import read_manifest
     from summeter.records import UsageError, nearest
@@ -86,7 +83,7 @@ def status(
 
 
 def _show(rows: list[StepRow], *, as_json: bool) -> None:
-    """Print the states of steps."""
+    """Print the state of each step."""
     from summeter.benchmark.chain import status_table
 
     if as_json:
@@ -96,7 +93,7 @@ def _show(rows: list[StepRow], *, as_json: bool) -> None:
 
 
 def _describe(manifest: Manifest) -> None:
-    """Print what a step did: what went in and came out, what was left out and why, and its tables."""
+    """Print input and output counts, dropped items with reasons, and tables of a step."""
     from summeter.tables import Table
 
     for word, counts in (("in", manifest.counts_in), ("out", manifest.counts_out)):
@@ -116,11 +113,13 @@ def _describe(manifest: Manifest) -> None:
 
 @app.command()
 def verify(
-    folder: Annotated[Path, typer.Argument(metavar="RELEASE", help="A folder that the step `release` wrote.")],
+    folder: Annotated[Path, typer.Argument(metavar="RELEASE", help="Folder written by the step `release`.")],
     as_json: AsJson = False,
 ) -> None:
-    """Build a release again from its data, and compare: hashes, counts, splits, agreement, card, tables. Exits with 3
-    where something differs."""
+    """Rebuild a release from its data and compare the two.
+
+    Compares hashes, counts, splits, agreement, card and tables. Exits with 3 if something differs.
+    """
     from summeter.benchmark.step import file_hashes
     from summeter.benchmark.verify import VerifyError
     from summeter.benchmark.verify import verify as differences_of
@@ -129,31 +128,37 @@ def verify(
     if as_json:
         print_json((each._asdict() for each in differences), study="verify", verified=not differences)
     elif not differences:
-        typer.echo(f"{folder} is what it says: {len(file_hashes(folder))} files, every count and table computed again")
+        typer.echo(f"{folder} is verified: {len(file_hashes(folder))} files, all counts and tables recomputed")
     if differences:
         raise VerifyError(folder, differences)
 
 
 @app.command()
 def protocol(
-    config: Annotated[Path, typer.Argument(metavar="CONFIG.yaml", help="Protocol, files, evaluators, models.")],
+    config: Annotated[
+        Path, typer.Argument(metavar="CONFIG.yaml", help="YAML file with protocol, files, evaluators and models.")
+    ],
     out: Annotated[
         Path | None,
         typer.Option(
             "-o",
             "--output",
             metavar="FOLDER",
-            help="Where the run, the study and the tables go; default "
-            "runs/NAME-OF-CONFIG. What is judged already is not judged again.",
+            help="Folder of run, study and tables; an existing run is resumed. Default: runs/NAME-OF-CONFIG.",
         ),
     ] = None,
-    layout: Annotated[Layout, typer.Option(help="How the table is printed; all three are written.")] = Layout.MARKDOWN,
-    check: Annotated[bool, typer.Option("--check", help="Read the files, say what is in them, judge nothing.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no table.")] = False,
+    layout: Annotated[
+        Literal["markdown", "csv", "latex"], typer.Option(help="Format of the printed table; all three are written.")
+    ] = "markdown",
+    check: Annotated[bool, typer.Option("--check", help="Read and describe the files without judging.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print no progress and no table.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Measure evaluators as AggreFact, LLM-AggreFact, SummaC or FENICE's long-form set do, on files of your own; or
-    systems and evaluators on a benchmark of your own (protocol: own)."""
+    """Measure evaluators by the protocol of a published benchmark.
+
+    Protocols: AggreFact, LLM-AggreFact, SummaC and the long-form set of FENICE, on your copy of the files; or `own`,
+    for systems and evaluators on your own benchmark.
+    """
     from summeter.benchmark.protocol import read_config, run_protocol
     from summeter.engine.progress import progress
     from summeter.engine.runs import check_coverage
@@ -171,9 +176,7 @@ def protocol(
     if as_json:
         print_study_json(result.study)
     elif not quiet:
-        typer.echo(settings.format(result.study, layout.value), nl=False)
-        typer.echo(
-            f"\nwritten to {result.folder}" if layout is Layout.MARKDOWN else f"written to {result.folder}", err=True
-        )
+        typer.echo(settings.format(result.study, layout), nl=False)
+        typer.echo(f"\nwritten to {result.folder}" if layout == "markdown" else f"written to {result.folder}", err=True)
     if result.run is not None:
-        check_coverage(result.run)  # a table of dashes is no success
+        check_coverage(result.run)  # a table without values is a failure

@@ -1,4 +1,4 @@
-"""Options and small helpers that several commands share."""
+"""Options and helpers shared by several commands."""
 
 from __future__ import annotations
 
@@ -15,19 +15,16 @@ if TYPE_CHECKING:
     from summeter.meta.results import Study
     from summeter.records import Parameter
 
-Map = Annotated[
-    list[str] | None, typer.Option("--map", metavar="FIELD=COLUMN", help="Where a field stands in the data.")
-]
-Preset = Annotated[str | None, typer.Option("--preset", help="A known layout: see `summeter list presets`.")]
+Map = Annotated[list[str] | None, typer.Option("--map", metavar="FIELD=COLUMN", help="Column of a field. Repeatable.")]
+Preset = Annotated[str | None, typer.Option("--preset", help="Layout of a public dataset (`summeter list presets`).")]
 Format = Annotated[
-    str | None, typer.Option("--format", help="jsonl, json, csv, tsv, parquet or xlsx; default: by the file's name.")
+    str | None, typer.Option("--format", help="jsonl, json, csv, tsv, parquet or xlsx. Default: by the file's suffix.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
-OldRun = Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.", exists=True, file_okay=False)]
-Out = Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="The run's folder.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
+OldRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of the run.", exists=True, file_okay=False)]
 
 
-# Parameters whose option is not `--name`.
+# Parameters whose option has another name.
 _OPTIONS = {
     "concurrency": "--max-connections",
     "data": "DATA",
@@ -39,7 +36,7 @@ _OPTIONS = {
 
 
 def option(parameter: Parameter) -> str:
-    """A parameter as the command line spells it.
+    """Return a parameter as it is written on the command line.
 
     >>> from summeter.records import Parameter
     >>> option(Parameter("models", "judge=openai/gpt-4o")), option(Parameter("force", "True"))
@@ -53,7 +50,7 @@ def option(parameter: Parameter) -> str:
 
 
 def in_options(text: object) -> str:
-    """A text for the terminal: parameters in it are named as options."""
+    """Return a message with its parameters written as command-line options."""
     from summeter.records import Fault, Message
 
     message = text.text if isinstance(text, Fault) else text
@@ -61,32 +58,34 @@ def in_options(text: object) -> str:
 
 
 def check_suffix(path: str | Path, *suffixes: str) -> None:
-    """Raise UsageError unless a file to write has the name of what is written there."""
+    """Raise UsageError if the path of an output file has none of the suffixes."""
     from summeter.records import UsageError
 
     if str(path).lower().endswith(suffixes):
         return
     *others, last = suffixes
     known = f"{', '.join(others)} or {last}" if others else last
-    raise UsageError(f"-o {path}: this command writes {known} files; give such a name")
+    raise UsageError(f"-o {path}: this command writes {known} files; use one of these suffixes")
 
 
 def print_json(rows: Iterable[Mapping[str, Any]], **more: Any) -> None:
-    """One JSON object with the rows of a study or list."""
+    """Print one JSON object with the rows of a study or list, and with `more` fields."""
     typer.echo(json.dumps({"schema": "summeter/1", **more, "rows": list(rows)}, ensure_ascii=False, allow_nan=False))
 
 
 def print_study_json(study: Study, **more: Any) -> None:
-    """One JSON object with the rows and the notes of a study."""
+    """Print one JSON object with the rows and the notes of a study."""
     print_json(study.to_dicts(), study=study.name, **more, notes=[in_options(note) for note in study.notes])
 
 
 def tell(run: Run, *, as_json: bool = False, quiet: bool = False) -> None:
-    """Write a run's report; print its means and preferences, as tables or as one JSON object."""
+    """Write the report of a run, and print its means and preferences as tables or as one JSON object."""
     from summeter.runs.journal import held
 
     with held(run.folder):
-        from summeter.report import html  # importing it takes time in which another process might remove the run
+        from summeter.report import (
+            html,
+        )  # imported under the lock: the import is slow, and another process could remove the run
 
         page = html([run], run.folder / "report.html")
     if as_json:
@@ -101,7 +100,7 @@ def tell(run: Run, *, as_json: bool = False, quiet: bool = False) -> None:
 
 
 def show_scores(run: Run) -> None:
-    """Print the table of systems, then that of pairs; of a run that only compares, the latter alone."""
+    """Print the table of systems and the table of pairs, if the run has any."""
     from rich.console import Console
 
     from summeter.meta import agreement_lines, agreement_with_people
@@ -129,8 +128,10 @@ def show_scores(run: Run) -> None:
 def assignments(
     texts: Sequence[str] | None, option: str, metavar: str = "NAME=VALUE", *, last: bool = False
 ) -> dict[str, str]:
-    """`NAME=VALUE` options as a dict, in the order given. The first equals sign counts, or the `last`. UsageError for
-    what is not so written, and for a name with two values.
+    """Parse `NAME=VALUE` options into a dict, in the order given.
+
+    The text is split at its first equals sign, or at the last one if `last`. Raises UsageError if a text has another
+    form, or if a name has two values.
 
     >>> assignments(["gpt=4=openai", "t5=google"], "--family", last=True)
     {'gpt=4': 'openai', 't5': 'google'}
@@ -143,12 +144,12 @@ def assignments(
         if not equals or not name or not value:
             raise UsageError(f"{option} {text!r} is not {metavar}")
         if values.setdefault(name, value) != value:
-            raise UsageError(f"{option} names {name} twice, as {values[name]!r} and as {value!r}")
+            raise UsageError(f"{option} gives {name} two values: {values[name]!r} and {value!r}")
     return values
 
 
 def shares(text: str, option: str) -> dict[str, float]:
-    """`train=.8,test=.2` as shares by name. UsageError for what is no number.
+    """Parse shares such as `train=.8,test=.2`. Raises UsageError if a share is not a number.
 
     >>> shares("train=.8,test=.2", "--parts")
     {'train': 0.8, 'test': 0.2}
@@ -164,33 +165,28 @@ def shares(text: str, option: str) -> dict[str, float]:
     return values
 
 
-def mapping(pairs: list[str] | None) -> dict[str, str]:
-    """`--map field=column` options as a dict."""
-    return assignments(pairs, "--map", "FIELD=COLUMN")
-
-
 def read_data(
     data: str | list[str], map_: list[str] | None, preset: str | None, format_: str | None, **more: Any
 ) -> Dataset:
-    """The dataset that the options for reading data describe."""
+    """Load the data given by DATA, --map, --preset and --format, and print warnings about an unreachable hub."""
     from summeter.data.dataset import load
 
     if isinstance(data, list) and len(data) == 1:
         data = data[0]
-    dataset = load(data, map=mapping(map_), preset=preset, format=format_, **more)
-    for warning in filter(_of_hub, dataset.warnings):
+    dataset = load(data, map=assignments(map_, "--map", "FIELD=COLUMN"), preset=preset, format=format_, **more)
+    for warning in filter(_from_hub, dataset.warnings):
         typer.echo(f"warning: {in_options(warning)}", err=True)
     return dataset
 
 
-def _of_hub(warning: object) -> bool:
-    """Whether a warning is of a hub: that its cache answered is said at once, whatever the command."""
+def _from_hub(warning: object) -> bool:
+    """Return whether a warning says that a hub's cache was used; every command prints these."""
     return str(warning).startswith("hf:")
 
 
 def warn(warnings: Sequence[object], shown: int = 5) -> None:
-    """Warnings about the data on stderr, the first few in full; `read_data` has told those of a hub."""
-    warnings = [warning for warning in warnings if not _of_hub(warning)]
+    """Print the first warnings about the data to stderr, except those that `read_data` prints."""
+    warnings = [warning for warning in warnings if not _from_hub(warning)]
     for warning in warnings[:shown]:
         typer.echo(f"warning: {in_options(warning)}", err=True)
     if len(warnings) > shown:

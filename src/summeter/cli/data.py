@@ -1,13 +1,12 @@
-"""`summeter data`: check data, turn it into a dataset folder, look at it, and write it out again."""
+"""`summeter data`: check, import, show, split, sample and export data."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -34,24 +33,14 @@ if TYPE_CHECKING:
 BAD_INPUT = 2
 SHOWN_DOMAINS = 12
 _SEVERAL = (
-    "Flat files (JSONL, JSON, CSV, TSV, Parquet, XLSX; .gz; - is stdin; a folder of them; s3://), a dataset folder, "
+    "Flat files (JSONL, JSON, CSV, TSV, Parquet, XLSX; .gz; a folder of them; s3://; - for stdin), a dataset folder, "
     "hf:ORG/NAME@REV#SPLIT, or all files of a --preset."
 )
-_ON_FAULT = (
-    "A faulty row ends the import (error), is left out (skip), or is kept without the field at fault (keep-valid)."
-)
+_ON_FAULT = "End at a faulty row (error), skip the row (skip), or drop only the faulty field (keep-valid)."
 Documents = Annotated[
     list[str] | None,
-    typer.Option("--documents", metavar="FILE|FOLDER", help="Documents by id (id, text; or .story files)."),
+    typer.Option("--documents", metavar="FILE|FOLDER", help="File of documents (id, text) or folder of .story files."),
 ]
-
-
-class OnFault(StrEnum):
-    """What a faulty row does."""
-
-    ERROR = "error"
-    SKIP = "skip"
-    KEEP_VALID = "keep-valid"
 
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -60,39 +49,42 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="A flat file (JSONL, JSON, CSV, TSV, Parquet; .gz; - is stdin), a dataset folder, hf:ORG/NAME@REV#SPLIT.",
+        help="A flat file (JSONL, JSON, CSV, TSV, Parquet; .gz; - for stdin), dataset folder or hf:ORG/NAME@REV#SPLIT.",
     ),
 ]
-Language = Annotated[str, typer.Option("--language", help="Of the texts (ISO 639-1), for splitting sentences.")]
-Seed = Annotated[int, typer.Option("--seed", help="Equal seeds draw equally.")]
-Name = Annotated[str | None, typer.Option("--name", help="Default: the file's name.")]
-Version = Annotated[str | None, typer.Option("--version", help="Of the data.")]
-Licence = Annotated[str | None, typer.Option("--licence", help="Of the data, for example CC-BY-4.0.")]
-Citation = Annotated[str | None, typer.Option("--citation", help="What to cite.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace a dataset that is already there.")]
+Language = Annotated[str, typer.Option("--language", help="Language of the texts (ISO 639-1), for sentence splitting.")]
+Seed = Annotated[int, typer.Option("--seed", help="Random seed.")]
+Name = Annotated[str | None, typer.Option("--name", help="Name of the dataset. Default: the file's name.")]
+Version = Annotated[str | None, typer.Option("--version", help="Version of the dataset.")]
+Licence = Annotated[str | None, typer.Option("--licence", help="Licence of the dataset, for example CC-BY-4.0.")]
+Citation = Annotated[str | None, typer.Option("--citation", help="Citation of the dataset.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing dataset.")]
 
 
 @app.command("import")
 def import_(
     data: Annotated[list[str], typer.Argument(metavar="DATA...", help=_SEVERAL)],
-    folder: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="The dataset folder to write.")],
+    folder: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Dataset folder to write.")],
     map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
     documents: Documents = None,
-    on_fault: Annotated[OnFault, typer.Option("--on-fault", help=_ON_FAULT)] = OnFault.ERROR,
+    on_fault: Annotated[Literal["error", "skip", "keep-valid"], typer.Option("--on-fault", help=_ON_FAULT)] = "error",
     name: Name = None, version: Version = None, licence: Licence = None, citation: Citation = None,
     force: Force = False,
 ) -> None:  # fmt: skip
-    """Check DATA and write it as a dataset folder: whole, or not at all."""
+    """Check DATA and write it as a dataset folder.
+
+    If DATA has a fault, nothing is written.
+    """
     from summeter.data.atomic import check_folder
     from summeter.data.dataset import save
     from summeter.data.folder import is_dataset
 
-    check_folder(folder, "a dataset", is_dataset, force=force)  # before DATA is read, which may take a while
+    check_folder(folder, "a dataset", is_dataset, force=force)  # before DATA is read, which may be slow
 
     with _reading(data) as on_read:
         dataset = read_data(
             data, map_, preset, format_, language=language, verify=False, documents=documents or (),
-            on_fault=on_fault.value, on_read=on_read,
+            on_fault=on_fault, on_read=on_read,
         )  # fmt: skip
     card = {"name": name, "version": version, "licence": licence, "citation": citation}
     dataset = dataset.with_card(**{key: value for key, value in card.items() if value is not None})
@@ -109,7 +101,10 @@ def validate(
     map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
     documents: Documents = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """List every fault of DATA by file, line and field. Exit code 2 if there is one."""
+    """List every fault of DATA by file, line and field.
+
+    Exits with 2 if there is a fault.
+    """
     from summeter.records import InputError
 
     faults: tuple[Fault, ...] = ()
@@ -119,7 +114,7 @@ def validate(
         dataset = read_data(data, map_, preset, format_, language=language, documents=documents or ())
         warnings = dataset.warnings
         for judgments in dataset.judgment_sets:
-            sum(1 for _ in dataset.iter_judgments(judgments))  # a folder's are checked when they are read
+            sum(1 for _ in dataset.iter_judgments(judgments))  # judgments in a folder are checked when they are read
         overview = _overview(dataset)
     except InputError as error:
         faults = error.faults
@@ -128,7 +123,9 @@ def validate(
         print_json(rows, valid=not faults)
     else:
         lines = [*map(in_options, faults), *(f"{in_options(warning)} (warning)" for warning in warnings), *overview]
-        typer.echo("\n".join([*lines, _count(len(faults), len(warnings))]))
+        count = f"{len(faults)} fault{'' if len(faults) == 1 else 's'}" if faults else "no faults"
+        count += f", {len(warnings)} warning{'' if len(warnings) == 1 else 's'}" if warnings else ""
+        typer.echo("\n".join([*lines, count]))
     if faults:
         raise typer.Exit(BAD_INPUT)
 
@@ -136,19 +133,21 @@ def validate(
 @app.command()
 def show(
     data: Data, map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
-    doc: Annotated[str | None, typer.Option("--doc", metavar="ID", help="One document and its summaries.")] = None,
-    system: Annotated[str | None, typer.Option("--system", metavar="NAME", help="Of these, one system's.")] = None,
+    doc: Annotated[str | None, typer.Option("--doc", metavar="ID", help="Document to show.")] = None,
+    system: Annotated[str | None, typer.Option("--system", metavar="NAME", help="System to show.")] = None,
     page: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write what is in DATA as an HTML page.")
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="HTML page to write.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Say what is in DATA: counts, lengths, votes, near-duplicates, warnings. Or show one document with its summaries
-    and what people said of them."""
+    """Show statistics of DATA, or one document with its summaries.
+
+    Statistics are counts, lengths, votes, near-duplicates and warnings. Summaries are shown with human judgments.
+    """
     from summeter.records import UsageError
 
     if page is not None and (doc is not None or system is not None):
-        raise UsageError("-o writes the page of all of DATA; leave out --doc and --system")
+        raise UsageError("-o writes a page about all of DATA; leave out --doc and --system")
     if page is not None:
         check_suffix(page, ".html", ".htm")
     dataset = read_data(data, map_, preset, format_, language=language)
@@ -162,7 +161,14 @@ def show(
             for document, summaries in chosen
         )
         return
-    judgments = _judgments(dataset, {document.id for document, _ in chosen})
+    from summeter.data.human_judgments import SPAN_LABELS
+
+    documents = {document.id for document, _ in chosen}
+    judgments: dict[tuple[str, str], list[Judgment]] = {}
+    for name in dataset.judgment_sets:
+        for row in dataset.iter_judgments(name):
+            if row.target.document_id in documents and row.signature not in SPAN_LABELS:
+                judgments.setdefault((row.target.document_id, row.target.system), []).append(row)
     typer.echo("\n\n".join(_readable(document, summaries, judgments) for document, summaries in chosen))
 
 
@@ -200,15 +206,18 @@ def _agreement(judgment_set: str, row: Row) -> dict[str, Any]:
 @app.command()
 def split(
     data: Data,
-    folder: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where to write a folder a part.")],
+    folder: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder for one dataset per part.")],
     parts: Annotated[
-        str, typer.Option("--parts", metavar="NAME=SHARE,...", help="Shares of the documents, which add up to 1.")
+        str, typer.Option("--parts", metavar="NAME=SHARE,...", help="Names and shares of the parts; the sum is 1.")
     ] = "train=.8,dev=.1,test=.1",
     seed: Seed = 0, map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
-    force: Annotated[bool, typer.Option("--force", help="Replace a split that is already there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing split.")] = False,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Split DATA by document: near-duplicates stay together, and each domain is divided alike."""
+    """Split DATA by document.
+
+    Near-duplicates stay together, and each domain is split in the same proportions.
+    """
     from summeter.data.subsets import save_split
     from summeter.data.subsets import split as split_dataset
     from summeter.tables import Table, number
@@ -237,37 +246,43 @@ def split(
     )  # fmt: skip
     typer.echo(table.text())
     if division.duplicates:
-        tied = sum(len(group.ids) for group in division.duplicates)
+        grouped = sum(len(group.ids) for group in division.duplicates)
         groups = "1 group" if len(division.duplicates) == 1 else f"{len(division.duplicates)} groups"
-        typer.echo(f"near-duplicates that stay together: {groups} of {tied} documents")
+        typer.echo(f"near-duplicates kept together: {groups} of {grouped} documents")
     typer.echo(f"written to {folder}")
 
 
 @app.command()
 def sample(
     data: Data,
-    folder: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="The dataset folder to write.")],
-    documents: Annotated[int, typer.Option("-n", "--documents", metavar="N", help="How many documents to draw.")],
+    folder: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Dataset folder to write.")],
+    documents: Annotated[int, typer.Option("-n", "--documents", metavar="N", help="Number of documents.")],
     seed: Seed = 0, map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
     force: Force = False,
 ) -> None:  # fmt: skip
-    """Draw N documents of DATA at random, from each domain in proportion, with their summaries and judgments."""
+    """Sample N documents of DATA, stratified by domain.
+
+    The sample contains their summaries and judgments.
+    """
     from summeter.data.dataset import save
     from summeter.data.subsets import sample as sample_dataset
 
-    drawn = sample_dataset(read_data(data, map_, preset, format_, language=language), documents, seed=seed)
-    save(drawn, folder, force=force)
-    typer.echo("\n".join([*_overview(drawn), f"written to {folder}"]))
+    sampled = sample_dataset(read_data(data, map_, preset, format_, language=language), documents, seed=seed)
+    save(sampled, folder, force=force)
+    typer.echo("\n".join([*_overview(sampled), f"written to {folder}"]))
 
 
 @app.command()
 def shard(
     data: Annotated[list[str], typer.Argument(metavar="DATA...", help=_SEVERAL)],
-    folder: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="The new folder to write.")],
-    documents: Annotated[int, typer.Option("--documents", metavar="N", min=1, help="How many documents a file has.")],
+    folder: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="New folder to write.")],
+    documents: Annotated[int, typer.Option("--documents", metavar="N", min=1, help="Documents per file.")],
     map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
 ) -> None:  # fmt: skip
-    """Write DATA as flat files of N documents each, which are read together where FOLDER is given as DATA."""
+    """Write DATA as flat files of N documents each.
+
+    Commands that get FOLDER as DATA read all its files.
+    """
     from summeter.data.exports import write_files
 
     with _reading(data) as on_read:
@@ -283,15 +298,18 @@ def export(
     data: Data,
     output: Annotated[
         str,
-        typer.Option("-o", "--output", metavar="PATH", help="JSON Lines (.gz compresses; - is stdout) or .parquet."),
+        typer.Option("-o", "--output", metavar="PATH", help="File (.jsonl, .jsonl.gz, .parquet), or - for stdout."),
     ],
     to: Annotated[
-        str | None, typer.Option("--to", help="jsonl, parquet or hub (a folder to upload); default: by the name of -o.")
+        str | None, typer.Option("--to", help="jsonl, parquet or hub (a folder to upload). Default: by the name of -o.")
     ] = None,
     map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is already there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:  # fmt: skip
-    """Write the texts of DATA as flat rows and its judgments as a table beside them; --preset tables reads both."""
+    """Write DATA as flat rows, and its judgments as a second table.
+
+    --preset tables reads both.
+    """
     import json
 
     from summeter.data.dataset import flat_rows
@@ -300,16 +318,16 @@ def export(
 
     target = target_of(output, to)
     if output == "-" and target != "jsonl":
-        raise UsageError(f"{target} is written to a file or folder, not to stdout; name it with -o")
+        raise UsageError(f"{target} cannot be written to stdout; give a path with -o")
     if output != "-" and target != "hub":
         check_suffix(output, *((".parquet", ".pq") if target == "parquet" else (".jsonl", ".jsonl.gz")))
-        check_files(output, force=force)  # before DATA is read, which may take a while
+        check_files(output, force=force)  # before DATA is read, which may be slow
     dataset = read_data(data, map_, preset, format_, language=language)
     if output == "-":
         for row in flat_rows(dataset):
             typer.echo(json.dumps(row, ensure_ascii=False))
         if dataset.judgment_sets:
-            typer.echo("judgments are not written to stdout; name a file with -o", err=True)
+            typer.echo("judgments are not written to stdout; give a file with -o", err=True)
         return
     if target == "hub":
         count = write_hub(dataset, output)
@@ -321,7 +339,7 @@ def export(
 
 @contextmanager
 def _reading(paths: list[str]) -> Iterator[Callable[[int], None] | None]:
-    """A bar on stderr with the time that is left, where somebody can see it and files are read whose size is known."""
+    """Show a progress bar on stderr if it is a terminal and all inputs are files."""
     files = [Path(path) for path in paths]
     if not sys.stderr.isatty() or not all(file.is_file() for file in files):
         yield None
@@ -337,14 +355,14 @@ def _reading(paths: list[str]) -> Iterator[Callable[[int], None] | None]:
 
 
 def _terms(dataset: Dataset, preset: str | None) -> list[str]:
-    """What a public layout says of itself: its licence, and how much the released files hold."""
+    """Return licence, notes and released counts of a preset, as lines."""
     from summeter.data.presets import preset_named
 
     if preset is None:
         return []
     layout = preset_named(preset)
-    lines = [] if dataset.card.licence else ["licence: the authors state none; ask them before you share the data"]
-    lines += [f"known of this data: {note}" for note in layout.notes]
+    lines = [] if dataset.card.licence else ["licence: not stated by the authors; ask them before you share the data"]
+    lines += [f"known issue: {note}" for note in layout.notes]
     released = [str(count) for count in layout.counts]
     return [*lines, *([f"as released: {'; '.join(released)}"] if released else [])]
 
@@ -356,15 +374,10 @@ def _dropped(dataset: Dataset, folder: Path) -> list[str]:
         return []
     rows = len({(each.file, each.line) for each in dataset.dropped if each.dropped == "row"})
     fields = sum(each.dropped == "field" for each in dataset.dropped)
-    parts = [
+    counts = [
         f"{count:,} {what}{'' if count == 1 else 's'}" for count, what in ((rows, "row"), (fields, "field")) if count
     ]
-    return [f"left out: {' and '.join(parts)}; each with its reason in {folder / DROPPED}"]
-
-
-def _count(faults: int, warnings: int) -> str:
-    text = "no faults" if faults == 0 else f"{faults} fault{'' if faults == 1 else 's'}"
-    return text if warnings == 0 else f"{text}, {warnings} warning{'' if warnings == 1 else 's'}"
+    return [f"skipped: {' and '.join(counts)}; the reasons are in {folder / DROPPED}"]
 
 
 def _fault_row(severity: str, fault: Fault) -> dict[str, Any]:
@@ -403,45 +416,29 @@ def _chosen(dataset: Dataset, doc: str | None, system: str | None) -> list[tuple
     return [(document, summaries) for document, summaries in chosen if summaries]
 
 
-Judgments = dict[tuple[str, str], list["Judgment"]]
-"""By document and system."""
-
-
-def _judgments(dataset: Dataset, documents: set[str]) -> Judgments:
-    from summeter.data.human_judgments import SPAN_LABELS
-
-    judgments: Judgments = {}
-    for name in dataset.judgment_sets:
-        for row in dataset.iter_judgments(name):
-            if row.target.document_id in documents and row.signature not in SPAN_LABELS:
-                judgments.setdefault((row.target.document_id, row.target.system), []).append(row)
-    return judgments
-
-
-def _readable(document: Document, summaries: list[Summary], judgments: Judgments) -> str:
+def _readable(document: Document, summaries: list[Summary], judgments: Mapping[tuple[str, str], list[Judgment]]) -> str:
+    """Format a document with its summaries and their judgments, which are given by document and system."""
     about = ", ".join(filter(None, (document.domain, document.split)))
     lines = [f"document {document.id}{f' ({about})' if about else ''}", document.text]
     lines += [f"reference: {text}" for text in document.references]
     lines += [f"key fact {index}: {text}" for index, text in enumerate(document.key_facts)]
     for summary in summaries:
-        own = judgments.get((summary.document_id, summary.system), [])
+        rows = judgments.get((summary.document_id, summary.system), [])
         sentences = enumerate(summary.sentence_texts)
-        labels = [_labels(own, "key_fact", index) for index in range(len(document.key_facts))]
-        ratings = [row for row in own if row.target.unit == "summary"]
-        spans = [row for row in own if row.target.unit == "span" and row.evidence]
+        labels = [_labels(rows, "key_fact", index) for index in range(len(document.key_facts))]
+        ratings = [row for row in rows if row.target.unit == "summary"]
+        spans = [row for row in rows if row.target.unit == "span" and row.evidence]
         lines += ["", f"summary by {summary.system}{f' ({summary.category})' if summary.category else ''}"]
-        lines += [f"  [{index}] {text}{_labels(own, 'sentence', index)}" for index, text in sentences] or ["  (empty)"]
+        lines += [f"  [{index}] {text}{_labels(rows, 'sentence', index)}" for index, text in sentences] or ["  (empty)"]
         lines += [f"  key fact {index}:{text}" for index, text in enumerate(labels) if text]
-        lines += [f"  {row.aspect} by {row.judge}: {_vote(row.value)}" for row in ratings]
+        lines += [
+            f"  {row.aspect} by {row.judge}: {'no vote' if row.value is None else f'{row.value:g}'}" for row in ratings
+        ]
         lines += [
             f"  marked by {row.judge}: {row.evidence[0].cut(summary.text)!r} ({row.error_type or row.label})"
             for row in spans
         ]
     return "\n".join(lines)
-
-
-def _vote(value: float | None) -> str:
-    return "no vote" if value is None else f"{value:g}"
 
 
 def _labels(judgments: list[Judgment], unit: str, index: int) -> str:

@@ -1,4 +1,4 @@
-"""Where the bundled example is."""
+"""The bundled example."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ NAME = "nine_domains"
 
 
 def bundled() -> Path:
-    """The flat file of the bundled example: inside an installed package, or beside src/ in a checkout."""
+    """Return the path of the bundled example. Raises InstallError if the installation lacks it."""
     from summeter.records import InstallError
 
     package = Path(str(resources.files("summeter")))
-    for place in (package / "examples", package.parents[1] / "examples"):
-        file = place / NAME / "summaries.jsonl"
+    for folder in (package / "examples", package.parents[1] / "examples"):
+        file = folder / NAME / "summaries.jsonl"
         if file.is_file():
             return file
-    raise InstallError("the bundled example is missing from this installation; install summeter again")
+    raise InstallError("the bundled example is missing from this installation; reinstall summeter")
 
 
 def fresh(folder: Path, name: str) -> None:
-    """Clear an earlier demo run out of `folder`; UsageError where another run lies there."""
+    """Remove an earlier demo run from `folder`. Raises UsageError if the folder holds another run."""
     from summeter.data.atomic import building, sweep
     from summeter.records import UsageError
     from summeter.runs.run import MANIFEST, read_manifest
 
     sweep(folder.parent, folder.name)
-    if not (folder / MANIFEST).is_file():  # nothing, or a run killed at its start: `evaluate` says what it takes
+    if not (folder / MANIFEST).is_file():  # an empty folder, or a run killed at its start, which `evaluate` handles
         return
     if read_manifest(folder).data.source != name:
-        raise UsageError(f"{folder} holds something other than an earlier demo; choose another -o")
+        raise UsageError(f"{folder} holds a run of other data; choose another folder with -o")
     with building(folder):
         pass

@@ -1,10 +1,9 @@
-"""Where a run is carried out: the options of the executors."""
+"""Options that choose where a run is executed."""
 
 from __future__ import annotations
 
 import math
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -12,60 +11,53 @@ if TYPE_CHECKING:
     from summeter.engine.executors.base import Executor as AnyExecutor
 
 
-class Kind(StrEnum):
-    """What judges."""
-
-    LOCAL = "local"
-    PROCESSES = "processes"
-    RAY = "ray"
-
-
+Kind = Literal["local", "processes", "ray"]
 Executor = Annotated[
     Kind | None,
-    typer.Option(help="Where to judge: in this process (local), in processes of this machine, or on a Ray cluster. "
-                 "Default: ray where --ray-address or --gpus-per-worker is given, else processes where --workers is "
-                 "given, else local."),
+    typer.Option(help="Judge in this process (local), in processes of this machine, or on a Ray cluster. Default: ray "
+                 "with --ray-address or --gpus-per-worker, else processes with --workers, else local."),
 ]  # fmt: skip
 Workers = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", help="Judge with N workers, each a process with models of its own. Default: one "
-                 "for each CPU; on Ray, twice as many as the cluster has room for."),
+    typer.Option(min=1, metavar="N", help="Number of worker processes, each with its own models. Default: one per "
+                 "CPU; on Ray, twice the capacity of the cluster."),
 ]  # fmt: skip
 RayAddress = Annotated[
     str | None,
-    typer.Option("--ray-address", metavar="ADDRESS", help="The Ray cluster (HOST:6379). Default: RAY_ADDRESS; "
-                 "without it, Ray is started on this machine for the run."),
+    typer.Option("--ray-address", metavar="ADDRESS", help="Address of the Ray cluster (HOST:6379). Default: "
+                 "RAY_ADDRESS, else a cluster started on this machine for the run."),
 ]  # fmt: skip
 CpusPerWorker = Annotated[
     float | None,
     typer.Option(
         "--cpus-per-worker",
         metavar="C",
-        help="CPUs of one worker, and its threads; on Ray also a fraction. Default: 1.",
+        help="CPUs, and threads, per worker; may be a fraction on Ray. Default: 1.",
     ),
 ]
 GpusPerWorker = Annotated[
     float | None,
-    typer.Option("--gpus-per-worker", metavar="G", help="GPUs of one worker on Ray; may be a fraction. Default: 0."),
+    typer.Option("--gpus-per-worker", metavar="G", help="GPUs per worker on Ray; may be a fraction. Default: 0."),
 ]
 
 
 def executor_of(
     kind: Kind | None, workers: int | None, address: str | None, cpus: float | None, gpus: float | None
 ) -> AnyExecutor | None:
-    """The executor that these options name; None for this process. UsageError where they contradict each other."""
+    """Return the executor for these options, or None to judge in this process.
+
+    Raises UsageError if the options contradict each other.
+    """
     from summeter.records import UsageError
 
     if kind is None:
-        kind = (
-            Kind.RAY if address is not None or gpus is not None else Kind.LOCAL if workers is None else Kind.PROCESSES
-        )
+        kind = "ray" if address is not None or gpus is not None else "local" if workers is None else "processes"
     if cpus is not None and not 0 < cpus < math.inf:
         raise UsageError(f"--cpus-per-worker is {cpus:g}; it must be a number above 0")
     if gpus is not None and not 0 <= gpus < math.inf:
         raise UsageError(f"--gpus-per-worker is {gpus:g}; it must be 0 or a number above 0")
     match kind:
-        case Kind.LOCAL:
+        case "local":
             options = {
                 "--workers": workers,
                 "--cpus-per-worker": cpus,
@@ -76,7 +68,7 @@ def executor_of(
                 ray_only = given[0] in ("--gpus-per-worker", "--ray-address")
                 raise UsageError(f"{given[0]} needs --executor {'ray' if ray_only else 'processes or --executor ray'}")
             return None
-        case Kind.PROCESSES:
+        case "processes":
             from summeter.engine.executors.processes import ProcessExecutor
 
             if address is not None or gpus is not None:
@@ -86,7 +78,7 @@ def executor_of(
                 raise UsageError(f"--cpus-per-worker {cpus:g} must be a whole number for processes of this machine")
             given_workers = {} if workers is None else {"workers": workers}
             return ProcessExecutor(threads=int(cpus or 1), **given_workers)
-        case Kind.RAY:
+        case "ray":
             from summeter.engine.executors.ray import RayExecutor
 
             return RayExecutor(

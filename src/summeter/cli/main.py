@@ -1,4 +1,4 @@
-"""The command line: parse, call one public function, print. Errors become one message and an exit code."""
+"""Entry point of the command line: parse arguments, run one command, turn errors into a message and an exit code."""
 
 from __future__ import annotations
 
@@ -18,42 +18,54 @@ from summeter._version import __version__
 from summeter.cli.common import option
 from summeter.printable import printable
 
-COMMANDS = {
-    "demo": ("score:demo", "Score the bundled example; ends with a report."),
-    "score": ("score:score", "Judge every summary in DATA."),
-    "rescore": ("reports:rescore", "Rebuild a run's scores and report."),
-    "report": ("reports:report", "Write an HTML page of runs and studies."),
-    "gate": ("reports:gate", "Exit with 3 where a mean is below its bound."),
-    "list": ("show:list_", "List evaluators, models, presets, aspects."),
-    "doctor": ("show:doctor", "Show what works here, and how to add the rest."),
-    "data": ("data:app", "Check, show, convert, split and sample data."),
-    "models": ("models:app", "Convert released checkpoints to local models."),
-    "runs": ("runs:app", "List, verify, merge, export and remove runs."),
-    "batches": ("batches:app", "List and cancel pending batches."),
-    "outputs": ("outputs:app", "Import outputs of earlier experiments."),
-    "annotate": ("annotate:app", "Run annotation campaigns."),
-    "meta": ("meta:app", "Measure how far judges can be trusted."),
-    "advise": ("advise:command", "Recommend a judge for your data."),
-    "bench": ("bench:app", "Build a benchmark, or run a published one."),
-    "train": ("train:train", "Train a judge on people's labels."),
-    "audit": ("audit:app", "Test a judge against prompt injection."),
+GROUPS = {
+    "Evaluate summaries": {
+        "demo": ("score:demo", "Score the bundled example and write a report."),
+        "score": ("score:score", "Judge every summary in DATA."),
+        "report": ("reports:report", "Write an HTML page of runs and studies."),
+        "gate": ("reports:gate", "Exit with 3 if a mean is below its bound."),
+        "rescore": ("reports:rescore", "Rebuild a run's scores and report."),
+        "outputs": ("outputs:app", "Import replies and scores of earlier experiments."),
+        "batches": ("batches:app", "List and cancel batches pending at a vendor."),
+    },
+    "Judge the judges": {
+        "meta": ("meta:app", "Compare judges with people, and with each other."),
+        "advise": ("advise:command", "Recommend a judge for your data."),
+        "audit": ("audit:app", "Test a judge against prompt injection."),
+        "train": ("train:train", "Train a judge on human labels."),
+    },
+    "Annotate": {
+        "annotate": ("annotate:app", "Run annotation campaigns."),
+    },
+    "Build benchmarks": {
+        "bench": ("bench:app", "Build a benchmark, or run a published one."),
+        "data": ("data:app", "Check, show, convert, split and sample data."),
+    },
+    "Look": {
+        "list": ("show:list_", "List evaluators, models, presets, datasets, aspects."),
+        "runs": ("runs:app", "List, verify, merge, export and remove runs."),
+        "models": ("models:app", "Convert released checkpoints to local models."),
+        "doctor": ("show:doctor", "Show what works on this machine and what is missing."),
+    },
 }
-"""Name -> where its command or group is ("module:name" in this package), and what the overview says of it."""
+"""Heading of the overview -> command -> its "module:attribute" in this package, and its description."""
+
+COMMANDS = {name: entry for commands in GROUPS.values() for name, entry in commands.items()}
 
 
 class LazyGroup(TyperGroup):
-    """The root command: its overview says what each command is for and imports none of them."""
+    """The root command. Its overview does not import the commands that it lists."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.commands: dict[str, Any] = dict.fromkeys(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of that name, imported when it is first asked for; None where there is none."""
+        """Return a command, imported on first use, or None if there is no such command."""
         del ctx
         if cmd_name in COMMANDS and self.commands[cmd_name] is None:
-            place, about = COMMANDS[cmd_name]
-            module, _, attribute = place.partition(":")
+            location, about = COMMANDS[cmd_name]
+            module, _, attribute = location.partition(":")
             command = getattr(import_module(f"summeter.cli.{module}"), attribute)
             holder = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
             holder.callback()(lambda: None)
@@ -66,10 +78,12 @@ class LazyGroup(TyperGroup):
         return self.commands.get(cmd_name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the overview."""
+        """Write the commands under the headings of `GROUPS`."""
         del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
+        width = max(map(len, COMMANDS))
+        for heading, commands in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), about) for name, (_, about) in commands.items()])
 
 
 app = typer.Typer(
@@ -82,17 +96,17 @@ app = typer.Typer(
 INTERRUPTED = 130
 INTERNAL = 1
 USAGE = 2
-CARRIES_ON = "what was finished is kept, the same command carries on"
+RESUMABLE = "finished work is saved; run the same command to resume"
 NOTHING_WRITTEN = "nothing was written"
-_WHOLE_OR_NOT = frozenset({("data",), ("runs", "merge")})
-"""How commands begin that write everything at their end, or nothing."""
+_ATOMIC_COMMANDS = frozenset({("data",), ("runs", "merge")})
+"""First words of the commands that write all of their output at the end."""
 
-# What the user can mend by naming another place or changing its rights; anything else is not of their making.
-_MENDED = frozenset(
+# Errors that a user can fix with another path or other permissions.
+_USER_ERRORS = frozenset(
     {errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENOENT, errno.EROFS,
      errno.ENAMETOOLONG, errno.ELOOP}
 )  # fmt: skip
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 def _version(wanted: bool) -> None:
@@ -104,10 +118,10 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and end.", is_eager=True, callback=_version)
+        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_version)
     ] = False,
     offline: Annotated[
-        bool, typer.Option("--offline", help="Ask no hub for data or models: read its cache (as HF_HUB_OFFLINE=1).")
+        bool, typer.Option("--offline", help="Use only cached data and models of hubs (as HF_HUB_OFFLINE=1).")
     ] = False,
 ) -> None:
     del version
@@ -116,8 +130,14 @@ def _root(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Entry point. Never shows a traceback for an error of the user's, of the disk's or of a provider."""
-    _open_closed()
+    """Run the command line and exit. Users' errors, disk errors and provider errors never show a traceback."""
+    # A file that is opened must not get the number of a standard stream that the caller has closed (`>&-`).
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number
+            setattr(sys, name, os.fdopen(number, mode, closefd=False))
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = cast("TextIO", _Printable(before[0])), cast("TextIO", _Printable(before[1]))
     try:
@@ -128,7 +148,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 class _Printable:
-    """A stream of text through which no control character reaches a terminal; `terminal` is the stream itself."""
+    """A text stream that escapes control characters. `terminal` is the underlying stream."""
 
     def __init__(self, stream: TextIO) -> None:
         self.terminal = stream
@@ -141,97 +161,81 @@ class _Printable:
         return getattr(self.terminal, name)
 
 
-def _run(given: list[str]) -> int:
-    """Carry out a command; returns its exit code."""
+def _run(arguments: list[str]) -> int:
+    """Run a command and return its exit code."""
     try:
-        _invoke(given)
-        sys.stdout.flush()  # here, where a reader that went away can still be met
-        code = 0
+        # Not `app()`, which turns Ctrl-C and a closed pipe into exits of its own.
+        command = typer.main.get_command(app)
+        with command.make_context("summeter", list(arguments)) as context:
+            command.invoke(context)
+        sys.stdout.flush()  # raises BrokenPipeError here, where it is handled
+        return 0
     except typer.Exit as end:
-        code = end.exit_code
+        return end.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # who presses it again wants what happens already
-        words = tuple(word for word in given if not word.startswith("-"))
-        nothing = any(words[: len(command)] == command for command in _WHOLE_OR_NOT)
-        typer.echo(f"summeter: interrupted; {NOTHING_WRITTEN if nothing else CARRIES_ON}", err=True)
-        code = INTERRUPTED
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not interrupt the message
+        words = tuple(word for word in arguments if not word.startswith("-"))
+        atomic = any(words[: len(command)] == command for command in _ATOMIC_COMMANDS)
+        typer.echo(f"summeter: interrupted; {NOTHING_WRITTEN if atomic else RESUMABLE}", err=True)
+        return INTERRUPTED
     except SystemExit as end:
-        if not isinstance(end.__context__, BrokenPipeError):  # which rich turns into an exit with 1
+        if not isinstance(end.__context__, BrokenPipeError):  # rich turns a closed pipe into exit code 1
             raise
-        code = _hushed()
-    except Exception as error:  # noqa: BLE001 - every error of ours becomes a message, the others are raised again
+        return _discard_output()
+    except Exception as error:  # noqa: BLE001 - expected errors become a message, the others are raised again
         from summeter.records import first_error
 
-        code = _explain(first_error(error))
-    return code
+        return _explain(first_error(error))
 
 
-def _open_closed() -> None:
-    """Where standard streams are closed (`>&-`), nothing is read and nothing shown; no file may take their places."""
-    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # which takes the lowest number that is free
-            setattr(sys, name, os.fdopen(number, mode, closefd=False))
-
-
-def _invoke(arguments: list[str]) -> None:
-    # Not `app()`: that makes an exit of its own of Ctrl-C and of a closed pipe.
-    command = typer.main.get_command(app)
-    with command.make_context("summeter", list(arguments)) as context:
-        command.invoke(context)
-
-
-def _hushed() -> int:
-    """The reader of our output went away (`| head`): nothing to say, and no stdout to say it on."""
-    with suppress(OSError, ValueError):  # a stdout without a descriptor has nothing to flush either
+def _discard_output() -> int:
+    """Redirect stdout to /dev/null after its reader has closed the pipe (`| head`). Returns exit code 0."""
+    with suppress(OSError, ValueError):  # a stdout without a file descriptor has nothing to flush
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
 def _explain(error: BaseException) -> int:
-    """Print an error we mean to raise, or one of the disk's, and give its exit code; raise any other again."""
+    """Print an expected error and return its exit code. Raises any other error again."""
     from summeter.records import SummeterError
 
     if isinstance(error, BrokenPipeError):
-        return _hushed()
+        return _discard_output()
     if isinstance(error, SummeterError):
         typer.echo(f"summeter: {error.worded(option)}", err=True)
         return error.exit_code
     if isinstance(error, OSError):
-        typer.echo(f"summeter: {_of_disk(error)}", err=True)
-        return USAGE if error.errno in _MENDED else INTERNAL
-    show = getattr(error, "show", None)  # a usage error of the command line's own
+        typer.echo(f"summeter: {_disk_message(error)}", err=True)
+        return USAGE if error.errno in _USER_ERRORS else INTERNAL
+    show = getattr(error, "show", None)  # a usage error that Typer raised
     if callable(show):
         if isinstance(message := getattr(error, "message", None), str):
-            vars(error)["message"] = message.replace("Value error, ", "")  # Typer puts it before a wrong choice
+            vars(error)["message"] = message.replace("Value error, ", "")  # Typer's prefix for a wrong choice
         show()
         return int(getattr(error, "exit_code", USAGE))
     raise error
 
 
-def _stdout_is_full() -> bool:
-    try:
-        os.write(sys.stdout.fileno(), b"\n")  # past the buffer, which a failed flush has emptied
-    except (OSError, ValueError) as error:
-        return isinstance(error, OSError) and error.errno in _FULL
-    return False
-
-
-def _of_disk(error: OSError) -> str:
-    if error.errno in _FULL:
-        if error.filename is None and _stdout_is_full():
-            return "cannot write standard output: no space left on device"
-        return f"no space left on device; {CARRIES_ON}"
+def _disk_message(error: OSError) -> str:
+    """Return the message for an error of the file system."""
+    if error.errno in _DISK_FULL:
+        if error.filename is None:
+            try:
+                os.write(sys.stdout.fileno(), b"\n")  # bypasses the buffer, which a failed flush has emptied
+            except OSError as again:
+                if again.errno in _DISK_FULL:
+                    return "cannot write standard output: no space left on device"
+            except ValueError:  # stdout is closed
+                pass
+        return f"no space left on device; {RESUMABLE}"
     why = error.strerror or str(error) or type(error).__name__
     name = error.filename2 or error.filename
     if not isinstance(name, str | bytes | os.PathLike):
         return why
     path = Path(os.fsdecode(name))
     if error.errno == errno.EFBIG:
-        return f"cannot write {path}: it would be larger than files may be here (ulimit -f); {CARRIES_ON}"
-    # What is not there is made where there is a folder for it, so it was to be read.
-    gone = error.errno == errno.ENOENT and path.parent.is_dir()
+        return f"cannot write {path}: the file would exceed the size limit (ulimit -f); {RESUMABLE}"
+    # A missing file in an existing folder was to be read, because a file to write would have been created.
+    missing = error.errno == errno.ENOENT and path.parent.is_dir()
     closed = error.errno in {errno.EACCES, errno.EPERM} and os.access(path, os.F_OK) and not os.access(path, os.R_OK)
-    return f"cannot {'read' if gone or closed else 'write'} {path}: {why}"
+    return f"cannot {'read' if missing or closed else 'write'} {path}: {why}"

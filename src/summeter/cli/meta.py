@@ -1,4 +1,4 @@
-"""`summeter meta`: studies of judges, systems and annotators. Each command is made from the options of its study."""
+"""`summeter meta`: studies of judges, systems and annotators, one command each."""
 
 from __future__ import annotations
 
@@ -29,11 +29,16 @@ from summeter.records import UsageError
 from summeter.runs.run import MANIFEST, RunFolder
 
 app = typer.Typer(no_args_is_help=True)
+ORDER = (
+    "correlate", "classify", "errors", "prefer", "stability", "reliability", "compare", "agree", "estimate",
+    "calibrate", "bias", "overlap", "card",
+)  # fmt: skip
+"""Order of the commands in the help."""
 
 
 @app.callback()
 def _group() -> None:
-    """Compare judges with people. Reads judgments only; calls no model."""
+    """Compare judges with people, and with each other. Calls no model."""
 
 
 for _study in STUDIES.values():
@@ -45,10 +50,10 @@ for _study in STUDIES.values():
 def reliability(
     given: Given,
     repeats: Annotated[
-        bool, typer.Option("--repeats", help="The runs are repeats: how far does each judge agree with itself?")
+        bool, typer.Option("--repeats", help="Measure how far each judge agrees with itself; the runs are repeats.")
     ] = False,
 ) -> list[Study]:
-    """Compare two judges, or one with itself."""
+    """Compare two judges, or the repeats of one judge."""
     if repeats:
         return given.studies("self_consistency", "with --repeats")
     data = given.data()
@@ -61,13 +66,18 @@ def agree(
     given: Given,
     shown: Annotated[
         str | None,
-        typer.Option(metavar="RUN|SET", help="Machine labels that people were shown: how often were they overruled?"),
+        typer.Option(
+            metavar="RUN|SET", help="Measure how often people overruled these machine labels, which they were shown."
+        ),
     ] = None,
     export: Annotated[
-        Path | None, typer.Option(metavar="FILE.csv", help="Write the votes, a row a unit, a column an annotator.")
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv", help="File for the votes, with one row per unit and one column per annotator."
+        ),
     ] = None,
 ) -> list[Study]:
-    """Measure agreement, and write the votes."""
+    """Measure agreement, and export the votes."""
     data = given.data()
     studies = [meta.agree(data, judges=given.runs, **given.values)]
     if shown is not None:
@@ -87,12 +97,15 @@ def compare(
     of: Annotated[
         CompareTarget | None,
         typer.Option(
-            help="systems (by each judge), judges (by agreement with people), people (systems by people's "
-            "own judgments; needs no RUN). Default: judges where --gold is given beside a RUN, else systems."
+            help="Compare systems by each judge (systems), judges by agreement with people (judges), or systems by "
+            "human judgments (people). Default: judges with RUN and --gold, people with --gold alone, else systems."
         ),
     ] = None,
 ) -> list[Study]:
-    """Say which system, or which judge, is better than which: pairs, correction, clusters and a verdict in words."""
+    """Test which systems, or which judges, differ significantly.
+
+    Prints pairs with corrected p-values, clusters, and a verdict in words.
+    """
     of = of or (
         CompareTarget.SYSTEMS
         if given.gold_source is None
@@ -113,11 +126,11 @@ def compare(
 
 
 def _matrices(studies: Sequence[Study]) -> Iterator[str]:
-    """Comparisons of many as matrices, with what is said of them."""
+    """Yield comparisons of many systems as matrices, with signatures and notes."""
     for study in studies:
         for table in matrices(study):
             yield f"{table.title}\n{table.text()}\n"
-        yield "+ better, - worse, . cannot be told apart: the line against the column"
+        yield "row against column: + better, - worse, . no significant difference"
         yield from (in_options(text) for text in (*study.signatures(), *study.notes))
 
 
@@ -129,14 +142,17 @@ def estimate(
         typer.Option(
             min=2,
             metavar="LABELS",
-            help="Data labelled in full: how often do intervals from so many labelled documents hold the truth?",
+            help="Measure the coverage of intervals from this number of labelled documents, on fully labelled data.",
         ),
     ] = None,
     last_judge: Annotated[
-        bool, typer.Option("--last-judge", help="What a cascade's last judge would say of all, from its random sample.")
+        bool,
+        typer.Option(
+            "--last-judge", help="Estimate the means of a cascade's last judge over all items from its random sample."
+        ),
     ] = False,
 ) -> list[Study]:
-    """Estimate from people's labels, or a cascade's last judge's, or simulate such estimates."""
+    """Estimate means from labels of people or of a cascade's last judge, or simulate such estimates."""
     if last_judge:
         from summeter.engine.derive import cascade_samples
 
@@ -151,10 +167,10 @@ def estimate(
 def calibrate(
     given: Given,
     out: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="The calibration file, for `summeter gate`.")
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Calibration file, for `summeter gate`.")
     ] = None,
 ) -> list[Study]:
-    """Calibrate a judge and keep the calibration in a file."""
+    """Calibrate a judge, and write the calibration to a file."""
     if out is not None:
         check_suffix(out, ".json")
     calibration = meta.calibrate(given.runs[0], given.data(), **given.values)
@@ -171,18 +187,17 @@ def overlap(
         str,
         typer.Argument(
             metavar="FIRST",
-            help="A run (what a judge prepared or judged), data, or a file of rows with doc_id, claims or key_facts, "
-            "and system where lists are of summaries.",
+            help="Run, data, or file of rows with doc_id, claims or key_facts, and system for lists of summaries.",
         ),
     ],
-    second: Annotated[str | None, typer.Argument(metavar="[SECOND]", help="The reference lists, likewise.")] = None,
-    gold: Annotated[str | None, typer.Option("--gold", metavar="DATA", help="The same as SECOND.")] = None,
-    judge: Annotated[str | None, typer.Option(help="Whose lists, where a run holds several.")] = None,
+    second: Annotated[str | None, typer.Argument(metavar="[SECOND]", help="Source of the reference lists.")] = None,
+    gold: Annotated[str | None, typer.Option("--gold", metavar="DATA", help="Same as SECOND.")] = None,
+    judge: Annotated[str | None, typer.Option(help="Judge whose lists are compared, if a run has several.")] = None,
 ) -> list[Study]:
-    """Compare the lists of two sources."""
+    """Compare claims or key facts of two sources."""
     other, by = second or gold, given.values.get("by")
     if other is None or (second is not None and gold is not None):
-        raise UsageError("give the reference lists once: as SECOND, or with --gold")
+        raise UsageError("give the reference lists either as SECOND or with --gold")
     context = None
     if by is not None:
         context = _context(other) or _context(first)
@@ -201,10 +216,12 @@ def _context(source: str) -> Context | None:
 @study_command(app, "card", runs="[RUN]")
 def card(
     given: Given,
-    people: Annotated[bool, typer.Option("--people", help="Put people's judgments beside the judges'.")] = False,
-    out: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE.md", help="The card as Markdown.")] = None,
+    people: Annotated[bool, typer.Option("--people", help="Show human judgments next to those of the judges.")] = False,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE.md", help="Markdown file for the card.")
+    ] = None,
 ) -> list[Study]:
-    """Write a card to the terminal or a file."""
+    """Write the card to the terminal or to a file."""
     if out is not None:
         check_suffix(out, ".md")
     run = given.runs[0] if given.runs else None
@@ -216,3 +233,6 @@ def card(
         write_text(out, text)
     given.lines.append(text.rstrip("\n") if out is None else f"card: {out}")
     return [study]
+
+
+app.registered_commands.sort(key=lambda command: ORDER.index(command.name or ""))

@@ -1,4 +1,4 @@
-"""`summeter models`: checkpoints of released code made into folders that summeter reads."""
+"""`summeter models`: convert released checkpoints to folders of local models."""
 
 from __future__ import annotations
 
@@ -14,26 +14,29 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 @app.callback()
 def _group() -> None:
-    """Local models: checkpoints of released code."""
+    """Convert released checkpoints to local models."""
 
 
 @app.command()
 def convert(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="alignscore, a3cu, dae or bartscore.")],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The released checkpoint.", exists=True, dir_okay=False)],
-    out: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="The folder to write; it must be new.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Released checkpoint.", exists=True, dir_okay=False)],
+    out: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="New folder to write.")],
     base: Annotated[
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Config and tokenizer of the model it was trained from; default: FILE's folder.",
+            help="Folder with config and tokenizer of the base model. Default: the folder of FILE.",
             exists=True,
             file_okay=False,
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a released checkpoint as a folder for -m: safetensors, names checked, its hash and licence in README.md."""
+    """Convert a released checkpoint to a folder for -m.
+
+    The folder holds safetensors with checked tensor names, and a README.md with the hash and the licence.
+    """
     from summeter.models.local.convert import convert as write
 
     folders = write(kind, file, out, base)

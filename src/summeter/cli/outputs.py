@@ -1,10 +1,9 @@
-"""`summeter outputs`: raw outputs and scores of earlier experiments."""
+"""`summeter outputs`: import replies and scores of earlier experiments."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,38 +12,36 @@ from summeter.cli.common import AsJson, Format, Map, Preset, print_json, read_da
 app = typer.Typer(no_args_is_help=True)
 
 
-class Parser(StrEnum):
-    """How raw replies are read."""
-
-    STRICT = "strict"
-    LEGACY = "legacy"
-
-
 @app.callback()
 def _group() -> None:
-    """Bring in raw outputs and scores of earlier experiments."""
+    """Import replies and scores of earlier experiments."""
 
 
 @app.command("import")
 def import_(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="The data that were judged.")],
-    raw: Annotated[str, typer.Argument(metavar="RAW", help="One row a reply (`output`) or score (`value`).")],
-    out: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="The new run's folder.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Judged data.")],
+    raw: Annotated[
+        str, typer.Argument(metavar="RAW", help="File with one row per reply (`output`) or score (`value`).")
+    ],
+    out: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="Folder of the new run.")],
     parser: Annotated[
-        Parser, typer.Option(help="strict: a reply must fit its item; legacy: as the paper's released code read it.")
-    ] = Parser.STRICT,
+        Literal["strict", "legacy"],
+        typer.Option(
+            help="Require that a reply fits its item (strict), or read it like the released code of the paper (legacy)."
+        ),
+    ] = "strict",
     map_: Map = None,
     preset: Preset = None,
     format_: Format = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a RUN of earlier replies and scores. Calls nothing."""
+    """Create RUN from stored replies or scores, without model calls."""
     from summeter.engine.outputs import import_outputs
     from summeter.report import html
     from summeter.runs.journal import held
 
     loaded = read_data(data, map_, preset, format_)
-    run = import_outputs(loaded, raw, out, parser.value)
+    run = import_outputs(loaded, raw, out, parser)
     with held(run.folder):
         page = html([run], run.folder / "report.html")
     if as_json:
@@ -53,13 +50,13 @@ def import_(
         return
     show_scores(run)
     for result in run.imported:
-        again = f", {result.repeated} asked again (the last counts)" if result.repeated else ""
-        absent = f", {result.absent} summaries without one" if result.absent else ""
+        again = f", {result.repeated} repeated (the last counts)" if result.repeated else ""
+        absent = f", {result.absent} summaries without a row" if result.absent else ""
         typer.echo(f"{result.signature}: {result.rows} rows{again}: {result.ok} usable, {result.failed} not{absent}")
         if result.contradicted:
             rows = "row contradicts" if result.contradicted == 1 else "rows contradict"
-            typer.echo(f"    warning: {result.contradicted} {rows} an earlier one of the same question with another "
-                       "value; give `attempt`, or keep one of them")  # fmt: skip
+            typer.echo(f"    warning: {result.contradicted} {rows} an earlier row for the same question; "
+                       "add the column `attempt`, or remove one of the rows")  # fmt: skip
         for reason, number in sorted(result.reasons.items(), key=lambda pair: -pair[1])[:10]:
             typer.echo(f"    {number} x {reason}")
     typer.echo(f"report: {page}")

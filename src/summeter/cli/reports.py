@@ -1,4 +1,4 @@
-"""`summeter rescore`, `summeter report` and `summeter gate`: views of runs that are there, and their bounds."""
+"""`summeter rescore`, `summeter report` and `summeter gate`: scores, pages and bounds of finished runs."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from summeter.meta.results import Study
     from summeter.runs.run import RunFolder
 
-Folder = Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")]
-Folders = Annotated[list[Path] | None, typer.Argument(metavar="RUN", help="One run, or several to compare.")]
+Folder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of the run.")]
+Folders = Annotated[list[Path] | None, typer.Argument(metavar="RUN", help="Folders of runs.")]
 StudyFiles = Annotated[
     list[Path] | None,
-    typer.Option("--study", metavar="FILE.json", help="What `summeter meta ... --json` printed. Repeatable."),
+    typer.Option("--study", metavar="FILE.json", help="Output of `summeter meta ... --json`. Repeatable."),
 ]
 Page = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="PAGE", help="The HTML file; default: report.html in the run.")
+    Path | None, typer.Option("-o", "--output", metavar="PAGE", help="HTML file. Default: report.html in the run.")
 ]
 Tolerance = Annotated[
     float | None,
-    typer.Option(min=-1, max=1, help="Flag systems where a judge's RTS and MCQ correlate less (default 0.4)."),
+    typer.Option(min=-1, max=1, help="Flag systems below this correlation of a judge's RTS and MCQ. Default: 0.4."),
 ]
 
 
@@ -32,14 +32,14 @@ def rescore(
     run: Folder,
     as_json: AsJson = False,
 ) -> None:
-    """Rebuild RUN's scores, summary and report from its judgments. No model is asked."""
+    """Rebuild scores, summary and report of RUN from its judgments, without model calls."""
     from summeter.engine.runs import rescore as again
 
     tell(again(run), as_json=as_json)
 
 
 def report(runs: Folders = None, study: StudyFiles = None, out: Page = None, tolerance: Tolerance = None) -> None:
-    """Draw one HTML page of runs, of studies, or of both. No model is asked, nothing is fetched."""
+    """Write one HTML page of runs and studies, without model calls or network."""
     from summeter.engine.runs import Run
     from summeter.meta.results import read_study
     from summeter.records import UsageError
@@ -47,9 +47,9 @@ def report(runs: Folders = None, study: StudyFiles = None, out: Page = None, tol
 
     folders = runs or []
     if not folders and not study:
-        raise UsageError("nothing to report: name a RUN, or a study with --study FILE.json")
+        raise UsageError("nothing to report; give a RUN, or a study with --study FILE.json")
     if not folders and out is None:
-        raise UsageError("a page of studies alone lies in no run: say where with -o PAGE.html")
+        raise UsageError("a page of studies only needs a path; give it with -o PAGE.html")
     target = out if out is not None else folders[0] / "report.html"
     check_suffix(target, ".html", ".htm")
     parts: list[RunFolder | Study] = [*map(Run, folders), *map(read_study, study or ())]
@@ -59,23 +59,23 @@ def report(runs: Folders = None, study: StudyFiles = None, out: Page = None, tol
 def gate(
     run: OldRun,
     minimum: Annotated[
-        list[str], typer.Option("--min", metavar="ASPECT=VALUE", help="The least a mean may be. Repeatable.")
+        list[str], typer.Option("--min", metavar="ASPECT=VALUE", help="Lower bound of a mean. Repeatable.")
     ],
     calibration: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="A calibration (`summeter meta calibrate`): the judge must be the one "
-            "calibrated, and its threshold decides. Repeatable.",
+            help="Calibration file of `summeter meta calibrate`, which checks the judge and sets its threshold. "
+            "Repeatable.",
         ),
     ] = None,
-    judge: Annotated[str | None, typer.Option(help="Only this judge (name or signature); default: each.")] = None,
-    system: Annotated[list[str] | None, typer.Option(help="Only this system; default: each. Repeatable.")] = None,
+    judge: Annotated[str | None, typer.Option(help="Check only this judge (name or signature). Default: all.")] = None,
+    system: Annotated[list[str] | None, typer.Option(help="Check only this system. Repeatable. Default: all.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Exit with 3 where the mean of an aspect is under its bound, or missing, for any system and judge of RUN.
+    """Exit with 3 if the mean of an aspect is below its bound, or missing, for any system and judge of RUN.
 
-    With 4 where RUN did not come to its end with everything judged.
+    Exits with 4 if RUN is incomplete.
     """
     from summeter.meta import gate as study
     from summeter.meta import load_calibration
@@ -96,7 +96,7 @@ def gate(
 
 
 def bounds(texts: list[str]) -> dict[str, float]:
-    """`ASPECT=VALUE` options as a dict."""
+    """Parse `--min ASPECT=VALUE` options. Raises UsageError if a value is not a finite number."""
     import math
 
     from summeter.records import UsageError

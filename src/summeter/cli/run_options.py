@@ -1,4 +1,4 @@
-"""The options of a run on the command line, made from `summeter.engine.options.Options`."""
+"""Command-line options of a run, generated from `summeter.engine.options.Options`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 
 from summeter.engine.options import ALL, Options
 
-# What a terminal takes in another shape than Python does: its type, its default, its option.
+# Type, default and option settings of options whose value has another type on the command line than in Python.
 _SHAPES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "temperature": (str, "0", {"metavar": "NUMBER|none"}),
     "prices": (Path | None, None, {"metavar": "FILE"}),
@@ -23,23 +23,29 @@ _NAMES = {"concurrency": "--max-connections"}
 
 
 def run_options(*only: str, **about: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Gives a command the options of a run (or `only` some), which it takes as `**options`, ready for `evaluate`.
+    """Add the options of a run to a command, or `only` some of them.
 
-    `about` words the help of an option that means something else here.
+    The command receives them as `**options`, converted to keywords of `evaluate`. `about` replaces the help of options.
     """
     names = only or tuple(Options.model_fields)
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(command, eval_str=True)
-        own = [parameter for parameter in signature.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
-        parameters = [*own, *(_parameter(name, about.get(name)) for name in names)]
+        named = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        parameters = [*named, *(_parameter(name, about.get(name)) for name in names)]
 
         @wraps(command)
-        def run(**given: Any) -> None:
-            options = {name: given.pop(name) for name in names}
-            command(**given, **_read(options))
+        def run(**values: Any) -> None:
+            options = {name: values.pop(name) for name in names}
+            if "temperature" in options:
+                options["temperature"] = temperature_of(options["temperature"])
+            if options.get("prices") is not None:
+                options["prices"] = str(options["prices"])
+            if "context" in options:
+                options["context"] = contexts_of(options["context"] or [])
+            command(**values, **options)
 
-        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined] # typer reads it
+        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined] # read by Typer
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return run
 
@@ -61,19 +67,8 @@ def _parameter(name: str, text: str | None) -> inspect.Parameter:
     )  # fmt: skip
 
 
-def _read(options: dict[str, Any]) -> dict[str, Any]:
-    """The options as Python takes them."""
-    if "temperature" in options:
-        options["temperature"] = temperature_of(options["temperature"])
-    if options.get("prices") is not None:
-        options["prices"] = str(options["prices"])
-    if "context" in options:
-        options["context"] = contexts_of(options["context"] or [])
-    return options
-
-
 def contexts_of(texts: Sequence[str]) -> dict[str, int]:
-    """`--context` options by role; without a role, of all roles.
+    """Parse `--context` options into tokens by role; the role `*` stands for all roles.
 
     >>> contexts_of(["8192", "second=32768"])
     {'*': 8192, 'second': 32768}
@@ -85,13 +80,13 @@ def contexts_of(texts: Sequence[str]) -> dict[str, int]:
         role, _, number = text.rpartition("=")
         digits = number.strip().replace(",", "").replace("_", "")
         if not (digits.isascii() and digits.isdigit() and int(digits) > 0):
-            raise UsageError(f"--context {text!r} is not [ROLE=]TOKENS, a whole number from 1")
+            raise UsageError(f"--context {text!r} is not [ROLE=]TOKENS with a positive integer")
         contexts[role.strip() or ALL] = int(digits)
     return contexts
 
 
 def temperature_of(text: str) -> float | None:
-    """`--temperature`: a number from 0, or `none`."""
+    """Parse `--temperature`: a number from 0 to 10, or `none`."""
     from summeter.records import UsageError
 
     if text.strip().lower() == "none":
@@ -101,5 +96,5 @@ def temperature_of(text: str) -> float | None:
     except ValueError:
         number = -1.0
     if not 0 <= number <= 10:
-        raise UsageError(f"--temperature {text!r} is neither a number from 0 nor `none`")
+        raise UsageError(f"--temperature {text!r} is neither a number from 0 to 10 nor `none`")
     return number

@@ -1,4 +1,4 @@
-"""`summeter runs`: what lies in folders of runs, and what can be done with a whole run."""
+"""`summeter runs`: list, verify, merge, export and remove runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from summeter.cli.common import AsJson, OldRun, Out, print_json
+from summeter.cli.common import AsJson, OldRun, print_json
 
 if TYPE_CHECKING:
     from summeter.runs.inspect import RunState
@@ -17,17 +17,23 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 @app.callback()
 def _group() -> None:
-    """Folders of runs: what lies there, verifying, merging, exporting, removing."""
+    """List, verify, merge, export and remove runs."""
 
 
 @app.command("list")
 def list_(
     folder: Annotated[
-        Path, typer.Argument(metavar="[FOLDER]", help="Where runs lie, at any depth.", exists=True, file_okay=False)
+        Path,
+        typer.Argument(
+            metavar="[FOLDER]",
+            help="Folder to search, at any depth. Default: the working directory.",
+            exists=True,
+            file_okay=False,
+        ),
     ] = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """List the runs in FOLDER: status, how far their judges are, size, when they were last written."""
+    """List the runs in FOLDER with status, progress and size."""
     from summeter.runs.inspect import runs_in, state
     from summeter.tables import Table
 
@@ -36,7 +42,7 @@ def list_(
         print_json(_row(each) for each in states)
         return
     if not states:
-        typer.echo(f"no run lies in {folder}")
+        typer.echo(f"there is no run in {folder}")
         return
     heads = ["run", "status", "documents", "summaries", "judges", "done", "size", "updated"]
     rows = [
@@ -51,7 +57,7 @@ def list_(
 
 @app.command()
 def info(run: OldRun, as_json: AsJson = False) -> None:
-    """Say what lies in RUN: its judges and how far each is, its data, its size by kind."""
+    """Show the judges of RUN and their progress, its data and its size."""
     from summeter.runs.inspect import state
 
     about = state(run)
@@ -64,7 +70,7 @@ def info(run: OldRun, as_json: AsJson = False) -> None:
     if about.source is not None and about.hash is not None:
         size = f"{about.documents:,} documents, {about.summaries:,} summaries"
         lines.append(f"data: {about.source} ({size}, hash {about.hash[:12]})")
-        lines.append(f"begun {about.created}, last written {about.updated}")
+        lines.append(f"started {about.created}, last written {about.updated}")
     for judge in about.judges:
         done = f"{judge.done:,} pairs" if judge.of is None else f"{judge.done:,} of {judge.of:,} summaries"
         lines.append(f"{judge.signature}: {done}")
@@ -77,7 +83,10 @@ def info(run: OldRun, as_json: AsJson = False) -> None:
 
 @app.command()
 def verify(run: OldRun, as_json: AsJson = False) -> None:
-    """Compare RUN with the checksums recorded when it ended. Exit with 2 where a file is damaged, missing or new."""
+    """Compare RUN with the checksums recorded when it ended.
+
+    Exits with 2 if a file is damaged, missing or new.
+    """
     from summeter.records import InputError
     from summeter.runs.seals import verify as check
 
@@ -89,17 +98,18 @@ def verify(run: OldRun, as_json: AsJson = False) -> None:
         return
     if faults:
         raise InputError(faults)
-    typer.echo(f"{run}: every file is as it was written")
+    typer.echo(f"{run}: all files are intact")
 
 
 @app.command()
 def merge(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="The folders of two runs or more.")],
-    out: Out,
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="Folders of two or more runs.")],
+    out: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="Folder of the new run.")],
 ) -> None:
-    """Make one run of several: over the same data, or over parts of data without a document in common.
+    """Merge runs over the same data, or over disjoint documents.
 
-    An item that two of them judged by one signature counts once; where they judged it otherwise, nothing is merged.
+    An item that several runs judged equally under one signature counts once. If their judgments of an item differ,
+    nothing is merged.
     """
     from summeter.engine.merge import merge as together
 
@@ -111,9 +121,12 @@ def merge(
 @app.command()
 def export(
     run: OldRun,
-    out: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where the files are written.")],
+    out: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder for the files.")],
 ) -> None:
-    """Write the judgments and scores of RUN as Parquet files for other tools. No command reads them back."""
+    """Write the judgments and scores of RUN as Parquet files.
+
+    No command reads these files.
+    """
     from summeter.runs.export import export as write
     from summeter.runs.run import RunFolder
 
@@ -123,10 +136,13 @@ def export(
 
 @app.command()
 def rm(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="The folders of runs.")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Remove runs, stored calls and all. What is no run, or is being written, stays."""
+    """Remove runs with their stored calls.
+
+    A folder that is not a run, or that is being written, is refused.
+    """
     from summeter.runs.inspect import check_removable, remove, state
 
     states = [state(run) for run in runs]
@@ -136,7 +152,7 @@ def rm(
         for each in states:
             typer.echo(f"{each.run}: {_status(each)}, {_bytes(each.size)}")
         try:
-            typer.confirm(f"Remove {len(states)} run{'s' * (len(states) != 1)} for good?", abort=True)
+            typer.confirm(f"Remove {len(states)} run{'s' * (len(states) != 1)} permanently?", abort=True)
         except typer.Abort:
             typer.echo("nothing was removed", err=True)
             raise typer.Exit(130) from None
@@ -154,7 +170,7 @@ def _status(about: RunState) -> str:
 
 
 def _done(about: RunState) -> str:
-    """How much is done of what its judges judge one by one."""
+    """Return the share of finished items, over the judges that judge items one by one."""
     of = sum(judge.of or 0 for judge in about.judges)
     return f"{sum(judge.done for judge in about.judges if judge.of) / of:.0%}" if of else ""
 

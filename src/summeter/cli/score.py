@@ -1,4 +1,4 @@
-"""`summeter score` and `summeter demo`: the main job."""
+"""`summeter score` and `summeter demo`: judge summaries."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DEFAULT = ("support", "abstractiveness")
 
 Evaluators = Annotated[
     list[str] | None,
-    typer.Option("-e", "--evaluator", metavar="NAME", help="An evaluator, as NAME or NAME[setting=value]; repeatable. "
+    typer.Option("-e", "--evaluator", metavar="NAME", help="Evaluator, as NAME or NAME[setting=value]. Repeatable. "
                  "Default: those of the replayed run, else support and abstractiveness."),
 ]  # fmt: skip
 Models = Annotated[
@@ -32,19 +32,19 @@ Models = Annotated[
         "-m",
         "--model",
         metavar="[ROLE=]PROVIDER/MODEL",
-        help="The model in a role (judge); networks are local/FOLDER or hf/ORG/NAME@REVISION; repeatable.",
+        help="Model of a role; local/FOLDER or hf/ORG/NAME@REVISION for networks. Repeatable.",
     ),
 ]
 Output = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="RUN", help="The run's folder; default runs/NAME-OF-DATA. "
-                              "An existing run is resumed.")
+    Path | None, typer.Option("-o", "--output", metavar="RUN", help="Folder of the run; an existing run is resumed. "
+                              "Default: runs/NAME-OF-DATA.")
 ]  # fmt: skip
 Replay = Annotated[
     Path | None,
-    typer.Option(metavar="RUN", help="Answer from this run's stored calls, with its models; no network, no key."),
+    typer.Option(metavar="RUN", help="Answer calls from the stored replies of this run, without network and key."),
 ]
 Coverage = Annotated[
-    float, typer.Option("--min-coverage", min=0, max=1, help="Exit with 4 if fewer judgments than this are usable.")
+    float, typer.Option("--min-coverage", min=0, max=1, help="Exit with 4 if a smaller share of judgments is usable.")
 ]
 
 
@@ -54,7 +54,7 @@ def score(
         list[str],
         typer.Argument(
             metavar="DATA...",
-            help="Flat files (also a folder of them, or s3://), a dataset folder, hf:ORG/NAME#SPLIT, or - for stdin.",
+            help="Flat files (also in a folder or s3://), a dataset folder, hf:ORG/NAME#SPLIT, or - for stdin.",
         ),
     ],
     evaluators: Evaluators = None,
@@ -64,9 +64,11 @@ def score(
     preset: Preset = None,
     format_: Format = None,
     replay: Replay = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print calls, tokens and cost; send nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print calls, tokens and cost without sending data.")
+    ] = False,
     min_coverage: Coverage = 0.0,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no table.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print no progress and no table.")] = False,
     as_json: AsJson = False,
     executor: Executor = None,
     workers: Workers = None,
@@ -75,7 +77,10 @@ def score(
     gpus_per_worker: GpusPerWorker = None,
     **options: Any,
 ) -> None:
-    """Judge every summary in DATA; write RUN, its scores and its report. The same command resumes the run."""
+    """Judge every summary in DATA; write RUN with scores and a report.
+
+    The same command resumes an interrupted run.
+    """
     from summeter.engine.api import evaluate
     from summeter.engine.progress import progress
     from summeter.engine.roles import check_roles
@@ -91,18 +96,20 @@ def score(
     if not quiet:
         warn(loaded.warnings)
         if loaded.judgment_sets:
-            warn(_trained_here(loaded, judges, bound))
+            warn(_training_overlap(loaded, judges, bound))
     folder = out or Path("runs") / loaded.card.name
     if dry_run:
         _dry(loaded, judges, folder, {"models": bound, **options}, as_json=as_json)
         return
-    _interruptible()
+    # Treat SIGTERM, which schedulers send, like Ctrl-C. A background job may have inherited an ignored SIGINT.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     show = progress(quiet=quiet or as_json)
-    with _batches_go_on(folder):
+    with _pending_batches_shown(folder):
         run = evaluate(
             loaded, judges, models=bound, out=folder, replay=replay, progress=show, executor=where, **options
         )
-    del loaded  # the run has a copy of its own, which the page reads: one of them is enough in memory
+    del loaded  # frees memory; the report reads the copy in the run
     tell(run, as_json=as_json, quiet=quiet)
     if not (quiet or as_json):
         from summeter.cli.spending import run_lines
@@ -113,9 +120,9 @@ def score(
 
 
 def demo(
-    out: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="The run's folder.")] = Path("runs/demo"),
+    out: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="Folder of the run.")] = Path("runs/demo"),
 ) -> None:
-    """Score the bundled example with the embedded evaluator: no key, no network; ends with a report."""
+    """Score the bundled example with the embedded evaluator, without key or network, and write a report."""
     from summeter.cli.example import NAME, bundled, fresh
     from summeter.data.dataset import load
     from summeter.engine.api import evaluate
@@ -127,7 +134,7 @@ def demo(
 
 
 def chosen_evaluators(names: list[str] | None, replay: Path | None) -> list[Evaluator]:
-    """The evaluators of repeated -e; without any those of the run to replay, or the default ones."""
+    """Return the evaluators of -e, or those of the replayed run, or the default evaluators."""
     from summeter.engine.runs import Run
     from summeter.evaluators.catalog import build
 
@@ -137,21 +144,21 @@ def chosen_evaluators(names: list[str] | None, replay: Path | None) -> list[Eval
 
 
 def evaluator_names(evaluators: list[str] | None) -> list[str]:
-    """Names from repeated -e, each possibly a comma list; commas inside [...] belong to the settings."""
+    """Split the values of -e at commas, except inside [...], where commas separate settings."""
     names: list[str] = []
     for text in evaluators or DEFAULT:
         start = depth = 0
-        for place, character in enumerate(text):
+        for position, character in enumerate(text):
             depth += (character == "[") - (character == "]")
             if character == "," and not depth:
-                names.append(text[start:place])
-                start = place + 1
+                names.append(text[start:position])
+                start = position + 1
         names.append(text[start:])
     return [name.strip() for name in names if name.strip()]
 
 
-def _trained_here(data: Dataset, judges: list[Evaluator], bound: Mapping[str, str]) -> list[str]:
-    """A warning for each trained judge that was fitted to ratings of some of these documents."""
+def _training_overlap(data: Dataset, judges: list[Evaluator], bound: Mapping[str, str]) -> list[str]:
+    """Return a warning for each trained judge whose training data contain documents of `data`."""
     from summeter.models.fitted import DataFile
     from summeter.models.local.names import is_local, parse
     from summeter.training.run import fitted_among
@@ -166,23 +173,16 @@ def _trained_here(data: Dataset, judges: list[Evaluator], bound: Mapping[str, st
         for folder in counts:
             counts[folder] += fitted_among(folder, texts)
     return [
-        f"{folder} was trained on {count} of these {data.document_count} documents: its agreement with people on them "
-        "flatters it; its card has figures of documents that it was not trained on"
+        f"{folder} was trained on {count} of these {data.document_count} documents, so its agreement with people is "
+        "overestimated here; its card gives figures on held-out documents"
         for folder, count in counts.items()
         if count
     ]
 
 
-def _interruptible() -> None:
-    # A scheduler's TERM means the same as Ctrl-C: stop, keep what is finished, say how to go on. It is passed on as
-    # the signal the event loop knows how to end on, whatever a background job has inherited for it.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
-
-
 @contextmanager
-def _batches_go_on(folder: Path) -> Iterator[None]:
-    """Who interrupts the command does not interrupt the vendor: say what is under way there."""
+def _pending_batches_shown(folder: Path) -> Iterator[None]:
+    """On Ctrl-C, print the batches that the vendor still processes."""
     try:
         yield
     except KeyboardInterrupt:
@@ -192,8 +192,8 @@ def _batches_go_on(folder: Path) -> Iterator[None]:
         for line in lines:
             typer.echo(f"summeter: {line}", err=True)
         if lines:
-            how = "the same command, --batch included, fetches the replies"
-            typer.echo(f"summeter: {how}; summeter batches cancel {folder} cancels them", err=True)
+            how = "run the same command with --batch to fetch the replies"
+            typer.echo(f"summeter: {how}, or cancel them with: summeter batches cancel {folder}", err=True)
         raise
 
 

@@ -1,4 +1,4 @@
-"""`summeter list` and `summeter doctor`: what there is, and whether it works here."""
+"""`summeter list` and `summeter doctor`: list what is available, and check the installation."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import os
 import platform
 import re
 import sys
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -33,30 +32,37 @@ EXTRAS = {
 _EXAMPLE = {"document": "The bridge opened in 1998. It is 14 metres wide.", "summary": "The bridge is 14 metres wide."}
 
 
-class What(StrEnum):
-    """What can be listed."""
-
-    EVALUATORS = "evaluators"
-    MODELS = "models"
-    PRESETS = "presets"
-    DATASETS = "datasets"
-    ASPECTS = "aspects"
-
-
-def list_(what: Annotated[What, typer.Argument(help="What to list.")], as_json: AsJson = False) -> None:
+def list_(
+    what: Annotated[
+        Literal["evaluators", "models", "presets", "datasets", "aspects"], typer.Argument(help="What to list.")
+    ],
+    as_json: AsJson = False,
+) -> None:
     """List evaluators, model providers, data presets, bundled datasets or aspects."""
-    makers: dict[What, Any] = {
-        What.EVALUATORS: _evaluators, What.MODELS: _models, What.PRESETS: _presets, What.DATASETS: _datasets,
-        What.ASPECTS: _aspects,
-    }  # fmt: skip
-    rows = makers[what]()
+    rows: list[dict[str, Any]]
+    match what:
+        case "evaluators":
+            rows = _evaluators()
+        case "models":
+            rows = _models()
+        case "presets":
+            rows = _presets()
+        case "datasets":
+            from summeter.cli.example import NAME, bundled
+
+            about = "72 summaries of 18 documents in nine domains, with sentence and key-fact labels"
+            rows = [{"name": NAME, "about": f"{about}; {bundled()}"}]
+        case "aspects":
+            from summeter.evaluators.aspects import ASPECTS
+
+            rows = [{"name": name, "about": about} for name, about in ASPECTS.items()]
     if as_json:
-        print_json(rows, list=what.value)
+        print_json(rows, list=what)
         return
     width = max(len(row["name"]) for row in rows)
     for row in rows:
         typer.echo(f"{row['name']:<{width}}  {row['about']}")
-        if what is What.PRESETS:
+        if what == "presets":
             typer.echo(f"{'':<{width}}  needs {row['needs']}\n{'':<{width}}  gives {row['gives']} ({row['terms']})")
 
 
@@ -70,15 +76,15 @@ def _evaluators() -> list[dict[str, Any]]:
         texts = (f"a {need}" for need in sorted(evaluator.needs))
         try:
             roles = evaluator().required_roles
-        except ValueError:  # it does not come without settings: all that it may ask
+        except ValueError:  # the evaluator has required settings; list all of its roles
             roles = tuple(evaluator.roles)
         needs = ", ".join((*(f"-m {role}=..." for role in roles), *texts))
         checkpoints = [(name, weights) for name, role in evaluator.roles.items() for weights in role.checkpoints]
         closed = [weights for _, weights in checkpoints if not weights.commercial]
         terms = "".join(f"; non-commercial: {weights.model} ({weights.licence})" for weights in closed)
-        named = {tuple(RATED): "any rated aspect", tuple(ASPECTS): "what its members judge", (): "key facts"}
-        measured = named.get(evaluator.aspects, ", ".join(evaluator.aspects))
-        about = f"{evaluator.summary.rstrip('.')} -> {measured}{f'  (needs {needs})' if needs else ''}{terms}"
+        named = {tuple(RATED): "any rated aspect", tuple(ASPECTS): "the aspects of its members", (): "key facts"}
+        aspects = named.get(evaluator.aspects, ", ".join(evaluator.aspects))
+        about = f"{evaluator.summary.rstrip('.')} -> {aspects}{f'  (needs {needs})' if needs else ''}{terms}"
         rows.append(
             {"name": name, "about": about, "aspects": list(evaluator.aspects), "roles": list(evaluator.roles),
              "needs": sorted(evaluator.needs), "version": evaluator.version,
@@ -97,7 +103,7 @@ def _models() -> list[dict[str, Any]]:
 
     return [
         *({"name": f"{name}/...", "about": _about(provider)} for name, provider in providers().items()),
-        {"name": "local/FOLDER", "about": "a network (NLI, encoder, encoder-decoder) from a folder; a path does too"},
+        {"name": "local/FOLDER", "about": "a network (NLI, encoder, encoder-decoder) in a folder; a path works too"},
         {
             "name": "hf/ORG/NAME",
             "about": f"the same from the Hugging Face hub or its cache; HF_TOKEN {_is_set(('HF_TOKEN',))}",
@@ -106,6 +112,7 @@ def _models() -> list[dict[str, Any]]:
 
 
 def _about(provider: Provider) -> str:
+    """Return the environment variables of a provider, whether they are set, and its notes."""
     if provider.hosted:
         variables = ", ".join(f"{names[0]} {_is_set(names)}" for names in provider.variables)
         return "; ".join(filter(None, (variables, provider.about)))
@@ -134,25 +141,12 @@ def _presets() -> list[dict[str, Any]]:
     ]
 
 
-def _datasets() -> list[dict[str, Any]]:
-    from summeter.cli.example import NAME, bundled
-
-    about = "72 summaries of 18 documents in nine domains, with sentence and key-fact labels"
-    return [{"name": NAME, "about": f"{about}; {bundled()}"}]
-
-
-def _aspects() -> list[dict[str, Any]]:
-    from summeter.evaluators.aspects import ASPECTS
-
-    return [{"name": name, "about": about} for name, about in ASPECTS.items()]
-
-
 def doctor(as_json: AsJson = False) -> None:
-    """Say what works here, what is missing, and the command that adds it."""
+    """Show what works on this machine, what is missing, and the command that adds it."""
     rows = [
         _row("python", platform.python_version(), ok=sys.version_info >= (3, 11), fix="install Python 3.11 or newer"),
         _row("summeter", __version__, ok=True),
-        *_dependencies(), *_extras(), *_keys(), *_parts(),
+        *_dependencies(), *_extras(), *_keys(), *_evaluator_checks(),
     ]  # fmt: skip
     if as_json:
         print_json(rows, list="doctor")
@@ -204,26 +198,26 @@ def _keys() -> list[dict[str, str]]:
 
     rows = []
     for names in (names for provider in providers().values() for names in provider.variables):
-        # Only whether it is set: a key is never shown.
+        # Show only whether a key is set, never the key.
         state = _is_set(names)
         rows.append(_row(names[0], state, ok=state == SET, fix=f"export {names[0]}=...", optional=True))
     return rows
 
 
 def _is_set(names: Sequence[str]) -> str:
-    """Whether any of these environment variables is set."""
+    """Return whether any of these environment variables is set, in words."""
     return SET if any(os.environ.get(name) for name in names) else "not set"
 
 
-def _parts() -> list[dict[str, str]]:
-    """Can every evaluator of the catalog be loaded, and does the embedded one run?"""
+def _evaluator_checks() -> list[dict[str, str]]:
+    """Load every evaluator of the catalog, and run the embedded one."""
     import tempfile
 
     from summeter.engine.api import evaluate
     from summeter.evaluators.catalog import find, names
     from summeter.records import SummeterError
 
-    rows, fix = [], "install summeter again"
+    rows, fix = [], "reinstall summeter"
     for name in names():
         try:
             find(name)

@@ -1,4 +1,4 @@
-"""What a run would take, or took, in words: calls, tokens, money, and how far repeats agree."""
+"""Estimated and actual calls, tokens and cost of a run, in words, and the agreement of repeats."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def money(cost: float | None, reason: str | None) -> str:
-    """`$0.0123`, or why nobody knows.
+    """Format a cost as `$0.0123`, or say why it is unknown.
 
     >>> money(0.01234, None), money(12.5, None), money(None, "no price for x/y; add it with prices=FILE")
     ('$0.0123', '$12.50', 'cost unknown: no price for x/y; add it with --prices FILE')
@@ -22,16 +22,16 @@ def money(cost: float | None, reason: str | None) -> str:
     if cost is None:
         from summeter.models.prices import ADDED_WITH
 
-        # A run's folder keeps the reason as plain text, which names the keyword.
+        # The run stores the reason as text with the Python keyword.
         return f"cost unknown: {in_options(reason).replace(str(ADDED_WITH), option(ADDED_WITH))}"
     return f"${cost:.2f}" if cost >= 1 or cost == 0 else f"${cost:.4f}"
 
 
 def dry_lines(rows: Sequence[Estimate]) -> Iterator[str]:
-    """A line an evaluator, and their sum."""
-    how = ", in batches and at their price" if any(row.batch for row in rows) else ""
-    yield f"Left to do{how} (tokens are estimates; none of the data was sent):"
-    names = _names([(row.judge, row.signature) for row in rows])
+    """Yield one line of estimated calls, tokens and cost per evaluator, and their sum."""
+    how = ", in batches at batch prices" if any(row.batch for row in rows) else ""
+    yield f"Remaining work{how} (tokens are estimates; no data were sent):"
+    names = _short_names([(row.judge, row.signature) for row in rows])
     for row in rows:
         units = "pairs" if row.unit == "pair" else "summaries"
         most = "at most " if row.at_most else ""
@@ -53,11 +53,11 @@ def dry_lines(rows: Sequence[Estimate]) -> Iterator[str]:
     for model, context in {model: context for row in rows for model, context in (row.reads or {}).items()}.items():
         yield f"  {reading(model, context['tokens'], context['said'])}"
     if shared := sum(row.tokens_shared for row in rows):
-        yield f"  {shared:,} of the tokens in repeat the beginning of an earlier prompt, which providers may cache"
+        yield f"  {shared:,} input tokens repeat the start of an earlier prompt, which providers may cache"
 
 
 def reading(model: str, tokens: int | None, source: str) -> str:
-    """The context length of a model, in words.
+    """Return the context length of a model, in words.
 
     >>> reading("vllm/m", 8192, "the server at http://host/v1"), reading("vllm/m", None, "it is down")[:36]
     ('context of vllm/m: 8,192 tokens (source: the server at http://host/v1)', 'context of vllm/m: unknown (it is do')
@@ -68,11 +68,11 @@ def reading(model: str, tokens: int | None, source: str) -> str:
 
 
 def run_lines(run: Run) -> Iterator[str]:
-    """What a run took: a line a model, a line an evaluator; then, of repeats, how far they agree."""
+    """Yield one line of calls, tokens and cost per model and per evaluator, then the agreement of repeats."""
     manifest = run.manifest
     for model, usage in manifest.usage.items():
         prices = f" at prices of {usage.priced}" if usage.priced and usage.cost else ""
-        tries = f"; {usage.retries} tried again, {usage.failures} failed" if usage.retries or usage.failures else ""
+        tries = f"; {usage.retries} retries, {usage.failures} failed" if usage.retries or usage.failures else ""
         batched = f", {usage.batched} of the calls in batches" if usage.batched else ""
         cached = f" ({usage.tokens_cached:,} from the provider's cache)" if usage.tokens_cached else ""
         yield (
@@ -80,27 +80,26 @@ def run_lines(run: Run) -> Iterator[str]:
             f"{money(usage.cost, usage.reason)}{prices}{batched}{tries}"
         )
     for model, used in manifest.local.items():
-        # A score of half a text is another score.
-        cut = f"; {used.truncated:,} of them longer than it reads or writes, and cut" if used.truncated else ""
-        yield f"{model}: {used.computed:,} inputs computed{cut}, {used.asked - used.computed:,} known before"
+        cut = f"; {used.truncated:,} of them truncated to its input or output length" if used.truncated else ""
+        yield f"{model}: {used.computed:,} inputs computed{cut}, {used.asked - used.computed:,} taken from the store"
     for model, context in manifest.contexts.items():
         if context.tokens is None and model in manifest.usage:
             yield f"note: {reading(model, None, context.said)}"
     for judge in manifest.judges:
         if judge.restricted:
             yield f"note: {judge.name}: not for commercial use: {', '.join(judge.restricted)}"
-    names = _names([(judge.name, judge.signature) for judge in manifest.judges])
+    names = _short_names([(judge.name, judge.signature) for judge in manifest.judges])
     for judge in manifest.judges:
-        own = manifest.judge_usage.get(judge.signature)
-        if own is not None and own.calls and own.items:
-            each = round((own.tokens_in + own.tokens_out) / own.items)
-            yield f"  {names[judge.signature]}: {each:,} tokens an item; {money(own.cost, own.reason)}"
+        spent = manifest.judge_usage.get(judge.signature)
+        if spent is not None and spent.calls and spent.items:
+            each = round((spent.tokens_in + spent.tokens_out) / spent.items)
+            yield f"  {names[judge.signature]}: {each:,} tokens per item; {money(spent.cost, spent.reason)}"
     yield from _cascades(run)
     yield from _agreement(run)
 
 
 def _cascades(run: Run) -> Iterator[str]:
-    """What each cascade's judges decided, the error that this adds, and what was saved."""
+    """Yield the decided items of each cascade's judges, the error bound, and the saved work."""
     if not any(judge.name == "cascade" for judge in run.manifest.judges):
         return
     from summeter.engine.derive import cascades
@@ -108,14 +107,14 @@ def _cascades(run: Run) -> Iterator[str]:
     for entry, cascade, plan, judged in cascades(run):
         first, second = cascade.named
         reached, items = len(plan.first), len(judged)
-        band = "" if plan.band is None else f", those with no value from {plan.band[0]:.3g} to {plan.band[1]:.3g}"
+        band = "" if plan.band is None else f", those with a value outside {plan.band[0]:.3g} to {plan.band[1]:.3g}"
         error = ""
         if plan.bound is not None:
-            sampled = f"{plan.bound.value:.3f} on {plan.bound.n:,} that both judged"
+            sampled = f"{plan.bound.value:.3f} on {plan.bound.n:,} items that both judged"
             error = f"; error at most {plan.bound.high:.3f} ({sampled})"
         yield f"cascade: {first} decided {reached - len(plan.passed_on):,} of {reached:,} items{band}{error}"
         saved = items - len(plan.passed_on | plan.sample)
-        sampled = f" ({len(plan.sample):,} of them the random sample)" if plan.sample else ""
+        sampled = f" ({len(plan.sample):,} of them in the sample)" if plan.sample else ""
         share = saved / items if items else 0.0
         used = run.manifest.judge_usage.get(entry.members[1])
         worth = ""
@@ -124,11 +123,11 @@ def _cascades(run: Run) -> Iterator[str]:
         yield f"cascade: {second} judged {items - saved:,} of {items:,}{sampled}; {share:.0%} of its work saved{worth}"
         if plan.sample:
             command = f"summeter meta estimate {run.folder} --last-judge"
-            yield f"cascade: what {second} would say of all, by system: {command}"
+            yield f"cascade: to estimate what {second} would say of all items, by system, run: {command}"
 
 
-def _names(judges: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """What each signature is called: by the judge's name, or as it stands where several have that name."""
+def _short_names(judges: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Map each signature to the name of its judge, or to a longer form if several judges have that name."""
     short = {}
     for judge, signature in judges:
         repeat = next((part[4:] for part in signature.split("|")[1:] if part.startswith("rep:")), None)
@@ -149,7 +148,7 @@ def _agreement(run: Run) -> Iterator[str]:
     try:
         rows = self_consistency([run]).rows
     except UsageError:
-        return  # nothing that could be compared came of it; the table says what
+        return  # no repeats that can be compared; the table of scores shows why
     for row in rows:
         if row.statistic != "identical" and not row.statistic.startswith("alpha"):
             continue

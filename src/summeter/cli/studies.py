@@ -1,7 +1,7 @@
-"""The command of a study, made from its options: `summeter meta bias` from `BiasOptions`.
+"""Commands generated from the options of studies, such as `summeter meta bias` from `BiasOptions`.
 
-A command runs its study on each RUN (or on all of them, where the study takes several) and the data with people's
-judgments, and prints the result. One that does something else besides has a function of its own:
+A command runs its study on each RUN (or on all of them, if the study takes several) and on the data with human
+judgments, and prints the result. A command that does more has a function:
 
     @study_command(app, "calibrate", runs="RUN")
     def calibrate(given: Given, out: Annotated[Path | None, typer.Option("-o")] = None) -> list[Study]: ...
@@ -12,11 +12,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import typer
 from annotated_types import Ge, Le
@@ -31,17 +30,17 @@ from summeter.runs.run import RunFolder
 
 Command = Callable[..., Iterable[Study]]
 COMMANDS: dict[str, str] = {}
-"""The command of each study that has one."""
+"""Name of a study -> name of its command."""
 READING = {"map_": Map, "preset": Preset, "format_": Format}
-"""Options for how data are read; they come with --gold."""
+"""Options for reading data, which every command with --gold has."""
 
 
 @dataclass
 class Given:
-    """What a user gave a command of `study`, and what the command prints besides its studies.
+    """Arguments of a study command, and the lines that the command prints.
 
-    `values` are the options that differ from their defaults. `lines` come after the tables; `tables=False` leaves
-    these out. Neither is printed with --json.
+    `values` holds the options that differ from their defaults. `lines` are printed after the tables of the studies;
+    `tables=False` suppresses the tables. With --json, neither lines nor tables are printed.
     """
 
     study: str
@@ -54,33 +53,39 @@ class Given:
 
     @cached_property
     def runs(self) -> list[RunFolder]:
-        """The runs given."""
+        """Runs given as arguments."""
         return [RunFolder(folder) for folder in self.folders]
 
     @cached_property
     def gold(self) -> Dataset | None:
-        """The data given with --gold."""
+        """Data given with --gold, or None."""
         if self.gold_source is None:
             return None
         return read_data(self.gold_source, *(self.reading[name] for name in READING))
 
     def data(self, run: RunFolder | None = None) -> Dataset:
-        """The data given, else the run's (by default the first run's) own copy of what it judged. UsageError."""
+        """Return the data of --gold, or the copy of the data in the run (default: the first run).
+
+        Raises UsageError if there are neither.
+        """
         if self.gold is not None:
             return self.gold
         if run is None and not self.runs:
-            raise UsageError("give the data with --gold DATA, or a RUN that has them")
+            raise UsageError("give the data with --gold DATA, or a RUN that contains them")
         return (run or self.runs[0]).data
 
     def keywords(self, study: str, beside: str) -> dict[str, Any]:
-        """The values of the options. UsageError for one that the study does not have; `beside` says why."""
+        """Return the options as keywords of a study.
+
+        Raises UsageError for an option that the study lacks; `beside` names the option that rules it out.
+        """
         for key in self.values:
             if key not in STUDIES[study].options.model_fields:
-                raise UsageError(f"{self.names[key]} does nothing {beside}; leave it out")
+                raise UsageError(f"{self.names[key]} has no effect {beside}; leave it out")
         return self.values
 
     def studies(self, name: str | None = None, beside: str = "", *more: object) -> list[Study]:
-        """The study (by default the command's own) of what was given; `more` are its inputs after the gold."""
+        """Run a study (default: that of the command) on the arguments; `more` are its inputs after the gold."""
         entry = STUDIES[name or self.study]
         keywords = self.keywords(entry.name, beside)
         inputs = [each.name for each in entry.inputs]
@@ -98,49 +103,51 @@ class Given:
         return [of(None)]
 
     def each_run(self, study: Callable[[RunFolder], Study]) -> list[Study]:
-        """A study of each run; of several runs each row says which one it is of."""
+        """Run a study on each run. With several runs, the detail `run` of each row names its run."""
         if not self.runs:
             raise UsageError("give a RUN")
-        studies = [study(run) for run in self.runs]
-        return studies if len(studies) == 1 else list(map(_of_run, studies, self.runs))
+        if len(self.runs) == 1:
+            return [study(self.runs[0])]
+        studies = []
+        for run in self.runs:
+            result = study(run)
+            rows = [row.model_copy(update={"details": {**row.details, "run": str(run.folder)}}) for row in result]
+            studies.append(type(result)(result.name, rows, result.notes))
+        return studies
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """The option of each keyword, as the command line spells it."""
+        """Keyword -> name of its option."""
         fields = {key: info for entry in STUDIES.values() for key, info in entry.options.ordered().items()}
         return {key: option_names(key, info)[0].partition("/")[0] for key, info in fields.items()}
-
-
-def _of_run(study: Study, run: RunFolder) -> Study:
-    rows = [row.model_copy(update={"details": {**row.details, "run": str(run.folder)}}) for row in study]
-    return type(study)(study.name, rows, study.notes)
 
 
 def study_command(
     app: typer.Typer, *studies: str, name: str | None = None, runs: str | None = "RUN..."
 ) -> Callable[[Command], Command]:
-    """Make a function the command of `app` with the name of the first of these studies, and with the options of all.
+    """Register a function as a command of `app`, with the options of all these studies.
 
-    A command with another `name` is described by the function's docstring.
-    `runs` is the argument for folders of runs, as the usage line shows it (RUN, [RUN], RUN..., [RUN...]), None for a
-    command without it. The function gets a `Given` and the options of its own, which go before those of a study.
+    The command has the name and the description of the first study; with a `name`, it has this name and the docstring
+    of the function. `runs` is the argument for folders of runs as in the usage line (RUN, [RUN], RUN..., [RUN...]), or
+    None for a command without it. The function gets a `Given`, and as keywords the options in its signature, which
+    precede those of the studies.
     """
     entries = [STUDIES[name] for name in studies]
 
     def register(function: Command) -> Command:
         hints = get_type_hints(function, include_extras=True)
-        own = {
+        extra = {
             name: parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
             for name, parameter in list(inspect.signature(function).parameters.items())[1:]
         }
         fields = {key: info for entry in reversed(entries) for key, info in entry.options.ordered().items()}
-        options = {key: shown for key, info in fields.items() if key not in own and (shown := _option(key, info))}
+        options = {key: shown for key, info in fields.items() if key not in extra and (shown := _option(key, info))}
         parameters = {"runs": _folders(runs)} if runs is not None else {}
         reading = any(each.name == "gold" for entry in entries for each in entry.inputs)
         if reading:
-            help_ = "The data with people's judgments; default: the run's own copy."
+            help_ = "Data with human judgments. Default: the copy in the run."
             parameters["gold"] = _parameter("gold", str | None, None, typer.Option(metavar="DATA", help=help_))
-        parameters |= own | options
+        parameters |= extra | options
         if reading:
             parameters |= {name: _annotated(name, None, kind) for name, kind in READING.items()}
         parameters["as_json"] = _annotated("as_json", False, AsJson)
@@ -158,14 +165,14 @@ def study_command(
                     if values[key] != parameter.default and values[key] != []
                 },
             )
-            made = list(function(given, **{key: values[key] for key in own}))
+            results = list(function(given, **{key: values[key] for key in extra}))
             if given.tables or values["as_json"]:
-                print_studies(made, as_json=values["as_json"])
+                print_studies(results, as_json=values["as_json"])
             for line in given.lines if not values["as_json"] else ():
                 typer.echo(line)
 
         COMMANDS.update(dict.fromkeys(studies, name or entries[0].name))
-        command.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]  # typer reads it
+        command.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]  # read by Typer
         command.__annotations__ = {key: parameter.annotation for key, parameter in parameters.items()}
         command.__doc__ = function.__doc__ if name else entries[0].about
         app.command(name or entries[0].name)(command)
@@ -186,7 +193,7 @@ def _folders(metavar: str) -> inspect.Parameter:
     kind: Any = list[Path] if "..." in metavar else Path
     argument = typer.Argument(
         metavar=metavar,
-        help="Folders of runs." if "..." in metavar else "The folder of a run.",
+        help="Folders of runs." if "..." in metavar else "Folder of the run.",
         exists=True,
         file_okay=False,
     )
@@ -196,24 +203,24 @@ def _folders(metavar: str) -> inspect.Parameter:
 
 
 def option_names(name: str, info: FieldInfo) -> tuple[str, ...]:
-    """The names of an option on the command line."""
-    own = next((each.names for each in info.metadata if isinstance(each, CommandLine) and each.names), None)
-    return own or (f"--{name.replace('_', '-')}",)
+    """Return the names of an option on the command line."""
+    declared = next((each.names for each in info.metadata if isinstance(each, CommandLine) and each.names), None)
+    return declared or (f"--{name.replace('_', '-')}",)
 
 
-def _of_type(info: FieldInfo) -> set[Any]:
-    """The types that a field accepts, without None and without what they hold."""
+def _types(info: FieldInfo) -> set[Any]:
+    """Return the types that a field accepts, without None and without type arguments."""
     kind = info.annotation
     members = get_args(kind) if get_origin(kind) in {Union, UnionType} else (kind,)
     return {get_origin(member) or member for member in members} - {NoneType}
 
 
 def _option(name: str, info: FieldInfo) -> inspect.Parameter | None:
-    """The option of a field; None for one of Python only."""
+    """Return the option of a field, or None if the field is not on the command line."""
     shown = next((each for each in info.metadata if isinstance(each, CommandLine)), CommandLine())
     if shown.python_only:
         return None
-    kinds = _of_type(info)
+    kinds = _types(info)
     default = inspect.Parameter.empty if info.is_required() else info.default
     more: dict[str, Any] = {"help": info.description, "metavar": shown.metavar}
     kind: Any
@@ -224,9 +231,7 @@ def _option(name: str, info: FieldInfo) -> inspect.Parameter | None:
         if info.default:
             default = [info.default] if isinstance(info.default, str) else list(map(str, info.default))
     elif choice := next((each for each in info.metadata if isinstance(each, Choice)), None):
-        # typer offers the members of an enumeration
-        offered: Any = StrEnum
-        kind = offered(choice.name, [(value, value) for value in choice.values])
+        kind = Literal[tuple(map(str, choice.values))]
     else:
         (kind,) = kinds
         for each in info.metadata:
@@ -244,26 +249,26 @@ def _option(name: str, info: FieldInfo) -> inspect.Parameter | None:
 
 
 def _value(name: str, info: FieldInfo, value: Any) -> Any:
-    """The value of an option as the study takes it."""
+    """Convert the value of an option to that of the keyword."""
     if LISTED in info.metadata:
         return ",".join([value] if isinstance(value, str) else value)
-    if Mapping in _of_type(info):
+    if Mapping in _types(info):
         metavar = next(each.metavar for each in info.metadata if isinstance(each, CommandLine))
         return assignments(value, option_names(name, info)[0], metavar or "NAME=VALUE", last=True)
     return value
 
 
 def print_studies(studies: Sequence[Study], *, as_json: bool) -> None:
-    """Print studies: a table for each kind of row, with its name where there are several; or one JSON object."""
-    whole = Study.join(studies)
+    """Print studies as one table per kind of row, or as one JSON object."""
+    joined = Study.join(studies)
     if as_json:
-        print_study_json(whole)
+        print_study_json(joined)
         return
-    kinds = list(dict.fromkeys(row.study for row in whole))
-    if kinds == [whole.name] or not kinds:
-        typer.echo(str(Study(whole.name, whole.rows, map(in_options, whole.notes))))
+    kinds = list(dict.fromkeys(row.study for row in joined))
+    if kinds == [joined.name] or not kinds:
+        typer.echo(str(Study(joined.name, joined.rows, map(in_options, joined.notes))))
         return
     for kind in kinds:
-        typer.echo(f"{kind}\n{Study(kind, [row for row in whole if row.study == kind])}\n")
-    for note in whole.notes:
+        typer.echo(f"{kind}\n{Study(kind, [row for row in joined if row.study == kind])}\n")
+    for note in joined.notes:
         typer.echo(in_options(note))

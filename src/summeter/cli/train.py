@@ -1,4 +1,4 @@
-"""`summeter train`: judges and networks fitted to people's labels."""
+"""`summeter train`: train a judge on human labels."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from summeter.cli.common import AsJson, in_options
 
 def train(
     config: Annotated[
-        Path, typer.Argument(metavar="CONFIG", help="A YAML file: its kind, its data, its settings (docs/train.md).")
+        Path, typer.Argument(metavar="CONFIG", help="YAML file with kind, data and settings (docs/train.md).")
     ],
-    out: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where the trained judge goes.")],
-    force: Annotated[bool, typer.Option("--force", help="Replace a folder that a training wrote.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no figures.")] = False,
+    out: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder of the trained judge.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace the folder of an earlier training.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print no progress and no figures.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Train what CONFIG describes and write FOLDER. The same command resumes an interrupted training."""
+    """Train the judge described in CONFIG.
+
+    The same command resumes an interrupted training.
+    """
     import json
 
     from summeter.engine.progress import progress
