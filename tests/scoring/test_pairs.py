@@ -23,8 +23,8 @@ def test_means_n_missing_and_flips() -> None:
     found = pair_scores(
         preferences(
             [
-                verdict("d1", "a", "b", 1.0), verdict("d1", "b", "a", 0.0),  # a both times: 1
-                verdict("d2", "a", "b", 1.0), verdict("d2", "b", "a", 1.0),  # turns: 0.5
+                verdict("d1", "a", "b", 1.0), verdict("d1", "b", "a", 0.0),  # a in both orders: 1
+                verdict("d2", "a", "b", 1.0), verdict("d2", "b", "a", 1.0),  # changes with the order: 0.5
                 verdict("d3", "a", "b", 0.5), verdict("d3", "b", "a", 0.0),  # a tie, then a: (0.5 + 1) / 2 = 0.75
                 verdict("d4", "a", "b", None), verdict("d4", "b", "a", 1.0),  # b, once: 0
                 verdict("d5", "a", "b", None), verdict("d5", "b", "a", None),
@@ -40,7 +40,7 @@ def test_means_n_missing_and_flips() -> None:
     assert one.low <= one.value <= one.high
 
 
-def test_aspects_and_pairs_stand_apart() -> None:
+def test_scores_by_aspect_and_pair() -> None:
     rows = [verdict("d1", "a", "b", 1.0), verdict("d1", "a", "c", 1.0), verdict("d1", "a", "b", 0.0, "relevance")]
     assert [(one.rival, one.aspect, one.value) for one in pair_scores(preferences(rows))] == [
         ("b", "fluency", 1.0), ("c", "fluency", 1.0), ("b", "relevance", 0.0),
@@ -48,11 +48,11 @@ def test_aspects_and_pairs_stand_apart() -> None:
 
 
 def both(doc: str, value: float) -> list[Judgment]:
-    """`a` against `b` in both orders, with the same preference."""
+    """Return judgments of `a` and `b` in both orders, with the same preference."""
     return [verdict(doc, "a", "b", value), verdict(doc, "b", "a", 1 - value)]
 
 
-def test_seen_from_the_other_side() -> None:
+def test_a_score_from_the_side_of_the_rival() -> None:
     rows = [*both("d1", 0.0), *both("d2", 0.0), *both("d3", 0.5), verdict("d4", "a", "b", 0.0)]
     (one,) = pair_scores(preferences(rows))
     assert (one.value, one.twice, one.flips) == (0.125, 3, 0)  # (0 + 0 + 0.5 + 0) / 4
@@ -65,19 +65,19 @@ def test_seen_from_the_other_side() -> None:
     assert one.leading() == other == other.leading()
 
 
-def test_a_preference_is_settled_by_its_interval_and_enough_documents() -> None:
+def test_a_preference_needs_six_documents() -> None:
     def pair(*values: float) -> bool:
         rows = [verdict(f"d{at}", "a", "b", value) for at, value in enumerate(values)]
         return pair_scores(preferences(rows))[0].settled
 
-    assert not pair(*[1.0] * 5)  # all one way, but a coin does that one time in sixteen
+    assert not pair(*[1.0] * 5)  # unanimous, but a coin does the same with probability 1/16
     assert pair(*[1.0] * 6)
     assert pair(*[0.0] * 6)
     assert not pair(*[1.0, 0.0] * 6)
 
 
-def test_many_pairs_are_corrected_and_intervals_agree_with_what_is_settled() -> None:
-    """Of 45 pairs of equal systems none is settled, though some intervals of their own leave out 0.5."""
+def test_many_pairs_are_corrected() -> None:
+    """None of 45 pairs of equal systems is significant, although some uncorrected intervals exclude 0.5."""
     rng = np.random.default_rng(3)
     names = [f"s{number}" for number in range(10)]
     rows = [

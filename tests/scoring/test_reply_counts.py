@@ -1,4 +1,4 @@
-"""Replies by class of failure: what counts as one reply, and what is wrong with it."""
+"""Counts of replies by class of error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def judgment(
     system: str, index: int, *, call: str | None = "c", reason: str | None = None, refused: bool = False,
     signature: str = "j|v:1", skipped: bool = False,
 ) -> Judgment:  # fmt: skip
-    """One sentence's verdict; a reason makes it a failure."""
+    """Return the judgment of a sentence; with a reason, it has no value."""
     status = "ok" if reason is None else "refused" if refused else "skipped" if skipped else "unparsed"
     return Judgment(
         target=Target(document_id="d", system=system, unit="sentence", index=index), aspect="faithfulness",
@@ -21,7 +21,7 @@ def judgment(
     )  # fmt: skip
 
 
-def test_a_reply_counts_once_however_many_units_it_failed() -> None:
+def test_a_reply_is_counted_once() -> None:
     count = str(ReplyError("no entry for sentence 2", fault="wrong_count"))
     (found,) = reply_counts([
         *(judgment("a", index) for index in range(3)),
@@ -32,13 +32,13 @@ def test_a_reply_counts_once_however_many_units_it_failed() -> None:
         judgment("g", 0, call=None, reason="key facts from the document: no JSON: the reply is empty"),
         judgment("h", 0, reason="something of a plug-in's own"),
     ])  # fmt: skip
-    # a and nothing else is usable; of c one unit is not; f was never asked.
+    # Only a is usable; one unit of c is not; f was not asked.
     assert (found.replies, found.usable, found.success) == (6, 1, 1 / 6)
     assert found.faults == {"wrong_count": 1, "meaningless": 1, "refused": 1, "no_json": 1, "other": 1}
     assert str(found).startswith("j: 1 of 6 replies usable (16.7%); wrong count 1, meaningless 1, refused 1, no JSON 1")
 
 
-def test_a_hundred_per_cent_is_all_of_them() -> None:
+def test_100_percent_means_all_replies() -> None:
     rows = [judgment(str(number), 0) for number in range(4799)]
     assert "4799 of 4799 replies usable (100.0%)" in str(reply_counts(rows)[0])
     # 4799 / 4800 = 99.979 %: not 100.0.
@@ -46,7 +46,7 @@ def test_a_hundred_per_cent_is_all_of_them() -> None:
 
 
 @pytest.mark.parametrize("fault", [fault for fault in REPLY_FAULTS if fault != "refused"])
-def test_a_reason_names_its_class(fault: str) -> None:
+def test_a_reason_contains_its_class(fault: str) -> None:
     error = ReplyError("what: it says: refused: no", fault=fault)  # type: ignore[arg-type]
     assert fault_of(str(error)) == error.fault == fault
     assert str(error.within("sentence 1")).endswith(": sentence 1: what: it says: refused: no")
@@ -54,14 +54,14 @@ def test_a_reason_names_its_class(fault: str) -> None:
     assert ReplyError("what").fault == "meaningless"
 
 
-def test_a_refusal_is_its_own_class_and_keeps_its_words() -> None:
+def test_a_refusal_has_its_own_class() -> None:
     error = ReplyError("the model refused: 'no'", kind="refused")
     assert (error.fault, str(error), error.within("here").kind) == ("refused", "the model refused: 'no'", "refused")
     assert fault_of(None) is None
 
 
 @pytest.mark.parametrize("only", ["validator:p/v", "validator2:p/w", "source:document"])
-def test_what_only_the_alignment_is_asked_with_does_not_part_a_family(only: str) -> None:
+def test_settings_of_the_alignment_alone_do_not_split_a_family(only: str) -> None:
     def scored(judge: str, aspect: str, signed: str) -> Judgment:
         return judgment("a", 0, signature=f"{judge}|judge:p/m|{signed}v:2").model_copy(update={"aspect": aspect})
 

@@ -1,4 +1,4 @@
-"""Scores held as numbers come back as they were."""
+"""Scores stored in columns are returned unchanged."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ def score(doc_id: str, aspect: str, value: float | None, reason: str | None = No
     )  # fmt: skip
 
 
-def test_scores_come_back_in_order_and_whole() -> None:
+def test_round_trip_of_scores() -> None:
     given = [score("a", "x", 0.1), score("a", "y", None, "empty"), score("b", "x", 1 / 3), score("b", "y", 0.0)]
-    held = ScoreTable.of(given)
-    assert list(held) == given
-    assert (len(held), held[-1], held[1:3]) == (4, given[-1], given[1:3])
-    assert [one.model_dump_json() for one in held] == [one.model_dump_json() for one in given]
-    assert {item: list(places) for item, places in held.by_item().items()} == {("a", "s"): [0, 1], ("b", "s"): [2, 3]}
+    table = ScoreTable.of(given)
+    assert list(table) == given
+    assert (len(table), table[-1], table[1:3]) == (4, given[-1], given[1:3])
+    assert [one.model_dump_json() for one in table] == [one.model_dump_json() for one in given]
+    assert {item: list(rows) for item, rows in table.by_item().items()} == {("a", "s"): [0, 1], ("b", "s"): [2, 3]}

@@ -1,4 +1,4 @@
-"""The arithmetic, against values worked by hand."""
+"""Scores, compared with values computed by hand."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def only(judgments: list[Judgment], reduce: dict[str, str] | None = None) -> Sco
     return score
 
 
-def test_a_judgment_of_the_whole_may_stand_beside_those_of_its_parts() -> None:
+def test_judgments_of_a_summary_and_of_its_units() -> None:
     parts = [judgment("sentence", at, value=value) for at, value in enumerate((0.2, 0.4))]
     both = [judgment("summary", None, value=0.9), *parts]
-    # The mean of .2 and .4 where parts count; the whole's .9 where it does.
+    # "mean": the mean of .2 and .4; "whole": the .9 of the summary.
     assert only(both, {"j": "mean"}).value == pytest.approx(0.3)
     assert (only(both, {"j": "whole"}).value, only(both, {"j": "whole"}).n) == (0.9, 1)
     failed = judgment("summary", None, status="error", reason="no reply")
@@ -40,7 +40,7 @@ def test_a_judgment_of_the_whole_may_stand_beside_those_of_its_parts() -> None:
 
 
 class TestFigureOne:
-    """FineSurE, figure 1: 1 of 3 sentences correct, 3 of 4 key facts present, 2 of 3 sentences carry one."""
+    """FineSurE, figure 1: 1 of 3 sentences correct, 3 of 4 key facts present, 2 of 3 sentences convey one."""
 
     def test_the_three_shares_and_their_mean(self) -> None:
         found = summary_scores(
@@ -64,7 +64,7 @@ class TestFailures:
         score = only(
             [*labels("sentence", [1, 0], "faithfulness"), judgment("sentence", 2, status="unparsed", reason="cut")]
         )
-        # 1 of the 2 judged, not 1 of 3: a failure is no number.
+        # 1 of 2 judged sentences, not 1 of 3.
         assert (score.value, score.n, score.missing, score.status) == (0.5, 2, 1, "ok")
 
     @pytest.mark.parametrize("status", ["unparsed", "refused", "skipped", "error"])
@@ -72,7 +72,7 @@ class TestFailures:
         score = only([judgment("sentence", 0, status=status, reason="why")])
         assert (score.value, score.n, score.missing, score.status, score.reason) == (None, 0, 1, status, "why")
 
-    def test_the_gravest_status_names_a_missing_score(self) -> None:
+    def test_the_most_severe_status_is_that_of_the_score(self) -> None:
         score = only(
             [
                 judgment("sentence", 0, status="skipped", reason="empty"),
@@ -95,31 +95,31 @@ class TestFailures:
         assert (composite.value, composite.n, composite.missing) == (None, 2, 1)
         assert composite.reason == "completeness: cut"
 
-    def test_parts_supersede_a_failed_whole(self) -> None:
+    def test_units_supersede_a_failed_summary_judgment(self) -> None:
         score = only(
             [judgment("summary", None, status="error", reason="down"), *labels("sentence", [1], "faithfulness")]
         )
         assert (score.value, score.missing) == (1.0, 0)
 
 
-class TestReduce:
-    def test_a_mean_of_values_where_the_judge_says_so(self) -> None:
+class TestAggregation:
+    def test_mean_of_values(self) -> None:
         parts = [judgment("claim", i, value=v, label=int(v > 0.5)) for i, v in enumerate([0.9, -0.3])]
         # FENICE: (0.9 - 0.3) / 2; a share of labels would be 0.5.
         assert only(parts, {"j": "mean"}).value == pytest.approx(0.3)
         assert only(parts).value == 0.5
 
-    def test_a_rating_is_the_mean_of_what_was_asked(self) -> None:
-        asked = [judgment("summary", None, aspect="coherence", value=4.0)]
-        assert only(asked).value == 4.0
+    def test_a_rating_of_the_summary(self) -> None:
+        judgments = [judgment("summary", None, aspect="coherence", value=4.0)]
+        assert only(judgments).value == 4.0
 
-    def test_the_last_answer_to_a_question_counts(self) -> None:
-        asked = [judgment("summary", None, value=v) for v in (1.0, 5.0)]
-        assert (only(asked).value, only(asked).n) == (5.0, 1)
+    def test_the_last_judgment_of_a_question_counts(self) -> None:
+        judgments = [judgment("summary", None, value=v) for v in (1.0, 5.0)]
+        assert (only(judgments).value, only(judgments).n) == (5.0, 1)
 
 
 class TestComposite:
-    def test_a_family_is_joined_over_its_members(self) -> None:
+    def test_a_family_has_one_composite(self) -> None:
         found = summary_scores(
             [
                 *labels("sentence", [1, 0], "faithfulness", judge="f.check"),
@@ -141,8 +141,8 @@ class TestComposite:
         composites = [score for score in summary_scores(rows, {}) if score.aspect == "composite"]
         assert [score.value for score in composites] == [1.0, pytest.approx(2 / 3)]
 
-    def test_members_asked_alike_are_joined_and_others_are_not(self) -> None:
-        """A second model in the run, on one document of two: each model's composite is its own."""
+    def test_composites_are_separate_by_model(self) -> None:
+        """With a second model on one of two documents, each model has its own composite."""
         rows = []
         for model, documents, faithful in (("A", ("d1", "d2"), 1), ("B", ("d1",), 0)):
             for doc in documents:
@@ -158,7 +158,7 @@ class TestComposite:
         assert not any("judge:A" in s.signature and "judge:B" in s.signature for s in found)
 
     @pytest.mark.parametrize("part", [f"{name}:{{}}" for name in SAMPLING])
-    def test_members_asked_under_other_conditions_are_not_joined(self, part: str) -> None:
+    def test_different_settings_are_not_combined(self, part: str) -> None:
         rows = []
         for value in (1, 2):
             check, align = (f"f.{name}|judge:A|{part.format(value)}|v:1" for name in ("check", "align"))
@@ -170,7 +170,7 @@ class TestComposite:
         assert len(found) == 1
         assert found[0].signature.count(part.format(1)) == 2
 
-    def test_an_ambiguous_family_has_none(self) -> None:
+    def test_an_ambiguous_family_has_no_composite(self) -> None:
         rows = [
             *labels("sentence", [1], "faithfulness", judge="f.a"),
             *labels("sentence", [1], "faithfulness", judge="f.b"),
@@ -182,14 +182,14 @@ class TestComposite:
 
 class TestCoverage:
     def test_each_summary_and_aspect_counts_once(self) -> None:
-        """8 sentences judged, and a summary in error: half is covered, not 8 of 9."""
+        """With 8 judged sentences and a summary in error, the coverage is one half, not 8 of 9."""
         rows = [
             *labels("sentence", [1] * 8, "faithfulness"),
             judgment("summary", None, doc="e", status="error", reason="x"),
         ]
         assert coverage(summary_scores(rows, {})) == 0.5
 
-    def test_a_partly_judged_summary_counts_by_its_part(self) -> None:
+    def test_a_partly_judged_summary(self) -> None:
         rows = [*labels("sentence", [1, 1, 0], "faithfulness"), judgment("sentence", 3, status="unparsed", reason="x")]
         assert coverage(summary_scores(rows, {})) == 0.75
 
@@ -215,12 +215,12 @@ class TestSystems:
         assert found["A"].low <= found["A"].value <= found["A"].high
         assert "bootstrap by document" in found["A"].interval
 
-    def test_domains_are_rows_of_their_own(self) -> None:
+    def test_domains_have_separate_rows(self) -> None:
         rows = system_scores(self.scores(), {"d1": "news", "d2": "news", "d3": None, "d4": None})
         news = {row.system: row.value for row in rows if row.domain == "news"}
         assert news == {"A": 1.0, "B": 0.5}
 
-    def test_ranking_is_by_mean_and_no_value_comes_last(self) -> None:
+    def test_ranking_by_mean_with_missing_last(self) -> None:
         empty = [judgment("sentence", 0, doc="d1", system="C", status="error", reason="down")]
         table = SystemTable(system_scores([*self.scores(), *summary_scores(empty, {})]))
         assert table.ranking() == ["A", "B", "C"]

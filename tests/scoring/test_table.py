@@ -1,4 +1,4 @@
-"""The table of judgments: records and lines give the same columns, whatever the lines look like."""
+"""The table of judgments: records and JSON lines give the same columns."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from summeter.scoring.table import Categorical, Groups, row_keys
 
 @pytest.fixture(autouse=True, params=[0, 2**26], ids=["duckdb", "records"])
 def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large files go through DuckDB, small ones through records: every test holds for both."""
+    """Run every test with both readers: DuckDB (for large files) and records (for small ones)."""
     monkeypatch.setattr("summeter.scoring.table._AS_RECORDS", request.param)
 
 
 def judgment(index: int | None = None, unit: str = "sentence", **fields: Any) -> Judgment:
     about = {"document_id": "d1", "system": "A", "unit": unit, "index": index, **fields.pop("target", {})}
     target = Target(**about)
-    own = {"aspect": "faithfulness", "judge": "j", "signature": "j|v:1", **fields}
-    return Judgment(target=target, **own)
+    defaults = {"aspect": "faithfulness", "judge": "j", "signature": "j|v:1", **fields}
+    return Judgment(target=target, **defaults)
 
 
 MIXED = [
@@ -57,7 +57,7 @@ def columns(table: JudgmentTable) -> dict[str, list[Any]]:
 
 
 def disordered(one: Judgment, rng: random.Random) -> str:
-    """The same judgment with its keys in any order, and keys that nobody knows."""
+    """Return the line of a judgment with shuffled keys and unknown keys."""
     row = json.loads(one.line)
     target = [*row.pop("target").items(), ("colour", None)]
     rng.shuffle(target)
@@ -66,7 +66,7 @@ def disordered(one: Judgment, rng: random.Random) -> str:
     return json.dumps(dict(rest), ensure_ascii=bool(rng.getrandbits(1)))
 
 
-def test_lines_give_what_records_give(tmp_path: Path) -> None:
+def test_lines_and_records_give_equal_columns(tmp_path: Path) -> None:
     file = write(tmp_path / "judge[x]*.jsonl", [one.line for one in MIXED])
     assert columns(JudgmentTable.read(file)) == columns(JudgmentTable.of(MIXED))
 
@@ -78,7 +78,7 @@ def test_neither_the_order_nor_the_number_of_keys_matters(tmp_path: Path, seed: 
     assert columns(JudgmentTable.read(file)) == columns(JudgmentTable.of(MIXED))
 
 
-def test_hostile_names_come_back_as_they_are(tmp_path: Path) -> None:
+def test_hostile_names_are_unchanged(tmp_path: Path) -> None:
     names = ('d "system": x', 'A\\"unit":', "d\u2028\x00é", "'); DROP TABLE judgments; --", "null", "", "nan", "[0]")
     odd = [
         judgment(0, value=0.5, target={"document_id": name, "system": names[at - 1]}, aspect=names[at - 2] or "a")
@@ -88,7 +88,7 @@ def test_hostile_names_come_back_as_they_are(tmp_path: Path) -> None:
     assert columns(JudgmentTable.read(file)) == columns(JudgmentTable.of(odd))
 
 
-def test_a_line_longer_than_the_reader_takes_is_read_all_the_same(tmp_path: Path) -> None:
+def test_a_very_long_line_is_read(tmp_path: Path) -> None:
     long = [judgment(0, value=1.0, reason="x" * 3_000_000), judgment(1, value=0.5)]
     table = JudgmentTable.read(write(tmp_path / "judge.jsonl", [one.line for one in long]))
     assert table.value.tolist() == [1.0, 0.5]
@@ -96,18 +96,18 @@ def test_a_line_longer_than_the_reader_takes_is_read_all_the_same(tmp_path: Path
 
 @given(st.lists(st.tuples(*[st.integers(0, 10**6)] * 5), min_size=1, max_size=30))
 def test_row_keys_are_equal_exactly_where_rows_are(rows: list[tuple[int, ...]]) -> None:
-    # Five columns of a million values overflow 63 bits unless they are renumbered on the way.
+    # Five columns of a million values overflow 63 bits unless the keys are renumbered.
     key = row_keys(*(np.array(column, np.int64) for column in zip(*rows, strict=True)))
     assert len(set(key.tolist())) == len(set(rows))
 
 
-def test_a_key_that_a_record_may_lack_has_its_default(tmp_path: Path) -> None:
+def test_defaults_of_missing_keys(tmp_path: Path) -> None:
     short = {"target": {"document_id": "d1", "system": "A"}, "aspect": "a", "judge": "j", "signature": "s", "value": 2}
     table = JudgmentTable.read(write(tmp_path / "judge.jsonl", [json.dumps(short)]))
     assert (table.unit.names, table.status.names, table.value.tolist()) == (("summary",), ("ok",), [2.0])
 
 
-def test_the_last_of_two_answers_counts_at_the_place_of_the_first(tmp_path: Path) -> None:
+def test_the_last_judgment_counts_in_the_order_of_the_first(tmp_path: Path) -> None:
     twice = [judgment(0, value=0.0), judgment(1, value=1.0), judgment(0, value=0.5)]
     for table in (
         JudgmentTable.of(twice),
@@ -117,7 +117,7 @@ def test_the_last_of_two_answers_counts_at_the_place_of_the_first(tmp_path: Path
         assert (table.index.tolist(), table.value.tolist()) == ([0, 1], [0.5, 1.0])
 
 
-def test_a_torn_last_line_is_passed_over(tmp_path: Path) -> None:
+def test_an_incomplete_last_line_is_ignored(tmp_path: Path) -> None:
     file = write(tmp_path / "judge.jsonl", [one.line for one in MIXED])
     file.write_text(file.read_text()[:-30])
     assert columns(JudgmentTable.read(file)) == columns(JudgmentTable.of(MIXED[:-1]))
@@ -136,11 +136,11 @@ def test_a_torn_last_line_is_passed_over(tmp_path: Path) -> None:
         (MIXED[3].line.replace('"value":null', '"value":1.0'), None),
     ],
 )
-def test_a_damaged_line_is_named(tmp_path: Path, line: str, field: str | None) -> None:
+def test_a_damaged_line_is_reported(tmp_path: Path, line: str, field: str | None) -> None:
     file = write(tmp_path / "judge.jsonl", [MIXED[0].line, line, MIXED[1].line])
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as raised:
         JudgmentTable.read(file)
-    (fault,) = told.value.faults
+    (fault,) = raised.value.faults
     assert (fault.file, fault.line, fault.field) == (str(file), 2, field)
 
 

@@ -1,4 +1,4 @@
-"""Bounds on a mean loss: exact by hand, valid by simulation."""
+"""Bounds on a mean loss, compared with hand computations and simulations."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from scipy import stats
 from summeter.stats import certified, risk_bound, risk_p_value
 
 
-def test_without_errors_it_is_the_chance_to_draw_none() -> None:
+def test_p_value_without_errors() -> None:
     assert risk_p_value([0.0] * 59, 0.05) == pytest.approx(0.95**59)
-    # 3 of 10 items are wrong at least, if more than .25 are; none of them is among 4 drawn: 7 6 5 4 / 10 9 8 7.
+    # More than .25 wrong means at least 3 of 10; the probability of none in 4 drawn is 7 6 5 4 / 10 9 8 7.
     assert risk_p_value([0.0] * 4, 0.25, 10) == pytest.approx(840 / 5040)
 
 
-def test_of_all_items_it_is_certain() -> None:
+def test_p_value_of_the_complete_population() -> None:
     assert risk_p_value([0, 0, 0, 1], 0.25, 4) == 0.0
     assert risk_p_value([0, 0, 1, 1], 0.25, 4) == 1.0
 
 
-def test_a_bound_of_exact_losses_is_that_of_clopper_and_pearson() -> None:
+def test_bound_of_binary_losses_is_clopper_pearson() -> None:
     # The upper end of Clopper & Pearson's interval is a quantile of the beta distribution.
     assert risk_bound([1] * 5 + [0] * 95).high == pytest.approx(stats.beta.ppf(0.95, 6, 95), abs=1e-6)
 
@@ -34,7 +34,7 @@ def test_a_loss_lies_between_0_and_1(losses: list[float]) -> None:
 
 
 @pytest.mark.parametrize("population", [None, 600])
-def test_graded_losses_are_seldom_under_a_bound_that_they_pass(population: int | None) -> None:
+def test_type_1_error_of_graded_losses(population: int | None) -> None:
     rng = np.random.default_rng(1)
     losses = rng.beta(0.5, 4, 600) * (rng.random(600) < 0.7)
     bound = losses.mean() - 1e-9
@@ -43,19 +43,19 @@ def test_graded_losses_are_seldom_under_a_bound_that_they_pass(population: int |
     assert rejected <= 0.05 + 2 * (0.05 * 0.95 / 400) ** 0.5
 
 
-def test_graded_losses_are_bounded_more_tightly_than_by_their_range_alone() -> None:
+def test_bound_of_graded_losses_is_tighter_than_hoeffding() -> None:
     losses = np.random.default_rng(2).beta(2, 18, 300)
     hoeffding = losses.mean() + (np.log(20) / 600) ** 0.5
     assert losses.mean() < risk_bound(losses).high < losses.mean() + (hoeffding - losses.mean()) / 2
 
 
 def test_testing_stops_at_the_first_rule_that_fails() -> None:
-    drawn = []
+    consumed = []
 
     def rules() -> Iterator[list[int]]:
         for errors in (0, 2, 40, 0):
-            drawn.append(errors)
+            consumed.append(errors)
             yield [1] * errors + [0] * (200 - errors)
 
     assert certified(rules(), 0.05) == 2
-    assert drawn == [0, 2, 40]
+    assert consumed == [0, 2, 40]

@@ -1,4 +1,4 @@
-"""Agreement coefficients: published worked examples, hand computations, plain definitions, and what is undefined."""
+"""Agreement coefficients: published examples, hand computations, plain definitions, and undefined cases."""
 
 import math
 from functools import partial
@@ -51,7 +51,7 @@ votes = st.integers(2, 5).flatmap(
 
 
 def plain_alpha(matrix: list[list[int | None]], level: str) -> float | None:
-    """Krippendorff's alpha from the coincidence matrix, as written in the paper."""
+    """Return Krippendorff's alpha from the coincidence matrix, as in the paper."""
     items = [[row[i] for row in matrix if row[i] is not None] for i in range(len(matrix[0]))]
     items = [item for item in items if len(item) >= 2]
     values = sorted({v for item in items for v in item})
@@ -99,14 +99,14 @@ def test_binary_alpha_by_hand() -> None:
     meg, owen = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
     assert krippendorff_alpha([meg, owen]).value == pytest.approx(1 - 19 * 4 / 84, abs=1e-15)
     for level in MeasurementLevel:
-        # With two values every level of measurement is the same.
+        # With two values, all levels of measurement are equal.
         assert krippendorff_alpha([meg, owen], level).value == pytest.approx(1 - 19 * 4 / 84, abs=1e-12)
 
 
 @pytest.mark.parametrize("level", list(MeasurementLevel))
 @given(matrix=votes)
 @settings(max_examples=60, deadline=None)
-def test_alpha_is_its_definition(level: str, matrix: list[list[int | None]]) -> None:
+def test_alpha_follows_its_definition(level: str, matrix: list[list[int | None]]) -> None:
     got, want = krippendorff_alpha(matrix, level), plain_alpha(matrix, level)
     assert (got.value is None) == (want is None)
     if want is None:
@@ -121,7 +121,7 @@ def test_alpha_of_names_and_of_negative_ratios() -> None:
     names = [["a", "b", None, "c"], ["a", "b", "b", "a"]]
     numbers = [[1, 2, None, 3], [1, 2, 2, 1]]
     assert krippendorff_alpha(names).value == krippendorff_alpha(numbers).value
-    # NaN among strings is no vote, not a name.
+    # NaN among strings is a missing vote.
     assert krippendorff_alpha([["a", "b", math.nan], ["a", "a", "b"]]).missing == 1
     assert gwet_ac1([["a", 1, 2], ["a", 1, 1]], scale=["a", 1, 2]).n == 3
     with pytest.raises(ValueError, match="negative"):
@@ -186,7 +186,7 @@ def test_ac1_by_hand_where_kappa_fails() -> None:
     # Ten items, nine both 1, one split: po = .9, shares .95 and .05, pe = 2 * .95 * .05 = .095.
     matrix = [[1] * 10, [1] * 9 + [0]]
     assert gwet_ac1(matrix).value == pytest.approx((0.9 - 0.095) / (1 - 0.095), abs=1e-15)
-    # Kappa of the same votes: pe = .9, so it is 0, the paradox AC1 was made for.
+    # Kappa of the same votes is 0, because pe = .9: the paradox that AC1 avoids.
     assert cohen_kappa(matrix).value == pytest.approx(0.0, abs=1e-12)
 
 
@@ -198,7 +198,7 @@ def test_ac2_by_hand() -> None:
     assert got.value == pytest.approx((0.75 - pe) / (1 - pe), abs=1e-15)
 
 
-def test_unanimous_votes_are_full_agreement_only_on_a_known_scale() -> None:
+def test_unanimous_votes_need_a_known_scale() -> None:
     same = [[1, 1, 1], [1, 1, 1]]
     assert gwet_ac1(same, scale=[0, 1]).value == 1.0
     assert gwet_ac1(same).reason == "constant input"
@@ -238,7 +238,7 @@ def test_icc_of_shrout_and_fleiss(model: str, published: float) -> None:
     assert got.p == pytest.approx(scipy.stats.f.sf(f, 5, df), rel=2e-3)
 
 
-def test_icc_drops_incomplete_items_and_refuses_the_rest() -> None:
+def test_icc_of_incomplete_and_degenerate_matrices() -> None:
     wider = [[*row, None if i == 2 else 5] for i, row in enumerate(SHROUT)]
     got = icc(wider)
     assert (got.value, got.n, got.missing) == (icc(SHROUT).value, 6, 1)
@@ -247,7 +247,7 @@ def test_icc_drops_incomplete_items_and_refuses_the_rest() -> None:
     assert icc([[3, 3], [3, 3]]).reason == "constant input"
     assert icc([[1, 2], [2, 1]], "1,k").reason == "no variance to divide"
     assert icc([[1, 2, 3], [1, 2, 3]]).value == 1.0
-    # The average of k raters steps one rater's reliability up by Spearman and Brown.
+    # The reliability of the mean of k raters follows from the Spearman-Brown formula.
     one = icc(SHROUT, "3,1").value
     assert icc(SHROUT, "3,k").value == pytest.approx(4 * one / (1 + 3 * one))
 
@@ -270,7 +270,7 @@ def test_spans_missing_empty_and_several_annotators() -> None:
     # a-b 4/6; a-c nothing common: 0; b-c: common 2, marked 4 and 3 over the two texts both saw: 4/7.
     assert mean.value == pytest.approx((4 / 6 + 0 + 4 / 7) / 3)
     assert (mean.n, mean.missing) == (2, 1)
-    # The first text drawn twice, the second not at all: a-b as before, a-c 0, b-c 2 * 2 / (4 + 2) of it alone.
+    # The first text drawn twice, the second not at all: a-b as before, a-c 0, b-c 2 * 2 / (4 + 2).
     assert mean.weighted(np.array([[2.0, 0.0, 1.0]])).tolist() == [pytest.approx((4 / 6 + 0 + 4 / 6) / 3)]
     assert span_f1([[[]], [[]]]).reason == "nothing was marked"
     assert span_f1([[None], [[]]]).reason == "no text was seen by both"
@@ -298,8 +298,8 @@ def test_interval_by_document() -> None:
         krippendorff_alpha([1, 2])  # type: ignore[list-item]
 
 
-def test_masi_alpha_is_its_definition() -> None:
-    """Observed and expected disagreement pair by pair, with Passonneau's distance written out."""
+def test_masi_alpha_follows_its_definition() -> None:
+    """Compare with observed and expected disagreement over all pairs, with Passonneau's distance."""
     rng = np.random.default_rng(3)
     pool = [frozenset(chosen) for chosen in ("a", "b", "ab", "abc", "cd")]
     votes = [[pool[place] if place < len(pool) else None for place in row] for row in rng.integers(0, 7, (4, 30))]

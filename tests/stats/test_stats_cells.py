@@ -1,4 +1,4 @@
-"""Thresholds as the released code picks them, and cells drawn together, against plain loops and scikit-learn."""
+"""Thresholds as in the released code, and jointly resampled cells, compared with plain loops and scikit-learn."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def columns(rows: list[tuple[int, float]]) -> tuple[list[int], list[float]]:
 
 
 def accuracy(labels: list[int], said: list[int]) -> float:
-    """What scikit-learn computes: the mean recall of the classes that are there."""
+    """Return balanced accuracy as in scikit-learn: the mean recall of the present classes."""
     recalls = [
         [s == label for one, s in zip(labels, said, strict=True) if one == label] for label in sorted(set(labels))
     ]
@@ -34,7 +34,7 @@ def accuracy(labels: list[int], said: list[int]) -> float:
 
 
 def plain(labels: list[int], scores: list[float]) -> tuple[float, float]:
-    """The rule in words: percentiles in steps of .2, the last of the best, and only what lies above is 1."""
+    """Return the last best percentile in steps of .2 as threshold; only scores above it are decided 1."""
     best, kept = 0.0, 0.0
     for threshold in (float(np.percentile(scores, step)) for step in np.arange(0, 100, 0.2)):
         value = accuracy(labels, [int(score > threshold) for score in scores])
@@ -45,7 +45,7 @@ def plain(labels: list[int], scores: list[float]) -> tuple[float, float]:
 
 @settings(max_examples=25)
 @given(POINTS)
-def test_released_is_the_rule_of_the_released_code(rows: list[tuple[int, float]]) -> None:
+def test_released_follows_the_released_code(rows: list[tuple[int, float]]) -> None:
     labels, scores = columns(rows)
     got = tune_threshold(labels, scores, Candidates.RELEASED)
     assert (got.threshold, got.balanced_accuracy) == plain(labels, scores)
@@ -53,7 +53,7 @@ def test_released_is_the_rule_of_the_released_code(rows: list[tuple[int, float]]
 
 
 @given(BOTH)
-def test_scores_is_the_best_there_is_and_its_highest_threshold(rows: list[tuple[int, float]]) -> None:
+def test_scores_finds_the_highest_best_threshold(rows: list[tuple[int, float]]) -> None:
     labels, scores = columns(rows)
     tries = [t for score in scores for t in (score, math.nextafter(score, -math.inf), math.nextafter(score, math.inf))]
     worth = {t: accuracy(labels, [int(score > t) for score in scores]) for t in tries}
@@ -65,7 +65,7 @@ def test_scores_is_the_best_there_is_and_its_highest_threshold(rows: list[tuple[
 
 
 @given(BOTH, BOTH, st.sampled_from([lambda x: 3 * x - 7, math.exp, lambda x: x**3 + x, math.atan]))
-def test_scores_moves_along_under_increasing_transformations(
+def test_scores_is_invariant_under_increasing_transformations(
     dev: list[tuple[int, float]], test: list[tuple[int, float]], turn: Callable[[float], float]
 ) -> None:
     labels, scores = columns(dev)
@@ -77,20 +77,20 @@ def test_scores_moves_along_under_increasing_transformations(
 
 
 def test_by_hand() -> None:
-    # 0: .1 .4; 1: .3 .9. From .1 to under .3 and from .4 to under .9 two of three sides are right: .75, and the last
-    # percentile under .9 is 99.8, at place .998 * 3 = 2.994 of .1 .3 .4 .9: .4 + .994 * .5 = .897.
+    # Label 0: .1 .4; label 1: .3 .9. Thresholds in [.1, .3) and [.4, .9) give an accuracy of .75. The last percentile
+    # below .9 is 99.8, at position .998 * 3 = 2.994 of .1 .3 .4 .9: .4 + .994 * .5 = .897.
     got = tune_threshold([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.9], "released")
     assert got.threshold == pytest.approx(0.897)
     assert got.balanced_accuracy == 0.75
     assert tune_threshold([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.9], "scores").threshold == 0.4
-    # One class: its recall is maximised. All positive, so the lowest threshold; the lowest score is not above itself.
-    lone = tune_threshold([1, 1, 1, 1], [0.1, 0.2, 0.3, 0.4], "released")
-    assert (lone.balanced_accuracy, lone.reason) == (0.75, "no negative label: its recall")
+    # With one class its recall is maximised: the lowest threshold, which the lowest score is not above.
+    single = tune_threshold([1, 1, 1, 1], [0.1, 0.2, 0.3, 0.4], "released")
+    assert (single.balanced_accuracy, single.reason) == (0.75, "no negative label: its recall")
     assert tune_threshold([1, 1], [0.1, 0.2], "scores").threshold is None
     assert tune_threshold([], [], "released").reason == "no complete pairs"
 
 
-def test_draws_are_those_of_repeated_rows() -> None:
+def test_weights_equal_repeated_rows() -> None:
     rng = np.random.default_rng(3)
     units, n = 9, 60
     unit = rng.integers(0, units, n)
@@ -110,7 +110,7 @@ def test_draws_are_those_of_repeated_rows() -> None:
         assert b == pytest.approx(roc_auc_score(labels[rows], scores[rows]), abs=1e-12)
 
 
-def test_more_draws_take_no_more_room() -> None:
+def test_memory_does_not_grow_with_resamples() -> None:
     units, unit = 2000, np.arange(2000)
     labels = (unit % 2).astype(float)
     wanted = [Accuracies([confusion_by_unit(labels, labels, unit, units)])]

@@ -1,4 +1,4 @@
-"""Classification and thresholds, by hand and against scikit-learn."""
+"""Classification and thresholds, by hand and compared with scikit-learn."""
 
 import numpy as np
 import pytest
@@ -87,7 +87,7 @@ def test_intervals_by_cluster() -> None:
 
 @given(scored)
 @settings(max_examples=10, deadline=None)
-def test_threshold_is_the_papers_loop(rows: list[tuple[int, float]]) -> None:
+def test_threshold_equals_the_plain_loop(rows: list[tuple[int, float]]) -> None:
     labels, scores = zip(*rows, strict=True)
     got = tune_threshold(labels, scores)
     if not 0 < sum(labels) < len(labels):
@@ -115,7 +115,7 @@ def test_threshold_by_hand() -> None:
         tune_threshold([2], [1])
 
 
-def test_thresholds_by_group_weigh_by_size() -> None:
+def test_thresholds_by_group_are_weighted_by_size() -> None:
     dev = ([0, 1, 0, 1, 1, 1], [1, 2, 10, 20, 3, 4], ["a", "a", "b", "b", "c", "c"])
     tuned = tune_thresholds(*dev)
     assert tuned["c"].reason == "no negative label"
@@ -133,7 +133,7 @@ def test_thresholds_by_group_weigh_by_size() -> None:
         grouped_accuracy([1], [1], [], tuned)
 
 
-def test_bootstrap_deviation_is_the_plain_loop_within_monte_carlo_error() -> None:
+def test_bootstrap_deviation_equals_the_plain_loop() -> None:
     rng = np.random.default_rng(1)
     labels = rng.integers(0, 2, 120)
     scores = labels + rng.normal(size=120)

@@ -10,7 +10,7 @@ from summeter.stats import clusters_of_equals, holm
 def test_holm_by_hand() -> None:
     # Sorted .01 .03 .04 times 3, 2, 1: .03, .06, .04 made monotone: .03, .06, .06.
     assert holm([0.01, 0.04, None, 0.03]) == [pytest.approx(0.03), pytest.approx(0.06), None, pytest.approx(0.06)]
-    # The example of R's p.adjust documentation style: four equal tests at .3 are cut at 1.
+    # Four equal p-values of .3 are limited to 1.
     assert holm([0.3] * 4) == [1.0] * 4
     assert holm([]) == []
     with pytest.raises(ValueError, match="between 0 and 1"):
@@ -18,7 +18,7 @@ def test_holm_by_hand() -> None:
 
 
 @given(st.lists(st.floats(0, 1), max_size=12))
-def test_holm_is_its_definition(p: list[float]) -> None:
+def test_holm_follows_its_definition(p: list[float]) -> None:
     got = holm(p)
     for i, value in enumerate(p):
         # The step-down rule: the largest (m - rank + 1) p over all p-values up to this one, ties in any order.
@@ -32,7 +32,7 @@ def test_holm_is_its_definition(p: list[float]) -> None:
 def test_clusters_by_hand() -> None:
     # A > B > C > D by mean; only A-C, A-D and B-D are significant.
     p = [[None, 0.5, 0.01, 0.01], [0.5, None, 0.3, 0.01], [0.01, 0.3, None, 0.4], [0.01, 0.01, 0.4, None]]
-    # Greedy: C falls below A and opens the second cluster, in which D is not below C.
+    # C is worse than A and starts the second cluster, in which D is not worse than C.
     assert clusters_of_equals([4, 3, 2, 1], p) == [1, 1, 2, 2]
     # The order of the systems in the input does not matter.
     back = [[row[::-1] for row in p][i] for i in (3, 2, 1, 0)]

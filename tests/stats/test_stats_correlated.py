@@ -1,4 +1,4 @@
-"""Williams' test and the permutation test of two correlations that share the gold."""
+"""Williams' test and the permutation test of two correlations with the same gold."""
 
 import math
 from typing import Any
@@ -22,7 +22,7 @@ def test_williams_by_hand() -> None:
     assert got.difference == pytest.approx(-0.1)
 
 
-def test_williams_of_scores_is_the_one_of_their_correlations() -> None:
+def test_williams_from_scores_and_from_correlations() -> None:
     rng = np.random.default_rng(0)
     gold = rng.normal(size=50)
     a, b = gold + rng.normal(size=50), gold + 2 * rng.normal(size=50)
@@ -34,7 +34,7 @@ def test_williams_of_scores_is_the_one_of_their_correlations() -> None:
     assert swapped.p == pytest.approx(got.p)
 
 
-def test_williams_refuses_what_it_cannot_decide() -> None:
+def test_williams_undefined_cases() -> None:
     assert williams([1, 2, 3], [1, 2, 3], [1, 3, 2]).reason == "fewer than 4 complete rows"
     assert williams([1, 2, 3, 4], [1, 1, 1, 1], [1, 3, 2, 4]).reason == "constant input"
     same = williams([1, 2, 3, 5], [1, 3, 2, 4], [2, 6, 4, 8])
@@ -54,7 +54,7 @@ SCIPY: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("coefficient", list(SCIPY))
-def test_exchange_is_the_plain_loop(coefficient: str) -> None:
+def test_permutation_equals_the_plain_loop(coefficient: str) -> None:
     rng = np.random.default_rng(1)
     gold = rng.integers(1, 6, 24).astype(float)
     a, b = gold + rng.normal(size=24), gold + 2 * rng.normal(size=24)
@@ -72,7 +72,7 @@ def test_exchange_is_the_plain_loop(coefficient: str) -> None:
     assert got.p == (count + 1) / 101
 
 
-def test_exchange_finds_a_clear_difference_and_not_a_false_one() -> None:
+def test_permutation_power_and_type_1_error() -> None:
     rng = np.random.default_rng(2)
     gold = rng.normal(size=100)
     good, poor = gold + 0.3 * rng.normal(size=100), rng.normal(size=100)

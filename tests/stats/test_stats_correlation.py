@@ -1,4 +1,4 @@
-"""Correlations by hand, against scipy with p-values, and under every kind of bad input."""
+"""Correlations by hand, compared with scipy, and for invalid input."""
 
 import math
 from functools import partial
@@ -46,7 +46,7 @@ real = st.floats(-100, 100, allow_subnormal=False).map(lambda x: round(x, 3))
 
 def same(got: Estimate, want: Any) -> None:
     assert got.value == pytest.approx(want.statistic, abs=1e-9)
-    # Where r is 1 up to rounding scipy's p is 0 or 1e-8, as the last bit of its sum fell; here it is 0.
+    # If r is 1 up to rounding, scipy's p is 0 or 1e-8, depending on the last bit; here it is 0.
     loose = 1e-7 if abs(want.statistic) > 1 - 1e-12 else 1e-9
     assert got.p == pytest.approx(want.pvalue, abs=loose)
 
@@ -57,7 +57,7 @@ def test_pearson_by_hand() -> None:
 
 
 @pytest.mark.parametrize("scale", [1e307, 1e200, 1e-200, 1e-300, 5e-324])
-def test_the_size_of_the_values_changes_nothing(scale: float) -> None:
+def test_scale_invariance_of_extreme_values(scale: float) -> None:
     x, y = np.array([1.0, 2.0, 3.0, 1.0]) * scale, np.array([2.0, 1.0, 4.0, 3.0]) * scale
     want = correlate([1, 2, 3, 1], [2, 1, 4, 3])
     for other in (y, y / scale):
@@ -140,7 +140,7 @@ def test_order_of_rows_does_not_matter(coefficient: str, pairs: list[tuple[int, 
     if one.value is not None:
         assert one.value == pytest.approx(two.value, abs=1e-12)
         assert -1 <= one.value <= 1
-        # Symmetric in its arguments, and odd under a change of sign (not where it depends on the units).
+        # Symmetric in its arguments, and odd under a change of sign if it is scale-free.
         x, y = zip(*pairs, strict=True)
         assert correlate(y, x, coefficient).value == pytest.approx(one.value, abs=1e-12)
         if CORRELATIONS[coefficient].scale_free:
@@ -188,7 +188,7 @@ def test_p_of_kendall_as_in_scipy(variant: str, rows: int, values: int) -> None:
         assert kendall_b(straight, turned).p == pytest.approx(want, rel=1e-12)
 
 
-def test_by_group_counts_what_it_cannot_use() -> None:
+def test_by_group_with_undefined_groups() -> None:
     x = [1, 2, 3, 5, 5, 5, 1, 1, 2]
     y = [1, 2, 3, 1, 2, 3, 2, 1, None]
     groups = ["a", "a", "a", "b", "b", "b", "c", "d", "d"]
@@ -201,7 +201,7 @@ def test_by_group_counts_what_it_cannot_use() -> None:
         correlation_by_group([1, 2], [1, 2], ["a"])
 
 
-def test_interval_surrounds_the_value_and_counts_constant_draws() -> None:
+def test_interval_with_undefined_draws() -> None:
     rng = np.random.default_rng(6)
     x = rng.normal(size=120)
     y = x + rng.normal(size=120)
@@ -217,7 +217,7 @@ def test_interval_surrounds_the_value_and_counts_constant_draws() -> None:
 @pytest.mark.parametrize("coefficient", list(CORRELATIONS))
 @given(pairs=pairs, seed=st.integers(0, 99))
 @settings(max_examples=40, deadline=None)
-def test_weighted_draws_are_the_drawn_rows(coefficient: str, pairs: list[tuple[int, int]], seed: int) -> None:
+def test_weighted_draws_equal_repeated_rows(coefficient: str, pairs: list[tuple[int, int]], seed: int) -> None:
     x, y = (np.array(column) / 3 for column in zip(*pairs, strict=True))
     rng = np.random.default_rng(seed)
     labels = np.unique(rng.integers(0, 5, len(x)), return_inverse=True)[1]
@@ -229,15 +229,15 @@ def test_weighted_draws_are_the_drawn_rows(coefficient: str, pairs: list[tuple[i
         assert np.isnan(got) if want is None else got == pytest.approx(want, abs=1e-9)
 
 
-def test_interval_says_why_not() -> None:
+def test_reasons_for_a_missing_interval() -> None:
     assert correlation_interval([1, 1], [1, 2]).status is Status.UNDEFINED
     assert correlation_interval([1], [1]).status is Status.UNDEFINED
     assert correlation_interval([1, 2], [1, 2], clusters=["a", "a"]).reason == "fewer than 2 clusters: no interval"
-    # Of two clusters, one constant: a draw has a correlation only when it takes both, or the other twice.
+    # One of two clusters is constant: a draw is defined only if it contains the other cluster.
     half = correlation_interval([1, 1, 1, 2], [1, 2, 1, 1], clusters=["a", "a", "b", "b"], resamples=100)
     assert half.status is Status.NO_INTERVAL
     assert "undefined in" in half.reason
-    # Six rows, a single other x: it is missing from a third of the draws.
+    # Six rows with a single different x, which a third of the draws do not contain.
     lost = correlation_interval([1, 2, 1, 1, 1, 1], [2, 1, 1, 1, 1, 3], resamples=400)
     assert lost.status is Status.OK
     assert "left out" in lost.reason

@@ -1,4 +1,4 @@
-"""The tails of distributions, over the range that judgments reach and far beyond."""
+"""Tail probabilities of distributions, over a wide range of arguments."""
 
 import math
 
@@ -29,7 +29,7 @@ def test_t_quantile_inverts_the_tail(df: float, level: float) -> None:
     assert t_quantile(level, df) == pytest.approx(scipy.stats.t.ppf((1 + level) / 2, df), rel=1e-8)
 
 
-def test_t_quantile_without_end_is_normal() -> None:
+def test_t_quantile_with_infinite_df_is_normal() -> None:
     assert t_quantile(0.95, math.inf) == pytest.approx(1.959963984540054, abs=1e-12)
 
 

@@ -1,4 +1,4 @@
-"""Paired permutation tests: exact by hand, identical to the plain loop, and valid under the null."""
+"""Paired permutation tests: exact by hand, identical to a plain loop, and valid under the null."""
 
 from itertools import product
 
@@ -25,14 +25,14 @@ def test_exact_by_hand() -> None:
 
 @given(st.lists(st.integers(-3, 3), min_size=1, max_size=7))
 @settings(max_examples=50, deadline=None)
-def test_exact_is_the_full_enumeration(differences: list[int]) -> None:
+def test_exact_equals_the_full_enumeration(differences: list[int]) -> None:
     sums = [abs(sum(s * d for s, d in zip(signs, differences, strict=True)))
             for signs in product((1, -1), repeat=len(differences))]  # fmt: skip
     want = sum(total >= abs(sum(differences)) for total in sums) / len(sums)
     assert compared(differences, [0] * len(differences)).p == want
 
 
-def test_exact_is_scipys() -> None:
+def test_exact_equals_scipy() -> None:
     a, b = [3.1, 2.2, 5.5, 4.1, 2.0, 3.3], [2.9, 2.4, 4.1, 3.9, 2.1, 2.2]
     want = scipy.stats.permutation_test(
         (a, b), lambda x, y: np.mean(x) - np.mean(y), permutation_type="samples", n_resamples=10_000
@@ -53,7 +53,7 @@ def test_identical_to_the_plain_loop_for_identical_flips() -> None:
     assert got.p == (count + 1) / 2001
 
 
-def test_sampled_is_scipys_within_monte_carlo_error() -> None:
+def test_sampled_equals_scipy_within_monte_carlo_error() -> None:
     rng = np.random.default_rng(8)
     a = rng.normal(size=60)
     b = a + rng.normal(0.15, 0.7, size=60)
@@ -77,7 +77,7 @@ def test_rounding_does_not_hide_equal_flips() -> None:
     assert compared([0.1, 0.2, 0.3], [0, 0, 0.6]).p == 1.0
 
 
-def test_many_tests_are_the_single_ones() -> None:
+def test_many_tests_equal_single_tests() -> None:
     rng = np.random.default_rng(3)
     scores = rng.integers(1, 6, (4, 30)).astype(float)
     scores[rng.random(scores.shape) < 0.1] = np.nan

@@ -1,4 +1,4 @@
-"""Prediction-powered means: by hand, by formula, and by the coverage they promise."""
+"""Prediction-powered means: by hand, by formula, and coverage by simulation."""
 
 import math
 
@@ -10,13 +10,13 @@ from summeter.stats import Status, labels_needed, ppi_mean
 
 
 def test_by_hand() -> None:
-    # Machine 2 4 where people say 1 3, and 3 5 elsewhere: 4 - 1 = 3. Differences are all 1, so only the machine
+    # Machine 2 4 with human labels 1 3, and 3 5 elsewhere: 4 - 1 = 3. All differences are 1, so only the machine
     # varies: se^2 = s^2(3, 5) / 2 = 1; one degree of freedom.
     got = ppi_mean([1, 3, None, None, 2], [2, 4, 3, 5, None], tuned=False)
-    whole, alone = got.estimate, got.human
-    assert (whole.value, got.bias, alone.value, got.weight) == (3.0, 1.0, 2.0, 1.0)
-    assert (whole.n, got.unlabelled, whole.missing) == (2, 2, 1)
-    assert whole.high - whole.value == pytest.approx(scipy.stats.t.ppf(0.975, 1))
+    combined, alone = got.estimate, got.human
+    assert (combined.value, got.bias, alone.value, got.weight) == (3.0, 1.0, 2.0, 1.0)
+    assert (combined.n, got.unlabelled, combined.missing) == (2, 2, 1)
+    assert combined.high - combined.value == pytest.approx(scipy.stats.t.ppf(0.975, 1))
     # People alone: s^2 / n = 2 / 2.
     assert alone.high - alone.value == pytest.approx(scipy.stats.t.ppf(0.975, 1))
 
@@ -35,7 +35,7 @@ def test_formula_of_the_papers() -> None:
     assert got.estimate.high == pytest.approx(value + scipy.stats.t.ppf(0.975, 39) * error, abs=1e-7)
 
 
-def test_a_useless_machine_is_ignored_and_a_perfect_one_believed() -> None:
+def test_useless_and_perfect_machines() -> None:
     rng = np.random.default_rng(1)
     y = rng.normal(size=300)
     labelled = [*y[:30], *[None] * 270]
@@ -49,14 +49,14 @@ def test_a_useless_machine_is_ignored_and_a_perfect_one_believed() -> None:
     assert perfect.estimate.high - perfect.estimate.value == pytest.approx(half)
 
 
-def test_everything_labelled_is_the_plain_mean() -> None:
+def test_all_rows_labelled() -> None:
     got = ppi_mean([1, 2, 3], [3, 3, 5])
     assert (got.estimate.value, got.estimate.low) == (2.0, got.human.low)
     half = scipy.stats.t.ppf(0.975, 2) / math.sqrt(3)
     assert got.estimate.high - 2 == pytest.approx(half)
 
 
-def test_what_has_no_answer_says_so() -> None:
+def test_undefined_cases() -> None:
     assert ppi_mean([None, None], [1, 2]).estimate.status is Status.UNDEFINED
     assert ppi_mean([], []).estimate.value is None
     one = ppi_mean([1, None, None], [1, 2, 3])
@@ -72,9 +72,9 @@ def test_what_has_no_answer_says_so() -> None:
 
 
 def coverage(trials: int, n: int, clusters: int | None, *, tuned: bool = True) -> tuple[float, float, float]:
-    """Return the share of intervals that hold the truth, their mean width, and that of the human ones.
+    """Return the coverage of the intervals, their mean width, and the mean width of the human intervals.
 
-    The machine is lenient (+.6) and noisy; the truth is a mean of 3.
+    The machine is biased (+.6) and noisy; the true mean is 3.
     """
     rng = np.random.default_rng(n)
     hits, width, alone = 0, 0.0, 0.0
@@ -95,7 +95,7 @@ def coverage(trials: int, n: int, clusters: int | None, *, tuned: bool = True) -
 @pytest.mark.parametrize("tuned", [True, False])
 def test_intervals_cover_at_the_stated_rate(n: int, tuned: bool) -> None:
     share, width, alone = coverage(500, n, None, tuned=tuned)
-    # The binomial standard deviation of 500 intervals at 95 % is 1 point; three of them either way.
+    # The binomial standard deviation of 500 intervals at 95 % is 1 point; three of them on each side.
     assert 0.92 <= share <= 0.98
     assert width < alone
 
@@ -106,14 +106,14 @@ def test_clustered_intervals_cover_too() -> None:
     assert width < alone
 
 
-def test_labels_needed_keep_their_promise() -> None:
+def test_labels_needed_give_the_planned_width() -> None:
     rng = np.random.default_rng(4)
     y = rng.normal(0, 1, 2000)
     f = y + rng.normal(0.3, 0.5, 2000)
     plan = labels_needed([*y[:1000], *[None] * 1000], f, 0.1)
     assert plan.value < plan.details["human_only"]
     assert plan.details["human_only"] == math.ceil((1.959964 * y[:1000].std(ddof=1) / 0.1) ** 2)
-    # With that many labels the interval has about the width asked for; a third fewer would not do.
+    # With this number of labels the interval has about the planned width; with a third fewer it is wider.
     done = ppi_mean(np.where(np.arange(2000) < plan.value, y, np.nan), f).estimate
     assert (done.high - done.low) / 2 == pytest.approx(0.1, rel=0.12)
     fewer = ppi_mean(np.where(np.arange(2000) < plan.value * 2 // 3, y, np.nan), f).estimate
@@ -121,7 +121,7 @@ def test_labels_needed_keep_their_promise() -> None:
 
 
 def test_labels_needed_formula() -> None:
-    # s_y^2 = 2 (people 1 3), machine 1 3 1 3: s_f^2 = 4/3, c = 2: weight cut at 1; at m = 2 of 4:
+    # s_y^2 = 2 (people 1 3), machine 1 3 1 3: s_f^2 = 4/3, c = 2: weight clipped at 1; at m = 2 of 4:
     # 4/3 / 2 + (2 - 4 + 4/3) / 2 = 1/3. Half-width 2 at 95 % allows (2 / 1.96)^2 = 1.04.
     plan = labels_needed([1, 3, None, None], [1, 3, 1, 3], 2.0)
     assert (plan.value, plan.details) == (2, {"human_only": 2, "pool": 4})
@@ -133,7 +133,7 @@ def test_labels_needed_formula() -> None:
         labels_needed([1, 2], [1, 2], 0)
 
 
-def test_power_asks_for_more_labels() -> None:
+def test_power_requires_more_labels() -> None:
     rng = np.random.default_rng(7)
     y = rng.normal(size=3000)
     f = y + rng.normal(size=3000)

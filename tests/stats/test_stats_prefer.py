@@ -1,4 +1,4 @@
-"""Preferences, win rates and Bradley-Terry, by hand and against direct maximisation."""
+"""Preferences, win rates and Bradley-Terry, by hand and compared with direct maximisation."""
 
 import math
 
@@ -28,7 +28,7 @@ def test_chain_from_best_to_worst() -> None:
 
 
 def test_order_effect() -> None:
-    # Points of the first system; it stood first in ab, second in ba.
+    # Points of the first system, which is shown first in ab and second in ba.
     ab, ba = [1, 1, 0, 0.5, None, 0], [1, 0, 1, 1, 1, 0]
     got = order_effect(ab, ba)
     assert (got.consistent, got.first_slot, got.second_slot, got.half_tied, got.n, got.missing) == (2, 1, 1, 1, 5, 1)
@@ -46,12 +46,12 @@ def test_best_rates_share_ties() -> None:
 
 
 def test_bradley_terry_by_hand() -> None:
-    # Three wins to one: the likelihood is greatest at p = 3/4, a difference of log 3.
+    # Three wins and one loss: the likelihood is greatest at p = 3/4, a difference of log 3.
     fit = bradley_terry(games((0, 1, 1), (0, 1, 1), (1, 0, 0), (0, 1, 0)), 2, resamples=50)
     assert [strength.value for strength in fit] == pytest.approx([math.log(3) / 2, -math.log(3) / 2], abs=1e-9)
 
 
-def test_bradley_terry_is_the_maximum_of_the_likelihood() -> None:
+def test_bradley_terry_maximises_the_likelihood() -> None:
     rng = np.random.default_rng(5)
     scores = rng.integers(0, 5, (5, 40)) + np.arange(5)[:, None] * 0.5
     played = games_from_scores(scores)
@@ -77,7 +77,7 @@ def test_a_system_that_wins_everything_needs_a_prior() -> None:
     assert finite[0].status is Status.OK
 
 
-def test_bradley_terry_says_when_it_has_no_interval() -> None:
+def test_bradley_terry_without_an_interval() -> None:
     # One win each: half of the resamples have a winner of everything.
     assert bradley_terry(games((0, 1, 1), (0, 1, 0)), 2, resamples=400)[0].lost > 100
     one = Games(np.array([0, 0]), np.array([1, 1]), np.array([1.0, 0.0]), ["a", "a"])

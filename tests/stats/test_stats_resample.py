@@ -1,4 +1,4 @@
-"""Bootstrap intervals: what they cover, what they refuse, and that order and blocks do not matter."""
+"""Bootstrap intervals: coverage, undefined cases, and independence of order and blocks."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +29,7 @@ scores = st.lists(st.one_of(st.none(), st.integers(0, 5)), max_size=12)
 
 @given(scores)
 @settings(max_examples=60, deadline=None)
-def test_mean_interval_surrounds_the_mean_or_says_why_not(values: list[int | None]) -> None:
+def test_mean_interval_or_reason(values: list[int | None]) -> None:
     got = bootstrap_mean(values, resamples=50)
     present = [v for v in values if v is not None]
     assert (got.n, got.missing) == (len(present), len(values) - len(present))
@@ -63,7 +63,7 @@ def test_exact_distribution_of_two_values() -> None:
     assert (got.low, got.high) == (0.0, 1.0)
 
 
-def test_repeated_values_drawn_as_counts_spread_as_rows_do() -> None:
+def test_repeated_values_have_the_correct_spread() -> None:
     # 900 ones and 100 zeros go through the multinomial path; the standard error is sqrt(.9 * .1 / 1000).
     got = bootstrap_mean([1] * 900 + [0] * 100, resamples=20_000)
     width = 2 * 1.96 * np.sqrt(0.09 / 1000)
@@ -71,7 +71,7 @@ def test_repeated_values_drawn_as_counts_spread_as_rows_do() -> None:
 
 
 def test_clusters_widen_the_interval() -> None:
-    # Ten documents, each with ten equal values: only ten things were observed.
+    # Ten documents, each with ten equal values: the effective sample size is ten.
     values = np.repeat(np.arange(10.0), 10)
     plain, clustered = bootstrap_mean(values), bootstrap_mean(values, np.repeat(np.arange(10), 10))
     assert clustered.clusters == 10
@@ -144,7 +144,7 @@ def test_many_different_clusters_are_normal_and_say_so() -> None:
 
 
 @pytest.mark.parametrize("scale", [1e308, 1e200])
-def test_a_mean_of_huge_values_is_as_of_small_ones(scale: float) -> None:
+def test_a_mean_of_huge_values(scale: float) -> None:
     values = [1.0, -1.0, 1.5, None, 1.0]
     small = Bootstrap(5, 50).mean(values)
     huge = Bootstrap(5, 50).mean([None if value is None else value * scale for value in values])
@@ -154,7 +154,7 @@ def test_a_mean_of_huge_values_is_as_of_small_ones(scale: float) -> None:
 
 
 def test_many_clusters_of_few_values_have_the_normal_interval() -> None:
-    """A million summaries' ROUGE takes few values; drawing them takes seconds a system."""
+    """ROUGE of a million summaries has few distinct values; sampling takes seconds per system."""
     values = np.random.default_rng(0).integers(0, 40, 60_000) / 40
     got = Bootstrap(60_000, resamples=500).mean(values)
     assert got.method == "95% normal interval by document"
@@ -163,5 +163,5 @@ def test_many_clusters_of_few_values_have_the_normal_interval() -> None:
     assert got.high is not None
     assert drawn.low is not None
     assert drawn.high is not None
-    # Half as many give an interval wider by the root of two.
+    # Half as many give an interval that is wider by a factor of sqrt(2).
     assert (got.high - got.low) * 2**0.5 == pytest.approx(drawn.high - drawn.low, rel=0.1)

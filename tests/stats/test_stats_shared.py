@@ -1,4 +1,4 @@
-"""The statistics on the real annotated sets, against the figures recomputed or published for them."""
+"""Statistics on real annotated data sets."""
 
 import gzip
 import json
@@ -20,19 +20,8 @@ def rows(path: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines]
 
 
-@cache
-def figures(folder: Path) -> dict[tuple[str, str], float]:
-    entries = json.loads((folder / "expected.json").read_text(encoding="utf-8"))["entries"]
-    return {(entry["dataset"], entry["statistic"]): entry["recomputed"] for entry in entries}
-
-
-def matrix(cells: list[dict[str, float]]) -> list[list[float | None]]:
-    raters = sorted({rater for cell in cells for rater in cell})
-    return [[cell.get(rater) for cell in cells] for rater in raters]
-
-
 def test_prediction_powered_intervals_cover_on_real_judgments(shared: Path) -> None:
-    """All 1,400 summaries are the population, a stored metric the machine, 60 random human labels the sample."""
+    """The population are 1,400 summaries, the machine a stored metric, and the sample 60 random human labels."""
     data = shared / "data"
     human = [
         float(np.mean(list(row["human"]["ratings"]["relevance"].values())))

@@ -1,4 +1,4 @@
-"""All pairs at once: p by hand, intervals that agree with the corrected p, error rate and coverage of many pairs."""
+"""Comparison of all pairs: p by hand, intervals consistent with p, error rate and coverage of many pairs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def named(table: Floats) -> dict[str, Floats]:
     return {str(number): row for number, row in enumerate(table)}
 
 
-def test_an_interval_is_the_differences_that_the_test_does_not_reject() -> None:
+def test_an_interval_contains_the_differences_that_are_not_rejected() -> None:
     rng = np.random.default_rng(4)
     gaps = np.round(rng.normal(0.3, 1, 9), 2)
     found = pair(list(gaps), [0.0] * 9)
@@ -85,7 +85,7 @@ def test_matrices_are_one_family() -> None:
 
 
 def test_error_rate_and_coverage() -> None:
-    """Of equal systems a claim in about 5 %; all intervals of a set hold the truth in about 95 %."""
+    """Equal systems have claims in about 5 % of sets; all intervals of a set hold in about 95 %."""
     rng = np.random.default_rng(2)
     claimed = 0
     for _ in range(500):
@@ -106,30 +106,30 @@ def test_error_rate_and_coverage() -> None:
     assert wrong <= 0.1 * sets
 
 
-def test_many_documents_are_computed_as_drawing_them_would_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_normal_limit_agrees_with_sampling(monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = np.random.default_rng(1)
     gaps = numbers.normal(0.01, 0.3, (3000, 3))
     gaps[:, 1] -= 0.01
     gaps[:200, 0] = np.nan
     pairs = [("a", "b"), ("a", "c"), ("b", "c")]
-    drawn = permuted_differences(pairs, gaps, 0.05, 3, 20_000, 0)
+    sampled = permuted_differences(pairs, gaps, 0.05, 3, 20_000, 0)
     monkeypatch.setattr(significance, "_MANY", 2800)
     monkeypatch.setattr(significance, "_SHARE", 5e-3)
     computed = permuted_differences(pairs, gaps, 0.05, 3, 20_000, 0)
     assert {pair.method for pair in computed} == {"paired permutation, normal limit"}
-    for one, other in zip(computed, drawn, strict=True):
+    for one, other in zip(computed, sampled, strict=True):
         assert one.difference == pytest.approx(other.difference)
         assert (one.n, one.missing, one.units, one.family) == (other.n, other.missing, other.units, other.family)
         assert one.p == pytest.approx(other.p, abs=0.01)
         assert one.low == pytest.approx(other.low, abs=6e-4)
         assert one.high == pytest.approx(other.high, abs=6e-4)
-    # A pair with too few documents, or one document that outweighs the others, is drawn still, as before.
+    # A pair with too few documents, or with a dominating document, is still sampled.
     gaps[:400, 0] = np.nan
     gaps[7, 2] = 1000
     mixed = permuted_differences(pairs, gaps, 0.05, 3, 20_000, 0)
     assert ["normal" in pair.method for pair in mixed] == [False, True, False]
     monkeypatch.undo()
-    whole = permuted_differences(pairs, gaps, 0.05, 3, 20_000, 0)
-    for one, other in ((mixed[0], whole[0]), (mixed[2], whole[2])):
+    unpatched = permuted_differences(pairs, gaps, 0.05, 3, 20_000, 0)
+    for one, other in ((mixed[0], unpatched[0]), (mixed[2], unpatched[2])):
         assert (one.p, one.low, one.high) == pytest.approx((other.p, other.low, other.high))
         assert (one.method, one.text, one.n) == (other.method, other.text, other.n)

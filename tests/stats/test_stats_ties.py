@@ -1,4 +1,4 @@
-"""Pairwise accuracy and tie calibration, by hand and against trying every epsilon."""
+"""Pairwise accuracy and tie calibration, by hand and compared with trying every epsilon."""
 
 from itertools import combinations
 
@@ -49,7 +49,7 @@ def test_calibration_by_hand() -> None:
 
 @given(rows, st.sampled_from(["pooled", "group"]), st.sampled_from([0.0, 0.25, 0.5]))
 @settings(max_examples=100, deadline=None)
-def test_accuracy_is_the_plain_count(rows: list[tuple[int, float, int]], average: str, epsilon: float) -> None:
+def test_accuracy_equals_the_plain_count(rows: list[tuple[int, float, int]], average: str, epsilon: float) -> None:
     gold, scores, groups = (list(column) for column in zip(*rows, strict=True))
     got = pairwise_accuracy(gold, scores, groups, epsilon, average)
     want = plain(gold, scores, groups, epsilon, average)
@@ -60,7 +60,7 @@ def test_accuracy_is_the_plain_count(rows: list[tuple[int, float, int]], average
 
 @given(rows, st.sampled_from(["pooled", "group"]))
 @settings(max_examples=100, deadline=None)
-def test_calibration_is_the_best_of_all(rows: list[tuple[int, float, int]], average: str) -> None:
+def test_calibration_finds_the_best_epsilon(rows: list[tuple[int, float, int]], average: str) -> None:
     gold, scores, groups = (list(column) for column in zip(*rows, strict=True))
     got = calibrate_ties(gold, scores, groups, average)
     tried = {e: plain(gold, scores, groups, e, average) for e in np.arange(0, 2.25, 0.25)}
@@ -69,7 +69,7 @@ def test_calibration_is_the_best_of_all(rows: list[tuple[int, float, int]], aver
         return
     best = max(tried.values())
     assert got.value == pytest.approx(best)
-    # Of equally good ones the smallest.
+    # The smallest of equally good values.
     assert got.details["epsilon"] == min(e for e, value in tried.items() if value == pytest.approx(best, abs=1e-12))
 
 

@@ -12,13 +12,13 @@ def test_windows_of_three_with_stride_two():
     assert windows(5, 3, 2) == windows(5, 3, 2, tail="short") == [(0, 3), (2, 5)]
 
 
-def test_the_tail_is_kept_when_the_stride_does_not_divide():
+def test_the_last_window_if_the_stride_does_not_divide():
     # Six sentences, size 3, stride 2: starts 0, 2, and the tail window at 3 (moved back) or 4 (short).
     assert windows(6, 3, 2) == [(0, 3), (2, 5), (3, 6)]
     assert windows(6, 3, 2, tail="short") == [(0, 3), (2, 5), (4, 6)]
 
 
-def test_a_short_text_is_one_window_and_no_text_is_none():
+def test_windows_of_short_and_empty_texts():
     for tail in ("full", "short"):
         assert windows(2, 5, 3, tail=tail) == [(0, 2)]
         assert windows(0, 5, tail=tail) == []
@@ -26,7 +26,7 @@ def test_a_short_text_is_one_window_and_no_text_is_none():
 
 
 @pytest.mark.parametrize(("size", "stride"), [(0, 1), (2, 0), (2, 3)])
-def test_windows_that_would_lose_sentences_are_refused(size, stride):
+def test_invalid_windows_are_refused(size, stride):
     with pytest.raises(ValueError):
         windows(4, size, stride)
 
@@ -42,8 +42,8 @@ def test_every_sentence_is_in_some_window(count, size, tail, data):
         assert [first for first, _ in found] == [stride * number for number in range(len(found))]
 
 
-def test_runs_keep_a_piece_over_the_limit_whole():
-    # 4+4 fills the first; 30 is over the limit and stands alone; 1+2 share the last.
+def test_a_piece_over_the_limit_is_a_run():
+    # 4 + 4 fill the first run; 30 is over the limit and forms its own run; 1 + 2 form the last.
     assert runs([4, 4, 30, 1, 2], 8) == [(0, 2), (2, 3), (3, 5)]
     assert runs([4, 4, 30, 1, 2], 8, overlap=4) == [(0, 2), (2, 3), (3, 5)]
 
@@ -59,7 +59,7 @@ def test_runs_partition_the_pieces(sizes, limit):
 def test_runs_that_overlap_cover_all_and_fit(sizes: list[int], limit: int, overlap: int) -> None:
     found = runs(sizes, limit, overlap)
     assert all(0 < sum(sizes[first:last]) <= limit for first, last in found)
-    # The first begins at the start, the last ends at the end, each goes on where or before the last one ended.
+    # Runs cover all pieces: each begins at or before the end of the previous one.
     assert [first for first, _ in found[:1]] == [0] * bool(sizes)
     assert [last for _, last in found[-1:]] == [len(sizes)] * bool(sizes)
     for (first, last), (following, end) in pairwise(found):
@@ -67,22 +67,22 @@ def test_runs_that_overlap_cover_all_and_fit(sizes: list[int], limit: int, overl
         assert sum(sizes[following:last]) <= overlap
 
 
-def test_what_cannot_be_cut_is_refused() -> None:
+def test_invalid_limits_are_refused() -> None:
     with pytest.raises(ValueError, match="at least 1"):
         runs([1], 0)
-    with pytest.raises(ValueError, match="more than half"):
+    with pytest.raises(ValueError, match="at most half"):
         runs([1], 8, 5)
     with pytest.raises(ValueError, match="at least 8"):
         tiles("a", [], 7, len)
 
 
 def costly(text):
-    """Four tokens for what lies beyond ASCII, one for the rest."""
+    """Count four tokens per non-ASCII character and one per ASCII character."""
     return sum(1 if character.isascii() else 4 for character in text)
 
 
 @given(st.text(max_size=300), st.lists(st.integers(0, 300), max_size=20), st.integers(8, 60))
-def test_tiles_are_the_text_and_none_is_too_long(text: str, starts: list[int], limit: int) -> None:
+def test_tiles_cover_the_text_and_fit(text: str, starts: list[int], limit: int) -> None:
     found = tiles(text, sorted(set(starts)), limit, costly)
     assert "".join(tile.text for tile in found) == text
     assert all(text[tile.start : tile.end] == tile.text and costly(tile.text) <= limit for tile in found)
@@ -94,7 +94,7 @@ def test_a_long_sentence_is_cut_at_blanks() -> None:
     assert [tile.offsets for tile in tiles("a" * 20, [], 10, len)] == [(0, 10), (10, 20)]
 
 
-def test_words_that_few_texts_have_count_more() -> None:
+def test_rare_words_have_higher_weights() -> None:
     # "the" is in all three (log 1 + .01), "mill" in one (log 3 + .01), "a" in none.
     index = WordIndex(["The cat", "the MILL", "the the"])
     assert index.scores("A mill, the mill") == pytest.approx([0.01, 0.01 + 1.0986123 + 0.01, 0.01])

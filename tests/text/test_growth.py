@@ -1,4 +1,4 @@
-"""No text, however hostile, takes a time that grows with the square of its length."""
+"""The time for any text, however hostile, is not quadratic in its length."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from summeter.text.split import SentenceNotFoundError, locate, split
 
 SIZE = 20_000
 QUICK = 0.2
-"""Seconds within which nothing quadratic reads so many characters."""
+"""Seconds in which a quadratic algorithm cannot read SIZE characters."""
 PLAIN = "The old mill was sold by Ada Ruiz for 12 pounds in May."
 
 UNITS = {

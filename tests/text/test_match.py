@@ -1,4 +1,4 @@
-"""Quotes are found where they stand, as models quote."""
+"""Quotes are found in a text although models quote approximately."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ARTICLE = (
 @pytest.mark.parametrize(
     ("quote", "found"),
     [
-        # as it is
+        # exact
         ("voted on Monday", "voted on Monday"),
         ("猫坐在垫子上", "猫坐在垫子上"),
         ("👩\u200d👩\u200d👧", "👩\u200d👩\u200d👧"),
@@ -37,18 +37,18 @@ ARTICLE = (
         ('"We had no choice," said Ms. O\'Neill - the mayor', "“We had no choice,” said Ms. O’Neill – the mayor"),
         ("we had no choice", "We had no choice"),
         ("THE OLD LIBRARY", "the old library"),
-        # wrapped in marks of the model's own
+        # with marks added by the model
         ('"to close the old library"', "to close the old library"),
         ("**to close the old library**", "to close the old library"),
         ("...voted on Monday to close the old library...", "voted on Monday to close the old library"),
         ("[voted on Monday]", "voted on Monday"),
         # tokenised
         ("no choice , '' said ms. o'neill", "no choice,” said Ms. O’Neill"),
-        # parts left out, and cut words
+        # omitted parts, and words cut off
         ("The council voted ... the old library", "The council voted on Monday to close the old library"),
         ("had signed [...] were on it", "had signed\na petition; 1,200 names were on it"),
         ("council voted on Mon", "council voted on Mon"),
-        # near
+        # approximate
         ("Critics said the plan was rushed, unfair and costly", "Critics called the plan rushed, unfair and costly"),
         ("residents had signed the petition: 1,200 names", "Residents  had signed\na petition; 1,200 names"),
         ("猫坐在了垫子上", "猫坐在垫子上"),
@@ -56,7 +56,7 @@ ARTICLE = (
             "council will meet once more in May to close the budget",
             "council will meet again in May to close the budget",
         ),
-        # not there
+        # not found
         ("the library was sold to a bank", None),
         ("", None),
         ("  \n", None),
@@ -72,19 +72,19 @@ def test_hard_quotes(quote: str, found: str | None) -> None:
     assert (None if span is None else ARTICLE[slice(*span)]) == found
 
 
-def test_the_first_free_standing_place_counts() -> None:
+def test_the_first_match_at_word_boundaries_is_returned() -> None:
     assert find_quote("The piano. No piano, no.", "no") == (21, 23)
     assert find_quote("a cat, a cat", "a cat") == (0, 5)
 
 
-def test_the_minimum_decides_how_near_is_near() -> None:
+def test_the_minimum_of_an_approximate_match() -> None:
     text, quote = "the old cat sat on the mat", "the cat sat on a mat"
     # common: the cat sat on mat = 5; words 6 + 7: 10/13 = .769
     assert find_quote(text, quote, minimum=0.76) == (0, 26)
     assert find_quote(text, quote, minimum=0.78) is None
 
 
-def test_an_empty_text_holds_no_quote() -> None:
+def test_no_quote_in_an_empty_text() -> None:
     assert find_quote("", "a b c") is None
 
 
@@ -109,7 +109,7 @@ TEXTS = st.text(st.characters(codec="utf-8"), max_size=60) | st.lists(
 
 @given(TEXTS, st.data())
 @settings(max_examples=300, deadline=None)
-def test_a_copied_stretch_is_found_as_it_stands(text: str, data: st.DataObject) -> None:
+def test_a_copied_span_is_found_exactly(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
     quote = text[start:end]
@@ -129,7 +129,7 @@ def test_a_copied_stretch_is_found_as_it_stands(text: str, data: st.DataObject) 
     st.data(),
 )
 @settings(deadline=None)
-def test_whole_words_are_always_found_however_they_are_set(words: list[str], data: st.DataObject) -> None:
+def test_words_are_found_despite_case_quotes_and_white_space(words: list[str], data: st.DataObject) -> None:
     text = " ".join(words)
     start = data.draw(st.integers(0, len(words) - 1))
     end = data.draw(st.integers(start + 1, len(words)))
@@ -144,7 +144,7 @@ def test_whole_words_are_always_found_however_they_are_set(words: list[str], dat
 
 @given(TEXTS, st.sampled_from(list(Fold)))
 @settings(max_examples=300)
-def test_readings_map_back_in_order(text: str, level: Fold) -> None:
+def test_offsets_of_normalised_texts_are_ordered(text: str, level: Fold) -> None:
     folded = Folded(text, level)
     previous = (0, 0)
     for at in range(len(folded.text)):

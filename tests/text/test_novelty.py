@@ -1,4 +1,4 @@
-"""Abstractiveness against hand computations."""
+"""Abstractiveness, compared with hand computations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_a_copied_summary_is_not_abstractive() -> None:
     assert novelty(DOCUMENT, "The cat sat on the mat.") == Novelty(0.0, {1: 0.0, 3: 0.0, 5: 0.0}, 0)
 
 
-def test_a_wholly_new_summary_is() -> None:
+def test_a_new_summary_is_abstractive() -> None:
     assert novelty(DOCUMENT, "pets were seen resting indoors") == Novelty(1.0, {1: 1.0, 3: 1.0, 5: 1.0}, 0)
 
 
@@ -29,26 +29,26 @@ def test_a_mixed_summary_by_hand() -> None:
     assert result.missing == 0
 
 
-def test_sets_not_occurrences() -> None:
+def test_ngrams_are_counted_once() -> None:
     # words {new, the}: "new" three times is one new word of two
     assert novelty(DOCUMENT, "new new new the", lengths=(1,)).by_n == {1: 0.5}
 
 
-def test_lengths_the_summary_is_too_short_for_are_left_out_and_counted() -> None:
+def test_lengths_beyond_the_summary_are_missing() -> None:
     assert novelty(DOCUMENT, "the bird") == Novelty(0.5, {1: 0.5}, 2)
 
 
 @pytest.mark.parametrize("summary", ["", "  ", "?!"])
-def test_a_summary_without_words_has_none(summary: str) -> None:
+def test_a_summary_without_words_has_no_value(summary: str) -> None:
     assert novelty(DOCUMENT, summary) == Novelty(None, {}, 3)
 
 
-def test_an_empty_document_makes_everything_new() -> None:
+def test_every_ngram_is_new_with_an_empty_document() -> None:
     assert novelty("", "a b c").value == 1.0
 
 
 @pytest.mark.parametrize("lengths", [(), (0,), (1, -3)])
-def test_faulty_lengths_are_refused(lengths: tuple[int, ...]) -> None:
+def test_invalid_lengths_are_refused(lengths: tuple[int, ...]) -> None:
     with pytest.raises(ValueError):
         novelty("a", "a", lengths)
 

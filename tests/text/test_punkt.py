@@ -1,4 +1,4 @@
-"""Punkt's sentences: those that NLTK 3.9.4 gave (benchmarks/parity/sentences.py), and by hand."""
+"""Punkt's sentences, compared with NLTK 3.9.4 (benchmarks/parity/sentences.py) and with hand-made cases."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def sentences(text: str) -> list[str]:
 
 
 def test_the_sentences_are_those_of_nltk(root: Path) -> None:
-    held = json.loads((root / "tests" / "neural" / "sentences.json").read_text("utf-8"))["sentences"]
-    assert len(held) > 150
-    for text, spans in held.items():
+    stored = json.loads((root / "tests" / "neural" / "sentences.json").read_text("utf-8"))["sentences"]
+    assert len(stored) > 150
+    for text, spans in stored.items():
         assert [list(span) for span in punkt_split(text)] == spans, text
 
 
@@ -30,7 +30,7 @@ def test_the_sentences_are_those_of_nltk(root: Path) -> None:
         ("", []),
         (" \n ", []),
         ("no full stop\nin any line", ["no full stop\nin any line"]),
-        ("Ana: hi!!! ok\nBo: bye!!!", ["Ana: hi!!!", "ok\nBo: bye!!", "!"]),  # as NLTK up to today
+        ("Ana: hi!!! ok\nBo: bye!!!", ["Ana: hi!!!", "ok\nBo: bye!!", "!"]),  # as in NLTK
         ("  Dr. Ode sold it. (She did.) Yes.  ", ["  Dr. Ode sold it.", "(She did.)", "Yes."]),
         ("It cost $3.5 million. No. 7 burnt.", ["It cost $3.5 million.", "No.", "7 burnt."]),
         ("He left. “So be it.” She stayed.", ["He left.", "“So be it.” She stayed."]),  # NLTK 3.10 differs
@@ -56,7 +56,7 @@ def test_time_grows_with_the_text(part: str) -> None:
     ],
 )
 def test_real_texts_have_the_sentences_of_nltk(shared: Path, name: str, count: int, expected: str) -> None:
-    """The hash of NLTK 3.9.4's spans of all documents and summaries."""
+    """Compare the hash of all spans of documents and summaries with that of NLTK 3.9.4."""
     rows = gzip.decompress((shared / "data" / f"{name}.jsonl.gz").read_bytes()).decode("utf-8").split("\n")
     texts = sorted({json.loads(row)[field] for row in rows if row for field in ("document", "summary")} - {""})
     spans = [[list(span) for span in punkt_split(text)] for text in texts]

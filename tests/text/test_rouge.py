@@ -1,4 +1,4 @@
-"""ROUGE: equal to the reference package on English, defined in every script."""
+"""ROUGE equals the reference package on English, and is defined for all scripts."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ SCORERS = {stem: rouge_scorer.RougeScorer(TYPES, use_stemmer=stem) for stem in (
 def check_equal(prediction: str, references: list[str], *, stem: bool, tokenizer: Tokenizer) -> None:
     expected = SCORERS[stem].score_multi(references, prediction)
     for kind, rouge in ROUGES.items():
-        own = rouge(prediction, references, stem=stem, tokenizer=tokenizer)
-        assert own == pytest.approx(tuple(expected[kind]), abs=1e-12), kind
+        score = rouge(prediction, references, stem=stem, tokenizer=tokenizer)
+        assert score == pytest.approx(tuple(expected[kind]), abs=1e-12), kind
 
 
 # Few words, so that they repeat and many subsequences tie; newlines and punctuation between them.
@@ -100,21 +100,23 @@ def test_a_hand_computed_case() -> None:
     assert rouge_l(prediction, reference) == pytest.approx((4 / 6, 4 / 6, 4 / 6))
 
 
-def test_the_worked_example_of_the_union_subsequence() -> None:
+def test_the_worked_example_of_lin_2004() -> None:
     # Lin (2004), section 3.2: reference w1..w5, candidates "w1 w2 w6 w7 w8" and "w1 w3 w8 w9 w5":
     # subsequences w1 w2 and w1 w3 w5, their union w1 w2 w3 w5 = 4 of 5; 4 of 10 words of the candidate.
     rouge = rouge_lsum("w1 w2 w6 w7 w8\nw1 w3 w8 w9 w5", "w1 w2 w3 w4 w5")
     assert (rouge.recall, rouge.precision) == pytest.approx((4 / 5, 4 / 10))
 
 
-def test_sentence_lists_stand_for_newlines() -> None:
+def test_sentence_lists_equal_newlines() -> None:
     text, reference = "a b c\nd e", "d e a\nb c x"
     assert rouge_lsum(text.split("\n"), [reference.split("\n")]) == rouge_lsum(text, reference)
-    assert rouge_lsum(["a b\nc"], ["a b c"]) == Rouge(1.0, 1.0, 1.0)  # a newline within a given sentence cuts nothing
+    assert rouge_lsum(["a b\nc"], ["a b c"]) == Rouge(
+        1.0, 1.0, 1.0
+    )  # a newline within a given sentence does not split it
 
 
-def test_of_several_references_the_best_f1_counts() -> None:
-    # against "a": precision 1/2, recall 1, F1 2/3; against "a b c d": 1, 1/2, F1 2/3: equal, the first stands
+def test_the_best_of_several_references() -> None:
+    # against "a": precision 1/2, recall 1, F1 2/3; against "a b c d": 1, 1/2, F1 2/3: equal, so the first is returned
     assert rouge_n("a b", ["a", "a b c d"], 1) == pytest.approx((1 / 2, 1, 2 / 3))
     assert rouge_n("a b", ["x", "a b"], 1).f1 == 1.0
 
@@ -125,7 +127,7 @@ def test_texts_without_words_score_zero_as_in_the_reference(prediction: str, ref
         assert rouge(prediction, reference) == (0, 0, 0)
 
 
-def test_faulty_calls_are_refused() -> None:
+def test_invalid_calls_are_refused() -> None:
     for rouge in ROUGES.values():
         with pytest.raises(ValueError, match="at least one reference"):
             rouge("a", [])
@@ -158,14 +160,14 @@ def test_identical_text_scores_one_in_every_script(script: str, stem: bool) -> N
     assert rouge_n(text, other, 1, stem=stem).f1 == 0
 
 
-def test_the_one_deliberate_difference() -> None:
+def test_the_intended_difference_from_the_reference() -> None:
     assert tokens("A café", tokenizer="reference") == ["a", "caf"]
     assert tokens("A café") == tokens("A cafe\u0301") == ["a", "café"]
     assert tokens("猫が3匹") == ["猫", "が", "3", "匹"]
 
 
 @given(WORDY, WORDY)
-def test_precision_and_recall_change_places_with_the_texts(left: str, right: str) -> None:
+def test_swapping_texts_swaps_precision_and_recall(left: str, right: str) -> None:
     for rouge in (ROUGES["rouge1"], ROUGES["rouge2"], rouge_l):
         there, back = rouge(left, right), rouge(right, left)
         assert (there.precision, there.recall) == (back.recall, back.precision)
@@ -203,7 +205,7 @@ def test_long_documents_take_a_moment() -> None:
     assert_within(2, lambda: rouge_l(*halves))
 
 
-def test_a_missing_stemmer_is_named_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_stemmer_is_reported_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("summeter.text.rouge.find_spec", lambda name: None)
     with pytest.raises(InstallError, match=r"NLTK.*pip install 'summeter\[rouge\]'"):
         build("rouge[stemmer=true]").sign({})

@@ -1,14 +1,14 @@
-"""STRINGS: sentences, words and quotes as code-point offsets into the text they come from.
+"""Text processing: sentences, words and quotes as code-point offsets into their text.
 
-split       split (sentence spans, named SPLITTER in signatures), locate (given sentences)
-punkt       punkt_split (English sentences as NLTK finds them)
-match       find_quote, QuoteFinder (a quote, as models quote)
+split       split (sentence spans, version SPLITTER in signatures), locate (spans of given sentences)
+punkt       punkt_split (English sentences as in NLTK)
+match       find_quote, QuoteFinder (approximate search for quotes by LLMs)
 ngrams      words, ngrams, matched
 spans       TextSpan, sentence_spans, paragraph_spans
-chunks      windows, runs, tiles (pieces that a model reads one at a time), WordIndex (which are nearest)
-rouge       rouge_n, rouge_l, rouge_lsum, tokens; with lcs (common subsequences)
+chunks      windows, runs, tiles (chunks of long texts for a model), WordIndex (the most similar texts)
+rouge       rouge_n, rouge_l, rouge_lsum, tokens; uses lcs (longest common subsequences)
 novelty     novelty (abstractiveness)
-fold        Offsets, Folded (readings that forgive spelling and map back); lines, abbreviations (parts of split)
+fold        Offsets, Folded (normalised text with a mapping to offsets); lines, abbreviations (used by split)
 
-Import from the modules; nothing is imported here, so that each costs only what it needs.
+Import from the modules: this package imports nothing, so that each import costs only what it needs.
 """

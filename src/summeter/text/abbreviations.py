@@ -1,6 +1,6 @@
-"""English abbreviations by what may follow them; data for `split`, no behaviour.
+"""English abbreviations, classified by what may follow them; data for `split`.
 
-All forms are lower case and without the last full stop. Other languages lean on the lists of `sentencex`.
+All forms are lower case and without the last full stop. For other languages, the lists of `sentencex` are used.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ def _words(block: str) -> frozenset[str]:
     return frozenset(block.split())
 
 
-# A name or a continuation always follows: never the end of a sentence.
+# A name or a continuation follows: never the end of a sentence.
 LEADING: Final = _words(
     """mr mrs ms dr prof rev hon gen col lt sgt capt cpl cmdr adm maj brig gov sen rep pres supt insp det
     messrs mme mlle mgr fr sr sra srta mt e.g i.e eg cf viz vs v ca resp incl excl approx
     lt.gen maj.gen brig.gen lt.col"""
 )
 
-# An abbreviation before a number, an ordinary word otherwise ("No. 5", but "She said no. Then ...").
+# An abbreviation before a number, otherwise an ordinary word ("No. 5", but "She said no. Then ...").
 NUMBERED: Final = _words(
     "no nos nr n° fig figs eq eqs p pp vol vols ch chap sec sect art para par ref refs ver v pt pts op app ex c q al"
 )
 
-# Of these, ordinary words when a small letter follows, too ("no. then he left").
+# Those of NUMBERED that are ordinary words before a lower-case letter, too ("no. then he left").
 WORDS_TOO: Final = _words("no art app")
 
-# Names that end in an exclamation mark.
+# Names that end with an exclamation mark.
 MARKED_NAMES: Final = _words("yahoo jeopardy wham joomla")
 
 MONTHS: Final = _words("jan feb mar apr jun jul aug sep sept oct nov dec")
 
-# May stand within a sentence or close it; the next word decides.
+# Within a sentence or at its end; the next word decides.
 CLOSING: Final = _words(
     """inc corp ltd co bros llc plc jr sr esq etc al st dept univ assn ave blvd rd sq est min max misc tel ext
     a.m p.m am pm a.d b.c b.c.e c.e u.s u.k u.n e.u u.s.a d.c l.a n.y ph.d m.d b.a m.a b.sc m.sc m.b.a ll.b
@@ -42,14 +42,14 @@ CLOSING: Final = _words(
 
 CLOCK: Final = _words("a.m p.m am pm")
 
-# After a clock time these continue the sentence ("at 5 p.m. Eastern", "at 5 p.m. Monday").
+# Words that continue the sentence after a clock time ("at 5 p.m. Eastern", "at 5 p.m. Monday").
 AFTER_CLOCK: Final = _words(
     """eastern pacific central mountain est edt et pst pdt pt cst cdt ct mst mdt mt gmt utc bst cet cest ist
     monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
     september october november december"""
 )
 
-# Words that open a sentence and seldom stand within a name.
+# Words that often begin a sentence and rarely occur within a name.
 OPENERS: Final = _words(
     """the this that these those it its it's they their there then his her she he we our you your i i'm my
     in on at by for from with without within after before during since until when while where why how what who
@@ -58,7 +58,7 @@ OPENERS: Final = _words(
     is are was were do does did has have had can could will would should may might must please let here"""
 )
 
-# Openers that are initials' company too ("J. He", "A. So"): not enough after "Name X."
+# Openers that may also follow an initial in a name ("J. He", "A. So"): not sufficient after "Name X."
 NAME_LIKE: Final = _words("he an so no my a i do will may we you her one let all")
 
 SPEECH: Final = (
@@ -66,7 +66,7 @@ SPEECH: Final = (
     "answered|whispered|exclaimed|yelled|wondered|continued|insisted|tweeted"
 )
 
-# A line that ends with one of these runs on into the next line.
+# A line that ends with one of these words continues on the next line.
 UNFINISHED: Final = _words(
     """the a an of and or to in for with by at from on as that which is are was were has have had his her their
     its our my your be been into than but if when who whose will would can could between about over under

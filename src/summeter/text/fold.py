@@ -1,4 +1,4 @@
-"""Readings of a text that forgive differences of spelling, with the way back to the original offsets."""
+"""Normalised forms of a text that ignore spelling variants, with a mapping to the original offsets."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class Offsets(NamedTuple):
 
 
 class Fold(IntEnum):
-    """How much a reading forgives; each level forgives all that the one before does."""
+    """Level of normalisation; each level includes the previous one."""
 
     SPACE = 1
-    """White space collapsed, Unicode NFKC, zero-width characters left out."""
+    """Collapse white space, apply Unicode NFKC, remove zero-width characters."""
     FORM = 2
-    """Also letter case; quotation marks and dashes each one kind, a run of them one mark."""
+    """Also ignore letter case; replace runs of quotation marks, and of dashes, by one mark."""
     BARE = 3
-    """Also no white space and no quotation marks at all."""
+    """Also remove white space and quotation marks."""
 
 
 _QUOTES: Final = "\"'`´‘’‚‛“”„‟«»‹›＂＇\u2032\u2033"
@@ -38,13 +38,15 @@ _CHUNK: Final = {
 _SPACED_SCRIPTS_END: Final = 0x0E00  # from Thai on, many scripts write no space between words
 
 
-_MARKS: Final = 30  # in a row, at most, in Unicode's stream-safe form
+_MARKS: Final = 30  # maximum number of consecutive marks in Unicode's stream-safe form
 _TRIES: Final = 8
 
 
 def nfkc(text: str) -> str:
-    """Unicode NFKC; of more than 30 combining marks in a row each 30 by themselves, because putting marks in their
-    order takes a time that grows with the square of their number."""
+    """Return the Unicode NFKC form, with runs of more than 30 combining marks normalised in parts of 30.
+
+    The time to order combining marks grows with the square of their number.
+    """
     if len(text) <= _MARKS or text.isascii():
         return unicodedata.normalize("NFKC", text)
     pieces: list[str] = []
@@ -57,10 +59,10 @@ def nfkc(text: str) -> str:
     return "".join(unicodedata.normalize("NFKC", piece) for piece in (*pieces, text[start:]))
 
 
-def _places(text: str, needle: str, start: int) -> Iterator[int]:
-    """Every place of a needle from `start` on, in a time that grows with the two lengths, not with their product.
+def _occurrences(text: str, needle: str, start: int) -> Iterator[int]:
+    """Yield the offsets of a needle from `start` on, in time linear in both lengths.
 
-    The first few are `str.find`'s; behind them the needle's borders tell how far to go on (Knuth, Morris and Pratt).
+    The first few are found with `str.find`, the others with the Knuth-Morris-Pratt algorithm.
     """
     at = text.find(needle, start)
     for _ in range(_TRIES):
@@ -77,21 +79,21 @@ def _places(text: str, needle: str, start: int) -> Iterator[int]:
         length += needle[length] == char
         borders.append(length)
     length = 0
-    for place in range(at, len(text)):
-        while length and (length == len(needle) or needle[length] != text[place]):
+    for end in range(at, len(text)):
+        while length and (length == len(needle) or needle[length] != text[end]):
             length = borders[length - 1]
-        length += needle[length] == text[place]
+        length += needle[length] == text[end]
         if length == len(needle):
-            yield place - length + 1
+            yield end - length + 1
 
 
 def _joins(char: str) -> bool:
-    """Whether a character belongs to the one before it (a mark, or a Hangul vowel or final)."""
+    """Return whether a character belongs to the previous one (a mark, or a Hangul vowel or final)."""
     return char >= "\u0300" and (unicodedata.category(char)[0] == "M" or "\u1160" <= char <= "\u11ff")
 
 
 def standalone(text: str, start: int, end: int) -> bool:
-    """Whether `text[start:end]` does not begin or end within a word (scripts without spaces always do not)."""
+    """Return whether `text[start:end]` begins and ends at word boundaries (always, in scripts without spaces)."""
     return not (_within(text, start) or _within(text, end))
 
 
@@ -105,7 +107,7 @@ def _within(text: str, at: int) -> bool:
 
 
 class Folded:
-    """One reading of a text; `level` None is the text as it stands.
+    """A normalised form of a text; with the level None it is the text itself.
 
     >>> folded = Folded("“Well—no”,  she\\nsaid", Fold.FORM)
     >>> folded.text
@@ -121,14 +123,14 @@ class Folded:
         self.text = text if level is None else self._fold(level)
 
     def span(self, start: int, end: int) -> Offsets:
-        """The original offsets of `self.text[start:end]` (not empty)."""
+        """Return the original offsets of `self.text[start:end]`, which must not be empty."""
         if self._starts is None:
             return Offsets(start, end)
         return Offsets(self._starts[start], self._ends[end - 1])
 
     def find(self, needle: str, start: int = 0) -> int | None:
-        """The first place of `needle` (not empty) from `start` on, standing free in the original, or None."""
-        for at in _places(self.text, needle, start):
+        """Return the first offset of `needle` from `start` on at word boundaries of the original, or None."""
+        for at in _occurrences(self.text, needle, start):
             if standalone(self.original, *self.span(at, at + len(needle))):
                 return at
         return None
@@ -151,9 +153,9 @@ class Folded:
         return "".join(parts)
 
     def _clusters(self, level: Fold) -> list[tuple[int, int]]:
-        """Chunks that can be folded each by itself: ASCII runs, or one character with its marks."""
+        """Return chunks that can be normalised independently: ASCII runs, or one character with its marks."""
         clusters: list[tuple[int, int]] = []
-        plain = False  # whether the last one is a run of ASCII
+        plain = False  # True if the last chunk is a run of ASCII
         pattern = _CHUNK[min(level, Fold.FORM)]
         for match in pattern.finditer(self.original):
             start, end = match.span()
@@ -162,7 +164,7 @@ class Folded:
                 plain = match.group().isascii()
                 continue
             before, last = clusters[-1]
-            if plain and last - before > 1:  # the mark sits on the last letter only
+            if plain and last - before > 1:  # the mark belongs to the last letter only
                 clusters[-1] = (before, last - 1)
                 clusters.append((last - 1, end))
             else:

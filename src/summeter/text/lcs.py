@@ -1,4 +1,4 @@
-"""Longest common subsequences of words, bit-parallel, so that whole documents can be compared."""
+"""Longest common subsequences of words, computed bit-parallel for long documents."""
 
 from __future__ import annotations
 
@@ -7,44 +7,44 @@ from typing import Final, NamedTuple, Self
 
 from summeter.interrupt import checkpoint
 
-_STEPS: Final = 64  # words between two looks at whether to go on
+_STEPS: Final = 64  # number of words between checks for an interrupt
 
 
 class LcsSide(NamedTuple):
-    """A word sequence made ready to be compared: for each word the set of its positions, as bits of an integer."""
+    """A word sequence prepared for comparison: for each word the set of its positions, as bits of an integer."""
 
     words: Sequence[str]
-    places: dict[str, int]
+    positions: dict[str, int]
 
     @classmethod
     def of(cls, words: Sequence[str]) -> Self:
-        """Make a sequence ready."""
-        places: dict[str, int] = {}
+        """Return a prepared word sequence."""
+        positions: dict[str, int] = {}
         for at, word in enumerate(words):
-            places[word] = places.get(word, 0) | 1 << at
-        return cls(words, places)
+            positions[word] = positions.get(word, 0) | 1 << at
+        return cls(words, positions)
 
 
 def lcs_length(left: Sequence[str], right: Sequence[str]) -> int:
-    """Length of the longest common subsequence: O(len(left) len(right) / word size).
+    """Return the length of the longest common subsequence, in O(len(left) len(right) / word size).
 
     >>> lcs_length("abcde", "xbdy")
     2
     """
     row = full = (1 << len(right)) - 1
-    places = LcsSide.of(right).places
+    positions = LcsSide.of(right).positions
     for at, word in enumerate(left):
         if not at % _STEPS:
             checkpoint()
-        row = _next_row(row, places.get(word, 0), full)
+        row = _next_row(row, positions.get(word, 0), full)
     return (row ^ full).bit_count()
 
 
 def lcs_indexes(left: Sequence[str], right: LcsSide) -> list[int]:
-    """Indexes in `left`, ascending, of one longest common subsequence: of several, the one `rouge_score` picks.
+    """Return the ascending indexes in `left` of one longest common subsequence, the one that `rouge_score` selects.
 
-    It walks back from the ends of both, takes equal words, else goes back in `right` where the table of lengths
-    is greater that way, else in `left`. Memory: len(left) len(right) bits.
+    The trace-back starts at both ends. Equal words are selected; otherwise it steps back in `right` if the table of
+    lengths is greater in that direction, else in `left`. Memory: len(left) len(right) bits.
 
     >>> lcs_indexes("abcde", LcsSide.of("xbdy"))
     [1, 3]
@@ -54,26 +54,26 @@ def lcs_indexes(left: Sequence[str], right: LcsSide) -> list[int]:
     for at, word in enumerate(left):
         if not at % _STEPS:
             checkpoint()
-        rows.append(_next_row(rows[-1], right.places.get(word, 0), full))
+        rows.append(_next_row(rows[-1], right.positions.get(word, 0), full))
     i, j = len(left), len(right.words)
-    taken: list[int] = []
+    indexes: list[int] = []
     while i and j:
         if left[i - 1] == right.words[j - 1]:
             i, j = i - 1, j - 1
-            taken.append(i)
+            indexes.append(i)
         elif _value(rows[i], j - 1) > _value(rows[i - 1], j):
             j -= 1
         else:
             i -= 1
-    return taken[::-1]
+    return indexes[::-1]
 
 
-def _next_row(row: int, places: int, full: int) -> int:
-    """The next row of the table as a bit vector (Hyyrö, 2004): bit j is 0 where the length steps up at column j."""
-    both = row & places
+def _next_row(row: int, positions: int, full: int) -> int:
+    """Return the next row of the table as bits (Hyyrö, 2004): bit j is 0 if the length increases at column j."""
+    both = row & positions
     return ((row + both) | (row - both)) & full
 
 
 def _value(row: int, column: int) -> int:
-    """The table's entry: the number of steps (zero bits) in the first `column` columns."""
+    """Return an entry of the table: the number of zero bits in the first `column` columns."""
     return column - (row & ((1 << column) - 1)).bit_count()

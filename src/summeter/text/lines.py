@@ -1,4 +1,4 @@
-"""How a text is set: which line breaks, and which items of a list set in one line, end a sentence."""
+"""Layout of a text: line breaks, and items of a list within a line, that end a sentence."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from summeter.text import abbreviations as abbr
 
-# Stops that always end a sentence, and those that need a second look.
+# Stops that always end a sentence, and stops that depend on the context.
 STRONG = "。！？｡．؟۔।॥።፧။៕។։"
 WEAK = ".!?…‼⁇⁈⁉"
-STOPS = frozenset({"", *WEAK, *STRONG})  # "" so that a line of nothing but closing marks counts as ended
+STOPS = frozenset({"", *WEAK, *STRONG})  # "": a line with closing marks only counts as ended
 OPENERS = "\"'“‘„«‹`(\\[{¿¡「『（【《〈*_#"
 NEWLINE = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 BREAK = re.compile(rf"\r\n|[{NEWLINE}]")
@@ -31,13 +31,13 @@ _LABEL = re.compile(r"[\w.#@-]{1,24}:\s")
 
 
 def line_ends(text: str) -> list[int]:
-    """Offsets of the line breaks that end a sentence."""
+    """Return the offsets of the line breaks that end a sentence."""
     starts: list[int] = []
     start = 0
     after = -1
     for match in BREAK.finditer(text):
         if match.start() < after:
-            continue  # a further break of the same white space
+            continue  # another line break of the same white space
         after = past(SPACE, text, match.start())
         breaks = BREAK.findall(text, match.start(), after)
         if len(breaks) > 1 or not _runs_on(text, start, match.start(), after):
@@ -47,9 +47,9 @@ def line_ends(text: str) -> list[int]:
 
 
 def item_ends(text: str, language: str) -> Iterator[int]:
-    """Offsets at which an item ends in lists set in one line: "• a • b", "1) a 2) b"; "1. a 2. b" in English only.
+    """Yield the offsets at which items end in lists within a line: "• a • b", "1) a 2) b", and in English "1. a 2. b".
 
-    Elsewhere a number with a full stop may be an ordinal.
+    In other languages a number with a full stop may be an ordinal.
     """
     for line in _INLINE_BULLETS.finditer(text):
         yield from (item.start() for item in _INLINE_BULLET.finditer(text, line.start(), _line_end(text, line.end())))
@@ -68,9 +68,9 @@ def _line_end(text: str, at: int) -> int:
 
 
 def _runs_on(text: str, start: int, end: int, after: int) -> bool:
-    """Whether the line `text[start:end]` runs on into the line at `after`.
+    """Return whether the line `text[start:end]` continues in the line at `after`.
 
-    It does at a hard wrap within a sentence, and when it is a speaker's name alone ("Anna:").
+    It does so at a hard line break within a sentence, and if it is only the name of a speaker ("Anna:").
     """
     first = past(OPENING, text, after)
     if first >= len(text) or _BULLET.match(text, after):
@@ -85,6 +85,6 @@ def _runs_on(text: str, start: int, end: int, after: int) -> bool:
 
 
 def past(pattern: re.Pattern[str], text: str, at: int) -> int:
-    """Where a pattern that may be empty ends when it begins at `at`."""
+    """Return where the match of a pattern at `at` ends; `at` itself without a match."""
     match = pattern.match(text, at)
     return match.end() if match else at

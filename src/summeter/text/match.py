@@ -1,4 +1,4 @@
-"""Find a quote in a text, as language models quote: nearly."""
+"""Approximate search for quotes, as language models quote them."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from summeter.text.ngrams import words
 from summeter.text.spans import TextSpan
 
 MINIMUM: Final = 0.75
-"""Least share of words a near match has in common with the quote."""
+"""Minimum share of common words for an approximate match."""
 
-_CANDIDATES: Final = 5  # windows compared word by word
-_LONGEST: Final = 10_000  # words of a quote that is looked for word by word
-_TRIM: Final = 8  # stray words tried off each end of a window
+_CANDIDATES: Final = 5  # number of windows that are compared word by word
+_LONGEST: Final = 10_000  # maximum number of words of a quote for an approximate match
+_TRIM: Final = 8  # maximum number of words trimmed at each end of a window
 _WRAPPING: Final = " \t\r\n\"'`´‘’‚“”„«»‹›*_[]()…"
 _ELISION: Final = re.compile(r"\[\s*(?:\.\.\.|…)\s*\]|\.{3,}|…")
 
 
 def find_quote(text: str, quote: str, *, minimum: float = MINIMUM) -> Offsets | None:
-    """Where `quote` stands in `text`, or None.
+    """Return the offsets of `quote` in `text`, or None if it is not found.
 
-    Tried in this order, the first place of each: the quote as it is; with white space and Unicode forms evened
-    out; also letter case, quotation marks and dashes; also white space left out; parts around "..." in their
-    order; and last the stretch of words that has most in common with it, if 2 LCS / (words of both) reaches
+    The first match of the following searches is returned: the exact quote; with normalised white space and Unicode
+    forms; also ignoring letter case and variants of quotation marks and dashes; also ignoring white space; the parts
+    around "..." in order; and the window with the most words in common, if 2 LCS / (words of both) is at least
     `minimum` (0 to 1) and the quote has 3 to 10,000 words. Offsets are code points of the original text.
 
-    For several quotes from one text make a `QuoteFinder`, which prepares the text once.
+    For several quotes from one text, use a `QuoteFinder`, which prepares the text once.
 
     >>> find_quote("She said:  “Well—no.”", 'said: "well-no."')
     Offsets(start=4, end=21)
@@ -44,20 +44,21 @@ def find_quote(text: str, quote: str, *, minimum: float = MINIMUM) -> Offsets | 
 
 
 class QuoteFinder:
-    """A text made ready for finding quotes in it; its readings are made when first needed."""
+    """A text prepared for finding quotes; normalised forms are computed when they are first needed."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._readings: dict[Fold | None, Folded] = {}
 
     def find(self, quote: str, *, minimum: float = MINIMUM) -> Offsets | None:
-        """Where `quote` stands, or None; see `find_quote`."""
+        """Return the offsets of `quote`, or None; see `find_quote`."""
         bare = quote.strip(_WRAPPING)
         if bare.endswith("..."):
             bare = bare.rstrip(". ")
         if not bare or not self.text:
             return None
-        return self._verbatim(quote.strip(), bare) or self._elided(quote, bare) or self._near(bare, minimum)
+        found = self._verbatim(quote.strip(), bare) or self._elided(quote, bare)
+        return found or self._approximate(bare, minimum)
 
     def _reading(self, level: Fold | None) -> Folded:
         if level not in self._readings:
@@ -75,9 +76,9 @@ class QuoteFinder:
         return None
 
     def _elided(self, quote: str, bare: str) -> Offsets | None:
-        """A quote with "..." in it: from its first part to its last, if they follow each other closely.
+        """Return the span from the first to the last part of a quote with "...", if the parts are close together.
 
-        Also a quote of several words that begins or ends within a word.
+        Also finds a quote of several words that begins or ends within a word.
         """
         reading = self._reading(Fold.FORM)
         parts = [Folded(part, Fold.FORM).text.strip() for part in _ELISION.split(bare)]
@@ -92,19 +93,19 @@ class QuoteFinder:
             return None
         return reading.span(first, cursor)
 
-    def _near(self, quote: str, minimum: float) -> Offsets | None:
-        wanted = LcsSide.of([token.text for token in words(quote)])
-        if not 3 <= len(wanted.words) <= _LONGEST:
+    def _approximate(self, quote: str, minimum: float) -> Offsets | None:
+        target = LcsSide.of([token.text for token in words(quote)])
+        if not 3 <= len(target.words) <= _LONGEST:
             return None
         best, nearest = minimum, None
-        for first, last in self._windows(wanted):
+        for first, last in self._windows(target):
             window = self._words[first:last]
-            common = lcs_indexes([token.text for token in window], wanted)
-            # Stretches between common words, strays at the ends left off.
+            common = lcs_indexes([token.text for token in window], target)
+            # Try the spans between common words, with words at the ends trimmed.
             for skip in range(min(_TRIM, len(common))):
                 for drop in range(min(_TRIM, len(common) - skip)):
                     low, high = common[skip], common[len(common) - 1 - drop]
-                    score = 2 * (len(common) - skip - drop) / (high - low + 1 + len(wanted.words))
+                    score = 2 * (len(common) - skip - drop) / (high - low + 1 + len(target.words))
                     if score > best or (score == best and nearest is None):
                         best, nearest = score, Offsets(window[low].start, window[high].end)
         return nearest
@@ -114,25 +115,25 @@ class QuoteFinder:
         return words(self.text)
 
     @cached_property
-    def _places(self) -> dict[str, NDArray[np.int64]]:
+    def _positions(self) -> dict[str, NDArray[np.int64]]:
         positions: dict[str, list[int]] = {}
         for at, token in enumerate(self._words):
             positions.setdefault(token.text, []).append(at)
-        return {word: np.array(places) for word, places in positions.items()}
+        return {word: np.array(numbers) for word, numbers in positions.items()}
 
-    def _windows(self, wanted: LcsSide) -> Iterator[tuple[int, int]]:
-        """Stretches of words that hold most of the wanted ones, rare words counting more, at most `_CANDIDATES`."""
+    def _windows(self, target: LcsSide) -> Iterator[tuple[int, int]]:
+        """Yield up to `_CANDIDATES` windows with the most words of the target, with higher weights for rare words."""
         weights = np.zeros(len(self._words) + 1)
-        for word in wanted.places:
-            places = self._places.get(word)
-            if places is not None:
-                weights[places + 1] = 1.0 / np.log(1.0 + len(places))
-        size = min(len(wanted.words) + len(wanted.words) // 4 + 1, len(self._words))
+        for word in target.positions:
+            positions = self._positions.get(word)
+            if positions is not None:
+                weights[positions + 1] = 1.0 / np.log(1.0 + len(positions))
+        size = min(len(target.words) + len(target.words) // 4 + 1, len(self._words))
         total = np.cumsum(weights)
-        held = total[size:] - total[: len(total) - size]
+        sums = total[size:] - total[: len(total) - size]
         for _ in range(_CANDIDATES):
-            at = int(held.argmax())
-            if held[at] <= 0:
+            at = int(sums.argmax())
+            if sums[at] <= 0:
                 return
             yield at, at + size
-            held[max(0, at - size // 2) : at + size // 2 + 1] = 0
+            sums[max(0, at - size // 2) : at + size // 2 + 1] = 0

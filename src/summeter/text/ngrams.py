@@ -1,9 +1,9 @@
-"""Words and n-grams with offsets, the same for every script.
+"""Words and n-grams with offsets, for all scripts.
 
-On ASCII text the words are exactly those of the ROUGE reference tokeniser without stemming: lower-cased runs
-of ``[a-z0-9]``. Everywhere else a word is a run of letters, digits and their combining marks; in scripts
-written without spaces (Han, kana, Thai, Lao, Khmer, Burmese) each character with its marks is a word of its
-own, so that n-grams of words are character n-grams there. Punctuation, symbols and emoji are no words.
+For ASCII text the words are those of the ROUGE reference tokeniser without stemming: lower-cased runs of
+``[a-z0-9]``. For other text a word is a run of letters, digits and their combining marks. In scripts without spaces
+between words (Han, kana, Thai, Lao, Khmer, Burmese) each character with its marks is a word, so that word n-grams are
+character n-grams. Punctuation, symbols and emoji are not words.
 """
 
 import re
@@ -16,8 +16,8 @@ from summeter.text.fold import nfkc
 from summeter.text.spans import TextSpan
 
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
-# Over the string of character classes made by _character_class: a format character (joiner, soft hyphen)
-# counts only between two word characters, a mark only behind one.
+# Matched against the classes of _character_class. A format character (joiner, soft hyphen) counts only between two
+# word characters, a mark only after one.
 _CLASSED_WORD = re.compile(r"w(?:[wm]|f+(?=w))*|cm*")
 _UNSPACED = (
     (0x0E01, 0x0EFF),  # Thai, Lao
@@ -34,7 +34,7 @@ _UNSPACED = (
     (0x1B000, 0x1B16F),
     (0x20000, 0x3FFFF),
 )
-_HALF_WIDTH_MARKS = "\uff9e\uff9f"  # letters by category, voicing marks by use
+_HALF_WIDTH_MARKS = "\uff9e\uff9f"  # letters by category, but used as voicing marks
 
 
 @lru_cache(maxsize=8192)
@@ -54,7 +54,7 @@ def _character_class(char: str) -> str:
 
 @lru_cache(maxsize=65536)
 def _normal(word: str) -> str:
-    """Lower-cased NFKC form without format characters, variation selectors and enclosing marks."""
+    """Return the lower-cased NFKC form without format characters, variation selectors and enclosing marks."""
     folded = nfkc(nfkc(word).lower())
     if folded.isascii():
         return folded
@@ -64,7 +64,7 @@ def _normal(word: str) -> str:
 
 
 def words(text: str) -> list[TextSpan]:
-    """The words of a text as they are compared (lower-cased, NFKC); ``text[t.start:t.end]`` is the word as written.
+    """Return the normalised words of a text (lower-cased, NFKC); ``text[t.start:t.end]`` is the original word.
 
     >>> [t.text for t in words("Don't pay £1,000!")]
     ['don', 't', 'pay', '1', '000']
@@ -86,7 +86,7 @@ def words(text: str) -> list[TextSpan]:
 
 
 def ngrams(tokens: Sequence[TextSpan | str], n: int) -> Counter[tuple[str, ...]]:
-    """The multiset of n-grams of a word sequence; empty if it is shorter than ``n``.
+    """Return the multiset of n-grams of a word sequence; it is empty if the sequence is shorter than ``n``.
 
     Raises ValueError if ``n`` is below 1.
 
@@ -100,7 +100,7 @@ def ngrams(tokens: Sequence[TextSpan | str], n: int) -> Counter[tuple[str, ...]]
 
 
 def matched(grams: Counter[tuple[str, ...]], other: Counter[tuple[str, ...]]) -> int:
-    """Size of the multiset intersection: each n-gram counts at most as often as it stands in ``other``.
+    """Return the size of the multiset intersection: each n-gram counts at most as often as in ``other``.
 
     >>> matched(ngrams(["a", "a", "b"], 1), ngrams(["a", "b", "b"], 1))
     2

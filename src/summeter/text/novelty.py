@@ -1,4 +1,4 @@
-"""Abstractiveness: how much of a summary's wording is its own."""
+"""Abstractiveness: how far a summary's wording differs from its document."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ LENGTHS: Final = (1, 3, 5)
 class Novelty:
     """Abstractiveness of a summary.
 
-    `value` is the mean of `by_n`, in [0, 1], or None where there is none; `by_n` holds novel_n for each length
-    n the summary has an n-gram of; `missing` counts the lengths it is too short for.
+    `value` is the mean of `by_n`, in [0, 1], or None if there is no n-gram. `by_n` holds novel_n for each length n of
+    which the summary has an n-gram, and `missing` is the number of lengths for which it is too short.
     """
 
     value: float | None
@@ -26,21 +26,21 @@ class Novelty:
 
 
 def novelty(document: str, summary: str, lengths: Sequence[int] = LENGTHS) -> Novelty:
-    """Mean share of the summary's n-grams that the document does not hold, over several n.
+    """Return the mean share of the summary's n-grams that are not in the document, over several n.
 
-    novel_n = 1 - |copied n-grams| / |n-grams of the summary|, over sets of n-grams; abstractiveness is the mean
-    over n = 1, 3, 5 (UniSumEval, Lee et al., 2024, equations 5 and 6). The paper leaves the words open: here they
-    are those of `text.ngrams.words`, lower-cased. Raises ValueError for no length, or one below 1.
+    novel_n = 1 - |copied n-grams| / |n-grams of the summary|, over sets of n-grams; abstractiveness is the mean over
+    n = 1, 3, 5 (UniSumEval, Lee et al., 2024, equations 5 and 6). The paper does not define words; here they are the
+    lower-cased words of `text.ngrams.words`. Raises ValueError without a length, or for a length below 1.
 
     >>> novelty("the cat sat on the mat", "the dog")  # 1 of 2 words is new; no 3-gram, no 5-gram
     Novelty(value=0.5, by_n={1: 0.5}, missing=2)
     """
     if not lengths:
         raise ValueError("novelty needs at least one n-gram length")
-    source, own = words(document), words(summary)
+    source, summary_words = words(document), words(summary)
     by_n: dict[int, float] = {}
     for n in lengths:
-        grams = ngrams(own, n).keys()
+        grams = ngrams(summary_words, n).keys()
         if grams:
             by_n[n] = 1 - len(grams & ngrams(source, n).keys()) / len(grams)
     return Novelty(fmean(by_n.values()) if by_n else None, by_n, len(set(lengths)) - len(by_n))

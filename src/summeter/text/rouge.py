@@ -1,16 +1,16 @@
-"""ROUGE-N, ROUGE-L and ROUGE-Lsum (Lin, 2004): precision, recall and F1, in every script.
+"""ROUGE-N, ROUGE-L and ROUGE-Lsum (Lin, 2004): precision, recall and F1, for all scripts.
 
-On ASCII text the values are those of the reference package `rouge_score` 0.1.2, with and without stemming. The
-one deliberate difference: its tokeniser deletes whatever is not [a-z0-9], and so cuts "café" to "caf" and Chinese
-to nothing; here letters, digits and marks of every script make words (`text.ngrams.words`), and scripts without
-spaces count by character. `tokenizer="reference"` is the reference's reading, bit for bit.
+For ASCII text the values equal those of the reference package `rouge_score` 0.1.2, with and without stemming. There is
+one intended difference: the reference tokeniser deletes all characters except [a-z0-9], so that "café" becomes "caf"
+and Chinese text disappears. Here words consist of letters, digits and marks of all scripts (`text.ngrams.words`), and
+scripts without spaces are split into characters. `tokenizer="reference"` reproduces the reference exactly.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any, Final, Literal, NamedTuple
@@ -36,7 +36,7 @@ ZERO: Final = Rouge(0.0, 0.0, 0.0)
 
 
 def check_stemmer() -> None:
-    """InstallError, with the command, where the Porter stemmer (NLTK) is missing."""
+    """Raise InstallError if the Porter stemmer (NLTK) is not installed."""
     if find_spec("nltk") is None:
         raise InstallError.missing("NLTK, whose Porter stemmer ROUGE uses,", "rouge")
 
@@ -50,8 +50,9 @@ def _stemmer() -> Callable[[str], str]:
 
 
 def tokens(text: str, *, stem: bool = False, tokenizer: Tokenizer = "unicode") -> list[str]:
-    """The words of a text as ROUGE compares them; `stem` cuts English words of more than three letters (Porter; needs
-    NLTK).
+    """Return the words of a text for ROUGE.
+
+    With `stem`, English words of more than three letters are reduced to their Porter stem (requires NLTK).
 
     >>> tokens("The cats' café!", stem=True)
     ['the', 'cat', 'café']
@@ -75,19 +76,19 @@ def rouge_n(
     stem: bool = False,
     tokenizer: Tokenizer = "unicode",
 ) -> Rouge:
-    """ROUGE-N: shared n-grams, each counted at most as often as on the other side (Lin, 2004, equation 1).
+    """Return ROUGE-N: shared n-grams, each counted at most as often as on the other side (Lin, 2004, equation 1).
 
-    Of several references the one with the highest F1 counts (the first of equals), as in the reference package.
-    A text without an n-gram gives zeros. Raises ValueError if `n` is below 1 or there is no reference.
+    With several references, the highest F1 is returned (the first of equal ones), as in the reference package. A text
+    without an n-gram gives zeros. Raises ValueError if `n` is below 1 or there is no reference.
 
     >>> rouge_n("the cat sat", "the cat", 1)  # 2 of 3 words, 2 of 2: F1 = 2 * 2/3 * 1 / (5/3)
     Rouge(precision=0.6666666666666666, recall=1.0, f1=0.8)
     """
-    own = ngrams(tokens(prediction, stem=stem, tokenizer=tokenizer), n)
+    predicted = ngrams(tokens(prediction, stem=stem, tokenizer=tokenizer), n)
 
     def score(reference: str) -> Rouge:
         other = ngrams(tokens(reference, stem=stem, tokenizer=tokenizer), n)
-        return _rouge(matched(own, other), own.total(), other.total())
+        return _rouge(matched(predicted, other), predicted.total(), other.total())
 
     return _best(references, score)
 
@@ -99,18 +100,18 @@ def rouge_l(
     stem: bool = False,
     tokenizer: Tokenizer = "unicode",
 ) -> Rouge:
-    """ROUGE-L: the longest common subsequence of words of the two whole texts (Lin, 2004, section 3.1).
+    """Return ROUGE-L: the longest common subsequence of words of two texts (Lin, 2004, section 3.1).
 
-    References, empty texts and errors as in `rouge_n`.
+    See `rouge_n` for several references, empty texts and errors.
 
     >>> rouge_l("police kill the gunman", "police killed the gunman")
     Rouge(precision=0.75, recall=0.75, f1=0.75)
     """
-    own = tokens(prediction, stem=stem, tokenizer=tokenizer)
+    predicted = tokens(prediction, stem=stem, tokenizer=tokenizer)
 
     def score(reference: str) -> Rouge:
         other = tokens(reference, stem=stem, tokenizer=tokenizer)
-        return _rouge(lcs_length(own, other), len(own), len(other))
+        return _rouge(lcs_length(predicted, other), len(predicted), len(other))
 
     return _best(references, score)
 
@@ -122,42 +123,39 @@ def rouge_lsum(
     stem: bool = False,
     tokenizer: Tokenizer = "unicode",
 ) -> Rouge:
-    """ROUGE-Lsum: for each reference sentence the union of its common subsequences (Lin, 2004, section 3.2).
+    """Return ROUGE-Lsum: the union of common subsequences for each reference sentence (Lin, 2004, section 3.2).
 
-    A text is cut into sentences at newlines, as in the reference package; where the sentences are known, give a
-    list of them instead of a text: a list as `prediction`, a list of lists as `references` (one text or list per
-    reference). A word counts at most as often as it stands on either side, as in ROUGE 1.5.5.
-    References, empty texts and errors as in `rouge_n`.
+    A text is split into sentences at newlines, as in the reference package. If the sentences are known, pass a list
+    instead of a text: a list as `prediction`, and a list of lists as `references` (one text or list per reference). A
+    word counts at most as often as it occurs on either side, as in ROUGE 1.5.5. See `rouge_n` for several references,
+    empty texts and errors.
 
     >>> rouge_lsum("a b\\nc d", "a b c d").f1, rouge_l("c d\\na b", "a b c d").f1
     (1.0, 0.5)
     """
 
-    def read(text: str | Sequence[str]) -> list[list[str]]:
+    def words_of(text: str | Sequence[str]) -> list[list[str]]:
         sentences = text.split("\n") if isinstance(text, str) else text
         return [tokens(sentence, stem=stem, tokenizer=tokenizer) for sentence in sentences]
 
-    own = [LcsSide.of(sentence) for sentence in read(prediction)]
-    own_counts = Counter(word for sentence in own for word in sentence.words)
+    predicted = [LcsSide.of(sentence) for sentence in words_of(prediction)]
+    predicted_counts = Counter(word for sentence in predicted for word in sentence.words)
 
     def score(reference: str | Sequence[str]) -> Rouge:
-        other = read(reference)
+        other = words_of(reference)
         other_counts = Counter(word for sentence in other for word in sentence)
-        shared = Counter(word for sentence in other for word in _union_lcs(sentence, own))
-        hits = sum(min(count, own_counts[word], other_counts[word]) for word, count in shared.items())
-        return _rouge(hits, own_counts.total(), other_counts.total())
+        shared: Counter[str] = Counter()
+        for sentence in other:
+            # The words on a longest common subsequence with any predicted sentence.
+            known, indexes = set(sentence), set[int]()
+            for candidate in predicted:
+                if not known.isdisjoint(candidate.positions):
+                    indexes.update(lcs_indexes(sentence, candidate))
+            shared.update(sentence[i] for i in indexes)
+        hits = sum(min(count, predicted_counts[word], other_counts[word]) for word, count in shared.items())
+        return _rouge(hits, predicted_counts.total(), other_counts.total())
 
     return _best(references, score)
-
-
-def _union_lcs(reference: list[str], predicted: Iterable[LcsSide]) -> list[str]:
-    """The words of a reference sentence that lie on its longest common subsequence with any predicted sentence."""
-    known = set(reference)
-    taken: set[int] = set()
-    for sentence in predicted:
-        if not known.isdisjoint(sentence.places):
-            taken.update(lcs_indexes(reference, sentence))
-    return [reference[i] for i in sorted(taken)]
 
 
 def _rouge(hits: int, predicted: int, reference_total: int) -> Rouge:
@@ -168,7 +166,7 @@ def _rouge(hits: int, predicted: int, reference_total: int) -> Rouge:
 
 
 def _best(references: str | Sequence[Any], score: Callable[[Any], Rouge]) -> Rouge:
-    """The score with the highest F1, the first of equals; a bare text is one reference."""
+    """Return the score with the highest F1, the first of equal ones; a string is one reference."""
     texts: Sequence[object] = (references,) if isinstance(references, str) else references
     if not texts:
         raise ValueError("ROUGE needs at least one reference")

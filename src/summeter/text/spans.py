@@ -1,6 +1,6 @@
-"""Text spans: what of a text is read or compared, with the code points it stands on.
+"""Text spans: pieces of a text with their code-point offsets.
 
-`sentence_spans` and `paragraph_spans` cut a text; `chunks` joins their spans into larger ones.
+`sentence_spans` and `paragraph_spans` split a text; `chunks` joins spans into larger ones.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from summeter.records import Document, Side, Span, Summary
 from summeter.text.split import split
 
 Splitter = Literal["punkt", "stored"]
-"""Which sentences a text has: those of NLTK's Punkt, as in released code, or those stored with the data."""
+"""Sentence splitting: by NLTK's Punkt, as in released code, or as stored with the data."""
 
 
 class TextSpan(NamedTuple):
-    """A text as a model reads it, and the code points `start` to `end` of the whole that it stands on.
+    """A piece of text as a model reads it, and its offsets `start` to `end` in the complete text.
 
-    `text` differs from the whole between them where spans were joined or blanks evened out.
+    `text` may differ from the complete text between these offsets if spans were joined or white space was normalised.
     """
 
     text: str
@@ -27,13 +27,13 @@ class TextSpan(NamedTuple):
 
     @classmethod
     def of(cls, whole: str, start: int = 0, end: int | None = None) -> TextSpan:
-        """The span `whole[start:end]`, by default all of it."""
+        """Return the span `whole[start:end]`; by default the complete text."""
         end = len(whole) if end is None else end
         return cls(whole[start:end], start, end)
 
     @classmethod
     def joined(cls, spans: Sequence[TextSpan]) -> TextSpan:
-        """Neighbouring spans as one, their texts joined by a blank.
+        """Return adjacent spans as one, with their texts joined by a space.
 
         >>> TextSpan.joined([TextSpan("A b.", 0, 4), TextSpan("C d.", 6, 10)])
         TextSpan(text='A b. C d.', start=0, end=10)
@@ -46,30 +46,30 @@ class TextSpan(NamedTuple):
         return self.start, self.end
 
     def as_span(self, of: Side) -> Span:
-        """As the record that points into a document or a summary."""
+        """Return the span as a record that refers to a document or a summary."""
         return Span(of=of, start=self.start, end=self.end)
 
 
 def evidence(spans: Iterable[TextSpan], of: Side = "document") -> tuple[Span, ...]:
-    """Text spans as the evidence of a judgment, each once."""
+    """Return text spans as the evidence of a judgment, without duplicates."""
     return tuple(dict.fromkeys(span.as_span(of) for span in spans))
 
 
-def sentence_spans(part: Document | Summary, splitter: Splitter = "stored") -> list[TextSpan]:
-    """Its sentences. `stored`: those of the data, or, where it has none, by the rules of `text.split`."""
-    text = part.text
+def sentence_spans(source: Document | Summary, splitter: Splitter = "stored") -> list[TextSpan]:
+    """Return sentence spans. `stored`: those of the data or, if there are none, by the rules of `text.split`."""
+    text = source.text
     if splitter == "punkt":
         from summeter.text.punkt import punkt_split
 
         return [TextSpan.of(text, start, end) for start, end in punkt_split(text)]
-    stored = [TextSpan.of(text, span.start, span.end) for span in part.sentences]
+    stored = [TextSpan.of(text, span.start, span.end) for span in source.sentences]
     return stored or [TextSpan.of(text, start, end) for start, end in split(text)]
 
 
 def paragraph_spans(text: str) -> list[TextSpan]:
-    """What stands between empty lines, or between line ends where no line is empty, without blank ones.
+    """Return the non-blank paragraphs: text between empty lines or, without an empty line, between line breaks.
 
-    A line of blanks is not empty (as in the released code of SummaC).
+    A line of spaces is not empty (as in the released code of SummaC).
     """
     edge = "\n\n" if "\n\n" in text else "\n"
     spans, start = list[TextSpan](), 0
@@ -82,8 +82,11 @@ def paragraph_spans(text: str) -> list[TextSpan]:
 
 
 class SummarySentences(NamedTuple):
-    """Sentences of a summary: the first `scored` of `spans` make its score, and each stored sentence, which has a
-    judgment of its own, is the one at its place in `judged`."""
+    """Sentences of a summary for scores and for judgments.
+
+    The first `scored` of `spans` determine the score. `judged` holds, for each stored sentence (which has its own
+    judgment), its index in `spans`.
+    """
 
     spans: list[TextSpan]
     scored: int
@@ -91,7 +94,7 @@ class SummarySentences(NamedTuple):
 
     @classmethod
     def of(cls, summary: Summary, splitter: Splitter) -> SummarySentences:
-        """The sentences that the setting asks for, then those stored that are not among them.
+        """Return the sentences of the splitter, followed by stored sentences that are not among them.
 
         >>> summary = Summary(document_id="d", system="s", text="A b.\\nC d", splitter="rules-1")
         >>> sentences = SummarySentences.of(summary, "punkt")

@@ -1,12 +1,12 @@
-"""Sentences as stored spans: one fast, deterministic rule set, named by `SPLITTER` in signatures.
+"""Sentence splitting: one fast, deterministic set of rules, with the version `SPLITTER` in signatures.
 
-English is decided by the rules here alone. For other languages `sentencex` adds what it knows of their
-abbreviations: a full stop ends a sentence only where both agree. (It is never asked for offsets: version 1.0.32
-panics on a no-break space before an initial and counts offsets in another unit.)
+English is split by these rules alone. For other languages `sentencex` contributes its lists of abbreviations: a full
+stop ends a sentence only if both agree. (Its offsets are not used: version 1.0.32 panics on a no-break space before an
+initial, and counts offsets in different units.)
 
 F1 of English sentence spans, these rules and sentencex 1.0.32: QAGS-CNN .996 and .996, REALSumm .994 and .953,
-FineSurE's samples 1.000 and .962, the hand-made cases of `tests/text/test_split.py` 1.000 and .722. The rules take 8
-to 9 ms for 1,000 sentences, sentencex 1 to 1.5.
+FineSurE's samples 1.000 and .962, the cases of `tests/text/test_split.py` 1.000 and .722. The rules take 8 to 9 ms for
+1,000 sentences, sentencex 1 to 1.5 ms.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from summeter.text.fold import Fold, Folded, Offsets
 from summeter.text.lines import BREAK, NEWLINE, OPENING, SPACE, STRONG, WEAK, item_ends, line_ends, past
 
 SPLITTER: Final = "rules-1"
-"""Version of the rules; it stands in signatures, so a change of behaviour needs a new name.
+"""Version of the rules. It is part of signatures, so a change of behaviour needs a new version.
 
-Outside English the installed version of sentencex is part of the behaviour too.
+For languages other than English, the behaviour also depends on the installed version of sentencex.
 """
 
 
 class SentenceNotFoundError(ValueError):
-    """A given sentence does not occur in the text (after the sentences before it)."""
+    """Raised if a given sentence does not occur in the text (after the previous sentences)."""
 
     def __init__(self, index: int, sentence: str) -> None:
         self.index = index
         self.sentence = sentence
-        what = "is empty" if not sentence.strip() else "does not occur in the text after the one before it"
+        what = "is empty" if not sentence.strip() else "does not occur in the text after the previous sentence"
         super().__init__(f"sentence {index} {what}: {sentence!r}")
 
 
@@ -54,7 +54,7 @@ _SPACED_CLOSER = re.compile(r"[ \t]+(''|[”’»)\]]|-rrb-|-RRB-|[\"'])(?!\S)")
 _LONE_QUOTE = re.compile(r"(?<!\S)['`](?!\S)")
 _SAID = re.compile(rf"(?:(?:he|she|they|we|it|i|mr\.?|mrs\.?|ms\.?|{_LETTER}+) ){{0,2}}(?:{abbr.SPEECH})\b")
 _NAME_SAID = re.compile(rf"(?:[A-Z][\w.'’-]* ){{1,3}}(?:{abbr.SPEECH})\b")
-# Emoji and emoticons behind a stop belong to the sentence they comment on.
+# Emoji and emoticons after a stop belong to the sentence before them.
 _AFTERTHOUGHT = re.compile(
     "(?:[ \t]*(?:[\u2600-\u27bf\u2b50\u2b55\ufe0f\u200d\U0001f000-\U0001faff]+|[:;]-?[)(DPp])(?!\\S))*"
 )
@@ -62,73 +62,68 @@ _LINKED = re.compile(r"[/@_\\=]|www\.|\w\.\w+\.\w")
 
 
 def split(text: str, language: str = "en") -> tuple[Offsets, ...]:
-    """Sentence spans of `text`, ordered, non-overlapping, stripped, covering every non-white character.
+    """Return the sentence spans of `text`: ordered, non-overlapping, stripped, covering all non-white characters.
 
-    `language` is an ISO 639-1 code ("en-GB" is "en"). Linear in the length of the text. Marks without a word in
-    them ("***", an emoji) stay with the sentence before them.
+    `language` is an ISO 639-1 code ("en-GB" is treated as "en"). Takes time linear in the length of the text. Marks
+    without a word ("***", an emoji) belong to the previous sentence.
 
     >>> [text[a:b] for text in ["Dr. No left. Did he? (Yes.)"] for a, b in split(text)]
     ['Dr. No left.', 'Did he?', '(Yes.)']
     """
     spans: list[Offsets] = []
-    start, worded = 0, False  # whether the last span holds a word
+    start, has_word = 0, False  # whether the last span contains a word
     for end in _ends(text, language.lower().partition("-")[0]):
         if end > start:
-            worded = _append(spans, text, start, end, worded=worded)
+            has_word = _append(spans, text, start, end, has_word=has_word)
             start = end
     return tuple(spans)
 
 
 def locate(text: str, sentences: Sequence[str]) -> tuple[Offsets, ...]:
-    """Spans of given sentences in `text`, in order, at the strictest reading at which all are found.
+    """Return the spans of given sentences in `text`, in order, at the strictest level at which all are found.
 
-    Readings: exact; Unicode NFKC and white space collapsed; also letter case, quotation marks and dashes;
-    also white space left out (so that "left ." is "left.").
+    The levels are: exact; Unicode NFKC and collapsed white space; also ignoring letter case and variants of quotation
+    marks and dashes; also ignoring white space (so that "left ." matches "left.").
 
-    Raises `SentenceNotFoundError` (a ValueError) that names the first sentence the loosest reading misses.
+    Raises SentenceNotFoundError (a ValueError) with the first sentence that is not found at the last level.
 
     >>> locate("He left.  She\\nstayed.", ["He left.", "She stayed."])
     (Offsets(start=0, end=8), Offsets(start=10, end=21))
     """
     error: SentenceNotFoundError | None = None
     for level in (None, Fold.SPACE, Fold.FORM, Fold.BARE):
-        try:
-            return tuple(_located(text, sentences, level))
-        except SentenceNotFoundError as missing:
-            error = missing
+        folded, cursor, spans = Folded(text, level), 0, list[Offsets]()
+        for index, sentence in enumerate(sentences):
+            needle = Folded(sentence, level).text.strip()
+            at = folded.find(needle, cursor) if needle else None
+            if at is None:
+                error = SentenceNotFoundError(index, sentence)
+                break
+            cursor = at + len(needle)
+            spans.append(folded.span(at, cursor))
+        else:
+            return tuple(spans)
     assert error is not None  # noqa: S101 - the loop ran
     raise error
 
 
-def _located(text: str, sentences: Sequence[str], level: Fold | None) -> Iterator[Offsets]:
-    hay = Folded(text, level)
-    cursor = 0
-    for index, sentence in enumerate(sentences):
-        needle = Folded(sentence, level).text.strip()
-        at = hay.find(needle, cursor) if needle else None
-        if at is None:
-            raise SentenceNotFoundError(index, sentence)
-        cursor = at + len(needle)
-        yield hay.span(at, cursor)
-
-
-def _append(spans: list[Offsets], text: str, start: int, end: int, *, worded: bool) -> bool:
-    """Add what stands in start..end; without a word in it, or behind one without, it joins the span before."""
+def _append(spans: list[Offsets], text: str, start: int, end: int, *, has_word: bool) -> bool:
+    """Add the text from start to end; if it or the last span has no word, it is joined to the last span."""
     piece = text[start:end]
     left = start + len(piece) - len(piece.lstrip())
     right = start + len(piece.rstrip())
     if left >= right:
-        return worded
-    own = text[left].isalnum() or any(map(str.isalnum, text[left:right]))
-    if spans and not (own and worded):
+        return has_word
+    word = text[left].isalnum() or any(map(str.isalnum, text[left:right]))
+    if spans and not (word and has_word):
         spans[-1] = Offsets(spans[-1].start, right)
-        return own or worded
+        return word or has_word
     spans.append(Offsets(left, right))
-    return own
+    return word
 
 
 def _ends(text: str, language: str) -> Iterator[int]:
-    """Offsets at which a sentence ends, ascending; the last is the end of the text."""
+    """Yield the offsets at which sentences end, ascending; the last is the end of the text."""
     stops = _Stops(text, language)
     lines = sorted({*line_ends(text), *item_ends(text, language)}, reverse=True)
     start = 0
@@ -137,7 +132,7 @@ def _ends(text: str, language: str) -> Iterator[int]:
             start = lines.pop()
             yield start
         if match.start() < start:
-            continue  # a closing mark already taken in by the sentence before
+            continue  # a closing mark that belongs to the previous sentence
         end = stops.end(match, start)
         if end is not None:
             start = end
@@ -148,15 +143,15 @@ def _ends(text: str, language: str) -> Iterator[int]:
 
 
 class _Stops:
-    """Decides for each run of stops whether, and where, a sentence ends at it."""
+    """Decides for each run of stops whether, and where, it ends a sentence."""
 
     def __init__(self, text: str, language: str) -> None:
         self.text = text
-        self.agreed = None if language == "en" or "." not in text else _sentencex_ends(text, language)
+        self.sentencex_ends = None if language == "en" or "." not in text else _sentencex_ends(text, language)
         self._marks: dict[str, list[int]] = {}
 
     def end(self, match: re.Match[str], start: int) -> int | None:
-        """Where the sentence that began at or after `start` ends, or None if it goes on."""
+        """Return where the sentence that began at or after `start` ends, or None if it continues."""
         end = match.end()
         after = self._after(end)
         if after is None:
@@ -168,11 +163,11 @@ class _Stops:
         if match.start() > start and self.text[match.start() - 1].isspace():
             return self._tokenised(match)
         if end - start < 24 and _MARKER.fullmatch(self.text[start:end].lstrip()):
-            return None  # "2." opens an item of a list
+            return None  # "2." begins an item of a list
         return past(_AFTERTHOUGHT, self.text, end) if self._spaced(match, after) else None
 
     def _after(self, end: int) -> int | None:
-        """Where the text goes on after a stop; None if it does not, or if a line break decides."""
+        """Return the offset of the text after a stop; None if there is none, or if a line break decides."""
         if self.text[end : end + 1] == " " and not self.text[end + 1 : end + 2].isspace():
             after = end + 1
         else:
@@ -191,7 +186,7 @@ class _Stops:
         return not (match["close"] and _HIRAGANA.match(following))
 
     def _glued(self, match: re.Match[str]) -> bool:
-        """No white space follows: a missing space ("ended.The next"), or "3.5", "node.js", "U.S.A"?"""
+        """Decide without white space after the stop: "ended.The next" ends, "3.5", "node.js" and "U.S.A" do not."""
         text, at, end = self.text, match.start(), match.end()
         before, following = text[at - 1 : at], text[end]
         if _CJK.match(before) and _CJK.match(following):
@@ -210,7 +205,7 @@ class _Stops:
         return word[-1].islower() and (word.islower() or right.lower() in abbr.OPENERS or match["run"] in "?!")
 
     def _tokenised(self, match: re.Match[str]) -> int | None:
-        """A stop that stands alone, as in tokenised text: "he was jailed . the bank said ."."""
+        """Return the end at a stop between spaces, as in tokenised text: "he was jailed . the bank said ."."""
         text, end = self.text, match.end()
         run = match["run"]
         while (closer := _SPACED_CLOSER.match(text, end)) and self._closes(closer):
@@ -228,7 +223,7 @@ class _Stops:
         return end
 
     def _closes(self, closer: re.Match[str]) -> bool:
-        """Whether a quotation mark that stands alone closes: an odd number of its kind stands before it."""
+        """Return whether a quotation mark between spaces closes: an odd number of its kind is before it."""
         mark = closer.group(1)
         if mark not in {"'", '"'}:
             return True
@@ -238,12 +233,12 @@ class _Stops:
         return bisect_left(self._marks[mark], closer.start(1)) % 2 == 1
 
     def _spaced(self, match: re.Match[str], after: int) -> bool:
-        """White space follows, none precedes: the common case."""
+        """Decide in the common case: white space after the stop, none before it."""
         text, run, close = self.text, match["run"], match["close"]
         first = after if text[after].isalnum() else past(OPENING, text, after)
         elided = close[:1] in ("]", ")") and ("…" in run or ".." in run)
         if elided and match.start() and text[match.start() - 1] in "[(":
-            return False  # "[...]" leaves words out
+            return False  # "[...]" marks omitted words
         if text[first : first + 1].islower() and (close or "…" in run or ".." in run or ". ." in run):
             return False
         word = _last_word(text, match.start())
@@ -252,10 +247,11 @@ class _Stops:
             return name_said is None or name_said.group().split()[0].lower() in abbr.OPENERS
         if run != ".":
             return run != "!" or word.lower() not in abbr.MARKED_NAMES
-        return self._stop_after(word, match.start(), first) and (self.agreed is None or after in self.agreed)
+        agreed = self.sentencex_ends is None or after in self.sentencex_ends
+        return self._stop_after(word, match.start(), first) and agreed
 
     def _stop_after(self, word: str, at: int, first: int) -> bool:
-        """Whether a full stop at `at`, after `word`, ends the sentence, given what follows at `first`."""
+        """Return whether a full stop at `at`, after `word`, ends the sentence, given the text at `first`."""
         low = word.lower()
         following = self.text[first : first + 1]
         initial = len(word) == 1 and (word.isupper() or word.islower())
@@ -275,7 +271,7 @@ class _Stops:
         return True
 
     def _after_abbreviation(self, word: str, at: int, first: int) -> bool:
-        """Whether a sentence ends after an abbreviation or initial that something other than a small letter follows."""
+        """Return whether a sentence ends after an abbreviation or initial without a lower-case letter after it."""
         follower = _FIRST_WORD.match(self.text, first)
         right = follower.group().lower() if follower else ""
         if word.lower() in abbr.CLOCK:
@@ -285,7 +281,7 @@ class _Stops:
         return right in abbr.OPENERS or not self.text[first : first + 1].isalpha()
 
     def _after_initial(self, at: int, right: str) -> bool:
-        """ "J. K. Rowling" goes on; "plan B. The next" does not."""
+        """Return whether a sentence ends after an initial: not in "J. K. Rowling", but in "plan B. The next"."""
         before = _last_word(self.text, at) if self.text[at - 1 : at].isspace() else ""
         if not before or before[0].isupper() or not before.isalpha():
             return right in abbr.OPENERS - abbr.NAME_LIKE
@@ -300,13 +296,13 @@ def _abbreviated(word: str) -> bool:
 
 
 def _last_word(text: str, end: int) -> str:
-    """The word that ends at `end`, without opening marks; of very long ones, the last 24 characters."""
+    """Return the word that ends at `end`, without opening marks (of a long word, the last 24 characters)."""
     last_word = text[max(0, end - 24) : end].rsplit(None, 1)
     return last_word[-1].lstrip(_OPENING_MARKS) if last_word else ""
 
 
 def _token(text: str, start: int, end: int) -> str:
-    """The white-space delimited token around a stop, at most 64 characters each way."""
+    """Return the white-space delimited token around a stop, with at most 64 characters on each side."""
     left = text[max(0, start - 64) : start].rsplit(None, 1)
     right = text[end : end + 64].split(None, 1)
     head = "" if not left or text[start - 1 : start].isspace() else left[-1]
@@ -314,10 +310,10 @@ def _token(text: str, start: int, end: int) -> str:
 
 
 def _sentencex_ends(text: str, language: str) -> frozenset[int]:
-    """Where sentencex begins a new sentence, read on a copy of equal length without quotes and odd spaces.
+    """Return where sentencex begins a new sentence, on a copy of equal length without quotes and special spaces.
 
-    Quotes and brackets are hidden because it never ends a sentence inside them, other white space than blanks
-    because it panics on some.
+    Quotes and brackets are replaced because sentencex never ends a sentence inside them, and white space other than
+    spaces because it panics on some characters.
     """
     import sentencex
 
@@ -326,7 +322,7 @@ def _sentencex_ends(text: str, language: str) -> frozenset[int]:
     at = 0
     for piece in sentencex.segment(language, plain):
         at += len(piece)
-        while at < len(plain) and plain[at] == " ":  # the space after a stop may fall to the next piece
+        while at < len(plain) and plain[at] == " ":  # the space after a stop may belong to the next piece
             at += 1
         ends.add(at)
     return frozenset(ends)

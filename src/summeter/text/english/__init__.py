@@ -1,1 +1,1 @@
-"""The English parser: dependency trees, and the phrases that a text names."""
+"""English parsing: dependency trees, entities and noun chunks."""

@@ -1,6 +1,6 @@
-"""English sentences as dependency trees: each word's head and relation (labels of spaCy's English models).
+"""Dependency trees of English sentences: head and relation of each word (labels of spaCy's English models).
 
-The parser is small (15 MB) and comes with the extra `parse`; nothing is downloaded.
+The parser is small (15 MB) and requires the extra `parse`; nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _EXCLUDED: Final = ["ner", "lemmatizer", "attribute_ruler"]
 
 
 class Word(NamedTuple):
-    """A word or a mark: the place of its head (its own: a root), its relation, its tag (Penn), and where it begins."""
+    """A word or punctuation mark: index of its head (its own index for a root), relation, Penn tag and offset."""
 
     text: str
     head: int
@@ -29,32 +29,32 @@ class Word(NamedTuple):
 
     @classmethod
     def of(cls, token: Any) -> Word:
-        """From spaCy's."""
+        """Return the word of a spaCy token."""
         return cls(token.text, token.head.i, token.dep_, token.tag_, token.idx, token.is_punct)
 
 
 class Tree:
-    """Words in their order, and the dependents of each."""
+    """The words of a sentence, and the dependents of each word."""
 
     def __init__(self, words: Sequence[Word]) -> None:
         self.words = tuple(words)
-        self.roots = [place for place, word in enumerate(self.words) if word.head == place]
+        self.roots = [index for index, word in enumerate(self.words) if word.head == index]
 
     @cached_property
     def _below(self) -> list[list[int]]:
         below: list[list[int]] = [[] for _ in self.words]
-        for place, word in enumerate(self.words):
-            if word.head != place:
-                below[word.head].append(place)
+        for index, word in enumerate(self.words):
+            if word.head != index:
+                below[word.head].append(index)
         return below
 
-    def children(self, place: int, *deps: str) -> list[int]:
-        """A word's dependents, in text order; only with one of the relations `deps`, where any are named."""
-        return [child for child in self._below[place] if not deps or self.words[child].dep in deps]
+    def children(self, index: int, *deps: str) -> list[int]:
+        """Return a word's dependents, in text order; with `deps`, only those with one of these relations."""
+        return [child for child in self._below[index] if not deps or self.words[child].dep in deps]
 
-    def under(self, place: int) -> frozenset[int]:
-        """A word and all its descendants."""
-        inside, waiting = {place}, [place]
+    def under(self, index: int) -> frozenset[int]:
+        """Return a word and all its descendants."""
+        inside, waiting = {index}, [index]
         while waiting:
             new = self._below[waiting.pop()]
             inside.update(new)
@@ -63,7 +63,7 @@ class Tree:
 
 
 def version() -> str:
-    """The parser's name and version, for signatures. InstallError, with the command, where it is missing."""
+    """Return the parser's name and version, for signatures; raises InstallError if it is not installed."""
     try:
         return f"{PACKAGE}-{metadata.version(PACKAGE)}"
     except metadata.PackageNotFoundError:
@@ -71,20 +71,20 @@ def version() -> str:
 
 
 def parse(sentence: str) -> Tree:
-    """The tree of an English sentence. InstallError where the parser is missing."""
-    return Tree(list(map(Word.of, _parser()(sentence))))
+    """Return the tree of an English sentence; raises InstallError if the parser is not installed."""
+    return Tree(list(map(Word.of, _pipeline()(sentence))))
 
 
 @lru_cache(maxsize=1)
-def _parser() -> Any:
+def _pipeline() -> Any:
     return load_parser(_EXCLUDED)
 
 
 def load_parser(excluded: Sequence[str]) -> Any:
-    """The parser without the components named. InstallError, with the command, where it is missing."""
+    """Return the parser without the given components; raises InstallError if it is not installed."""
     version()
     try:
         import spacy
     except ModuleNotFoundError:
-        raise InstallError.missing("spaCy, which the English parser needs,", "parse") from None
+        raise InstallError.missing("spaCy, which the English parser requires,", "parse") from None
     return spacy.load(MODEL, exclude=list(excluded))

@@ -1,6 +1,6 @@
-"""What an English text names: entities and noun chunks, with the sentences and words they stand in.
+"""Entities and noun chunks of English texts, with sentences and words.
 
-The same small parser as `dependency`, with its entities; it comes with the extra `parse` and downloads nothing.
+The parser is that of `dependency`, with its entity recogniser. It requires the extra `parse` and downloads nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _EXCLUDED: Final = ["lemmatizer"]
 
 
 class Parsed(NamedTuple):
-    """A text's entities, noun chunks, sentences and words."""
+    """Entities, noun chunks, sentences and words of a text."""
 
     entities: tuple[TextSpan, ...]
     chunks: tuple[TextSpan, ...]
@@ -25,27 +25,22 @@ class Parsed(NamedTuple):
 
 
 def phrases(text: str) -> Parsed:
-    """Entities and noun chunks of an English text. InstallError where the parser is missing."""
+    """Return the entities and noun chunks of an English text; raises InstallError if the parser is not installed."""
     parsed = _pipeline()(text)
-    named, chunks, sentences = (
+    entities, chunks, sentences = (
         tuple(TextSpan(span.text, span.start_char, span.end_char) for span in spans)
         for spans in (parsed.ents, parsed.noun_chunks, parsed.sents)
     )
-    return Parsed(
-        named,
-        chunks,
-        sentences,
-        tuple(map(Word.of, parsed)),
-    )
+    return Parsed(entities, chunks, sentences, tuple(map(Word.of, parsed)))
 
 
 def tokens(text: str) -> tuple[TextSpan, ...]:
-    """The words, marks and breaks of an English text, which is not parsed. InstallError where the parser is missing."""
+    """Return the tokens of an English text, white space included; raises InstallError without the parser."""
     return tuple(TextSpan(token.text, token.idx, token.idx + len(token.text)) for token in _pipeline().make_doc(text))
 
 
 def words(text: str) -> tuple[str, ...]:
-    """The words and marks of an English text, which is not parsed. InstallError where the parser is missing."""
+    """Return the words and punctuation marks of an English text; raises InstallError without the parser."""
     return tuple(token.text for token in _pipeline().make_doc(text) if not token.is_space)
 
 
