@@ -138,7 +138,7 @@ class TestFaults:
     def test_given_sentence_not_in_the_summary(self) -> None:
         (found,) = faults([ONE | {"sentences": ["It rained.", "It snowed."]}])
         assert found == (
-            "rows:1: sentences: sentence 1 does not occur in the text after the one before it: 'It snowed.'; "
+            "rows:1: sentences: sentence 1 does not occur in the text after the previous sentence: 'It snowed.'; "
             "sentences must stand in the summary, in order"
         )
 
