@@ -1,4 +1,4 @@
-"""The public face: names that resolve, nothing private that leaks, documents that are true."""
+"""Public names resolve and are documented; documents match the code."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import re
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from engine.llm import answer as reply
@@ -14,9 +14,11 @@ from evaluators.networks import local_models
 
 import summeter
 from summeter import annotate, benchmark, data, evaluators
+from summeter.choices import AggregationRule, Average, Level
 from summeter.evaluators.catalog import CATALOG
 from summeter.models import resolve
 from summeter.models.providers.scripted import Scripted
+from summeter.records.judgment import Status, Unit
 
 
 @pytest.mark.parametrize("name", summeter.__all__)
@@ -87,6 +89,17 @@ def test_the_catalog_is_what_the_changelog_and_docs_may_speak_of(root: Path) -> 
         for part in re.split(r",(?![^\[]*\])", group)
     }
     assert named <= set(CATALOG) | {"NAME"}, named - set(CATALOG)
+
+
+def test_the_glossary_and_the_code_use_the_same_terms(root: Path) -> None:
+    text = (root / "docs" / "glossary.md").read_text("utf-8")
+    values = [*get_args(Unit), *get_args(Status), *Level, *Average, *AggregationRule]
+    assert [value for value in values if f"`{value}`" not in text and value != AggregationRule.AUTO] == []
+    sources = [file for file in (root / "src").rglob("*") if file.suffix in {".py", ".j2", ".html", ".yaml"}]
+    code = re.sub(r"[\W_]+", " ", " ".join(file.read_text("utf-8") for file in sources)).lower()
+    terms = re.findall(r"\*\*(.+?)\*\*", text)
+    assert len(terms) > 60
+    assert [term for term in terms if re.sub(r"[\W_]+", " ", term).lower() not in code] == []
 
 
 def test_core_stays_small(root: Path) -> None:
