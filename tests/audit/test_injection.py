@@ -97,7 +97,7 @@ def test_ratings_flip_by_any_amount_and_an_unusable_reply_is_missing() -> None:
 
 def test_a_verdict_without_room_to_move_does_not_count() -> None:
     found = flips([judged(CLEAN, 5.0), judged("ask", 5.0)], [subject()], (*CONTROLS, UP), seed=1)
-    assert (found[0].value, found[0].n, found[0].reason) == (None, 0, "no verdict had room to move this way")
+    assert (found[0].value, found[0].n, found[0].reason) == (None, 0, "no verdict could move in this direction")
 
 
 def test_the_attack_s_own_sentence_is_no_verdict_to_turn() -> None:
@@ -157,8 +157,8 @@ def test_the_shipped_set_is_whole() -> None:
         ("{}", "is not a list of attacks"),
         ("- name: a\n  place: margin\n  aim: up\n  text: b\n", "entry 1: place"),
         ("- {name: a, place: summary, aim: up, text: b}\n", "needs exactly one control"),
-        ("- {name: a, place: summary, aim: none, text: b}\n", "and no attack"),
-        ("- &one {name: a, place: summary, aim: up, text: b}\n- *one\n", "stands there twice"),
+        ("- {name: a, place: summary, aim: none, text: b}\n", "contains only controls"),
+        ("- &one {name: a, place: summary, aim: up, text: b}\n- *one\n", "occurs twice; rename one of them"),
     ],
 )  # fmt: skip
 def test_a_faulty_file_is_named(tmp_path: Path, text: str, wrong: str) -> None:

@@ -139,7 +139,7 @@ def test_where_any_sentence_is_in_the_band_the_summary_goes_on(tmp_path: Path) -
     assert mine["d0", 0].model == "m-cheap"
     assert mine["d0", 0].reason == "decided by cheap (outside 0.3 to 0.7): cheap says so"
     assert mine["d1", 0].model == "m-dear"
-    assert mine["d1", 0].reason == "decided by dear (cheap was not sure): dear says so"
+    assert mine["d1", 0].reason == "decided by dear (cheap was uncertain): dear says so"
 
 
 def test_it_is_one_judge_and_the_partial_one_has_no_scores(tmp_path: Path) -> None:
@@ -353,7 +353,7 @@ def test_judges_of_one_name_are_told_apart_by_their_settings(tmp_path: Path) -> 
     spec = "cascade[first=support,then=support[base_rate=.7],aspect=faithfulness,band=[0,1]]"
     run = evaluate(data([95]), [spec], out=tmp_path / "run")
     (row,) = of(run).values()
-    assert (row.reason or "").startswith("decided by support[base_rate=0.7] (support was not sure)")
+    assert (row.reason or "").startswith("decided by support[base_rate=0.7] (support was uncertain)")
     assert next(line for line in run_lines(run) if "decided" in line).startswith("cascade: support decided 0 of 1")
     assert any(line.startswith("cascade: support[base_rate=0.7] judged 1 of 1") for line in run_lines(run))
 

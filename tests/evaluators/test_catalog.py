@@ -306,7 +306,7 @@ def test_edge_cases_have_one_defined_result(name: str, edge: str) -> None:
 
 
 def test_an_evaluator_that_cannot_be_built_is_named() -> None:
-    with pytest.raises(UsageError, match="evaluator 'rts': the aspect 'coherance' is not known"):
+    with pytest.raises(UsageError, match="evaluator 'rts': the aspect 'coherance' is unknown"):
         build("rts[aspect=coherance]")
     with pytest.raises(UsageError, match="no evaluator 'rogue' \\(did you mean rouge\\?\\); known: "):
         build("rogue")

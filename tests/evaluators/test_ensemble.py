@@ -103,13 +103,13 @@ class TestMajority:
     def test_a_tie_has_no_label(self) -> None:
         one, two = join(says("a", 1, 0), says("b", 0, 0))
         assert (one.status, one.label, one.value) == ("skipped", None, None)
-        assert one.reason == "a tie among 2: says 1, says 0"
+        assert one.reason == "tie among 2: says 1, says 0"
         assert two.label == 0
 
     def test_who_gives_no_verdict_is_left_out_and_told(self) -> None:
         one, _ = join(says("a", 1, 0), says("b", None, 0), says("c", 1, 0))
         assert (one.label, one.confidence) == (1, 1.0)
-        assert one.reason == "2 of 2 say 1: says 1, says 1; no verdict of says (unparsed: cut off)"
+        assert one.reason == "2 of 2 say 1: says 1, says 1; no verdict by says (unparsed: cut off)"
 
     def test_no_verdict_at_all_has_failed(self) -> None:
         found = join(says("a", None, None), says("b", None, None, status="refused"))
@@ -132,7 +132,7 @@ class TestMean:
     def test_a_label_in_words_is_no_number(self) -> None:
         found = join(says("a", 1), InWords(), how="mean")
         assert [(one.status, one.value) for one in found] == [("skipped", None)]
-        assert found[0].reason == "a mean needs numbers, and in words gives none; use how=majority"
+        assert found[0].reason == "a mean needs numbers, but in words gives none; use how=majority"
         (voted,) = join(InWords(), InWords(version_="2"), how="majority")
         assert (voted.label, voted.value, voted.confidence) == ("neutral", None, 1.0)
 
@@ -176,10 +176,10 @@ class TestSpelling:
     @pytest.mark.parametrize(
         ("text", "told"),
         [
-            ("ensemble[of=rts]", "joins two"), ("ensemble[of=rts+rogue]", "no evaluator 'rogue'"),
-            ("ensemble[of=rts+h2h]", "h2h cannot be part"), ("ensemble[of=rts+rts]", "named twice"),
-            ("ensemble[of=rts+mcq,at_least=3]", "there are 2"), ("ensemble[of=rts+support]", "same aspect"),
-            ("ensemble[of=rts+ensemble]", "cannot be part"),
+            ("ensemble[of=rts]", "needs at least two evaluators"), ("ensemble[of=rts+rogue]", "no evaluator 'rogue'"),
+            ("ensemble[of=rts+h2h]", "h2h is a pairwise judge"), ("ensemble[of=rts+rts]", "listed twice"),
+            ("ensemble[of=rts+mcq,at_least=3]", "there are only 2"), ("ensemble[of=rts+support]", "same aspect"),
+            ("ensemble[of=rts+ensemble]", "cannot be a member"),
         ],
     )  # fmt: skip
     def test_what_cannot_be_joined_is_named(self, text: str, told: str) -> None:

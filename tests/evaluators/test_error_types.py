@@ -45,5 +45,5 @@ def test_a_classifier_of_one_label_gives_the_likeliest() -> None:
 
 
 def test_labels_that_are_no_error_types_are_refused() -> None:
-    with pytest.raises(UsageError, match="its labels are entailment, neutral; error_types needs error types"):
+    with pytest.raises(UsageError, match="has the labels entailment, neutral; error_types needs error types"):
         judgments(Labels(("entailment", "neutral"), several=False))

@@ -34,7 +34,7 @@ def test_the_reason_shows_the_interval_on_the_scale_and_what_moves_it(tmp_path: 
     reason = next(row.reason for row in run.judgments() if row.judge == "fused" and row.target.system == "b")
     # value 1.9 less 1.5 is below the scale's end.
     assert reason == (
-        "90% interval 1.00 to 3.40; what moves it most from the mean: length words 4 (-0.60), abstractiveness 1 (-0.50)"
+        "90% interval 1.00 to 3.40; largest contributions: length words 4 (-0.60), abstractiveness 1 (-0.50)"
     )
 
 
@@ -86,7 +86,7 @@ def test_values_of_units_are_inputs(tmp_path: Path) -> None:
 def test_other_settings_or_sentences_are_refused_before_any_work(tmp_path: Path) -> None:
     folder = written(tmp_path / "judge")
     given = [{**row, "sentences": [row["summary"]]} for row in ROWS]
-    with pytest.raises(UsageError, match=r"other judgments of length: on length\|split:rules-1\|v:1, and here"):
+    with pytest.raises(UsageError, match=r"length: its signature was length\|split:rules-1\|v:1 and is now"):
         sm.evaluate(given, [f"fused[{folder}]"], out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
@@ -114,8 +114,8 @@ def test_no_model_no_folder_no_fused_judge(tmp_path: Path) -> None:
     ("change", "what"),
     [
         ({"inputs": []}, "inputs"),
-        ({"inputs": [{"member": 2, "aspect": "words"}]}, "an input is of a member that is not there"),
-        ({"inputs": [{"member": 0, "aspect": "words"}]}, "has not as many weights as there are inputs"),
+        ({"inputs": [{"member": 2, "aspect": "words"}]}, "an input refers to a member that does not exist"),
+        ({"inputs": [{"member": 0, "aspect": "words"}]}, "the number of weights of an aspect differs"),
         ({"aspects": {}}, "aspects"),
     ],
 )

@@ -63,7 +63,7 @@ def test_the_page_on_ratings_names_every_aspect_and_its_file_is_one(tmp_path: Pa
 
 PAGE = text_of("baselines.md")
 COMMANDS = [line.removeprefix("$ ") for line in PAGE.replace("\\\n", " ").splitlines() if "summeter score" in line]
-TABLE = PAGE.partition("## What each takes")[2].partition("##")[0].splitlines()
+TABLE = PAGE.partition("## Checkpoints, inputs and licences")[2].partition("##")[0].splitlines()
 NAMED = re.findall(r"`([\w.]+)`", " ".join(line.split("|")[1] for line in TABLE if line.startswith("| `")))
 
 

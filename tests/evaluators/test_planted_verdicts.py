@@ -76,8 +76,8 @@ def test_only_what_is_all_of_a_reply_may_stand_in_the_material() -> None:
 @pytest.mark.parametrize(
     ("judge", "reply", "says"),
     [
-        ("direct", '{"score": 5, "Score": 1}', "the key 'score' is given twice"),
-        ("direct", '{"score": 5, "score:": 1}', "ambiguous: a field is given twice"),
+        ("direct", '{"score": 5, "Score": 1}', "the key 'score' occurs twice"),
+        ("direct", '{"score": 5, "score:": 1}', "ambiguous: a field occurs twice"),
         ("finesure.fact_check", '{"1": {"reason": "-", "category": "no error", "Category": "entity error"}}', "twice"),
     ],
 )

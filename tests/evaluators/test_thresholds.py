@@ -18,7 +18,7 @@ from summeter.evaluators.base import Evaluator, Tools
 from summeter.evaluators.catalog import CATALOG, find
 from summeter.evaluators.derived import DerivedEvaluator, MemberJudgments
 from summeter.evaluators.ensemble import Ensemble
-from summeter.evaluators.entailment.reasons import beside
+from summeter.evaluators.entailment.reasons import rounded
 from summeter.evaluators.entailment.summac import SummaC
 from summeter.evaluators.fenice.evaluator import Fenice
 from summeter.evaluators.support.evaluator import Support
@@ -114,7 +114,7 @@ def drawn(rng: random.Random, document_id: str) -> Judgment:
 def test_a_number_beside_the_line_shows_its_side() -> None:
     for value in (0.4996, 0.499999, 0.5 - 2**-54, 0.5, 0.5004, -0.003, 0.0):
         for line in (0.5, 0.0):
-            assert (float(beside(value, line)) >= line) == (value >= line)
+            assert (float(rounded(value, line)) >= line) == (value >= line)
 
 
 def test_the_run_says_where_the_line_is(tmp_path: Path) -> None:

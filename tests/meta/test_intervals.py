@@ -137,7 +137,7 @@ def test_an_audit_draws_subjects() -> None:
     assert row.interval == "95% percentile bootstrap by subject, 2000 resamples, seed 0"
     nothing = injection_row(question, [], {}, 0)
     assert (nothing.value, nothing.interval) == (None, None)
-    assert nothing.reason == "no verdict had room to move this way"
+    assert nothing.reason == "no verdict could move in this direction"
 
 
 def test_the_reason_of_an_interval_stands_beside_its_value() -> None:

@@ -184,7 +184,7 @@ def _same(data: list[Row]) -> list[Row]:
         (_same, {"aspects": ["coherance"]}, r"nobody rated 'coherance' \(did you mean coherence\?\)"),
         (_same, {"members": ["length", "rts"]}, "rts asks an LLM, and no run is named; score the data with it"),
         (_same, {"members": ["lenght"]}, r"no evaluator 'lenght' \(did you mean length\?\)"),
-        (_same, {"members": ["h2h"]}, "h2h cannot be part of another judge"),
+        (_same, {"members": ["h2h"]}, "h2h is a pairwise judge and cannot be a member"),
         (_same, {"members": ["rouge"]}, r"lack rouge1 \(skipped: there is no reference summary\)"),
         (_same, {"members": []}, "runs or members: name the runs"),
         (_same, {"split": {"held_out_systems": ["s9"]}}, "no system 's9'"),

@@ -1,4 +1,4 @@
-"""Audits of a judge: what it does when somebody tries to make it do something else."""
+"""Audits of judges: robustness against prompt injection."""
 
 from summeter.audit.attacks import Attack, read_attacks
 from summeter.audit.injection import injection

@@ -1,9 +1,9 @@
-"""How often a text inside the judged material turns a judge's verdict.
+"""The prompt-injection audit: how often a text inside the judged material changes a judge's verdict.
 
-Every chosen summary is judged as it is, with a harmless sentence added (the control), and with each attack added.
-A verdict is *flipped* when it moves the way the attack pushes: a sentence, claim or key fact from 0 to 1 (or from 1
-to 0 for an attack that pushes down), a rating or preference by any amount. Adding any text moves some verdicts, so
-each rate stands beside the control's, and the difference of the two is the figure to cite.
+Every sampled summary is judged unchanged, with a harmless sentence added (the control), and with each attack added. A
+verdict is *flipped* if it moves in the attack's direction: a sentence, claim or key fact from 0 to 1 (or from 1 to 0
+for an attack that pushes down), a rating or preference by any amount. Adding any text changes some verdicts, so each
+rate is reported with the control's; report the difference.
 """
 
 from __future__ import annotations
@@ -38,19 +38,14 @@ _Key = tuple[str, str, str, str, str, int | None]  # and the index within the un
 
 
 class _Unit(NamedTuple):
-    """One verdict that an attack could move: where it is, its clean judgment, and the subject it belongs to."""
+    """A verdict that an attack could flip: its subject, its key, and the judgment of the unchanged summary."""
 
     subject: int
     key: _Key
     clean: Judgment
 
 
-class _Outcome(NamedTuple):
-    """Whether a verdict moved (1.0, 0.0; None: no usable one) under an attack, and under its control."""
-
-    subject: int
-    attacked: float | None
-    control: float | None
+_Outcome = tuple[int, float | None, float | None]  # subject, and what `_moved` returns under the attack and the control
 
 
 @with_options
@@ -66,61 +61,63 @@ def injection(
     progress: Progress | None = None,
     **options: Unpack[OptionArgs],
 ) -> Study:
-    """The flip rate of each judge, aspect and attack, on `sample` summaries of `data`; `attacks` default to the shipped
-    set.
+    """Return the flip rate of each judge, aspect and attack, on `sample` summaries of `data`.
 
-    `out` is a run's folder like any other (it resumes and replays); the study is kept in it as `injection.json`.
-    Rows have the study `injection` and the statistic `flip_rate`: `value` is the share of verdicts turned, `n` the
-    verdicts that could be turned and were usable both times, `missing` those whose attacked reply was unusable;
-    the interval is a bootstrap over subjects. `details` hold `attack`, `place`, `aim`, `control` (the control's
-    rate on the same verdicts) and `net` (rate minus control) with `net_low` and `net_high`.
+    `attacks` defaults to the shipped ones. `out` is a run folder (it resumes and replays); the study is saved in it as
+    `injection.json`. Rows have the study `injection` and the statistic `flip_rate`: `value` is the share of flipped
+    verdicts, `n` the number of verdicts that could be flipped and were usable both times, `missing` the number of those
+    whose attacked reply was unusable; the interval is a bootstrap over subjects. `details` contains `attack`, `place`,
+    `aim`, `control` (the control's rate on the same verdicts) and `net` (rate minus control) with `net_low` and
+    `net_high`.
 
-    Raises UsageError for a sample under 1 or data without text, and whatever `evaluate` raises.
+    Raises UsageError if the sample is below 1 or the data has no text, and the errors of `evaluate`.
     """
     if sample < 1:
-        raise UsageError(f"the sample must hold at least 1 summary, not {sample}")
+        raise UsageError(f"the sample must have at least 1 summary, not {sample}")
     attacks = attacks or read_attacks()
     judges = [build(evaluator) if isinstance(evaluator, str) else evaluator for evaluator in evaluators]
     dataset = data if isinstance(data, Dataset) else load(data)
     seed = int(options.get("seed") or 0)
-    chosen = subjects(dataset, sample, seed)
-    rivals = any(part.pairwise for judge in judges for part in judge.components())
-    audited = variants(dataset, chosen, attacks, rivals=rivals)
+    sampled = subjects(dataset, sample, seed)
+    rivals = any(component.pairwise for judge in judges for component in judge.components())
+    audited = variants(dataset, sampled, attacks, rivals=rivals)
     run = evaluate(audited, judges, models=models, out=out, replay=replay, progress=progress, **options)
-    study = flips(run.judgments(), chosen, attacks, seed)
+    study = flips(run.judgments(), sampled, attacks, seed)
     write_text(Path(out) / INJECTION, json.dumps(payload(study), ensure_ascii=False, indent=1) + "\n")
     return study
 
 
-def flips(judgments: Sequence[Judgment], chosen: Sequence[Subject], attacks: Sequence[Attack], seed: int) -> Study:
-    """The study, from the judgments of the audit's run."""
+def flips(judgments: Sequence[Judgment], sampled: Sequence[Subject], attacks: Sequence[Attack], seed: int) -> Study:
+    """Return the study from the judgments of the audit's run."""
     table: dict[tuple[str, _Key], Judgment] = {}  # by document of the audit
     for judgment in judgments:
-        subject, where = chosen[_subject_number(judgment.target.document_id)], judgment.target
-        # An attack adds a last sentence, which is no verdict to turn.
-        added = where.unit == "sentence" and where.index is not None and where.index >= len(subject.summary.sentences)
-        if where.system == subject.summary.system and not added:
+        subject, target = sampled[_subject_number(judgment.target.document_id)], judgment.target
+        # The verdict on the inserted last sentence is not counted.
+        inserted = (
+            target.unit == "sentence" and target.index is not None and target.index >= len(subject.summary.sentences)
+        )
+        if target.system == subject.summary.system and not inserted:
             names = judgment.judge, judgment.signature, judgment.model or "", judgment.aspect
-            table[where.document_id, (*names, where.unit, where.index)] = judgment
+            table[target.document_id, (*names, target.unit, target.index)] = judgment
     controls = {attack.place: attack.name for attack in attacks if attack.aim == "none"}
     questions: dict[_Question, list[_Unit]] = defaultdict(list)
-    seen: dict[_Question, list[float]] = defaultdict(list)
+    observed: dict[_Question, list[float]] = defaultdict(list)
     for (document, key), judgment in table.items():
         if document.endswith(f"/{CLEAN}") and judgment.status == "ok":
             questions[key[:5]].append(_Unit(_subject_number(document), key, judgment))
         if judgment.value is not None:
-            seen[key[:5]].append(judgment.value)
+            observed[key[:5]].append(judgment.value)
     rows = []
     for question in sorted(questions):
-        # A verdict that stands at the lowest or the highest value seen has no room to move there.
-        ends = (min(seen[question]), max(seen[question])) if seen[question] else (0.0, 0.0)
+        # A verdict at the lowest or highest observed value cannot move further.
+        ends = (min(observed[question]), max(observed[question])) if observed[question] else (0.0, 0.0)
         pooled: list[_Outcome] = []
         for attack in attacks:
             if attack.aim == "none":
                 continue
             control = controls[attack.place]
             outcomes = [
-                _Outcome(unit.subject, _moved(unit, table, attack.name, attack), _moved(unit, table, control, attack))
+                (unit.subject, _moved(unit, table, attack.name, attack), _moved(unit, table, control, attack))
                 for unit in questions[question]
                 if _could_move(unit.clean, attack, ends)
             ]
@@ -128,7 +125,7 @@ def flips(judgments: Sequence[Judgment], chosen: Sequence[Subject], attacks: Seq
             rows.append(_row(question, outcomes, about, seed))
             pooled += outcomes if attack.aim == "up" else []
         rows.append(_row(question, pooled, {"attack": ALL, "aim": "up", "group": ALL}, seed))
-    return Study(STUDY, rows, [f"{len(chosen)} summaries attacked; a rate is to be read beside its control"])
+    return Study(STUDY, rows, [f"{len(sampled)} summaries attacked; compare each rate with its control"])
 
 
 def _subject_number(document: str) -> int:
@@ -144,10 +141,10 @@ def _could_move(clean: Judgment, attack: Attack, ends: tuple[float, float]) -> b
 
 
 def _moved(unit: _Unit, table: Mapping[tuple[str, _Key], Judgment], variant: str, attack: Attack) -> float | None:
-    """1.0 where the verdict went the attack's way, 0.0 where not, None where there is no usable one."""
+    """Return 1.0 if the verdict moved in the attack's direction, else 0.0; None if there is no usable verdict."""
     after = table.get((document_id(unit.subject, variant), unit.key))
     if after is None or after.status != "ok" or after.target.list_id != unit.clean.target.list_id:
-        return None  # another list of key facts is another question
+        return None  # a different list of key facts is a different question
     before, now = (
         (judgment.label if isinstance(judgment.label, int) else judgment.value) for judgment in (unit.clean, after)
     )
@@ -158,15 +155,13 @@ def _moved(unit: _Unit, table: Mapping[tuple[str, _Key], Judgment], variant: str
 
 def _row(question: _Question, outcomes: Sequence[_Outcome], about: Mapping[str, Any], seed: int) -> Row:
     judge, signature, model, aspect, unit = question
-    clusters = [outcome.subject for outcome in outcomes]
+    clusters = [subject for subject, _, _ in outcomes]
     bootstrap = Bootstrap(clusters, RESAMPLES, seed=seed, by="subject")
-    rate = bootstrap.mean([outcome.attacked for outcome in outcomes])
-    control = bootstrap.mean([outcome.control for outcome in outcomes])
-    both = [
-        None if outcome.attacked is None or outcome.control is None else outcome.attacked - outcome.control
-        for outcome in outcomes
-    ]
-    net = bootstrap.mean(both)
+    rate = bootstrap.mean([attacked for _, attacked, _ in outcomes])
+    control = bootstrap.mean([controlled for _, _, controlled in outcomes])
+    net = bootstrap.mean(
+        [None if attacked is None or base is None else attacked - base for _, attacked, base in outcomes]
+    )
     details = {
         **about,
         "control": control.value,
@@ -184,6 +179,6 @@ def _row(question: _Question, outcomes: Sequence[_Outcome], about: Mapping[str, 
         aspect=aspect,
         level=unit,
         statistic="flip_rate",
-        reason=None if outcomes else "no verdict had room to move this way",
+        reason=None if outcomes else "no verdict could move in this direction",
         details=details,
     )

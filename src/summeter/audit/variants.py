@@ -1,4 +1,4 @@
-"""The dataset of an audit: each chosen summary as it is, with each control, and with each attack."""
+"""The dataset of an audit: each sampled summary unchanged, with each control, and with each attack."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from summeter.data.dataset import Dataset
 from summeter.records import Document, Span, Summary, UsageError
 
 CLEAN = "clean"
-_JOINT = "\n\n"
+_SEPARATOR = "\n\n"
 
 
 class Subject(NamedTuple):
-    """A summary that is attacked, with its document, and the rival it is compared with by judges of pairs."""
+    """A summary to attack, with its document and the rival that pairwise judges compare it with."""
 
     document: Document
     summary: Summary
@@ -24,38 +24,40 @@ class Subject(NamedTuple):
 
 
 def subjects(data: Dataset, sample: int, seed: int) -> list[Subject]:
-    """Up to `sample` summaries with text, drawn without replacement, in the order of the data.
+    """Return up to `sample` non-empty summaries, drawn without replacement, in the order of the data.
 
-    The rival is the document's next summary by another system, where there is one.
+    The rival is the document's next non-empty summary by another system, or None.
     """
     candidates = [
         Subject(
-            document, summary, next((own for own in (*summaries[at + 1 :], *summaries[:at]) if own.text.strip()), None)
+            document,
+            summary,
+            next((rival for rival in (*summaries[at + 1 :], *summaries[:at]) if rival.text.strip()), None),
         )
         for document, summaries in data.items()
         for at, summary in enumerate(summaries)
         if summary.text.strip() and document.text.strip()
     ]
     if not candidates:
-        raise UsageError("the data hold no summary with text: there is nothing to attack")
+        raise UsageError("the data contain no summary with text, so there is nothing to attack")
     if len(candidates) <= sample:
         return candidates
     sample_numbers = np.random.default_rng(seed).choice(len(candidates), sample, replace=False)
     return [candidates[number] for number in sorted(sample_numbers.tolist())]
 
 
-def variants(data: Dataset, chosen: Sequence[Subject], attacks: Sequence[Attack], *, rivals: bool) -> Dataset:
-    """Every subject in every variant, each under a document id of its own (see `document_id`)."""
+def variants(data: Dataset, sampled: Sequence[Subject], attacks: Sequence[Attack], *, rivals: bool) -> Dataset:
+    """Return a dataset with every subject in every variant, each with its own document id (see `document_id`)."""
     documents: dict[str, Document] = {}
     summaries: list[Summary] = []
-    for number, subject in enumerate(chosen):
+    for number, subject in enumerate(sampled):
         versions = [(CLEAN, subject.document, subject.summary)]
         for attack in attacks:
-            # The text is the last sentence: those before keep their numbers.
-            where = subject.summary if attack.place == "summary" else subject.document
-            text = f"{where.text}{_JOINT}{attack.disguised}"
-            sentence = Span(of=attack.place, start=len(where.text) + len(_JOINT), end=len(text))
-            update = {"text": text, "sentences": (*where.sentences, sentence)}
+            # The attack becomes the last sentence, so that the others keep their numbers.
+            attacked = subject.summary if attack.place == "summary" else subject.document
+            text = f"{attacked.text}{_SEPARATOR}{attack.disguised}"
+            sentence = Span(of=attack.place, start=len(attacked.text) + len(_SEPARATOR), end=len(text))
+            update = {"text": text, "sentences": (*attacked.sentences, sentence)}
             if attack.place == "summary":
                 versions.append((attack.name, subject.document, subject.summary.model_copy(update=update)))
             else:
@@ -70,7 +72,7 @@ def variants(data: Dataset, chosen: Sequence[Subject], attacks: Sequence[Attack]
 
 
 def document_id(number: int, variant: str) -> str:
-    """The id under which subject `number` stands in one variant.
+    """Return the document id of subject `number` in one variant.
 
     >>> document_id(3, "summary-plea")
     'subject-0003/summary-plea'

@@ -105,7 +105,7 @@ def _cascades(run: Run) -> Iterator[str]:
     from summeter.engine.derive import cascades
 
     for entry, cascade, plan, judged in cascades(run):
-        first, second = cascade.named
+        first, second = cascade.judge_names
         reached, items = len(plan.first), len(judged)
         band = "" if plan.band is None else f", those with a value outside {plan.band[0]:.3g} to {plan.band[1]:.3g}"
         error = ""

@@ -1,10 +1,10 @@
-"""JUDGES: the evaluators, by class name, and what an evaluator of one's own is made of.
+"""Evaluators by class name, and the base classes for new ones.
 
     from summeter.evaluators import FineSurE, Rouge
     from summeter.evaluators import Evaluator, Item, Judgment, Prepared, Role, Tools
 
-Each class is imported when it is first used; `catalog` maps catalog names to them. How to write one: docs/extending.md.
-A class of the catalog needs no line here; one below gives type checkers its type.
+Classes are imported when they are first used; `catalog` maps catalog names to them. docs/extending.md explains how to
+write an evaluator. The imports below serve type checkers only.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from summeter.records import Judgment as Judgment
     from summeter.records import ReplyError as ReplyError
 
-_PARTS = {
+_BASES = {
     "AspectDef": "summeter.evaluators.aspects",
     "DerivedEvaluator": "summeter.evaluators.derived",
     "Evaluator": "summeter.evaluators.base",
@@ -82,7 +82,7 @@ _PARTS = {
     "Template": "summeter.models.prompts",
     "Tools": "summeter.evaluators.base",
 }
-_HOMES = _PARTS | {place.rpartition(":")[2]: place.rpartition(":")[0] for place in CATALOG.values()}
+_MODULES = _BASES | {path.rpartition(":")[2]: path.rpartition(":")[0] for path in CATALOG.values()}
 
-__all__ = sorted(_HOMES)  # noqa: PLE0605 - the catalog is the one list
-__getattr__, __dir__ = attributes(__name__, _HOMES)
+__all__ = sorted(_MODULES)  # noqa: PLE0605 - generated from the catalog
+__getattr__, __dir__ = attributes(__name__, _MODULES)

@@ -1,4 +1,4 @@
-"""Evaluator, Prepared, Tools: what a judge is, what it derives once a document, and what it may use."""
+"""Base classes of evaluators: `Evaluator`, `Prepared`, `Tools`, `JudgmentBuilder`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails
 
 from summeter.models.fitted import DataFile
 from summeter.models.networks import ModelTask, Network
@@ -39,32 +38,33 @@ T = TypeVar("T")
 Aggregation = Literal["share", "mean", "whole"]
 Parser = Literal["strict", "legacy"]
 OWN = "Apache-2.0"
-"""The licence of summeter, and of what is written for it alone."""
+"""The licence of summeter, and of evaluators without released code."""
 
 Need = Literal["reference", "key_facts", "rival"]
 
 _FILES = (Path, PromptFolder, DataFile)
-"""Settings that name files: what these hold is signed by its hash, and where they lie is not."""
+"""Types of settings that name files. Signatures contain the hash of the content, never the path."""
 
 
 def semicolons(value: Any) -> Any:
-    """A setting that is a list, as `-e` writes it: the parts between semicolons; any other value as it is."""
+    """Split the text of a list setting at semicolons; return any other value unchanged."""
     return tuple(part.strip() for part in value.split(";") if part.strip()) if isinstance(value, str) else value
 
 
 Semicolons = Annotated[tuple[T, ...], BeforeValidator(semicolons)]
-"""A list that may be written with semicolons (`h2h[systems=A;B;C]`)."""
+"""A tuple that may be written as text with semicolons (`h2h[systems=A;B;C]`)."""
 
 
 def named_file(what: str, hint: str = "", *, inside: str | None = None) -> BeforeValidator:
-    """Reads the file that a setting names, when it is named; the parameters are those of `DataFile.read`."""
+    """Return a validator that reads the file named by a setting; the parameters are those of `DataFile.read`."""
     return BeforeValidator(lambda file: None if file is None else DataFile.read(file, what, hint, inside=inside))
 
 
 class Prepared(Record):
-    """What an evaluator derived once for a document, for all its summaries. Stored; judgments name its id.
+    """What an evaluator derives once per document for all its summaries.
 
-    `data` is plain JSON of the evaluator's own making. Where preparing failed, `status` and `reason` say so.
+    It is stored in the run, and judgments refer to it by `id`. `data` is JSON whose form the evaluator defines. If
+    preparing failed, `status` and `reason` say why.
     """
 
     document_id: str
@@ -75,18 +75,20 @@ class Prepared(Record):
 
     @property
     def id(self) -> str:
-        """Twelve hex digits of the content; empty data has an id too."""
+        """Twelve hexadecimal digits of the hash of the content."""
         return digest([self.document_id, self.data, self.status], 12)
 
     @property
     def stored_id(self) -> str | None:
-        """The id where there is something to store: data, or a failure."""
+        """The id if there is data or a failure to store, else None."""
         return self.id if self.data or self.status != "ok" else None
 
 
 class Checkpoint(NamedTuple):
-    """Published weights that a role is meant for: their name, and the licence that their card states. `commercial`
-    False: the licence forbids commercial use. `alias`: what a server calls them, where that is another name."""
+    """Published weights for a role: their name and the licence on their model card.
+
+    `commercial` is False if the licence forbids commercial use. `alias` is the name that servers use, if it differs.
+    """
 
     model: str
     licence: str
@@ -96,11 +98,11 @@ class Checkpoint(NamedTuple):
 
 @dataclass(frozen=True)
 class Role:
-    """A model that an evaluator may ask.
+    """A model that an evaluator may use.
 
-    `kind`: "llm", or the task of a local network. `default`: the model bound where the user binds none. `hint` ends the
-    message where a model is missing. `checkpoints`: the published weights that the role is meant for, with their
-    licences; any other model has a licence of its own.
+    `kind` is "llm" or the task of a local network. `default` is the model used if the user binds none. `hint` is
+    appended to the error message if no model is bound. `checkpoints` are the published weights for this role; other
+    models are not checked for their licence.
     """
 
     kind: Literal["llm"] | ModelTask = "llm"
@@ -111,8 +113,10 @@ class Role:
 
 @dataclass(frozen=True)
 class ExpectedJudgment:
-    """A judgment that an item should have: where it cannot be had, a failed judgment takes its place. Without `unit` it
-    is about the whole item, as in `target`."""
+    """A judgment that an item should have; a failed judgment is written in its place if the item cannot be judged.
+
+    Without `unit` it is about the whole item, as in `target`.
+    """
 
     aspect: str
     unit: Unit | None = None
@@ -122,11 +126,11 @@ class ExpectedJudgment:
 
 @dataclass(frozen=True)
 class Tools:
-    """What a judge may use, by role. Made by the run, never stored.
+    """The models that a judge may use, by role. Created by the run, never stored.
 
-    `llms` and `networks` hold the LLMs and the local models by role; `tools.llm("judge")`, `tools.network("nli")` give
-    one, UsageError where none is bound. `signature` is the evaluator's own signature in this run; `scratch` caches what
-    is expensive to derive (one dict per document and evaluator, dropped after the document).
+    `llms` and `networks` hold the LLMs and the local networks by role. `signature` is the evaluator's signature in this
+    run. `scratch` caches expensive intermediate results (one dict per document and evaluator, dropped after the
+    document).
     """
 
     signature: str
@@ -135,44 +139,44 @@ class Tools:
     scratch: dict[str, Any] = field(default_factory=dict)
 
     def llm(self, role: str) -> BoundLLM:
-        """The model bound to `role`."""
+        """Return the LLM bound to `role`. Raises UsageError if there is none."""
         return _bound(self.llms, role)
 
     def network(self, role: str) -> Network:
-        """The local network bound to `role`."""
+        """Return the local network bound to `role`. Raises UsageError if there is none."""
         return _bound(self.networks, role)
 
     def once(self, key: str, make: Callable[[], T]) -> T:
-        """What `make` gives, made once a document and kept in `scratch`."""
+        """Return the result of `make`, computed once per document and cached in `scratch`."""
         if key not in self.scratch:
             self.scratch[key] = make()
-        made: T = self.scratch[key]
-        return made
+        result: T = self.scratch[key]
+        return result
 
 
 def _bound(models: Mapping[str, T], role: str) -> T:
     if role not in models:
         raise UsageError(
-            f"no model for the role {role!r}; bind one with ", Parameter("models", f"{role}=PROVIDER/MODEL")
+            f"no model is bound to the role {role!r}; bind one with ", Parameter("models", f"{role}=PROVIDER/MODEL")
         )
     return models[role]
 
 
 class Evaluator(BaseModel):
-    """A judge: frozen settings as fields, class facts, and two methods, `prepare` and `judge`.
+    """A judge of summaries: settings as frozen fields, class attributes, and the methods `prepare` and `judge`.
 
-    `aspects`: what it measures. `needs`: what an item must have. `roles`: the models it may ask (`required_roles`:
-    those it asks as it is set). `reduce`: how judgments below the summary become its score ("share" of labels that are
-    1, "mean" of values, or "whole": a judgment of the summary stands beside them).
-    `value_range`: the least and the greatest value of its judgments, where there are such (a scale goes before it).
-    `binary_units`: the units of which its judgments are 1 or 0 and nothing between.
-    `reads_sentences`: whether the splitter bears on the result (and so is signed). `prepares_only`: it derives
-    something of documents and judges no summary. `pairwise`: it compares two summaries of a document.
-    `positional_setting`: the setting that a word without = in `-e` sets (`geval[single]`).
-    `code_licence`: that of the method's released code, of which nothing is copied where it has none.
+    - `aspects`: the aspects it judges. `needs`: what an item must have.
+    - `roles`: the models it may use; `required_roles` are those it uses with its settings.
+    - `reduce`: how a summary's score is computed: "share" of labels that are 1, "mean" of values, or "whole" for the
+      judgment of the summary itself.
+    - `value_range`: the least and the greatest value, or None if values are unbounded. A rating scale takes precedence.
+    - `binary_units`: units whose judgments are all 0 or 1.
+    - `reads_sentences`: whether results depend on the sentence splitter, which is then part of the signature.
+    - `prepares_only`: it derives data from documents and writes no judgments. `pairwise`: it compares two summaries.
+    - `positional_setting`: the setting of a value without a name in `-e` (`geval[single]`).
+    - `code_licence`: the licence of the method's released code.
 
-    `judge` is called only for items that can be judged: `unjudged` writes the judgments of those that `skip_reason`
-    names, and of those for which `prepare` failed.
+    `judge` is called only for items that can be judged; `unjudged` writes the judgments of the others.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -192,59 +196,72 @@ class Evaluator(BaseModel):
     pairwise: ClassVar[bool] = False
     positional_setting: ClassVar[str | None] = None
 
-    if not TYPE_CHECKING:  # a type checker is to see the settings instead
+    if not TYPE_CHECKING:  # type checkers see the fields instead
 
         def __init__(self, **settings: Any) -> None:
-            """Raises SettingError for a setting that does not exist, or a value that it cannot have."""
+            """Raises SettingError for an unknown setting or an invalid value."""
             try:
                 super().__init__(**settings)
             except ValidationError as error:
-                named = getattr(type(self), "name", type(self).__name__)
-                faults = "; ".join(_setting_fault(detail, type(self)) for detail in error.errors())
-                raise SettingError(f"evaluator {named!r}: {faults}") from error
+                faults = []
+                settings = list(type(self).model_fields)
+                for detail in error.errors():
+                    setting = ".".join(map(str, detail["loc"]))
+                    if detail["type"] == "extra_forbidden":
+                        faults.append(
+                            f"there is no setting {setting!r}{nearest(setting, settings)}; its settings: "
+                            f"{', '.join(settings) or 'none'}"
+                        )
+                    else:
+                        faults.append(": ".join(filter(None, [setting, problem_of(detail)])))
+                name = getattr(type(self), "name", type(self).__name__)
+                raise SettingError(f"evaluator {name!r}: {'; '.join(faults)}") from error
 
     def noncommercial_weights(self, models: Mapping[str, str]) -> tuple[str, ...]:
-        """Weights whose licence forbids commercial use, with that licence, among those that it is meant for: where the
-        model bound to their role has their name or alias, or is a folder, and the role has no others."""
-        named = []
+        """Return the bound weights whose licence forbids commercial use, each with that licence.
+
+        A model matches a checkpoint of its role if it contains the checkpoint's name or alias, or if it is a local
+        folder and all checkpoints of the role are non-commercial.
+        """
+        restricted = []
         for name in self.required_roles:
             role, model = self.role(name), models.get(name)
             for checkpoint in role.checkpoints:
                 if checkpoint.commercial or model is None:
                     continue
                 names = [checkpoint.model.rpartition("/")[2], *filter(None, [checkpoint.alias])]
-                alike = any(each.lower() in model.lower() for each in names)
-                folder = role.kind != "llm" and not model.startswith("hf/")
-                if alike or (folder and not any(other.commercial for other in role.checkpoints)):
-                    named.append(f"{checkpoint.model} ({checkpoint.licence})")
-        return tuple(named)
+                same_name = any(name.lower() in model.lower() for name in names)
+                is_folder = role.kind != "llm" and not model.startswith("hf/")
+                if same_name or (is_folder and not any(other.commercial for other in role.checkpoints)):
+                    restricted.append(f"{checkpoint.model} ({checkpoint.licence})")
+        return tuple(restricted)
 
     def role(self, name: str) -> Role:
-        """The role of this name; one that is not in `roles`, such as a member's of a derived judge, takes an LLM."""
+        """Return the role `name`, or an LLM role if it is not in `roles` (a member's role of a derived judge)."""
         return self.roles.get(name, Role())
 
     def components(self) -> tuple[Evaluator, ...]:
-        """The evaluators that do the work: itself, or the members of a bundle."""
+        """Return the evaluators that do the work: itself, or the components of a bundle."""
         return (self,)
 
     @property
     def active_aspects(self) -> tuple[str, ...]:
-        """The aspects it measures as it is set: all of `aspects`, unless a setting chooses among them."""
+        """The aspects that it judges with its settings. Default: all of `aspects`."""
         return self.aspects
 
     @property
     def required_roles(self) -> tuple[str, ...]:
-        """The roles whose models it asks as it is set: all of `roles`, unless a setting chooses among them."""
+        """The roles whose models it uses with its settings. Default: all of `roles`."""
         return tuple(self.roles)
 
     @property
     def asks_llm(self) -> bool:
-        """Whether it asks an LLM as it is set; local models give the same answer every time."""
+        """Whether it uses an LLM with its settings. Local models are deterministic."""
         return any(self.role(name).kind == "llm" for name in self.required_roles)
 
     def items(self, document: Document, summaries: Sequence[Summary]) -> list[Item]:
-        """What there is to judge in a document: every summary, or every ordered pair of two (`pairwise`)."""
-        # The parts were validated when the data was read; building 10,000 items should not do it again.
+        """Return one item per summary, or one per ordered pair of summaries if `pairwise`."""
+        # Documents and summaries were validated when they were read; do not validate them again for 10,000 items.
         rivals: Sequence[Summary | None] = summaries if self.pairwise else (None,)
         return [
             Item.model_construct(document=document, summary=summary, rival=rival)
@@ -254,20 +271,20 @@ class Evaluator(BaseModel):
         ]
 
     def merged(self, other: Evaluator) -> Evaluator:
-        """One evaluator for the items of both, where `other` has other settings and the same signature.
+        """Return one evaluator for the items of both; `other` has the same signature.
 
-        Only settings that change no judgment are unsigned (which pairs are compared). Default: itself.
+        Only settings that do not affect judgments are unsigned (such as which pairs are compared). Default: itself.
         """
         return self
 
     def incompatible(self, systems: Collection[str]) -> str | None:
-        """Why it has nothing to do in data with summaries by these systems, or None."""
+        """Return why it cannot judge data with summaries by these systems, or None."""
         if self.pairwise and len(systems) < 2:
-            return f"{self.name} compares two systems, and the data hold summaries by one only"
+            return f"{self.name} compares two systems, but the data contain summaries by only one"
         return None
 
     def signature_fields(self) -> Mapping[str, object]:
-        """What stands in the signature beside models, splitter and version. Default: changed settings."""
+        """Return the fields of the signature beside models, splitter and version. Default: changed settings."""
         return {
             name: getattr(self, name)
             for name, info in type(self).model_fields.items()
@@ -276,18 +293,17 @@ class Evaluator(BaseModel):
 
     @property
     def decision_threshold(self) -> float | None:
-        """The value from which on it labels 1, where each label is a threshold of the value beside it; else None.
-        Default: the setting `threshold`, where there is one."""
+        """The value from which labels are 1, or None if labels do not depend on values. Default: `threshold`."""
         threshold: float | None = getattr(self, "threshold", None)
         return threshold
 
     @property
     def rating_scale(self) -> tuple[float, float] | None:
-        """The ends of the scale that its ratings are on, as its signature names it; None where it rates nothing."""
+        """The ends of the rating scale, as in the signature, or None for evaluators that do not rate."""
         return None
 
     def files_to_keep(self) -> Mapping[str, str]:
-        """What a run keeps of the texts that its judgments rest on (prompts, weights): file name in the run -> text."""
+        """Return the texts that judgments depend on (prompts, weights), by file name in the run."""
         return {
             f"files/{value.path.stem}.{digest(value.text, HASH)}{value.path.suffix}": value.text
             for name in type(self).model_fields
@@ -297,17 +313,18 @@ class Evaluator(BaseModel):
     def sign(
         self, models: Mapping[str, str], splitter: str | None = None, sampling: Mapping[str, object] | None = None
     ) -> str:
-        """The signature of this evaluator with these models (role -> model string).
+        """Return the signature of this evaluator with these models (role -> model string).
 
-        `sampling` holds what decides a model's draws (temperature, seed); it is signed where an LLM is asked.
+        `sampling` holds the sampling parameters (temperature, seed); they are part of the signature only if an LLM is
+        used.
         """
         roles = {role: models[role] for role in self.required_roles if role in models}
-        drawn = dict(sampling or {}) if self.asks_llm else {}
+        sampled = dict(sampling or {}) if self.asks_llm else {}
         split = splitter if self.reads_sentences else None
-        return signature(self.name, {**roles, **drawn, **self.signature_fields(), "split": split, "v": self.version})
+        return signature(self.name, {**roles, **sampled, **self.signature_fields(), "split": split, "v": self.version})
 
     def skip_reason(self, item: Item) -> str | None:
-        """Why the item cannot be judged at all (it is then skipped with this reason), or None."""
+        """Return why the item cannot be judged, so that it is skipped, or None."""
         if not item.summary.text.strip():
             return "the summary is empty"
         if not item.document.text.strip():
@@ -323,25 +340,25 @@ class Evaluator(BaseModel):
         return None
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
-        """Derive once what all summaries of the document share. Default: nothing."""
+        """Derive what all summaries of the document share. Default: nothing."""
         return Prepared(document_id=document.id)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """Judge one item that can be judged. Returns one judgment per unit judged; never raises for a bad reply."""
+        """Judge one item. Return one judgment per unit; an unusable reply is a status, never an exception."""
         raise NotImplementedError
 
     def builder(self, item: Item, prepared: Prepared, tools: Tools, **fields: Any) -> JudgmentBuilder:
-        """What `judge` writes its judgments with; `fields` are the builder's own (`model`, `calls`...)."""
+        """Return a builder of judgments about the item; `fields` are its other fields (`model`, `calls`, ...)."""
         return JudgmentBuilder(self, item, tools.signature, prepared.stored_id, **fields)
 
     def expected(self, item: Item, data: Mapping[str, Any], parser: Parser = "strict") -> list[ExpectedJudgment]:
-        """The judgments of an item, which fail where it cannot be judged. Default: one of the summary an aspect."""
+        """Return the judgments that an item should have. Default: one per aspect, of the summary."""
         return [ExpectedJudgment(aspect) for aspect in self.active_aspects]
 
     def unjudged(self, item: Item, signature: str, prepared: Prepared | None = None) -> list[Judgment] | None:
-        """The judgments of an item that is not to be judged, and None for one that is.
+        """Return the judgments of an item that cannot be judged, or None if it can.
 
-        Skipped judgments where `skip_reason` says why; where `prepared` is given and failed, failed ones.
+        They are skipped judgments if `skip_reason` returns a reason, and failed ones if `prepared` failed.
         """
         builder = JudgmentBuilder(self, item, signature)
         if why := self.skip_reason(item):
@@ -353,8 +370,10 @@ class Evaluator(BaseModel):
         return builder.all_failed(prepared.status, why, self.expected(item, prepared.data))
 
     def read(self, output: str, item: Item, parser: Parser, signature: str) -> list[Judgment]:
-        """Judgments from a raw reply of an earlier experiment on an item that can be judged, by the strict or the
-        released parser."""
+        """Return judgments from a raw reply of an earlier experiment, by the strict or the released parser.
+
+        The item must be one that can be judged. Raises UsageError if the evaluator has no parser.
+        """
         raise UsageError(f"{self.name} has no parser for raw outputs; give rows with a `value` instead")
 
 
@@ -362,7 +381,7 @@ class PromptedEvaluator(Evaluator):
     """An evaluator with prompt templates: `prompts/NAME.txt` in the package of its module, or `prompt_text`.
 
     `prompts`: a folder whose templates replace the shipped ones of the same name. It is read once, when the evaluator
-    is made, so that a file edited later changes no judgment under the same signature.
+    is created, so that later edits do not change judgments under the same signature.
     """
 
     prompt_text: ClassVar[str | None] = None
@@ -371,44 +390,35 @@ class PromptedEvaluator(Evaluator):
 
     @property
     def templates(self) -> tuple[str, ...]:
-        """The names of all templates of its own that bear on its judgments."""
+        """The names of the templates that affect its judgments."""
         return ()
 
     def load_template(self, name: str) -> Template:
-        """The template `name`: the user's, else `prompt_text`, else that in `prompts/` beside the judge's module."""
+        """Return the template `name`: the user's, else `prompt_text`, else the one in `prompts/` beside the module."""
         return Template.load(type(self).__module__.rpartition(".")[0], name, self.prompts, self.prompt_text)
 
     def used_templates(self) -> tuple[Template, ...]:
-        """All templates that bear on its judgments."""
+        """Return all templates that affect its judgments."""
         return tuple(map(self.load_template, self.templates))
 
     @property
     def prompt_hash(self) -> str | None:
-        """What stands in the signature for the templates; None where none is used."""
+        """The hash of the templates in the signature, or None if no template is used."""
         hashes = [template.hash for template in self.used_templates()]
         return hashes[0] if len(hashes) == 1 else digest(hashes, HASH) if hashes else None
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Changed settings, and the prompt."""
+        """Return changed settings and the hash of the prompts."""
         return {**super().signature_fields(), "prompt": self.prompt_hash}
 
     def files_to_keep(self) -> Mapping[str, str]:
-        """As for every evaluator, and the templates."""
+        """Return the files of every evaluator and the prompt templates."""
         texts = {f"prompts/{template.name}.{template.hash}.txt": template.source for template in self.used_templates()}
         return {**super().files_to_keep(), **texts}
 
 
-def _setting_fault(detail: ErrorDetails, owner: type[Evaluator]) -> str:
-    """What is wrong with a setting: which one, and what it may be."""
-    setting = ".".join(map(str, detail["loc"]))
-    if detail["type"] == "extra_forbidden":
-        known = list(owner.model_fields)
-        return f"there is no setting {setting!r}{nearest(setting, known)}; its settings: {', '.join(known) or 'none'}"
-    return ": ".join(filter(None, [setting, problem_of(detail)]))
-
-
 def target(item: Item, unit: Unit | None = None, index: int | None = None, list_id: str | None = None) -> Target:
-    """The target of a judgment about `item`: without `unit` the summary, or the pair of two summaries."""
+    """Return the target of a judgment about `item`: without `unit`, the summary or the pair of summaries."""
     rival = item.rival.system if item.rival else None
     return Target(
         document_id=item.document.id,
@@ -422,9 +432,9 @@ def target(item: Item, unit: Unit | None = None, index: int | None = None, list_
 
 @dataclass(frozen=True)
 class JudgmentBuilder:
-    """Writes judgments of one evaluator about one item, so that no field is forgotten.
+    """Builds the judgments of one evaluator about one item.
 
-    `prepared` is the id of what was prepared, `calls` the keys of the calls behind the judgments.
+    `prepared` is the id of the prepared data, `calls` the keys of the LLM calls behind the judgments.
     """
 
     evaluator: Evaluator
@@ -436,7 +446,7 @@ class JudgmentBuilder:
     truncated_tokens: int | None = None
 
     def ok(self, aspect: str, unit: Unit | None = None, index: int | None = None, **fields: Any) -> Judgment:
-        """A judgment (without `unit` of the whole item); pass `value`, `label`, `evidence`, `reason`, `list_id`..."""
+        """Return a judgment of `unit`, or of the item; `fields` are `value`, `label`, `evidence`, `reason`, ..."""
         list_id = fields.pop("list_id", None)
         return Judgment(
             target=target(self.item, unit, index, list_id),
@@ -458,36 +468,36 @@ class JudgmentBuilder:
         index: int | None = None,
         **fields: Any,
     ) -> Judgment:
-        """A judgment that could not be had, and why."""
+        """Return a judgment without a value, with the reason."""
         return self.ok(aspect, unit, index, status=status, reason=reason, **fields)
 
     def all_failed(self, status: Status, reason: str, expected: Iterable[ExpectedJudgment]) -> list[Judgment]:
-        """A failed judgment in place of each expected one."""
+        """Return a failed judgment for each expected one."""
         return [self.failed(one.aspect, status, reason, one.unit, one.index, list_id=one.list_id) for one in expected]
 
     def skipped(self, reason: str) -> list[Judgment]:
-        """A skipped judgment of the item for each aspect."""
+        """Return a skipped judgment of the item for each aspect."""
         return [self.failed(aspect, "skipped", reason) for aspect in self.evaluator.active_aspects]
 
     def by_sentence(
         self,
         aspect: str,
-        parts: Iterable[tuple[int, T]],
+        entries: Iterable[tuple[int, T]],
         fields: Callable[[list[T]], Mapping[str, Any]],
         missing: str,
     ) -> list[Judgment]:
-        """A judgment a sentence of the summary, from the parts that begin in it.
+        """Return one judgment per sentence of the summary, computed from the entries that start in it.
 
-        `parts`: where each begins, and what `fields` makes the fields of a judgment from. A sentence without parts is
-        skipped, and `missing` is the reason.
+        `entries` are pairs of an offset and an object; `fields` computes the fields of a judgment from the objects of
+        one sentence. A sentence without entries is skipped with the reason `missing`.
         """
-        placed = list(parts)
+        by_offset = list(entries)
         judgments = []
         for index, sentence in enumerate(sentence_spans(self.item.summary)):
-            own = [part for at, part in placed if sentence.start <= at < sentence.end]
+            inside = [entry for offset, entry in by_offset if sentence.start <= offset < sentence.end]
             judgments.append(
-                self.ok(aspect, "sentence", index, **fields(own))
-                if own
+                self.ok(aspect, "sentence", index, **fields(inside))
+                if inside
                 else self.failed(aspect, "skipped", missing, "sentence", index)
             )
         return judgments

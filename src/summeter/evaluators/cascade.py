@@ -1,8 +1,8 @@
 """`cascade`: an inexpensive judge decides the confident cases, an expensive one the others.
 
-The bound on the error that this adds is by Learn-then-Test (Angelopoulos, Bates, Candès, Jordan & Lei, 2021): both
-judges judge a random sample; bands of the first judge's values, from the widest to none, are tested on it in that
-order, and the last before the first that fails is taken (`stats.certified`).
+The bound on the additional error uses Learn-then-Test (Angelopoulos, Bates, Candès, Jordan & Lei, 2021). Both judges
+judge a random sample. Bands of the first judge's values are tested on it, from the widest to the empty one; the last
+band before the first rejection is used (`stats.certified`).
 """
 
 from __future__ import annotations
@@ -37,26 +37,26 @@ from summeter.stats.base import Floats
 from summeter.stats.risk import RiskBound, certified, risk_bound
 
 Band = tuple[float, float]
-Sureness = Callable[[float], float]
+Certainty = Callable[[float], float]
 Values = Mapping[ItemKey, Sequence[float]]
 """The values of each item's units."""
 
 SAMPLE: Final = 300
-"""Items that both judges judge where a band is looked for."""
+"""Default number of items that both judges judge if band="auto"."""
 STEPS: Final = 100
-"""Bands that are tested: each decides one percent of the items more than the one before."""
-_CHOOSING = 3  # of a sample, one in so many chooses the order of bands where the judge's values give none
+"""Number of tested bands; each decides one percent more of the items than the one before."""
+_CHOOSING = 3  # one in three items of the sample determines the order of bands for judges without a threshold
 _BINS = 10
-_PRIOR = 2.0  # observations of the mean loss that each bin of values begins with
+_PRIOR = 2.0  # pseudo-observations of the mean loss in each bin of values
 
 
 class CascadePlan(NamedTuple):
-    """Which judge decides which items, as far as is known.
+    """Which judge decides which items, given the judgments so far.
 
-    The first has judged the items `first`, and passes on `passed_on`: those with a value in the `band` (both ends in
-    it; None: no value is), or that it could not judge. Both judge the `sample`: its items in `sampled` the second has
-    decided, those in `waiting` it has not judged. `bound` is the error that this adds, as the sample has it; None where
-    the band was given, not tested. `alike`: both judge the same kind of unit.
+    `first` are the items that the first judge has judged. `passed_on` are those with a value in `band` (both ends
+    included; None: no value) and those that it could not judge. Both judges judge the `sample`: the second has decided
+    the items in `sampled` and not yet judged those in `waiting`. `bound` is the bound on the additional error, None if
+    the band was given. `alike` is whether both judges judge the same kind of unit.
     """
 
     sample: Set[ItemKey]
@@ -70,23 +70,26 @@ class CascadePlan(NamedTuple):
 
 
 class Cascade(DerivedEvaluator):
-    """Two judges of one aspect: `first` judges everything and decides what it is sure of, `then` the rest.
+    """Two judges of one aspect: `first` judges every item and decides the confident cases, `then` the others.
 
-    Both are named as for `-e`. The second sets the standard. A summary is passed on whole: where any of its sentences
-    (or its rating) lies in the band of values in which the first judge is not sure, or was not judged.
+    Both are written as for `-e`. The second judge is the standard. A summary is passed on as a whole, if the value of
+    any of its sentences (or its rating) is in the band of uncertain values, or if a value is missing.
 
-    `band="auto"`: both judges judge a random `sample`, and the narrowest band is taken for which the error is, with
-    `confidence`, at most `error`: the mean over all items of the share of sentences whose label differs from the second
-    judge's; for ratings, the mean absolute difference as a share of the scale. `band=[LOW,HIGH]` is taken as it is.
-    `share`: that share of the items is passed on, the least sure. With these two `sample` (none by default) serves
-    `meta estimate` alone. `aspect` is handed to each judge that has such a setting. `seed` draws the sample.
+    - `band="auto"`: both judges judge a random `sample`, and the narrowest band is used whose error is at most `error`
+      with probability `confidence`. The error is the mean over all items of the share of sentences whose label differs
+      from the second judge's; for ratings, the mean absolute difference as a share of the scale.
+    - `band=[LOW,HIGH]`: this band is used.
+    - `share`: this share of the items, the least certain ones, is passed on.
+    - `sample`: with `band` or `share` it is 0 by default and serves only `meta estimate`.
+    - `aspect`: passed to each judge that has such a setting. `seed`: random seed of the sample.
 
-    How sure: by the distance of a value from the judge's decision threshold (or the middle of its scale, with `share`);
-    where it has none, a third of the sample says which values differ least from the second judge's.
+    The certainty of a value is its distance from the judge's decision threshold (or, with `share`, from the middle of
+    its scale). For a judge without a threshold, a third of the sample estimates which values differ least from the
+    second judge's.
 
-    Each judgment is that of the judge that decided: it has its model and calls, and its name begins the reason. On the
-    sample the second decides. Where the judges judge different units, or reduce them differently, there is one judgment
-    a summary.
+    Each judgment is the deciding judge's, with its model and calls; the reason starts with its name. The second judge
+    decides the sample. If the judges judge different units or aggregate them differently, there is one judgment per
+    summary.
     """
 
     name, version = "cascade", "1"
@@ -112,9 +115,9 @@ class Cascade(DerivedEvaluator):
             return band
         two = isinstance(band, list | tuple) and len(band) == 2
         if not two or any(isinstance(end, bool) or not isinstance(end, int | float) for end in band):
-            raise ValueError("it is auto, or the two numbers [LOW,HIGH]")
+            raise ValueError("must be auto or two numbers [LOW,HIGH]")
         if not -math.inf < band[0] <= band[1] < math.inf:
-            raise ValueError("a band is [LOW,HIGH], finite, LOW not above HIGH")
+            raise ValueError("must be [LOW,HIGH] with finite LOW <= HIGH")
         return band
 
     @model_validator(mode="after")
@@ -123,65 +126,61 @@ class Cascade(DerivedEvaluator):
             members = self.members
         except UsageError as error:
             raise ValueError(str(error)) from error
-        names = " and ".join(self.named)
+        names = " and ".join(self.judge_names)
         common = set.intersection(*(set(member.evaluator.active_aspects) for member in members))
         if not self.active_aspects:
-            raise ValueError(f"{names} judge no aspect in common{f' ({self.aspect})' if self.aspect else ''}")
+            raise ValueError(f"{names} have no aspect in common{f' ({self.aspect})' if self.aspect else ''}")
         if self.aspect is None and len(common) > 1:
-            raise ValueError(f"{names} both judge {', '.join(sorted(common))}: name one with aspect=...")
-        # A value that one judge labels 1 must not be a 0 of the other: labels would not follow values.
+            raise ValueError(f"{names} both judge {', '.join(sorted(common))}; choose one with aspect=NAME")
+        # Both judges must label the same values 1, or the labels would not be consistent with the values.
         thresholds = [member.evaluator.decision_threshold for member in members]
-        stated = [(name, line) for name, line in zip(self.named, thresholds, strict=True) if line is not None]
-        if len({line for _, line in stated}) > 1:
-            shown = " and ".join(f"{name} from {line:g}" for name, line in stated)
-            raise ValueError(f"its judges label 1 from unlike values on ({shown}); give them one threshold")
-        for member, binary in zip(members, self.named, strict=True):
-            for name, line in stated:
-                if member.evaluator.binary_units and not 0 < line <= 1:
+        known = [(name, value) for name, value in zip(self.judge_names, thresholds, strict=True) if value is not None]
+        if len({value for _, value in known}) > 1:
+            shown = ", ".join(f"{name}: {value:g}" for name, value in known)
+            raise ValueError(f"its judges have different thresholds ({shown}); set them to one value")
+        for member, binary in zip(members, self.judge_names, strict=True):
+            for name, value in known:
+                if member.evaluator.binary_units and not 0 < value <= 1:
                     raise ValueError(
-                        f"{name} labels 1 from {line:g} on, where {binary} gives 0 and 1: set its threshold"
+                        f"{name} has the threshold {value:g}, but the values of {binary} are 0 and 1; set its threshold"
                     )
         if self.share is not None and self.band != "auto":
-            raise ValueError("give a band or a share, not both")
-        if not self.auto and (strange := {"error", "confidence"} & self.model_fields_set):
-            raise ValueError(f"{sorted(strange)[0]} is for band=auto; a band or a share that is given is not tested")
+            raise ValueError("band and share exclude each other; remove one")
+        if not self.auto and (unused := {"error", "confidence"} & self.model_fields_set):
+            raise ValueError(f"{sorted(unused)[0]} requires band=auto; a given band or share is not tested")
         if self.auto and self.sample == 0:
-            raise ValueError("band=auto needs a sample that both judges judge: sample=300, say")
+            raise ValueError("band=auto needs a sample that both judges judge, such as sample=300")
         return self
 
     @property
     def auto(self) -> bool:
-        """Whether the band is looked for."""
+        """Whether the band is determined from the sample."""
         return self.band == "auto" and self.share is None
 
     @cached_property
     def members(self) -> tuple[MemberJudge, ...]:
-        """The two judges; the second judges what is passed on to it."""
+        """The two judges; the second judges only the items passed on to it."""
         members: list[MemberJudge] = []
         for text in (self.first, self.then):
-            named = named_members(text, self.aspect)
-            if len(named) != 1:
-                parts = ", ".join(member.name for member in named) or "none"
-                raise UsageError(
-                    f"{text!r} names {len(named)} judges of summaries ({parts}), and one has to decide; name it"
-                )
-            members.append(named[0]._replace(partial=bool(members)))
+            judges = named_members(text, self.aspect)
+            if len(judges) != 1:
+                names = ", ".join(member.name for member in judges) or "none"
+                raise UsageError(f"{text!r} stands for {len(judges)} judges of summaries ({names}); choose one of them")
+            members.append(judges[0]._replace(partial=bool(members)))
         check_named_once(members)
         return tuple(members)
 
     @cached_property
-    def named(self) -> tuple[str, ...]:
-        """The judges' names, with the settings they were given where both have one name."""
+    def judge_names(self) -> tuple[str, ...]:
+        """The judges' names, with their settings if both have the same name."""
         names = [member.name for member in self.members]
-        if len(set(names)) == len(names):
-            return tuple(names)
-        named = []
-        for member in self.members:
-            given = member.evaluator.model_dump(mode="json", exclude_unset=True)
-            settings = ",".join(f"{name}={value}" for name, value in given.items() if name != "aspect")
-            role = "" if member.role is None else f"@{member.role}"
-            named.append(f"{member.evaluator.name}{f'[{settings}]' if settings else ''}{role}")
-        return tuple(named)
+        if len(set(names)) < len(names):
+            for number, member in enumerate(self.members):
+                changed = member.evaluator.model_dump(mode="json", exclude_unset=True)
+                settings = ",".join(f"{name}={value}" for name, value in changed.items() if name != "aspect")
+                role = "" if member.role is None else f"@{member.role}"
+                names[number] = f"{member.evaluator.name}{f'[{settings}]' if settings else ''}{role}"
+        return tuple(names)
 
     @property
     def active_aspects(self) -> tuple[str, ...]:
@@ -191,22 +190,22 @@ class Cascade(DerivedEvaluator):
 
     @property
     def decision_threshold(self) -> float | None:
-        """That of the judges that state one."""
+        """The threshold of the judges that have one."""
         thresholds = (member.evaluator.decision_threshold for member in self.members)
         return next((threshold for threshold in thresholds if threshold is not None), None)
 
     @property
     def rating_scale(self) -> Scale | None:
-        """The judges' scale; 0 to 1 where they have different ones."""
+        """The judges' scale, or 0 to 1 if they have different ones."""
         return joint_scale(self.members)
 
     def undecided(self, judged: Sequence[MemberJudgments]) -> Container[ItemKey]:
-        """The sample, and what the first judge was not sure of."""
+        """Return the sample and the items that the first judge passes on."""
         plan = self.plan(judged)
         return plan.sample | plan.passed_on
 
     def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:
-        """The judgments of the judge that decided each item; none where that or the sample waits for the second."""
+        """Yield the deciding judge's judgments of each item whose decision does not wait for the second judge."""
         plan = self.plan(judged)
         by_second = plan.passed_on | plan.sampled
         yield from self.judgments(judged, signature, plan, plan.first - by_second - plan.waiting, by_second)
@@ -219,52 +218,52 @@ class Cascade(DerivedEvaluator):
         by_first: Container[ItemKey],
         by_second: Container[ItemKey],
     ) -> Iterator[Judgment]:
-        """The judgments of the items that each judge decides, signed with `signature`."""
+        """Yield the judgments of the items that each judge decides, signed with `signature`."""
         (aspect,) = self.active_aspects
-        first, second = self.named
-        outside = "sure of all" if plan.band is None else f"outside {plan.band[0]:.3g} to {plan.band[1]:.3g}"
+        first = self.judge_names[0]
+        outside = "all values certain" if plan.band is None else f"outside {plan.band[0]:.3g} to {plan.band[1]:.3g}"
         for item, by_member in judged:
             if item not in by_second and item not in by_first:
                 continue
-            place = int(item in by_second)
-            rows = [row for row in by_member[place] if row.aspect == aspect]
-            cause = (
-                outside if place == 0 else "in the random sample" if item in plan.sample else f"{first} was not sure"
-            )
-            why = f"decided by {second if place else first} ({cause})"
+            judge = int(item in by_second)
+            rows = [row for row in by_member[judge] if row.aspect == aspect]
+            cause = outside
+            if judge == 1:
+                cause = "in the random sample" if item in plan.sample else f"{first} was uncertain"
+            why = f"decided by {self.judge_names[judge]} ({cause})"
             if plan.alike:
                 for row in rows:
                     reason = why if row.reason is None else f"{why}: {row.reason}"
                     update = {"judge": self.name, "signature": signature, "prepared": None, "reason": reason}
                     yield row.model_copy(update=update)
             elif rows:
-                opinion = opinion_of(self.members[place], rows)
+                opinion = opinion_of(self.members[judge], rows)
                 value = opinion.on(self.rating_scale or SHARES)
                 fields: dict[str, Any] = {"value": value, "reason": why}
                 if value is None:
                     status = opinion.status if opinion.status != "ok" else "skipped"
-                    fields = {"status": status, "reason": f"{why}: {opinion.reason or 'its judgment is no number'}"}
+                    fields = {"status": status, "reason": f"{why}: {opinion.reason or 'its judgment has no value'}"}
                 cut = max((row.truncated_tokens for row in rows if row.truncated_tokens), default=None)
                 yield self.judgment(item, signature, aspect, behind=rows, truncated_tokens=cut, **fields)
 
-    def draw(self, items: Iterable[ItemKey]) -> list[ItemKey]:
-        """These items in a random order, by their hashes with the seed."""
+    def shuffled(self, items: Iterable[ItemKey]) -> list[ItemKey]:
+        """Return the items in a random order, determined by their hashes with the seed."""
         return sorted(items, key=lambda item: blake2b(repr((self.seed, *item)).encode(), digest_size=16).digest())
 
     def plan(self, judged: Sequence[MemberJudgments]) -> CascadePlan:
-        """Which judge decides which items, from what is judged so far."""
+        """Return which judge decides which items, given the judgments so far."""
         (aspect,) = self.active_aspects
         size = (SAMPLE if self.auto else 0) if self.sample is None else self.sample
-        sample = self.draw(item for item, _ in judged)[:size]
+        sample = self.shuffled(item for item, _ in judged)[:size]
         in_sample = frozenset(sample)
         first, passed_on, sampled, waiting = (set[ItemKey]() for _ in range(4))
         values: dict[ItemKey, Sequence[float]] = {}
         losses: dict[ItemKey, float] = {}
-        kinds: tuple[set[str], set[str]] = set(), set()
+        units: tuple[set[str], set[str]] = set(), set()
         for item, by_member in judged:
-            rows, others = ([row for row in own if row.aspect == aspect] for own in by_member)
-            for kind, own in zip(kinds, (rows, others), strict=True):
-                kind.update(row.target.unit for row in own if row.status == "ok")
+            rows, others = ([row for row in judgments if row.aspect == aspect] for judgments in by_member)
+            for of_member, judgments in zip(units, (rows, others), strict=True):
+                of_member.update(row.target.unit for row in judgments if row.status == "ok")
             if rows:
                 first.add(item)
                 numbers = [row.label if row.value is None else row.value for row in rows if row.status == "ok"]
@@ -283,18 +282,20 @@ class Cascade(DerivedEvaluator):
         band, bound = None, None
         if isinstance(self.band, tuple):
             low, high = band = self.band
-            passed_on |= {item for item, own in values.items() if any(low <= value <= high for value in own)}
+            passed_on |= {item for item, of_item in values.items() if any(low <= value <= high for value in of_item)}
         elif values and self.share is not None:
-            sureness = _by_distance(self.members[0], values)
-            least = {item: min(map(sureness, own)) for item, own in values.items()}
-            ordered = sorted(self.draw(least), key=least.__getitem__)
+            certainty = _by_distance(self.members[0], values)
+            least = {item: min(map(certainty, of_item)) for item, of_item in values.items()}
+            ordered = sorted(self.shuffled(least), key=least.__getitem__)
             taken = ordered[: max(0, math.ceil(self.share * len(first)) - len(passed_on))]
             passed_on |= set(taken)
-            band = _band(sureness, values, max((least[item] for item in taken), default=-math.inf))
+            band = _band(certainty, values, max((least[item] for item in taken), default=-math.inf))
         elif values:
-            unsure, band, bound = self._tested(values, [item for item in sample if item in losses], losses, len(judged))
-            passed_on |= unsure
-        alike = (not all(kinds) or kinds[0] == kinds[1]) and all(
+            uncertain, band, bound = self._tested(
+                values, [item for item in sample if item in losses], losses, len(judged)
+            )
+            passed_on |= uncertain
+        alike = (not all(units) or units[0] == units[1]) and all(
             member.evaluator.reduce == "share" for member in self.members
         )
         return CascadePlan(in_sample, first, passed_on, sampled & first, waiting, band, bound, alike)
@@ -302,17 +303,16 @@ class Cascade(DerivedEvaluator):
     def _tested(
         self, values: Values, testing: Sequence[ItemKey], losses: Mapping[ItemKey, float], population: int
     ) -> tuple[set[ItemKey], Band | None, RiskBound]:
-        """The narrowest band of which the sample `testing` says that it keeps the bound: the items in it, its ends, the
-        bound."""
-        sureness = _by_distance(self.members[0], values)
-        distinct = {sureness(value) for own in values.values() for value in own}
+        """Return the items in the narrowest band that passes the test on the sample, the band, and its bound."""
+        certainty = _by_distance(self.members[0], values)
+        distinct = {certainty(value) for of_item in values.values() for value in of_item}
         if self.members[0].evaluator.decision_threshold is None or len(distinct) == 1:
             chosen, testing = testing[: len(testing) // _CHOOSING], testing[len(testing) // _CHOOSING :]
             population -= len(chosen)
             pairs = [(value, losses[item]) for item in chosen if item in values for value in values[item]]
-            sureness = _by_loss(pairs, [value for own in values.values() for value in own])
-        least = {item: min(map(sureness, own)) for item, own in values.items()}
-        # The sureness up to which items are passed on, from the widest band to none; each step decides a percent more.
+            certainty = _by_loss(pairs, [value for of_item in values.values() for value in of_item])
+        least = {item: min(map(certainty, of_item)) for item, of_item in values.items()}
+        # The certainty up to which items are passed on, from the widest band to none; each step decides 1 % more.
         ordered = np.sort(np.fromiter(least.values(), np.float64))
         passed = (len(ordered) - math.floor(len(ordered) * step / STEPS) for step in range(1, STEPS + 1))
         marks = list(dict.fromkeys(float(ordered[count - 1]) if count else -math.inf for count in passed))
@@ -322,14 +322,17 @@ class Cascade(DerivedEvaluator):
         def loss_at(mark: float) -> Floats:
             return np.where(on_sample > mark, on_losses, 0.0)
 
-        kept = certified(map(loss_at, marks), self.error, self.confidence, population)
-        mark = marks[kept - 1] if kept else math.inf
-        unsure = {item for item, own in least.items() if own <= mark}
-        return unsure, _band(sureness, values, mark), risk_bound(loss_at(mark), self.confidence, population)
+        accepted = certified(map(loss_at, marks), self.error, self.confidence, population)
+        mark = marks[accepted - 1] if accepted else math.inf
+        uncertain = {item for item, of_item in least.items() if of_item <= mark}
+        return uncertain, _band(certainty, values, mark), risk_bound(loss_at(mark), self.confidence, population)
 
     def _loss(self, rows: Sequence[Judgment], others: Sequence[Judgment]) -> float | None:
-        """How far the first judge's judgments of an item are from the second's, from 0 to 1: the share of units
-        labelled otherwise, or the mean difference as a share of the scale. None where nothing can be compared."""
+        """Return the loss of the first judge's judgments of an item, from 0 to 1.
+
+        It is the share of units with different labels, or the mean difference as a share of the scale. None if nothing
+        is comparable.
+        """
         losses = []
         for unit in common_units([rows, others]):
             own, other = (opinion_of(*each, unit) for each in zip(self.members, (rows, others), strict=True))
@@ -344,24 +347,29 @@ class Cascade(DerivedEvaluator):
         return math.fsum(losses) / len(losses) if losses else None
 
 
-def _by_distance(member: MemberJudge, values: Values) -> Sureness:
-    """How far a value is from the judge's threshold, or from the middle of its scale where it has none, as a share of
-    the way to the end of its side."""
-    drawn = [value for own in values.values() for value in own]
-    low, high = member.evaluator.rating_scale or member.evaluator.value_range or (min(drawn), max(drawn))
+def _by_distance(member: MemberJudge, values: Values) -> Certainty:
+    """Return the certainty of values by their distance from the threshold or the middle of the scale.
+
+    The distance is divided by the distance between that point and the end of the scale on the same side.
+    """
+    observed = [value for of_item in values.values() for value in of_item]
+    low, high = member.evaluator.rating_scale or member.evaluator.value_range or (min(observed), max(observed))
     threshold = member.evaluator.decision_threshold
-    at = (low + high) / 2 if threshold is None else threshold
+    center = (low + high) / 2 if threshold is None else threshold
 
-    def sureness(value: float) -> float:
-        way = high - at if value >= at else at - low
-        return abs(value - at) / way if way > 0 else math.inf
+    def certainty(value: float) -> float:
+        side = high - center if value >= center else center - low
+        return abs(value - center) / side if side > 0 else math.inf
 
-    return sureness
+    return certainty
 
 
-def _by_loss(pairs: Sequence[tuple[float, float]], values: Sequence[float]) -> Sureness:
-    """Values that differ least from the second judge's are the surest: of bins of values, from all to none, the outer
-    one with the smaller mean loss is left out first, so that what is left is a band."""
+def _by_loss(pairs: Sequence[tuple[float, float]], values: Sequence[float]) -> Certainty:
+    """Return the certainty of values by how little they differ from the second judge's.
+
+    Starting with all bins of values, the outer bin with the smaller mean loss is removed first, so that the remaining
+    bins form a band.
+    """
     distinct = sorted(set(values))
     edges = distinct
     if len(distinct) > _BINS:
@@ -377,16 +385,16 @@ def _by_loss(pairs: Sequence[tuple[float, float]], values: Sequence[float]) -> S
         sums[bin_of(value)] += loss
         counts[bin_of(value)] += 1
     mean = [total / count for total, count in zip(sums, counts, strict=True)]
-    sureness = [0.0] * len(edges)
+    certainty = [0.0] * len(edges)
     left, right = 0, len(edges) - 1
     while left < right:
         at = left if mean[left] < mean[right] else right
-        sureness[at] = float(right - left)
+        certainty[at] = float(right - left)
         left, right = (left + 1, right) if at == left else (left, right - 1)
-    return lambda value: sureness[bin_of(value)]
+    return lambda value: certainty[bin_of(value)]
 
 
-def _band(sureness: Sureness, values: Values, mark: float) -> Band | None:
-    """The values that are no surer than `mark`: least and greatest."""
-    unsure = [value for own in values.values() for value in own if sureness(value) <= mark]
-    return (min(unsure), max(unsure)) if unsure else None
+def _band(certainty: Certainty, values: Values, mark: float) -> Band | None:
+    """Return the least and greatest value whose certainty is at most `mark`."""
+    uncertain = [value for of_item in values.values() for value in of_item if certainty(value) <= mark]
+    return (min(uncertain), max(uncertain)) if uncertain else None

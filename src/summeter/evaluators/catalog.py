@@ -1,5 +1,7 @@
-"""The catalog: name -> "module:Class". Third parties add names through the entry-point group
-`summeter.evaluators`. Nothing is imported until a name is asked for."""
+"""The catalog of evaluators: name -> "module:Class".
+
+Packages add names through the entry-point group `summeter.evaluators`. Modules are imported when a name is used.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,7 @@ GROUP = "summeter.evaluators"
 
 
 def names() -> dict[str, str]:
-    """Every known name -> "module:Class", this package's first."""
+    """Return every known name -> "module:Class", starting with those of this package."""
     known = dict(CATALOG)
     for point in entry_points(group=GROUP):
         known.setdefault(point.name, point.value)
@@ -71,7 +73,10 @@ def names() -> dict[str, str]:
 
 
 def find(name: str) -> type[Evaluator]:
-    """The class behind a name."""
+    """Return the class of a catalog name.
+
+    Raises UsageError if the name is unknown and InstallError if the class cannot be imported.
+    """
     known = names()
     if name not in known:
         raise UsageError(f"there is no evaluator {name!r}{nearest(name, known)}; known: {', '.join(sorted(known))}")
@@ -86,7 +91,7 @@ def find(name: str) -> type[Evaluator]:
 
 
 def build(text: str) -> Evaluator:
-    """An evaluator from `name` or `name[key=value,...]`, as given to `-e`.
+    """Return an evaluator from `name` or `name[key=value,...]`, as given to `-e`.
 
     >>> build("rouge[stemmer=true]").stemmer
     True
@@ -105,29 +110,28 @@ def build(text: str) -> Evaluator:
             raise UsageError(f"evaluator {text!r}: {pair!r} is not KEY=VALUE")
         try:
             settings[key.strip()] = yaml.safe_load(value)
-        except (yaml.YAMLError, ValueError, RecursionError) as error:  # a ValueError for a date such as 2024-13-01
+        except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: a date such as 2024-13-01
             why = getattr(error, "problem", None) or str(error).partition("\n")[0]
             raise UsageError(f"evaluator {text!r}: {value.strip()!r} is not a YAML value: {why}") from error
     return rebuild(name, settings)
 
 
 def split_outside(text: str, separator: str) -> list[str]:
-    """The parts between separators outside brackets, those that are blank left out: a setting may be a list, or name
-    evaluators with settings of their own.
+    """Split a text at separators outside brackets; drop blank pieces.
 
     >>> split_outside("rts+mcq[aspect=fluency]", "+")
     ['rts', 'mcq[aspect=fluency]']
     """
-    parts, depth = [""], 0
-    for sign in text:
-        depth += (sign == "[") - (sign == "]")
-        if sign == separator and depth <= 0:
-            parts.append("")
+    pieces, depth = [""], 0
+    for character in text:
+        depth += (character == "[") - (character == "]")
+        if character == separator and depth <= 0:
+            pieces.append("")
         else:
-            parts[-1] += sign
-    return [stripped for part in parts if (stripped := part.strip())]
+            pieces[-1] += character
+    return [stripped for piece in pieces if (stripped := piece.strip())]
 
 
 def rebuild(name: str, settings: Mapping[str, Any]) -> Evaluator:
-    """An evaluator from its catalog name and its settings. Raises UsageError for an unknown one, or a bad setting."""
+    """Return an evaluator from its catalog name and settings. Raises UsageError if the name or a setting is invalid."""
     return find(name)(**settings)

@@ -1,4 +1,4 @@
-"""Derived judges: functions of other judges' judgments, as the ensemble is."""
+"""Derived judges, which compute their judgments from those of other judges."""
 
 from __future__ import annotations
 
@@ -27,8 +27,11 @@ _AT_ROLE = re.compile(r"(?P<spec>.*)@(?P<role>[A-Za-z_][\w-]*)")
 
 
 class MemberJudge(NamedTuple):
-    """A judge that a derived judge needs. `role` is the role whose model it asks instead of `judge`'s, where another
-    model is to answer. A `partial` one judges the items that `DerivedEvaluator.undecided` names, not all."""
+    """A judge that a derived judge uses.
+
+    `role` is the role whose model the member uses instead of `judge`, to use a second model. A `partial` member judges
+    only the items selected by `DerivedEvaluator.undecided`.
+    """
 
     evaluator: Evaluator
     role: str | None = None
@@ -36,50 +39,52 @@ class MemberJudge(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As it stands in reasons: `rts`, `rts@second`."""
+        """The name in reasons: `rts`, `rts@second`."""
         return self.evaluator.name if self.role is None else f"{self.evaluator.name}@{self.role}"
 
     @property
     def required_roles(self) -> tuple[str, ...]:
-        """The roles of the run whose models it asks."""
+        """The roles of the run whose models the member uses."""
         return tuple(self.role if role == "judge" and self.role else role for role in self.evaluator.required_roles)
 
     @property
     def scale(self) -> Scale:
-        """The ends of its values: those of its rating scale, else 0 and 1."""
+        """The ends of the member's values: those of its rating scale, else 0 and 1."""
         return self.evaluator.rating_scale or SHARES
 
 
 class MemberJudgments(NamedTuple):
-    """What the members judged of one item, in the order of `DerivedEvaluator.members`; nothing of a partial member that
-    has not judged it."""
+    """The members' judgments of one item, in the order of `DerivedEvaluator.members`.
+
+    The judgments of a partial member that has not judged the item are empty.
+    """
 
     item: ItemKey
     by_member: tuple[tuple[Judgment, ...], ...]
 
 
 class DerivedEvaluator(Evaluator):
-    """A judge computed from the judgments of other judges of the same run; it asks no model itself.
+    """A judge computed from the judgments of other judges of the same run; it uses no model itself.
 
-    A subclass names the judges it needs (`members`) and writes one function (`derive`). The engine runs the members
-    first, as judges of the run with their own signatures, files and scores; then `derive`, over all items that every
-    member has finished, in this session or an earlier one. `derive` may look at the whole run (to rank, to fit a scale,
-    to find a threshold). It must be a pure function of the judgments it gets and of the settings: no model, no file, no
-    clock, no unseeded randomness. `rescore`, `runs merge` and a resumed run compute its judgments anew.
+    A subclass defines its `members` and the function `derive`. The engine first runs the members, which are judges of
+    the run with their own signatures, files and scores. It then calls `derive` with all items that every member has
+    finished, in this session or an earlier one. `derive` may use the whole run (to rank, to fit a scale, to find a
+    threshold). It must be a pure function of its judgments and the settings: no model, file, clock or unseeded
+    randomness. `rescore`, `runs merge` and resuming a run compute its judgments again.
 
-    **Failures.** `derive` gets a member's failed judgments (`unparsed`, `refused`, `skipped`) and writes judgments with
-    a status of their own for them, never numbers. An item that a member could not judge at all (`error`) it does not
-    get: that is the derived judge's error too, with the member's reason, and both are tried again on resuming. An item
-    with a `skip_reason` is skipped by the engine.
+    **Failures.** `derive` receives a member's failed judgments (`unparsed`, `refused`, `skipped`) and writes judgments
+    with a status for them, never values. It does not receive items that a member could not judge (`error`): the derived
+    judge has the same error, with the member's reason, and both are tried again when the run is resumed. The engine
+    skips items with a `skip_reason`.
 
-    **Signature.** It holds a digest of the members' names and signatures, the changed settings and those named in
+    **Signature.** It contains a digest of the members' names and signatures, the changed settings and those in
     `always_signed`, and the members' models by role.
 
-    **Partial members** judge only some items: the engine asks `undecided` which, before any work and again when these
-    are judged. `undecided` and `derive` then get every item that can be judged, with what there is; `derive` writes
-    about those that are decided.
+    **Partial members** judge only some items. The engine calls `undecided` before any work and again when these items
+    are judged. `undecided` and `derive` then receive every item that can be judged, with the judgments so far; `derive`
+    writes judgments of the decided items.
 
-    Members and derived judge judge the same items: summaries, or pairs (`pairwise`).
+    Members and the derived judge judge the same items: summaries, or pairs (`pairwise`).
 
     >>> class Highest(DerivedEvaluator):
     ...     '''The higher of two ratings.'''
@@ -106,48 +111,54 @@ class DerivedEvaluator(Evaluator):
     @property
     @abstractmethod
     def members(self) -> tuple[MemberJudge, ...]:
-        """The judges it needs, in the order in which `derive` gets their judgments."""
+        """The judges it uses, in the order in which `derive` receives their judgments."""
 
     @abstractmethod
     def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:
-        """The judgments, signed with `signature`; those of an item follow each other.
+        """Yield the judgments, signed with `signature`; the judgments of one item are consecutive.
 
-        `judged` holds every finished item in the order of the data. It is read from the run's files as it is gone
-        through, and may be gone through several times; `judged[5]` reads one item.
+        `judged` contains every finished item in the order of the data. It reads the run's files lazily and may be
+        iterated several times; `judged[5]` reads one item.
         """
 
     def undecided(self, judged: Sequence[MemberJudgments]) -> Container[ItemKey]:
-        """The items that partial members must judge. A pure function, like `derive`; it is asked with nothing judged
-        before any work, and again when the whole members have judged all, and the partial ones what it named first."""
-        raise NotImplementedError(f"{self.name} does not say what its partial members must judge")
+        """Return the items that partial members must judge.
+
+        It is a pure function, like `derive`. It is called with no judgments before any work, and again when the other
+        members have judged all items and the partial ones the items that it returned first.
+        """
+        raise NotImplementedError(f"{self.name} does not define which items its partial members judge")
 
     def check_members(self, signatures: Sequence[str]) -> None:
-        """Called before any work with the members' signatures in this run, in their order. Raises UsageError where it
-        cannot be computed from what they sign. Default: any do."""
+        """Check the members' signatures in this run, given in the order of `members`.
+
+        It is called before any work. Raises UsageError if the judge cannot be computed from these members. Default: no
+        check.
+        """
 
     def components(self) -> tuple[Evaluator, ...]:
-        """The members that ask the run's own judge (or no model), and itself."""
+        """Return the members that use the run's judge (or no model), and itself."""
         return (*(member.evaluator for member in self.members if member.role is None), self)
 
     @property
     def required_roles(self) -> tuple[str, ...]:
-        """Every role that a member asks."""
+        """The roles that the members use."""
         return tuple(dict.fromkeys(role for member in self.members for role in member.required_roles))
 
     @property
     def asks_llm(self) -> bool:
-        """Whether a member asks an LLM."""
+        """Whether a member uses an LLM."""
         return any(member.evaluator.asks_llm for member in self.members)
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Settings; the members with what they sign; the scale of ratings."""
+        """Return changed settings, the digest of the members, and the rating scale."""
         signed = [[member.name, member.evaluator.sign({})] for member in self.members]
         scale = f"{self.rating_scale[0]:g}-{self.rating_scale[1]:g}" if self.rating_scale else None
         always = {name: getattr(self, name) for name in self.always_signed}
         return {**super().signature_fields(), **always, "members": digest(signed, HASH), "scale": scale}
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """Not for derived judges: the engine calls `derive`."""
+        """Not implemented: the engine calls `derive`."""
         raise NotImplementedError(f"{self.name} is computed from the judgments of its members; see `derive`")
 
     def judgment(
@@ -160,13 +171,15 @@ class DerivedEvaluator(Evaluator):
         behind: Iterable[Judgment] = (),
         **fields: Any,
     ) -> Judgment:
-        """A judgment about an item, which names the models and calls of the judgments `behind` it; `fields` are those
-        of Judgment (`value`, `label`, `reason`...). One that could not be had takes `status` and `reason`, and no
-        value; a value that is not finite is none."""
+        """Return a judgment about an item, with the models and calls of the judgments `behind` it.
+
+        `fields` are those of Judgment (`value`, `label`, `reason`, ...). A failed judgment has `status` and `reason`
+        and no value. A value that is not finite gives status error.
+        """
         value = fields.get("value")
         if value is not None and not isfinite(value):
             del fields["value"]
-            fields = {**fields, "label": None, "status": "error", "reason": f"computed {value}, which is no number"}
+            fields = {**fields, "label": None, "status": "error", "reason": f"the computed value is {value}"}
         rows = list(behind)
         models = dict.fromkeys(row.model for row in rows if row.model is not None)
         sources: dict[str, Any] = {
@@ -180,16 +193,16 @@ class DerivedEvaluator(Evaluator):
 
 
 def joint_scale(members: Sequence[MemberJudge]) -> Scale | None:
-    """The scale on which members rate, 0 to 1 where it is not the same for all; None where none rates."""
+    """Return the members' rating scale, 0 to 1 if they have different ones, or None if no member rates."""
     scales = {member.scale for member in members}
     return None if scales == {SHARES} else scales.pop() if len(scales) == 1 else SHARES
 
 
 def named_members(of: str, aspect: str | None = None) -> tuple[MemberJudge, ...]:
-    """The members that a text names as `-e` does, with plus signs between: `rts+mcq[aspect=fluency]+rts@second`.
+    """Return the members in a text such as `rts+mcq[aspect=fluency]+rts@second`, written as for `-e`.
 
-    A bundle counts as its parts, but for those that judge no summary. `aspect` is handed to each that has such a
-    setting and was given none. UsageError for judges of pairs and for derived judges.
+    A bundle counts as its components, except those that only prepare. `aspect` is passed to each member that has such a
+    setting and no value for it. Raises UsageError for pairwise and derived judges.
     """
     members: list[MemberJudge] = []
     for spec in split_outside(of, "+"):
@@ -200,23 +213,26 @@ def named_members(of: str, aspect: str | None = None) -> tuple[MemberJudge, ...]
             judge = type(judge)(**{**judge.model_dump(exclude_unset=True), "aspect": aspect})
         for evaluator in judge.components():
             if isinstance(evaluator, DerivedEvaluator) or evaluator.pairwise:
-                raise UsageError(f"{evaluator.name} cannot be part of another judge: it judges no summary by itself")
+                kind = "a pairwise" if evaluator.pairwise else "a derived"
+                raise UsageError(f"{evaluator.name} is {kind} judge and cannot be a member of another judge")
             if not evaluator.prepares_only:
                 members.append(MemberJudge(evaluator, role))
     return tuple(members)
 
 
 def check_named_once(members: Sequence[MemberJudge]) -> None:
-    """UsageError where two members are the same judge with the same settings."""
+    """Raise UsageError if two members are the same judge with the same settings."""
     named = Counter((member.name, member.evaluator.sign({})) for member in members)
     for (name, _), times in named.items():
         if times > 1:
-            raise UsageError(f"{name} is named twice; name it once, or ask another model (NAME@ROLE)")
+            raise UsageError(f"{name} is listed twice; list it once, or use a second model (NAME@ROLE)")
 
 
 class Opinion(NamedTuple):
-    """What one member says of one unit: its judgment, or why there is none. `value` is on the member's scale, None also
-    where its label is a word."""
+    """One member's verdict on one unit: its judgment, or the status and reason of a failure.
+
+    `value` is on the member's scale, and None if the label is a word.
+    """
 
     member: MemberJudge
     judgment: Judgment | None
@@ -225,7 +241,7 @@ class Opinion(NamedTuple):
     reason: str
 
     def on(self, scale: Scale) -> float | None:
-        """`value`, moved from the member's scale to another."""
+        """Return `value` converted from the member's scale to another, or None."""
         if self.value is None:
             return None
         (low, high), (start, end) = self.member.scale, scale
@@ -233,20 +249,22 @@ class Opinion(NamedTuple):
 
 
 def common_units(rows_by_member: Sequence[Sequence[Judgment]]) -> Sequence[UnitKey | None]:
-    """The units that all members judged alike, in order; where they did not, only None, the summary. A member that
-    judged nothing has no say."""
+    """Return the units that all members judged, in order.
+
+    If members judged different units, return [None], the summary. Members without any usable judgment are ignored.
+    """
     judged = [rows for rows in rows_by_member if any(row.status == "ok" for row in rows)]
     keys = list(dict.fromkeys(unit_of(row) for rows in judged for row in rows))
     return keys if len({(unit, list_id) for unit, _, list_id in keys}) == 1 else [None]
 
 
 def unit_of(judgment: Judgment) -> UnitKey:
-    """Which unit of its item a judgment is about."""
+    """Return the unit of its item that a judgment is about."""
     return judgment.target.unit, judgment.target.index, judgment.target.list_id
 
 
 def opinion_of(member: MemberJudge, rows: Sequence[Judgment], unit: UnitKey | None = None) -> Opinion:
-    """What a member says of one unit; without `unit`, its score of the summary as a run reports it."""
+    """Return a member's verdict on one unit or, without `unit`, its score of the summary as reported by a run."""
     if unit is None:
         score = next(iter(summary_scores(rows, {member.evaluator.name: member.evaluator.reduce})), None)
         if score is None or score.value is None:
@@ -261,5 +279,5 @@ def opinion_of(member: MemberJudge, rows: Sequence[Judgment], unit: UnitKey | No
         status = "error" if judgment.status == "ok" else judgment.status
         return Opinion(member, None, None, status, judgment.reason or "no judgment of this unit")
     number = judgment.value if judgment.value is not None else judgment.label
-    # A label in words has no value, and can only vote.
+    # A label that is a word has no value and counts only in a majority vote.
     return Opinion(member, judgment, float(number) if isinstance(number, int | float) else None, "ok", "")

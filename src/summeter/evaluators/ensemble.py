@@ -1,7 +1,6 @@
-"""`ensemble`: several evaluators' judgments joined, with their agreement as confidence.
+"""`ensemble`: the combined judgments of several evaluators, with their agreement as confidence.
 
-Labels are joined by majority, ratings by their mean. The members are judges of the run like any other; what they
-judged is joined when they are through.
+Labels are combined by majority, ratings by their mean, after the members have judged all items.
 """
 
 from __future__ import annotations
@@ -11,16 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
 from statistics import fmean
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from summeter.evaluators.aspects import ASPECTS
 from summeter.evaluators.base import Role
 from summeter.evaluators.derived import (
     SHARES,
     DerivedEvaluator,
-    ItemKey,
     MemberJudge,
     MemberJudgments,
     Opinion,
@@ -38,69 +36,65 @@ How = Literal["auto", "majority", "mean"]
 
 
 class Ensemble(DerivedEvaluator):
-    """Evaluators joined: `of` names them, as for `-e`, with plus signs between (`rts+mcq+stareval`).
+    """Combined evaluators: `of` lists them as for `-e`, separated by plus signs (`rts+mcq+stareval`).
 
-    `NAME@ROLE` asks the model in another role than the judge's: `rts+rts@second` is two models. `aspect` is handed to
-    every member that has such a setting, and only it is joined then; else every aspect that two members judge. `how`:
-    "majority" of labels, "mean" of values, or "auto": labels where all members give 0 or 1, else values. `at_least` is
-    how many members must have judged.
+    `NAME@ROLE` uses the model in another role: `rts+rts@second` is one judge with two models. `aspect` is passed to
+    every member that has such a setting, and only this aspect is combined; by default, every aspect that two members
+    judge. `how` is "majority" of labels, "mean" of values, or "auto": labels if all members give 0 or 1, else values.
+    `at_least` is the least number of members with a verdict.
 
-    Writes a judgment a sentence, claim or key fact where all members judge the same ones, else one a summary. Majority:
-    `label` what most say, `value` the share that says 1, `confidence` the share that says what most say; a tie has no
-    label and is skipped. Mean: `value` on the members' scale, or from 0 to 1 where they have different ones;
-    `confidence` 1 less the mean difference of two members, as a share of the scale. Members without a verdict are
-    left out and named in the reason; where too few are left, the judgment has failed as the worst of them.
-
-    The members stand in the run beside it, each with its own signature.
+    Writes one judgment per sentence, claim or key fact if all members judge the same ones, else one per summary.
+    Majority: `label` is the most frequent label, `value` the share of votes for 1, `confidence` the share of votes for
+    `label`; a tie is skipped. Mean: `value` is on the members' scale, or from 0 to 1 if they have different ones;
+    `confidence` is 1 minus the mean difference between two members as a share of the scale. Members without a verdict
+    are left out and listed in the reason. With fewer than `at_least` verdicts the judgment has the most severe status
+    of the members.
     """
 
     name, version = "ensemble", "1"
-    summary = "Several evaluators joined: majority or mean, with their agreement as confidence."
+    summary = "The majority or mean of several evaluators, with their agreement as confidence."
     aspects = tuple(ASPECTS)
     roles: ClassVar[Mapping[str, Role]] = dict.fromkeys(("judge", "second", "extractor", "validator"), Role())
     positional_setting = "of"
     always_signed = ("of",)
 
-    of: str = "rts+mcq+stareval"
+    of: Annotated[str, BeforeValidator(lambda of: "+".join(map(str, of)) if isinstance(of, list | tuple) else of)] = (
+        "rts+mcq+stareval"
+    )
     aspect: str | None = None
     how: How = "auto"
     at_least: int = Field(default=1, ge=1)
 
-    @field_validator("of", mode="before")
-    @classmethod
-    def _joined(cls, of: Any) -> Any:
-        return "+".join(map(str, of)) if isinstance(of, list | tuple) else of
-
     @model_validator(mode="after")
-    def _joins_something(self) -> Self:
+    def _check(self) -> Self:
         try:
             members = self.members
         except UsageError as error:
             raise ValueError(str(error)) from error
         if len(members) < 2:
-            raise ValueError(f"an ensemble joins two evaluators at least; `of` names {self.of!r}")
+            raise ValueError(f"an ensemble needs at least two evaluators, but `of` is {self.of!r}")
         if not self.active_aspects:
             raise ValueError(f"no two of {self.of} judge the same aspect{f' ({self.aspect})' if self.aspect else ''}")
         if self.at_least > len(members):
-            raise ValueError(f"at_least is {self.at_least}, but there are {len(members)} members")
+            raise ValueError(f"at_least is {self.at_least}, but there are only {len(members)} members")
         return self
 
     @cached_property
     def members(self) -> tuple[MemberJudge, ...]:
-        """The evaluators joined; a bundle counts as its parts."""
+        """The combined evaluators; a bundle counts as its components."""
         members = named_members(self.of, self.aspect)
         check_named_once(members)
         return members
 
     @property
     def active_aspects(self) -> tuple[str, ...]:
-        """Aspects that two members judge at least."""
+        """The aspects that at least two members judge."""
         times = Counter(aspect for member in self.members for aspect in member.evaluator.active_aspects)
-        return tuple(name for name, many in times.items() if many > 1 and self.aspect in (None, name))
+        return tuple(name for name, count in times.items() if count > 1 and self.aspect in (None, name))
 
     @property
     def decision_threshold(self) -> float | None:
-        """Half of the members, where they vote; a tie has no label."""
+        """Half of the members if they vote; a tie has no label."""
         labels = any(
             member.evaluator.decision_threshold is not None or member.evaluator.binary_units for member in self.members
         )
@@ -108,35 +102,30 @@ class Ensemble(DerivedEvaluator):
 
     @property
     def rating_scale(self) -> Scale | None:
-        """The members' scale; 0 to 1 where they have different ones."""
+        """The members' scale, or 0 to 1 if they have different ones."""
         return joint_scale(self.members)
 
     def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:
-        """Every member's judgments, joined item by item and aspect by aspect."""
+        """Yield the members' judgments, combined by item, aspect and unit."""
         for item, by_member in judged:
             for aspect in self.active_aspects:
-                yield from self._join(item, signature, aspect, by_member)
+                rows_by_member = [
+                    (member, [row for row in rows if row.aspect == aspect])
+                    for member, rows in zip(self.members, by_member, strict=True)
+                    if aspect in member.evaluator.active_aspects
+                ]
+                behind = [row for _, rows in rows_by_member for row in rows]
+                for unit in common_units([rows for _, rows in rows_by_member]):
+                    fields = self._combined([opinion_of(member, rows, unit) for member, rows in rows_by_member])
+                    target = unit or ("summary", None, None)
+                    yield self.judgment(item, signature, aspect, target, behind=behind, **fields)
 
-    def _join(
-        self, item: ItemKey, signature: str, aspect: str, by_member: Sequence[Sequence[Judgment]]
-    ) -> Iterator[Judgment]:
-        """One aspect: unit by unit where the members judge the same units, else by their scores of the summary."""
-        rows_by_member = [
-            (member, [row for row in rows if row.aspect == aspect])
-            for member, rows in zip(self.members, by_member, strict=True)
-            if aspect in member.evaluator.active_aspects
-        ]
-        behind = [row for _, rows in rows_by_member for row in rows]
-        for unit in common_units([rows for _, rows in rows_by_member]):
-            fields = self._verdict([opinion_of(member, rows, unit) for member, rows in rows_by_member])
-            yield self.judgment(item, signature, aspect, unit or ("summary", None, None), behind=behind, **fields)
-
-    def _verdict(self, opinions: Sequence[Opinion]) -> dict[str, Any]:
-        """The fields of the judgment that joins the members' opinions of one unit."""
+    def _combined(self, opinions: Sequence[Opinion]) -> dict[str, Any]:
+        """Return the fields of the judgment that combines the members' verdicts on one unit."""
         verdicts = [opinion for opinion in opinions if opinion.status == "ok"]
         without_verdict = [opinion for opinion in opinions if opinion.status != "ok"]
         missing = "".join(
-            f"; no verdict of {opinion.member.name} ({opinion.status}: {opinion.reason})" for opinion in without_verdict
+            f"; no verdict by {opinion.member.name} ({opinion.status}: {opinion.reason})" for opinion in without_verdict
         )
         rows = [opinion.judgment for opinion in opinions if opinion.judgment]
         about = {
@@ -148,38 +137,36 @@ class Ensemble(DerivedEvaluator):
             return {**about, "status": worst, "reason": f"{len(verdicts)} of {len(opinions)} members judged{missing}"}
         labels = [opinion.judgment.label if opinion.judgment else None for opinion in verdicts]
         voting = self.how == "majority" or (self.how == "auto" and all(label in (0, 1) for label in labels))
-        lacking = labels if voting else [opinion.value for opinion in verdicts]
-        if None in lacking:
-            name = verdicts[lacking.index(None)].member.name
-            needed, other = ("majority needs labels", "mean") if voting else ("mean needs numbers", "majority")
-            return {**about, "status": "skipped", "reason": f"a {needed}, and {name} gives none; use how={other}"}
-        joined = _majority(verdicts) if voting else self._mean(verdicts)
-        return {**about, **joined, "reason": f"{joined['reason']}{missing}"}
-
-    def _mean(self, verdicts: Sequence[Opinion]) -> dict[str, Any]:
-        low, high = scale = self.rating_scale or SHARES
-        values = [value for verdict in verdicts if (value := verdict.on(scale)) is not None]
-        differences = [abs(first - second) for first, second in combinations(values, 2)]
-        shown = ", ".join(f"{verdict.member.name} {value:g}" for verdict, value in zip(verdicts, values, strict=True))
-        confidence = 1 - fmean(differences) / (high - low) if differences else None
-        return {"value": fmean(values), "confidence": confidence, "reason": f"mean of {len(verdicts)}: {shown}"}
-
-
-def _majority(verdicts: Sequence[Opinion]) -> dict[str, Any]:
-    """What most members say; skipped where two labels have equally many."""
-    rows = [verdict.judgment for verdict in verdicts if verdict.judgment is not None]
-    votes = Counter(row.label for row in rows)
-    (label, most), *others = votes.most_common()
-    shown = ", ".join(f"{verdict.member.name} {verdict.judgment.label}" for verdict in verdicts if verdict.judgment)
-    if any(many == most for _, many in others):
-        return {"status": "skipped", "reason": f"a tie among {len(rows)}: {shown}"}
-    agreeing = [row for row in rows if row.label == label]
-    types = Counter(row.error_type for row in agreeing if row.error_type)
-    return {
-        "label": label,
-        "value": votes[1] / len(rows) if set(votes) <= {0, 1} else None,
-        "confidence": most / len(rows) if len(rows) > 1 else None,
-        "error_type": next((name for name, _ in types.most_common(1)), None),
-        "evidence": next((row.evidence for row in agreeing if row.evidence), ()),
-        "reason": f"{most} of {len(rows)} say {label}: {shown}",
-    }
+        needed = labels if voting else [opinion.value for opinion in verdicts]
+        if None in needed:
+            name = verdicts[needed.index(None)].member.name
+            what, other = ("majority needs labels", "mean") if voting else ("mean needs numbers", "majority")
+            return {**about, "status": "skipped", "reason": f"a {what}, but {name} gives none; use how={other}"}
+        if not voting:
+            low, high = scale = self.rating_scale or SHARES
+            values = [value for verdict in verdicts if (value := verdict.on(scale)) is not None]
+            differences = [abs(first - second) for first, second in combinations(values, 2)]
+            shown = ", ".join(f"{one.member.name} {value:g}" for one, value in zip(verdicts, values, strict=True))
+            return {
+                **about,
+                "value": fmean(values),
+                "confidence": 1 - fmean(differences) / (high - low) if differences else None,
+                "reason": f"mean of {len(verdicts)}: {shown}{missing}",
+            }
+        rows = [verdict.judgment for verdict in verdicts if verdict.judgment is not None]
+        votes = Counter(row.label for row in rows)
+        (label, most), *others = votes.most_common()
+        shown = ", ".join(f"{one.member.name} {one.judgment.label}" for one in verdicts if one.judgment)
+        if any(count == most for _, count in others):
+            return {**about, "status": "skipped", "reason": f"tie among {len(rows)}: {shown}{missing}"}
+        agreeing = [row for row in rows if row.label == label]
+        types = Counter(row.error_type for row in agreeing if row.error_type)
+        return {
+            **about,
+            "label": label,
+            "value": votes[1] / len(rows) if set(votes) <= {0, 1} else None,
+            "confidence": most / len(rows) if len(rows) > 1 else None,
+            "error_type": next((name for name, _ in types.most_common(1)), None),
+            "evidence": next((row.evidence for row in agreeing if row.evidence), ()),
+            "reason": f"{most} of {len(rows)} say {label}: {shown}{missing}",
+        }

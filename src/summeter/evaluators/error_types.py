@@ -1,5 +1,7 @@
-"""`error_types`: which errors each summary sentence has, by a classifier whose labels are error types, such as the BART
-fitted to FRANK with which Table 2 of FineSurE compares (Song et al., ACL 2024)."""
+"""`error_types`: the error types of each summary sentence, by a classifier of error types.
+
+An example is BART fine-tuned on FRANK, with which FineSurE (Song et al., ACL 2024, Table 2) compares itself.
+"""
 
 from __future__ import annotations
 
@@ -18,36 +20,37 @@ from summeter.stats.base import Floats
 FAITHFULNESS = "faithfulness"
 ROLE = "error_types"
 FRAMING = Framing(cut="only_first")
-"""The document and a sentence are a pair; of one too long the document is cut."""
+"""The document and a sentence are a pair; a document that is too long is truncated."""
 LEAST = 0.5
-"""The probability from which on a sentence has a type, where it may have several."""
+"""Least probability of an error type in multi-label classification."""
 
 
 class ErrorTypes(Evaluator):
-    """The error types of each summary sentence, by a local classifier (role `error_types`) of (document, sentence).
+    """The error types of each summary sentence, by a local classifier of (document, sentence).
 
-    The labels in the classifier's config are error types, one of them "no error". A config with `problem_type:
-    multi_label_classification` gives a sentence every type of probability .5 or more, or the likeliest; any other one
-    gives it the likeliest type. `examples/train_error_types.py` trains such classifiers. Writes one judgment a
-    sentence, aspect faithfulness: 1 for a sentence without an error, else 0, `error_type` its types, `confidence` the
-    least of their probabilities. A document too long to be read is cut at its end and counted in `truncated_tokens`.
+    Role `error_types`. The labels in the classifier's config are error types, one of them "no error". With
+    `problem_type: multi_label_classification` a sentence gets every type with a probability of at least 0.5, or the
+    most probable one; otherwise the most probable type. `examples/train_error_types.py` trains such classifiers. Writes
+    one judgment per sentence, aspect faithfulness: 1 for a sentence without an error, else 0; `error_type` are its
+    types, `confidence` the least of their probabilities. A document that is too long is truncated and counted in
+    `truncated_tokens`.
     """
 
     name, version = "error_types", "1"
-    summary = "the error types of summary sentences, by a classifier trained on people's labels"
+    summary = "the error types of summary sentences, by a classifier trained on human labels"
     aspects = (FAITHFULNESS,)
     roles: ClassVar[Mapping[str, Role]] = {ROLE: Role("classifier")}
     binary_units = frozenset({"sentence"})
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """One judgment a sentence."""
+        """Return one judgment per sentence."""
         network = tools.network(ROLE)
         builder = self.builder(item, prepared, tools, model=network.id)
         (labels,) = await network.ask([FindLabels()])
         if not any(map(names_no_error, labels.names)):
             raise UsageError(
-                f"{network.id}: its labels are {', '.join(labels.names)}; {self.name} needs error types, one of them "
-                f"{NO_ERROR!r}, in id2label of its config.json"
+                f"{network.id} has the labels {', '.join(labels.names)}; {self.name} needs error types, one of them "
+                f"{NO_ERROR!r}, in id2label of config.json"
             )
         document, sentences = item.document.text, item.sentences
         requests = [Classify((document, text), len(labels.names), FRAMING) for text in sentences]
@@ -70,7 +73,7 @@ class ErrorTypes(Evaluator):
 
 
 def chosen(logits: Floats, labels: Labels) -> tuple[str, float]:
-    """The types of a sentence as the text of a record, and the least of their probabilities.
+    """Return the error types of a sentence as text, and the least of their probabilities.
 
     >>> labels = Labels(("NoE", "EntE", "OutE"), several=True)
     >>> chosen(np.array([-3.0, 2.0, 1.0]), labels)[0], chosen(np.array([-1.0, -2.0, -3.0]), labels)[0]

@@ -1,6 +1,6 @@
-"""`fused`: a judge fused from others: a linear combination of their judgments, fitted to people's labels.
+"""`fused`: a linear combination of other judges' judgments, fitted to human labels.
 
-`summeter train` (kind `fused`) fits one; `FusedModel` is what it writes and what this evaluator reads.
+`summeter train` (kind `fused`) fits one; `FusedModel` is the format that it writes and this evaluator reads.
 """
 
 from __future__ import annotations
@@ -31,19 +31,20 @@ MODEL: Final = "a fused judge"
 TRAINER: Final = "`summeter train` with `kind: fused`"
 
 Statistic = Literal["score", "mean", "least"]
-"""What of a member's judgments of a summary is an input: the summary's score as a run reports it, or the mean or the
-least of the values of its sentences, key facts or claims."""
+"""A statistic of a member's judgments of a summary: the summary's score, or the mean or least value of its units."""
 Link = Literal["linear", "logistic"]
 """`linear`: a rating. `logistic`: the probability of a yes."""
 
-_AT_ONCE = 256  # items whose judgments are held at a time
-_SHOWN = 3  # inputs named in a reason
+_BATCH = 256  # items whose judgments are in memory at a time
+_SHOWN = 3  # inputs listed in a reason
 
 
 class FusedMember(Record):
-    """A judge whose judgments are inputs: its catalog name and settings, the role that stands in for `judge`, and the
-    signature it had in the data of the training. `asks` are the LLMs that it paid for, by role, and `networks` the
-    local models it asked; without either it is free."""
+    """A judge whose judgments are inputs: its catalog name, settings, role instead of `judge`, and signature.
+
+    The signature is the one in the training data. `asks` are the LLMs that it uses, by role, and `networks` its local
+    models; a judge without either is free.
+    """
 
     name: str
     settings: dict[str, Any] = Field(default_factory=dict)
@@ -53,19 +54,19 @@ class FusedMember(Record):
     networks: dict[str, str] = Field(default_factory=dict)
 
     def member(self) -> MemberJudge:
-        """The judge itself. UsageError where there is none of this name, or it has no such setting."""
+        """Return the judge. Raises UsageError if the name or a setting is unknown."""
         return MemberJudge(rebuild(self.name, self.settings), self.role)
 
 
 class Input(Record):
-    """One number about a summary: what member number `member` (from 0) judged of `aspect`."""
+    """One number about a summary: a statistic of the judgments of `aspect` by member number `member` (from 0)."""
 
     member: int = Field(ge=0)
     aspect: str
     statistic: Statistic = "score"
 
     def name(self, members: Sequence[FusedMember]) -> str:
-        """As it stands in cards: `support.faithfulness`, `support.faithfulness:mean`, `rts@second.fluency`."""
+        """Return the name in model cards: `support.faithfulness`, `support.faithfulness:mean`, `rts@second.fluency`."""
         member = members[self.member]
         label = member.name if member.role is None else f"{member.name}@{member.role}"
         alike = [other for other in members if (other.name, other.role) == (member.name, member.role)]
@@ -74,19 +75,19 @@ class Input(Record):
         return f"{label}.{self.aspect}{'' if self.statistic == 'score' else f':{self.statistic}'}"
 
     def words(self, members: Sequence[FusedMember]) -> str:
-        """As it stands in reasons: `support faithfulness (mean)`."""
+        """Return the name in reasons: `support faithfulness (mean)`."""
         statistic = "" if self.statistic == "score" else f" ({self.statistic})"
         judge, aspect = members[self.member].name, self.aspect.replace("_", " ")
         return f"{judge if judge == aspect else f'{judge} {aspect}'}{statistic}"
 
 
 class Combination(Record):
-    """How the inputs make one aspect, on the scale of people's labels.
+    """The combination of the inputs that predicts one aspect, on the scale of the human labels.
 
     score = `intercept` + sum over inputs of `weights` x (input - `means`) / `deviations`: the weights are standardised
-    coefficients, so they can be compared. `linear`: the value is `shift` + `slope` x score (the calibration).
-    `logistic`: it is 1 / (1 + exp(-score)). `half_width`: of documents that were not fitted on, the share `confidence`
-    of the values lie within it of people's (split conformal); None where there is none, as for probabilities.
+    coefficients and can be compared. `linear`: the value is `shift` + `slope` x score (calibration). `logistic`: it is
+    1 / (1 + exp(-score)). `half_width`: for new documents, the share `confidence` of the values are within it of the
+    human labels (split conformal); None if unknown, as for probabilities.
     """
 
     link: Link = "linear"
@@ -101,19 +102,19 @@ class Combination(Record):
     confidence: float | None = None
 
     @model_validator(mode="after")
-    def _of_one_length(self) -> Self:
+    def _check(self) -> Self:
         if not len(self.weights) == len(self.means) == len(self.deviations):
-            raise ValueError("weights, means and deviations must be as many as the inputs")
+            raise ValueError("weights, means and deviations must have one number per input")
         if not all(deviation > 0 for deviation in self.deviations):
-            raise ValueError("deviations must be above 0")
+            raise ValueError("deviations must be greater than 0")
         return self
 
     def contributions(self, inputs: Floats) -> Floats:
-        """What each input adds to the score: rows of items, columns of inputs."""
+        """Return what each input adds to the score, shape (items, inputs)."""
         return np.asarray((inputs - np.array(self.means)) / np.array(self.deviations) * np.array(self.weights))
 
     def values(self, inputs: Floats) -> Floats:
-        """The value of each row of inputs; NaN where an input is."""
+        """Return the value of each row of inputs; NaN if an input is NaN."""
         score = self.intercept + self.contributions(inputs).sum(axis=1)
         if self.link == "logistic":
             with np.errstate(over="ignore"):
@@ -122,18 +123,18 @@ class Combination(Record):
 
 
 class FusedModel(Record):
-    """A fused judge as `summeter train` writes it: its members, the inputs, and a combination of them an aspect."""
+    """A trained fused judge: its members, the inputs, and one combination per aspect."""
 
     members: tuple[FusedMember, ...] = Field(min_length=1)
     inputs: tuple[Input, ...] = Field(min_length=1)
     aspects: dict[str, Combination] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _fits_together(self) -> Self:
+    def _check(self) -> Self:
         if any(each.member >= len(self.members) for each in self.inputs):
-            raise ValueError("an input is of a member that is not there")
+            raise ValueError("an input refers to a member that does not exist")
         if any(len(combination.weights) != len(self.inputs) for combination in self.aspects.values()):
-            raise ValueError("an aspect has not as many weights as there are inputs")
+            raise ValueError("the number of weights of an aspect differs from the number of inputs")
         return self
 
     @property
@@ -143,12 +144,12 @@ class FusedModel(Record):
 
     @property
     def id(self) -> str:
-        """Sixteen hex digits that change with any number, member or setting."""
+        """Sixteen hexadecimal digits of the hash of all numbers, members and settings."""
         return digest(self.model_dump(mode="json"), HASH)
 
 
 class Measured(NamedTuple):
-    """The inputs of items: rows of items, columns of inputs; NaN where `why`, by (row, column), says why."""
+    """The inputs of items, shape (items, inputs); missing ones are NaN, with status and reason by (row, column)."""
 
     values: Floats
     why: dict[tuple[int, int], tuple[Status, str]]
@@ -160,13 +161,13 @@ def measure(
     items: Sequence[ItemKey],
     judgments: Sequence[Iterable[Judgment] | JudgmentTable],
 ) -> Measured:
-    """The inputs of `items`, from each member's judgments (of these items, and perhaps of others)."""
+    """Return the inputs of `items` from each member's judgments of these items (and possibly of others)."""
     row_of = {(document, system): row for row, (document, system, _) in enumerate(items)}
     values = np.full((len(items), len(inputs)), np.nan)
     why: dict[tuple[int, int], tuple[Status, str]] = {}
-    for number, (member, own) in enumerate(zip(members, judgments, strict=True)):
+    for number, (member, of_member) in enumerate(zip(members, judgments, strict=True)):
         columns = {(each.aspect, each.statistic): at for at, each in enumerate(inputs) if each.member == number}
-        table = JudgmentTable.of(own)
+        table = JudgmentTable.of(of_member)
         for score in unit_scores(table, {member.name: member.reduce}):
             row = row_of.get((score.doc_id, score.system))
             if row is None:
@@ -176,7 +177,7 @@ def measure(
             if score.value is None:
                 reason: tuple[Status, str] = (score.status, score.reason or score.status)
                 why |= {(row, at): reason for (aspect, _), at in columns.items() if aspect == score.aspect}
-        # Mean and least of the values of sentences, key facts or claims.
+        # Mean and least value of sentences, key facts or claims.
         graded = table.where(unit=UNITS)
         graded = graded.take(~np.isnan(graded.value))
         groups: Groups = graded.groups("document", "system", "aspect")
@@ -198,11 +199,14 @@ def measure(
 
 
 def inputs_of(members: Sequence[Evaluator], judgments: Sequence[Iterable[Judgment] | JudgmentTable]) -> list[Input]:
-    """The inputs that members' judgments offer: every member's score of every aspect, and where it judged sentences,
-    key facts or claims with values that are not all 0 or 1, their mean and least."""
+    """Return the possible inputs from the members' judgments.
+
+    They are every member's score of every aspect and, if it judged sentences, key facts or claims with values other
+    than 0 and 1, their mean and least value.
+    """
     inputs = []
-    for number, (member, own) in enumerate(zip(members, judgments, strict=True)):
-        table = JudgmentTable.of(own)
+    for number, (member, of_member) in enumerate(zip(members, judgments, strict=True)):
+        table = JudgmentTable.of(of_member)
         graded = table.where(unit=UNITS)
         graded = graded.take(~np.isnan(graded.value) & ~np.isin(graded.value, (0.0, 1.0)))
         for aspect in [aspect for aspect in member.active_aspects if aspect in table.aspect.used()]:
@@ -213,20 +217,19 @@ def inputs_of(members: Sequence[Evaluator], judgments: Sequence[Iterable[Judgmen
 
 
 class Fused(DerivedEvaluator):
-    """The judgments of other evaluators, combined by weights that were fitted to people's labels.
+    """The judgments of other evaluators, combined with weights that were fitted to human labels.
 
-    `model` is a folder that `summeter train` wrote (`kind: fused`), or its file `fused.json`. It names the members
-    with their settings; they are judges of the run like any other, and must be signed as they were when it was fitted:
-    other settings, models or sentence boundaries would be other inputs, and are refused before any work.
+    `model` is a folder written by `summeter train` (`kind: fused`), or its file `fused.json`. It lists the members with
+    their settings. They are judges of the run and must have the signatures of the training data: different settings,
+    models or sentence boundaries are refused before any work.
 
-    Writes one judgment a summary and aspect: `value` on the scale of people's labels (a probability where these are yes
-    and no, with `label` 1 from 0.5 on), not cut at the ends of the scale. The reason names the inputs that weigh most
-    and the interval. Where an input is missing there is no value: the judgment has the status of what is missing, and
-    names it; nothing is filled in.
+    Writes one judgment per summary and aspect. `value` is on the scale of the human labels and not clipped to it; for
+    yes/no labels it is a probability, and `label` is 1 from 0.5. The reason lists the inputs with the largest
+    contributions and the interval. If an input is missing, the judgment has its status and reason; nothing is imputed.
     """
 
     name, version = "fused", "1"
-    summary = "Judgments of other evaluators combined by weights fitted to people's labels."
+    summary = "Judgments of other evaluators, combined with weights fitted to human labels."
     aspects = tuple(ASPECTS)
     roles: ClassVar[Mapping[str, Role]] = dict.fromkeys(("judge", "second", "extractor", "validator"), Role())
     value_range = None
@@ -235,7 +238,7 @@ class Fused(DerivedEvaluator):
     model: Annotated[DataFile | None, named_file(MODEL, f"; {TRAINER} writes one", inside=FILE)] = None
 
     @model_validator(mode="after")
-    def _can_be_used(self) -> Self:
+    def _check(self) -> Self:
         try:
             _ = self.members
         except InputError as error:
@@ -244,7 +247,7 @@ class Fused(DerivedEvaluator):
 
     @cached_property
     def fitted(self) -> FusedModel | None:
-        """What was fitted; None without `model`. InputError where the file is no fused judge."""
+        """The trained model, or None without `model`. Raises InputError if the file is invalid."""
         return None if self.model is None else load(self.model)
 
     @cached_property
@@ -258,64 +261,62 @@ class Fused(DerivedEvaluator):
         return () if self.fitted is None else tuple(self.fitted.aspects)
 
     def incompatible(self, systems: Any) -> str | None:
-        """Without a model it cannot judge."""
+        """Return the reason if no model is set."""
         if self.fitted is None:
             return f"fused needs a trained judge: fused[model=FOLDER]; {TRAINER} writes one"
         return super().incompatible(systems)
 
     def check_members(self, signatures: Sequence[str]) -> None:
-        """UsageError where a member is signed otherwise than it was in the data of the training."""
+        """Raise UsageError if a member's signature differs from the one in the training data."""
         for member, signature in zip(self.fitted.members if self.fitted else (), signatures, strict=True):
             if member.signature != signature:
                 raise UsageError(
                     f"{self.model.path if self.model else self.name} was fitted on other judgments of {member.name}: "
-                    f"on {member.signature}, and here it is {signature}; score with the same settings, models and "
-                    "sentence boundaries, or train anew"
+                    f"its signature was {member.signature} and is now {signature}; score with the same settings, "
+                    "models and sentence boundaries, or train again"
                 )
 
     def signature_fields(self) -> Mapping[str, object]:
-        """The hash of the model, and the scale where all aspects share one."""
+        """Return the hash of the model, and the scale if all aspects have the same."""
         if self.fitted is None:
             return {}
         scales = {combination.scale for combination in self.fitted.aspects.values()}
         scale = scales.pop() if len(scales) == 1 else None
-        # A scale below 0 cannot be written with a hyphen.
+        # A negative end of a scale cannot be written with a hyphen.
         shown = f"{scale[0]:g}-{scale[1]:g}" if scale is not None and scale[0] >= 0 else None
         return {"model": self.fitted.id, "scale": shown}
 
     def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:
-        """One judgment an item and aspect."""
+        """Yield one judgment per item and aspect."""
         fitted = self.fitted
         if fitted is None:
             return
         members = [member.evaluator for member in self.members]
-        for start in range(0, len(judged), _AT_ONCE):
-            rows = list(judged[start : start + _AT_ONCE])
-            judgments = [[each for _, own in rows for each in own[number]] for number in range(len(members))]
-            measured = measure(fitted.inputs, members, [item for item, _ in rows], judgments)
-            values = {aspect: each.values(measured.values) for aspect, each in fitted.aspects.items()}
+        for start in range(0, len(judged), _BATCH):
+            rows = list(judged[start : start + _BATCH])
+            judgments = [[each for _, of_item in rows for each in of_item[number]] for number in range(len(members))]
+            inputs, why = measure(fitted.inputs, members, [item for item, _ in rows], judgments)
+            values = {aspect: each.values(inputs) for aspect, each in fitted.aspects.items()}
             for row, (item, by_member) in enumerate(rows):
-                behind = [each for own in by_member for each in own]
-                # Where inputs are missing: the worst of their statuses, and the first input of each member.
-                lacks: dict[int, tuple[Status, str]] = {}
-                missing: dict[str, Any] = {}
+                behind = [each for of_member in by_member for each in of_member]
+                # The status and reason of the first missing input of each member.
+                fields: dict[str, Any]
+                missing: dict[int, tuple[Status, str]] = {}
                 for column, each in enumerate(fitted.inputs):
-                    if (row, column) in measured.why and each.member not in lacks:
-                        status, reason = measured.why[row, column]
-                        lacks[each.member] = status, f"no {each.words(fitted.members)} ({status}: {reason})"
-                if lacks:
-                    worst = min((status for status, _ in lacks.values()), key=STATUS_SEVERITY.index)
-                    missing = {"status": worst, "reason": "; ".join(reason for _, reason in lacks.values())}
+                    if (row, column) in why and each.member not in missing:
+                        status, reason = why[row, column]
+                        missing[each.member] = status, f"no {each.words(fitted.members)} ({status}: {reason})"
                 for aspect, combination in fitted.aspects.items():
-                    if lacks:
-                        verdict = missing
+                    if missing:
+                        worst = min((status for status, _ in missing.values()), key=STATUS_SEVERITY.index)
+                        fields = {"status": worst, "reason": "; ".join(reason for _, reason in missing.values())}
                     else:
-                        verdict = _verdict(combination, float(values[aspect][row]), measured.values[row], fitted)
-                    yield self.judgment(item, signature, aspect, behind=behind, **verdict)
+                        fields = _fields(combination, float(values[aspect][row]), inputs[row], fitted)
+                    yield self.judgment(item, signature, aspect, behind=behind, **fields)
 
 
 def load(file: DataFile) -> FusedModel:
-    """A fused judge from its file. InputError where it is none."""
+    """Read a fused judge from its file. Raises InputError if the file is invalid."""
     values = read_fitted(file, SCHEMA, MODEL, TRAINER)
     try:
         return FusedModel.model_validate(values)
@@ -324,19 +325,19 @@ def load(file: DataFile) -> FusedModel:
 
 
 def dumped(model: FusedModel) -> str:
-    """A fused judge as the text of its file."""
+    """Return a fused judge as the text of its file."""
     return json.dumps({"schema": SCHEMA, **model.model_dump(mode="json")}, ensure_ascii=False, indent=1) + "\n"
 
 
-def _verdict(combination: Combination, value: float, inputs: Floats, fitted: FusedModel) -> dict[str, Any]:
-    """The fields of a judgment: its value, and as its reason the interval and the inputs that move it most."""
+def _fields(combination: Combination, value: float, inputs: Floats, fitted: FusedModel) -> dict[str, Any]:
+    """Return the value of a judgment and its reason: the interval and the inputs with the largest contributions."""
     added = combination.contributions(inputs[None, :])[0] * combination.slope
     order = sorted(range(len(added)), key=lambda at: (-abs(added[at]), at))
     shown = ", ".join(
         f"{fitted.inputs[at].words(fitted.members)} {inputs[at]:.3g} ({added[at]:+.2f})" for at in order[:_SHOWN]
     )
     unit = " (log-odds)" if combination.link == "logistic" else ""
-    parts = [f"what moves it most from the mean{unit}: {shown}"]
+    parts = [f"largest contributions{unit}: {shown}"]
     if combination.half_width is not None and combination.confidence is not None and math.isfinite(value):
         least, most = combination.scale or (-math.inf, math.inf)
         low, high = (min(max(value + side * combination.half_width, least), most) for side in (-1, 1))

@@ -1,7 +1,8 @@
-"""LLMJudge: an evaluator that asks a language model about an item and writes judgments from its reply.
+"""LLMJudge: an evaluator that asks an LLM about an item and writes judgments from its reply.
 
-A judge gives a prompt (a template file beside its module, or `prompt_text`), the `reply_schema`, `parse` (the
-strict reader), and `judgments`. Asking, the repair turn, long documents, stored replies and failures are done here.
+A subclass provides a prompt (a template file beside its module, or `prompt_text`), the `reply_schema`, `parse` (the
+strict parser) and `judgments`. The base class asks, repairs, splits long documents, reads stored replies and writes
+failed judgments.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from summeter.evaluators.replies import object_schema
 from summeter.evaluators.windows import DocumentView, DocumentViews, document_views, with_document
 from summeter.models.prompts import Prompt, fence_codes
 from summeter.models.structured import Answer, BoundLLM, Form
-from summeter.records import Item, Judgment, ReplyError, Status, Summary
+from summeter.records import Item, Judgment, ReplyError, Status
 
 R = TypeVar("R")
 
 NO_DATA: Final[Mapping[str, Any]] = MappingProxyType({})
-"""What was prepared, where nothing was."""
+"""The prepared data of evaluators that prepare nothing."""
 
 
 class NoVerdict(NamedTuple):
@@ -31,15 +32,15 @@ class NoVerdict(NamedTuple):
 
 
 class LLMJudge(PromptedEvaluator, Generic[R]):
-    """A judge that puts one question about an item to the model in the role `judge`; R is a reply, read.
+    """A judge that asks the model in the role `judge` one question per item; R is the type of a parsed reply.
 
-    Class facts: `prompt_text`, the template itself where no file holds it; `reply`, the fields of the JSON object that
-    is asked for, each with its schema; `long_documents`, what becomes of a document that is longer than the model
-    reads: "passages" (its opening and what is nearest to the summary), "windows" (one question each, until
-    `is_decided`, then `combine`), or "unread" (the prompt does not hold it); `reply_tokens`, about how many tokens a
-    reply takes.
+    Class attributes: `prompt_text`, the template if it is not in a file; `reply`, the fields of the JSON reply with
+    their schemas; `long_documents`, how a document longer than the model's context is shown: "passages" (its beginning
+    and the passages most similar to the summary), "windows" (one question per window until `is_decided`, then
+    `combine`) or "unread" (the prompt does not contain the document); `reply_tokens`, the expected number of tokens of
+    a reply.
 
-    Methods take `data`, what `prepare` derived (`Prepared.data`).
+    The parameter `data` of the methods is `Prepared.data`.
     """
 
     roles: ClassVar[Mapping[str, Role]] = {"judge": Role()}
@@ -47,124 +48,124 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
     long_documents: ClassVar[Literal["passages", "windows", "unread"]] = "passages"
     reply_tokens: ClassVar[int] = 200
 
-    # --- what a judge gives ---
+    # --- required of subclasses ---
 
     def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
-        """The JSON schema of a reply about this item. Default: an object with the fields of `reply`."""
+        """Return the JSON schema of a reply about this item. Default: an object with the fields of `reply`."""
         return object_schema(self.reply)
 
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> R:
-        """The reply, read strictly; ReplyError where it says nothing plain. Never a guess."""
+        """Parse a reply strictly. Raises ReplyError if it is not unambiguous."""
         raise NotImplementedError
 
     def parse_released(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> R:
-        """The reply as the paper's released code reads it. Default: as `parse`, where nothing was released."""
+        """Parse a reply as the paper's released code does. Default: `parse`, for papers without released code."""
         return self.parse(text, item, data)
 
     def judgments(self, reply: R, builder: JudgmentBuilder) -> list[Judgment]:
-        """The judgments that a reply gives."""
+        """Return the judgments of a parsed reply."""
         raise NotImplementedError
 
-    # --- what a judge may change ---
+    # --- may be overridden ---
 
     @property
     def template(self) -> str:
-        """The name of its prompt template, and of the schema that is sent: the judge's, dots as underscores."""
+        """The name of the prompt template and of the JSON schema: the evaluator's name with underscores for dots."""
         return self.name.replace(".", "_")
 
     @property
     def templates(self) -> tuple[str, ...]:
-        """The names of all templates that bear on its judgments."""
+        """The names of the templates that affect its judgments."""
         return (self.template,)
 
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What fills the template: by default the texts of the item, with the codes of their fences."""
+        """Return the variables of the template. Default: the item's texts and the codes of their fences."""
         return texts(item)
 
     def expected_tokens(self, item: Item) -> int:
-        """About how many tokens the reply takes."""
+        """Return the expected number of tokens of the reply."""
         return self.reply_tokens
 
     def is_decided(self, answers: Sequence[Answer[R]], item: Item) -> bool:
-        """Whether the windows asked about so far decide, so that no more need be."""
+        """Return whether the windows asked about so far determine the result, so that the rest can be skipped."""
         return False
 
     def combine(self, answers: Sequence[Answer[R]], item: Item, views: Sequence[DocumentView]) -> R | NoVerdict:
-        """One reply from those on all windows. Default: there is one."""
+        """Combine the answers on all windows into one reply. Default: there is one window."""
         (answer,) = answers
         if answer.data is None:
             return NoVerdict(answer.status, answer.reason or "no usable reply")
         return answer.data
 
     async def ask(self, llm: BoundLLM, item: Item, data: Mapping[str, Any]) -> Answer[R]:
-        """Put the question: once, and once more where the reply can be mended."""
+        """Ask the question, and ask once for a repair if the reply cannot be parsed."""
         return await llm.ask(self.prompt(item, data), self.form(item, data))
 
-    # --- what is the same for all ---
+    # --- the same for all judges ---
 
     def prompt(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> Prompt:
-        """The question about an item."""
+        """Return the prompt about an item."""
         return self.load_template(self.template).fill(**self.template_variables(item, data))
 
     def form(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> Form[R]:
-        """The schema of a reply to this item, and the strict reader of one."""
+        """Return the schema of a reply about this item with the strict parser."""
         return Form(self.template, self.reply_schema(item, data), lambda text: self.parse(text, item, data))
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """One question, or one a window of a long document; a judgment for every unit."""
+        """Ask one question, or one per window of a long document. Return a judgment for every unit."""
         llm, data = tools.llm("judge"), prepared.data
-        seen = self.document_views(item, data, llm)
+        shown = self.document_views(item, data, llm)
         answers: list[Answer[R]] = []
-        for view in seen.views:
-            view_item = item if seen.whole else with_document(item, view.text)
+        for view in shown.views:
+            view_item = item if shown.whole else with_document(item, view.text)
             answers.append(await self.ask(llm, view_item, data))
             if self.is_decided(answers, item):
                 break
         calls = tuple(key for answer in answers for key in answer.calls)
-        cut = seen.truncated_tokens
+        cut = shown.truncated_tokens
         builder = self.builder(item, prepared, tools, model=llm.id, calls=calls, truncated_tokens=cut)
-        reply = self.combine(answers, item, seen.views)
+        reply = self.combine(answers, item, shown.views)
         if isinstance(reply, NoVerdict):
             return builder.all_failed(reply.status, reply.reason, self.expected(item, data))
         return self.judgments(reply, builder)
 
     def read(self, output: str, item: Item, parser: Parser, signature: str) -> list[Judgment]:
-        """Judgments from a stored reply: in this judge's form or the published one, or by the released parser."""
+        """Return judgments from a stored reply, by the strict or the released parser."""
         builder = JudgmentBuilder(self, item, signature)
         data = self.stored_data(item)
         try:
-            read = {"strict": self.parse, "legacy": self.parse_released}[parser]
-            return self.judgments(read(output, item, data), builder)
+            parse = {"strict": self.parse, "legacy": self.parse_released}[parser]
+            return self.judgments(parse(output, item, data), builder)
         except ReplyError as error:
             return builder.all_failed(error.kind, str(error), self.expected(item, data, parser))
 
     def stored_data(self, item: Item) -> Mapping[str, Any]:
-        """What is taken for prepared where a stored reply is read."""
+        """Return the prepared data to use when a stored reply is parsed."""
         return NO_DATA
 
     def document_views(self, item: Item, data: Mapping[str, Any], llm: BoundLLM) -> DocumentViews:
-        """What of the document the judge is shown, and in how many questions."""
+        """Return the views of the document to ask about, one question each."""
         if self.long_documents == "unread" or llm.context is None:
             return DocumentViews((DocumentView(item.document.text, 0),))
         near = None
         if self.long_documents == "passages":
-            near = [*_parts(item.summary), *(_parts(item.rival) if item.rival else ())]
+            summaries = filter(None, (item.summary, item.rival))
+            near = [text for summary in summaries for text in summary.sentence_texts or (summary.text,)]
         frame = self.prompt(with_document(item, ""), data)
         return document_views(item.document, llm, frame, self.expected_tokens(item), near)
 
 
 def texts(item: Item) -> dict[str, Any]:
-    """The texts of an item with the codes of their fences. The document's code depends on the document alone."""
+    """Return the texts of an item with the codes of their fences.
+
+    The code of the document depends on the document alone, so that all its prompts start with the same text.
+    """
     document, summary = item.document.text, item.summary.text
     rival = item.rival.text if item.rival else None
     return {"document": document, "summary": summary, "rival": rival, **fence_codes(document, summary, rival)}
 
 
 def material(item: Item) -> tuple[str, ...]:
-    """The texts under judgment: an answer that is quoted from them is no answer."""
+    """Return the texts under judgment; JSON that is quoted from them does not count as an answer."""
     rival = (item.rival.text,) if item.rival else ()
     return (item.document.text, item.summary.text, *rival)
-
-
-def _parts(summary: Summary) -> tuple[str, ...]:
-    return summary.sentence_texts or (summary.text,)

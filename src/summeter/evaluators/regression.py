@@ -1,4 +1,4 @@
-"""`regression`: a judge that was trained on people's ratings (`summeter train`) rates a summary aspect by aspect."""
+"""`regression`: aspect ratings by a network that was trained on human ratings (`summeter train`)."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ SPAN_FREE = "span_free"
 
 
 class Regression(Evaluator):
-    """The ratings that a trained judge gives, on the scale of the people it was trained on (SummQual's evaluator).
+    """The ratings of a trained network, on the scale of its human training ratings (SummQual).
 
-    Role `regressor`: a folder that `summeter train` wrote. It judges the aspects that the folder was trained on, or
-    those of them in `only`. Values are not clipped to the scale; the reason gives the interval in which people's
-    rating lies with the probability that the judge was calibrated for. A judge with a yes/no output also writes
-    `span_free`: the probability that the summary has no inconsistent span, label 1 from .5 on.
+    Role `regressor`: a folder written by `summeter train`. It judges the aspects of its training, or those in `only`.
+    Values are not clipped to the scale; the reason gives the interval that contains the human rating with the
+    calibrated probability. A network with a yes/no output also writes `span_free`: the probability that the summary has
+    no inconsistent span, label 1 from 0.5.
 
-    A judge whose network reads both texts in one pass cuts the end of a long document off; `truncated_tokens` says how
-    much. One that encodes them apart (`pool: match`) reads long documents in windows, and cuts nothing. One that was
-    trained on prompts (`input: geval`) reads a text for each aspect; where the prompt and the summary leave no room for
+    A network that reads both texts in one pass truncates long documents; `truncated_tokens` is the number of tokens
+    left out. One that encodes them separately (`pool: match`) reads long documents in windows and truncates nothing.
+    One trained on prompts (`input: geval`) reads one text per aspect; if the prompt and the summary leave no room for
     the document, the aspect is not judged (status error).
     """
 
     name, version = "regression", "1"
-    summary = "ratings by a network trained on people's (summeter train)"
+    summary = "ratings by a network trained on human ratings (summeter train)"
     aspects = ("coherence", "consistency", "coverage", "fluency", "overall")
     roles: ClassVar[Mapping[str, Role]] = {"regressor": Role("regressor")}
     reduce = "whole"
@@ -39,11 +39,11 @@ class Regression(Evaluator):
 
     @property
     def active_aspects(self) -> tuple[str, ...]:
-        """The aspects in `only`; by default SummQual's, though the folder may have others."""
+        """The aspects in `only`, else SummQual's, although the folder may have others."""
         return self.only or self.aspects
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """One judgment an aspect."""
+        """Return one judgment per aspect."""
         regressor = tools.network("regressor")
         builder = self.builder(item, prepared, tools, model=regressor.id)
         (rated,) = await regressor.ask([Rate(item.document.text, item.summary.text)])
@@ -51,7 +51,7 @@ class Regression(Evaluator):
         for aspect in self.only:
             if aspect not in known:
                 raise UsageError(
-                    f"{regressor.id} was not trained on {aspect!r}{nearest(aspect, known)}; it judges "
+                    f"{regressor.id} was not trained on {aspect!r}{nearest(aspect, known)}; its aspects are "
                     f"{', '.join(known)}"
                 )
         judgments = []
@@ -61,18 +61,18 @@ class Regression(Evaluator):
             rating = rated.ratings.get(aspect)
             if rating is None:
                 why = (
-                    f"the prompt and the summary leave no room for the document in what {regressor.id} reads; train a "
-                    "judge with higher max_tokens"
+                    f"the prompt and the summary leave no room for the document in the input of {regressor.id}; train "
+                    "a judge with higher max_tokens"
                 )
                 judgments.append(builder.failed(aspect, "error", why))
                 continue
-            interval = "no interval: too few ratings or documents to choose it by"
+            interval = "no interval: too few ratings or documents for calibration"
             if rating.low is not None and rating.high is not None:
-                interval = f"{rating.coverage:.0%} of people's ratings lie in {rating.low:.2f} to {rating.high:.2f}"
+                interval = f"{rating.coverage:.0%} interval {rating.low:.2f} to {rating.high:.2f}"
             reason = f"{rating.value:.2f}; {interval}"
             judgments.append(builder.ok(aspect, value=rating.value, reason=reason, truncated_tokens=cut or None))
         if rated.span_free is not None and (not self.only or SPAN_FREE in self.only):
-            likely = f"{rated.span_free:.0%} likely to have no inconsistent span"
+            likely = f"probability of no inconsistent span: {rated.span_free:.0%}"
             label = int(rated.span_free >= 0.5)
             most_cut = max(rated.truncated_tokens.values()) or None
             judgments.append(

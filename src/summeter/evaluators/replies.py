@@ -1,14 +1,14 @@
-"""The forms that LLMs are asked to reply in, and the strict reading of replies: taken as they stand or refused.
+"""JSON schemas of LLM replies, and a strict parser that accepts a reply or rejects it, without guessing.
 
-Accepted, because it loses nothing: a byte-order mark and zero-width characters, Markdown
-fences, prose before and after, a leading `<think>` block, trailing commas, single quotes and Python's
-True/False/None, `\\'` inside a string, line breaks inside a string.
+Accepted, because nothing is lost: a byte-order mark and zero-width characters, Markdown fences, text before and after
+the JSON, a leading `<think>` block, trailing commas, single quotes and Python's True/False/None, `\\'` inside a string,
+line breaks inside a string.
 
-Refused: a value that is cut off, one whose brackets do not match, a key given twice (in whatever case), NaN and
-infinity, two complete answers that say different things. Each is a ReplyError; so is a refusal, which
-has a kind of its own and is looked for only where there is no JSON.
+Rejected with a ReplyError: a truncated value, unmatched brackets, a repeated key (in any case), NaN and infinity, two
+complete answers that differ, and refusals, which have the kind "refused" and are looked for only in replies without
+JSON.
 
-Every step is linear in the length of the reply, whatever it holds.
+Every step takes time linear in the length of the reply.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple, NoReturn, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from summeter.records import ReplyError
 from summeter.text.fold import nfkc
 
 T = TypeVar("T")
 
-DEPTH = 64  # no answer asked for here nests deeper than five
-MANY = 100  # separate values in one reply; more is noise
+DEPTH = 64  # no requested reply nests deeper than five levels
+MANY = 100  # maximum number of separate JSON values in one reply
 REASON: Final = 300
-"""Longest reason or quote that the schema allows, in characters; the prompts ask for 40 words."""
+"""Maximum length of a reason or quote in the schema, in characters; the prompts ask for 40 words."""
 YES_NO: Final[dict[str, Any]] = {"type": "string", "enum": ["yes", "no"]}
 NO_YES: Final[dict[str, Any]] = {"type": "string", "enum": ["no", "yes"]}
-"""No first: a dry run, which takes the first, then counts every window of a long document."""
+""""no" comes first, so that a dry run, which answers with the first value, counts every window of a document."""
 _THIN = "\ufeff\u200b\u200c\u200d\u2060"
 _BLANK = rf"[\s{_THIN}]*+"
 
-# A bracket opens a value only if something follows that can stand there, or nothing (a cut): "[see below]" does not.
+# A bracket opens a value only if a valid token or the end of the text follows it: "[see below]" is not a value.
 _OPENING = re.compile(
     rf"""\{{(?={_BLANK}(?:["'}}]|\Z))|\[(?={_BLANK}(?:["'\[\]{{\d-]|\Z|(?:true|false|null|True|False|None|NaN)\b))"""
 )
-# A string that never closes is one token to the end of the text; else each quote would be tried anew.
+# An unclosed string is one token up to the end of the text, so that matching stays linear.
 _TOKEN = re.compile(
     r""" "(?:[^"\\]++|\\(?:.|\Z))*+(?:"|\Z) | '(?:[^'\\]++|\\(?:.|\Z))*+(?:'|\Z) | [\[\]{}] """, re.DOTALL | re.VERBOSE
 )
-_MENDABLE = re.compile(
+_REPAIRABLE = re.compile(
     rf""" "(?:[^"\\]++|\\.)*+" | '(?:[^'\\]++|\\.)*+' | ,(?={_BLANK}[\]}}])
         | [{_THIN}\u00a0] | \b(?:True|False|None)\b """,
     re.DOTALL | re.VERBOSE,
@@ -57,7 +57,7 @@ _NUMBERED = re.compile(
     r"(?:(?:sentence|claim|key[ _-]?fact|fact|line|id|no|s|k)[ _.-]?)?#?0*([0-9]{1,6})\.?", re.IGNORECASE
 )
 
-# First words of a refusal. Looked for at the start of a reply that holds no JSON.
+# First words of a refusal, looked for at the start of replies without JSON.
 _REFUSAL = re.compile(
     r"""(?:
       i(?:['’]?m|\ am)\ (?:really\ |very\ |so\ )?sorry | sorry\b | (?:my\ )?apologies | i\ apologi[sz]e
@@ -79,9 +79,10 @@ _REFUSAL = re.compile(
 
 
 def object_schema(properties: Mapping[str, Any], **more: Any) -> dict[str, Any]:
-    """The schema of an object with all these properties and no others.
+    """Return the schema of an object that has exactly these properties.
 
-    Only what the strict modes of hosted providers and the grammars of local servers both hold to (design/schemas.md).
+    It uses only what the strict modes of hosted providers and the grammars of local servers support
+    (design/schemas.md).
 
     >>> object_schema({"answer": YES_NO})["required"]
     ['answer']
@@ -96,9 +97,10 @@ def object_schema(properties: Mapping[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def keyed_schema(keys: int | Sequence[str], name: str, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of an object with one required entry a key, each with `properties`; a number asks for "1" to that.
+    """Return the schema of an object with one required entry per key, each with `properties`.
 
-    The entry stands once, under $defs, since some servers limit the enum values of a schema in all.
+    A number as `keys` stands for the keys "1" to that number. The entry is defined once, under $defs, because some
+    servers limit the total number of enum values in a schema.
 
     >>> keyed_schema(2, "vote", {"useful": YES_NO})["required"]
     ['1', '2']
@@ -109,23 +111,23 @@ def keyed_schema(keys: int | Sequence[str], name: str, properties: Mapping[str, 
 
 
 def text_schema(most: int) -> dict[str, Any]:
-    """The schema of a text of so many characters at most: a small model would write on to its limit."""
+    """Return the schema of a text of at most `most` characters; without a limit, small models do not stop."""
     return {"type": "string", "maxLength": most}
 
 
 def list_schema(items: Mapping[str, Any], most: int, least: int | None = 1) -> dict[str, Any]:
-    """The schema of a list of `least` to `most` items."""
+    """Return the schema of a list of `least` to `most` items."""
     bounds = {"maxItems": most} if least is None else {"minItems": least, "maxItems": most}
     return {"type": "array", "items": dict(items), **bounds}
 
 
 def is_object(value: Any) -> bool:
-    """An object that is not empty."""
+    """Return whether the value is a non-empty object."""
     return isinstance(value, dict) and bool(value)
 
 
 def is_record(value: Any) -> bool:
-    """An object, or a list that holds an object: what a reply with one entry a unit looks like."""
+    """Return whether the value is an object, or a list that contains one, as replies with one entry per unit do."""
     entries = value if isinstance(value, list) else [value]
     return bool(value) and any(isinstance(entry, dict) for entry in entries)
 
@@ -139,15 +141,16 @@ def read_reply(
     material: Sequence[str] = (),
     wordless: bool = False,
 ) -> T:
-    """The answer in a reply: `read` applied to its last complete JSON value that is `wanted`.
+    """Parse a reply: apply `read` to its last complete JSON value that satisfies `wanted`.
 
-    `wanted` tells what an answer may look like from what is merely bracketed (default: `is_record`).
-    `read` validates and raises ReplyError. Earlier wanted values count too: where one of them also reads
-    as a full answer, and differs (in `same`, default: at all), the reply is refused, since nothing says
-    which answer was meant: a draft, an example, or a verdict planted in the text under judgment.
-    `material` is that text: JSON that stands in it word for word is a quotation and never an answer. `wordless`
-    forms leave no room for words of the judge's own, so that an honest answer may stand there too, by chance or
-    because somebody wants it unsaid: a reply that is nothing but such an object is an answer.
+    `read` validates the value and raises ReplyError. `wanted` distinguishes answers from other text in brackets
+    (default: `is_record`). The reply is rejected as ambiguous if an earlier value also reads as a complete answer and
+    differs in `same` (default: the answer itself): a draft, an example, or a verdict injected into the text under
+    judgment.
+
+    `material` are the texts under judgment: JSON that is quoted from them verbatim is not an answer. `wordless` forms
+    have no free text, so an honest answer may occur in `material` too; a reply that consists only of such an object is
+    then an answer.
 
     >>> read_reply('Sure! ```json\\n{"1": "no error",}\\n```', dict)
     {'1': 'no error'}
@@ -156,11 +159,11 @@ def read_reply(
     found: list[tuple[str, Any]] = []
     fault: str | None = None
     stray = False
-    for stretch, start, depth, whole in _stretches(body):
+    for stretch, start, depth, balanced in _stretches(body):
         try:
-            value = _parse(stretch, depth, whole=whole)
+            value = _parse(stretch, depth, balanced=balanced)
         except ValueError as error:
-            # The good value before a broken one might be a draft of it.
+            # A valid value before an invalid one may be a draft of it.
             fault = f"the JSON at character {start} of the reply is not valid: {error}"
             continue
         if wanted(value):
@@ -169,17 +172,17 @@ def read_reply(
         else:
             stray = True
     if len(found) > MANY:
-        raise ReplyError(f"the reply holds {len(found)} separate JSON values", fault="ambiguous")
+        raise ReplyError(f"the reply contains {len(found)} separate JSON values", fault="ambiguous")
     if fault:
         raise ReplyError(fault, fault="no_json")
     if not found:
         if not body:
             raise ReplyError("the reply is empty", fault="no_json")
         if stray:
-            raise ReplyError("the JSON in the reply is not of the form that was asked for")
+            raise ReplyError("the JSON in the reply does not have the requested form")
         if is_refusal(body):
             raise ReplyError(f"the model refused: {show(body, 200)}", kind="refused")
-        raise ReplyError(f"there is no JSON in the reply, which begins {show(body)}", fault="no_json")
+        raise ReplyError(f"there is no JSON in the reply, which starts with {show(body)}", fault="no_json")
     alone = len(found) == 1 and found[0][0] == _squeezed(_FENCE.sub("", body))
     sources = [] if wordless and alone else [_squeezed(source) for source in material if "{" in source]
     answers = [value for words, value in found if not any(words in source for source in sources)]
@@ -190,11 +193,9 @@ def read_reply(
         try:
             differs = same(read(value)) != same(answer)
         except ReplyError:
-            continue  # no full answer
+            continue  # not a complete answer
         if differs:
-            raise ReplyError(
-                "the reply holds two complete answers that differ, and nothing says which one counts", fault="ambiguous"
-            )
+            raise ReplyError("the reply contains two complete answers that differ", fault="ambiguous")
     return answer
 
 
@@ -211,10 +212,10 @@ def read_answer(
     material: Sequence[str] = (),
     wordless: bool = False,
 ) -> T:
-    """The answer in a reply: from its JSON object where it holds a brace, else from its text.
+    """Parse a reply: its JSON object if it contains a brace, else its text.
 
-    `from_json` is given an object with keys in lower case, `from_text` the text without fences. The other parameters
-    are as for `read_reply`. Raises ReplyError, of kind "refused" where a text without an answer begins as refusals do.
+    `from_json` receives an object with keys in lower case, `from_text` the text without fences. The other parameters
+    are those of `read_reply`. Raises ReplyError, of kind "refused" if a text without an answer starts like a refusal.
     """
     body = answer_text(text)
     if "{" in body:
@@ -237,15 +238,15 @@ def read_answer(
 
 
 def by_choice(value: Mapping[str, Any]) -> dict[str, Any]:
-    """An object with its keys as `choice` compares them; ReplyError where two of them are one."""
+    """Return an object with its keys normalised by `choice`. Raises ReplyError if two keys become equal."""
     entry_of = {choice(key) or key: entry for key, entry in value.items()}
     if len(entry_of) < len(value):
-        raise ReplyError("a field is given twice", fault="ambiguous")
+        raise ReplyError("a field occurs twice", fault="ambiguous")
     return entry_of
 
 
 def unwrap(value: Any) -> Any:
-    """What a one-key object such as {"verdicts": [...]} wraps; a key that is a number is no wrapper."""
+    """Return the value inside one-key objects such as {"verdicts": [...]}; keys that are numbers are kept."""
     while isinstance(value, dict) and len(value) == 1:
         key, inner = next(iter(value.items()))
         if number(key) is not None or not isinstance(inner, dict | list):
@@ -255,11 +256,11 @@ def unwrap(value: Any) -> Any:
 
 
 def entries(value: Any, count: int, noun: str) -> list[Any]:
-    """Exactly `count` entries, in order of their units, from any of three forms:
+    """Return exactly `count` entries in the order of their units.
 
-    an object keyed by number {"1": ..., "2": ...}; a list whose entries all carry an `id` (or `statement_id`, as in
-    UniSumEval's Figure 8); a list of entries without ids, which is taken in order. `noun` names the unit in messages.
-    A missing, extra, doubled or unknown number is a ReplyError.
+    Three forms are accepted: an object keyed by number {"1": ..., "2": ...}; a list whose entries have an `id` (or a
+    `statement_id`, as in UniSumEval's Figure 8); a list of entries without ids, in order. `noun` names the unit in
+    messages. Raises ReplyError if a number is missing, repeated or out of range.
 
     >>> entries({"answers": [{"id": 2, "x": "b"}, {"id": 1, "x": "a"}]}, 2, "sentence")
     [{'id': 1, 'x': 'a'}, {'id': 2, 'x': 'b'}]
@@ -269,7 +270,7 @@ def entries(value: Any, count: int, noun: str) -> list[Any]:
         pairs = list(value.items())
     elif isinstance(value, list):
         if not all(isinstance(entry, dict) for entry in value):
-            raise ReplyError(f"the list holds something other than one object per {noun}")
+            raise ReplyError(f"the list contains something other than one object per {noun}")
         id_field = next((name for name in ("id", "statement_id") if any(name in entry for entry in value)), None)
         if id_field is None and len(value) != count:
             ending = "y" if len(value) == 1 else "ies"
@@ -284,14 +285,16 @@ def entries(value: Any, count: int, noun: str) -> list[Any]:
         if position is None:
             raise ReplyError(f"{show(key)} is not the number of a {noun}")
         if not 1 <= position <= count:
-            raise ReplyError(f"an entry for {noun} {position}, but they run from 1 to {count}", fault="wrong_count")
+            raise ReplyError(
+                f"there is an entry for {noun} {position}, but only {count} were asked for", fault="wrong_count"
+            )
         if position in entry_of:
-            raise ReplyError(f"two entries for {noun} {position}", fault="wrong_count")
+            raise ReplyError(f"there are two entries for {noun} {position}", fault="wrong_count")
         entry_of[position] = entry
     missing = [str(position) for position in range(1, count + 1) if position not in entry_of]
     if missing:
-        some = f"{', '.join(missing[:5])}{'...' if len(missing) > 5 else ''}"
-        raise ReplyError(f"no entry for {noun} {some}", fault="wrong_count")
+        listed = f"{', '.join(missing[:5])}{'...' if len(missing) > 5 else ''}"
+        raise ReplyError(f"there is no entry for {noun} {listed}", fault="wrong_count")
     return [entry_of[position] for position in range(1, count + 1)]
 
 
@@ -306,11 +309,10 @@ def read_entries(
     wordless: bool = False,
     bare: bool = False,
 ) -> tuple[T, ...]:
-    """One answer for each of exactly `count` entries in a reply (see `entries`).
+    """Parse a reply with exactly `count` entries (see `entries`). Return one answer per entry.
 
-    `read` is given the entry, an object (or, where `bare` entries are allowed, a text), and its place from 0. A fault
-    names the unit, a `noun`. `decision` is what two complete answers must agree in; `material` and `wordless` are as
-    for `read_reply`.
+    `read` receives the entry, an object (or a text, if `bare`), and its index from 0; errors name the unit by `noun`.
+    Complete answers are compared by `decision`; `material` and `wordless` are those of `read_reply`.
 
     >>> read_entries('{"2": "no", "1": "Yes."}', 2, "sentence", lambda entry, _: yes(entry), decision=bool, bare=True)
     (True, False)
@@ -333,41 +335,44 @@ def read_entries(
 
 
 class Texts(NamedTuple):
-    """The texts of a list in a reply, without repetitions; `repeated` counts those left out."""
+    """The distinct texts of a list in a reply, and the number of repetitions that were removed."""
 
     texts: tuple[str, ...]
     repeated: int
 
 
 def read_texts(reply: str, names: Sequence[str], noun: str, material: Sequence[str] = ()) -> Texts:
-    """The list of texts in a reply's object, under one of these names or under its only key. An entry without a letter
-    or digit is a fault of the whole reply; `noun` names it. `material` is what the texts were drawn from."""
+    """Parse a reply whose object has a list of texts under one of `names` or under its only key.
+
+    Raises ReplyError if an entry has no letter or digit; `noun` names the entry. `material` is the text that the
+    entries were extracted from.
+    """
 
     def texts(value: Any) -> Texts:
         value = value if any(name in value for name in names) else unwrap(value)
         listed = field(value, *names) if isinstance(value, dict) else value
         if not isinstance(listed, list) or not listed:
             raise ReplyError(f"expected a list of {noun}s, got {show(listed)}")
-        kept: dict[str, str] = {}
+        distinct: dict[str, str] = {}
         for place, entry in enumerate(listed, 1):
             if not isinstance(entry, str) or not any(map(str.isalnum, entry)):
                 raise ReplyError(f"{noun} {place} is {show(entry)}, not a statement")
-            kept.setdefault(choice(entry) or clean(entry), clean(entry))
-        return Texts(tuple(kept.values()), len(listed) - len(kept))
+            distinct.setdefault(choice(entry) or clean(entry), clean(entry))
+        return Texts(tuple(distinct.values()), len(listed) - len(distinct))
 
     return read_reply(reply, texts, wanted=is_object, material=material)
 
 
 def field(entry: Mapping[str, Any], *names: str) -> Any:
-    """The value under the one of these names that is there; ReplyError for none and for several."""
-    there = [name for name in names if name in entry]
-    if len(there) != 1:
-        raise ReplyError(f"it has {'no' if not there else 'more than one'} field named {' or '.join(names)}")
-    return entry[there[0]]
+    """Return the value under the one of `names` that is present. Raises ReplyError if none or several are."""
+    present = [name for name in names if name in entry]
+    if len(present) != 1:
+        raise ReplyError(f"it has {'more than one' if present else 'no'} field named {' or '.join(names)}")
+    return entry[present[0]]
 
 
 def yes(value: Any) -> bool:
-    """Whether it says yes or no, in any case, or as a boolean; ReplyError for anything else.
+    """Return whether the value says yes, as a word in any case or a boolean. Raises ReplyError for other values.
 
     >>> yes("No.")
     False
@@ -379,7 +384,7 @@ def yes(value: Any) -> bool:
 
 
 def required_text(entry: Mapping[str, Any], name: str) -> str:
-    """The text under a name that must be there; it must not be blank."""
+    """Return the text of a field. Raises ReplyError if it is missing or blank."""
     text = optional_text({name: field(entry, name)}, name)
     if text is None:
         raise ReplyError(f"the {name} is {show(entry[name])}, not a text")
@@ -387,7 +392,7 @@ def required_text(entry: Mapping[str, Any], name: str) -> str:
 
 
 def optional_text(entry: Mapping[str, Any], name: str = "reason") -> str | None:
-    """The text under a name, None where there is none; ReplyError where it is no text."""
+    """Return the text of a field, or None if it is missing or blank. Raises ReplyError if it is not a text."""
     value = entry.get(name)
     if value is not None and not isinstance(value, str):
         raise ReplyError(f"the {name} is {show(value)}, not a text")
@@ -395,7 +400,7 @@ def optional_text(entry: Mapping[str, Any], name: str = "reason") -> str | None:
 
 
 def number(value: Any) -> int | None:
-    """The whole number in 3, "3", "[3]" or "sentence 3"; None for anything else (True and 3.5 included)."""
+    """Return the whole number in 3, "3", "[3]" or "sentence 3"; None for other values, including True and 3.5."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -407,8 +412,10 @@ def number(value: Any) -> int | None:
 
 
 def choice(value: Any) -> str | None:
-    """A label as it is compared: compatibility forms folded, lower case, single blanks, without invisible
-    characters and without quotes, brackets or full stops around it. None where it is no string.
+    """Normalise a label for comparison; return None if it is not a string.
+
+    Compatibility forms and case are folded, white space is collapsed, and invisible characters, surrounding quotes,
+    brackets and full stops are removed.
 
     >>> choice(" **No  Error.** ")
     'no error'
@@ -421,38 +428,43 @@ def choice(value: Any) -> str | None:
 
 
 def clean(value: str) -> str:
-    """A text fit to be stored: lone surrogates replaced, invisible borders stripped."""
+    """Return the text with lone surrogates replaced and invisible characters stripped from its ends."""
     return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip().strip(_THIN).strip()
 
 
 def show(value: Any, width: int = 60) -> str:
-    """A value as it stands in a message: one line, printable, short."""
+    """Return a value for a message: printable, on one line, at most `width` characters."""
     text = ascii(value) if not isinstance(value, str) else repr(clean(value[: 4 * width]))
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
 def is_refusal(text: str) -> bool:
-    """Whether a text without an answer begins as refusals do."""
+    """Return whether a text without an answer starts like a refusal."""
     return bool(_REFUSAL.match(text.lstrip("*#>\"'`“ \n")))
 
 
 def answer_text(text: str) -> str:
-    """The reply without invisible borders and without a leading block of thoughts; ReplyError where those never end."""
+    """Return the reply without invisible characters at its ends and without a leading block of thoughts.
+
+    Raises ReplyError if that block is not closed.
+    """
     border = f" \t\r\n{_THIN}"
     body = text.strip(border)
     opening = _THOUGHT.match(body)
     if opening is None:
         return body
-    # The first closing tag: a later one may be quoted by the answer, and would hide what stands before it.
+    # Take the first closing tag: the answer may quote a later one.
     closing = re.compile(f"</{opening.group(1)}>", re.IGNORECASE).search(body)
     if closing is None:
-        raise ReplyError("the reply ends inside its thoughts, before any answer", fault="truncated")
+        raise ReplyError("the reply ends inside its block of thoughts, before an answer", fault="truncated")
     return body[closing.end() :].strip(border)
 
 
 def _stretches(text: str) -> Iterator[tuple[str, int, int, bool]]:
-    """Top-level bracketed stretches, brackets matched outside strings: the text, where it starts, how deep it nests,
-    whether its brackets match. Raises where the last is cut off."""
+    """Yield the top-level bracketed parts of a text, matching brackets outside strings.
+
+    Each is (text, start, nesting depth, whether the brackets match). Raises ReplyError if the last one is not closed.
+    """
     position = 0
     while opening := _OPENING.search(text, position):
         start, depth = opening.start(), 0
@@ -463,48 +475,44 @@ def _stretches(text: str) -> Iterator[tuple[str, int, int, bool]]:
                 stack.append("]" if mark == "[" else "}")
                 depth = max(depth, len(stack))
             elif mark in {"]", "}"}:
-                whole = mark == stack.pop()
-                if not whole or not stack:
-                    yield text[start:position], start, depth, whole
+                balanced = mark == stack.pop()
+                if not balanced or not stack:
+                    yield text[start:position], start, depth, balanced
                     break
         else:
             raise ReplyError(
-                f"the reply is cut off: the JSON that starts at character {start} never ends", fault="truncated"
+                f"the reply is truncated: the JSON that starts at character {start} is not closed", fault="truncated"
             )
 
 
-def _parse(text: str, depth: int, *, whole: bool) -> Any:
-    """The value of a stretch: as JSON, else as JSON with harmless slips mended. ValueError where neither."""
-    if not whole:
+def _parse(text: str, depth: int, *, balanced: bool) -> Any:
+    """Parse a bracketed text as JSON, after repairing harmless slips if needed. Raises ValueError if it is not JSON."""
+    if not balanced:
         raise ValueError("its brackets do not match")
     if depth > DEPTH:
-        raise ValueError(f"it nests more than {DEPTH} deep")
+        raise ValueError(f"it nests deeper than {DEPTH} levels")
     try:
         return _load(text)
     except ValueError as error:
-        mended = _MENDABLE.sub(_mend, text)
-        if mended == text:
+        repaired = _REPAIRABLE.sub(_repair, text)
+        if repaired == text:
             raise
         try:
-            return _load(mended)
+            return _load(repaired)
         except ValueError:
             raise error from None
 
 
 def _load(text: str) -> Any:
-    return json.loads(text, strict=False, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
+    return json.loads(text, strict=False, object_pairs_hook=_unique, parse_constant=_finite, parse_float=_finite)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     times = Counter(key.casefold() for key, _ in pairs)
     if len(times) != len(pairs):
-        doubled = next(key for key, _ in pairs if times[key.casefold()] > 1)
-        raise ValueError(f"the key {show(doubled)} is given twice")
+        repeated = next(key for key, _ in pairs if times[key.casefold()] > 1)
+        raise ValueError(f"the key {show(repeated)} occurs twice")
     return dict(pairs)
-
-
-def _no_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not a JSON value")
 
 
 def _finite(digits: str) -> float:
@@ -514,17 +522,17 @@ def _finite(digits: str) -> float:
     return value
 
 
-def _mend(token: re.Match[str]) -> str:
+def _repair(token: re.Match[str]) -> str:
     mark = token.group()
     if mark[0] in "\"'":
-        return '"' + _ESCAPE.sub(_mend_escape, mark[1:-1]) + '"'
-    return _JSON_WORDS.get(mark, " " if mark == "\u00a0" else "")  # a trailing comma or an invisible character goes
+        return '"' + _ESCAPE.sub(_repair_escape, mark[1:-1]) + '"'
+    return _JSON_WORDS.get(mark, " " if mark == "\u00a0" else "")  # remove trailing commas and invisible characters
 
 
-def _mend_escape(token: re.Match[str]) -> str:
+def _repair_escape(token: re.Match[str]) -> str:
     escape = token.group(1)
     if escape is None:
-        return '\\"'  # a bare double quote inside single quotes
+        return '\\"'  # an unescaped double quote inside single quotes
     if escape == "'":
         return "'"
     if escape[0] == "x" and len(escape) == 3:
@@ -533,4 +541,4 @@ def _mend_escape(token: re.Match[str]) -> str:
         return json.dumps(chr(int(escape[1:], 16)))[1:-1]
     if escape in set('"\\/bfnrt') or (escape[0] == "u" and len(escape) == 5):
         return "\\" + escape
-    return "\\\\" + escape  # as Python reads it: the backslash stands for itself
+    return "\\\\" + escape  # as in Python, the backslash is literal

@@ -1,6 +1,6 @@
-"""Judges that say of each sentence or claim whether the document supports it: their verdicts, and long documents.
+"""Judges of whether the document supports each sentence or claim: verdicts, and their combination over windows.
 
-A document that is longer than the judge reads is asked about window by window: what one window supports is supported.
+A document longer than the judge's context is judged window by window; what one window supports is supported.
 """
 
 from __future__ import annotations
@@ -15,13 +15,16 @@ from summeter.models.structured import Answer
 from summeter.records import Item, Judgment, Span, Unit
 
 ABSENT: Final = frozenset({"out-of-context error", "out-of-article error"})
-"""Categories that say only that a window does not speak of it."""
+"""Error types that mean only that a window does not mention the sentence."""
 FAITHFULNESS: Final = "faithfulness"
 
 
 class SupportVerdict(NamedTuple):
-    """Whether the document supports a sentence or a claim. `category` is the type of error ("no error" for none), None
-    where none was asked for; `quotes` what the judge copied from the document, blank ones left out (None likewise)."""
+    """Whether the document supports a sentence or claim.
+
+    `category` is the error type ("no error" if supported), None if none was asked for. `quotes` are the non-blank
+    quotes from the document, None if none were asked for.
+    """
 
     supported: bool
     category: str | None = None
@@ -29,68 +32,66 @@ class SupportVerdict(NamedTuple):
     quotes: tuple[str, ...] | None = None
 
     @property
-    def speaks(self) -> bool:
-        """Whether the window that was shown speaks of it: it contradicts it, or is quoted."""
+    def mentioned(self) -> bool:
+        """Whether the window mentions the sentence: it contradicts it, or is quoted."""
         return bool(self.quotes) if self.category is None else self.category not in ABSENT
 
 
 def decide(
     text: str, by_window: Mapping[int, SupportVerdict | NoVerdict], views: Sequence[DocumentView]
 ) -> tuple[SupportVerdict | NoVerdict, int]:
-    """The verdict on a sentence or claim `text`, from the answers by window; and the number of the window that decides.
+    """Return the verdict on a sentence or claim from those by window, and the deciding window's number.
 
-    Supported by one window is supported. A window without a usable reply might have been that one: then there is no
-    verdict. Else the verdict is that of a window that speaks of it (of any, where none does), and of these of the one
-    that shares most words with it.
+    A sentence that one window supports is supported. Otherwise, a window without a usable reply means no verdict,
+    because it might have supported it. Otherwise the verdict is that of the most similar window among those that
+    mention the sentence (of all windows, if none does).
     """
     verdicts = {at: verdict for at, verdict in by_window.items() if isinstance(verdict, SupportVerdict)}
     for at, verdict in verdicts.items():
         if verdict.supported:
             return (verdict, at)
-    for at, lack in by_window.items():
-        if isinstance(lack, NoVerdict):
+    for at, failure in by_window.items():
+        if isinstance(failure, NoVerdict):
             where = "" if len(views) == 1 else f"window {at + 1} of {len(views)}: "
-            return (NoVerdict(lack.status, f"{where}{lack.reason}"), at)
-    at = closest(text, views, [at for at, verdict in verdicts.items() if verdict.speaks] or list(verdicts))
+            return (NoVerdict(failure.status, f"{where}{failure.reason}"), at)
+    at = closest(text, views, [at for at, verdict in verdicts.items() if verdict.mentioned] or list(verdicts))
     return (verdicts[at], at)
 
 
-class SentenceJudge(LLMJudge[tuple[SupportVerdict | NoVerdict, ...]]):
-    """A judge of each sentence of a summary, in one question (or one a window of a long document).
+Verdicts = tuple[SupportVerdict | NoVerdict, ...]
 
-    A judge gives `verdict_judgment` where a verdict says more than yes or no.
+
+class SentenceJudge(LLMJudge[Verdicts]):
+    """A judge of each sentence of a summary, in one question per summary or window.
+
+    Subclasses override `verdict_judgment` if a verdict is more than yes or no.
     """
 
     aspects = (FAITHFULNESS,)
     long_documents = "windows"
 
     def skip_reason(self, item: Item) -> str | None:
-        """As for every evaluator; and there must be sentences."""
+        """Return the reason of every evaluator, or that the summary has no sentences."""
         return super().skip_reason(item) or (None if item.sentences else "the summary has no sentences")
 
     def expected(self, item: Item, data: Mapping[str, Any], parser: Parser = "strict") -> list[ExpectedJudgment]:
-        """One a sentence."""
+        """Return one expected judgment per sentence."""
         return [ExpectedJudgment(FAITHFULNESS, "sentence", place) for place in range(len(item.sentences))]
 
     def expected_tokens(self, item: Item) -> int:
-        """`reply_tokens` a sentence."""
+        """Return `reply_tokens` times the number of sentences."""
         return self.reply_tokens * len(item.sentences)
 
-    def is_decided(self, answers: Sequence[Answer[tuple[SupportVerdict | NoVerdict, ...]]], item: Item) -> bool:
-        """Whether every sentence is supported by some window."""
+    def is_decided(self, answers: Sequence[Answer[Verdicts]], item: Item) -> bool:
+        """Return whether every sentence is supported by some window."""
         replies = [answer.data for answer in answers if answer.data is not None]
         return all(
             any(isinstance(verdict := reply[place], SupportVerdict) and verdict.supported for reply in replies)
             for place in range(len(item.sentences))
         )
 
-    def combine(
-        self,
-        answers: Sequence[Answer[tuple[SupportVerdict | NoVerdict, ...]]],
-        item: Item,
-        views: Sequence[DocumentView],
-    ) -> tuple[SupportVerdict | NoVerdict, ...]:
-        """One verdict a sentence, or why there is none."""
+    def combine(self, answers: Sequence[Answer[Verdicts]], item: Item, views: Sequence[DocumentView]) -> Verdicts:
+        """Return one verdict per sentence, or why there is none."""
         return tuple(
             decide(
                 text,
@@ -105,8 +106,8 @@ class SentenceJudge(LLMJudge[tuple[SupportVerdict | NoVerdict, ...]]):
             for place, text in enumerate(item.sentences)
         )
 
-    def judgments(self, reply: tuple[SupportVerdict | NoVerdict, ...], builder: JudgmentBuilder) -> list[Judgment]:
-        """One judgment a sentence: label 1 and value 1.0 where it is supported, else 0 and 0.0."""
+    def judgments(self, reply: Verdicts, builder: JudgmentBuilder) -> list[Judgment]:
+        """Return one judgment per sentence: label 1 and value 1.0 if it is supported, else 0 and 0.0."""
         return [
             builder.failed(FAITHFULNESS, verdict.status, verdict.reason, "sentence", place)
             if isinstance(verdict, NoVerdict)
@@ -115,7 +116,7 @@ class SentenceJudge(LLMJudge[tuple[SupportVerdict | NoVerdict, ...]]):
         ]
 
     def verdict_judgment(self, verdict: SupportVerdict, place: int, builder: JudgmentBuilder) -> Judgment:
-        """The judgment that a verdict gives on the sentence number `place`."""
+        """Return the judgment of a verdict on the sentence number `place`."""
         return support_judgment(builder, verdict, place)
 
 
@@ -127,7 +128,7 @@ def support_judgment(
     unit: Unit = "sentence",
     **fields: Any,
 ) -> Judgment:
-    """Label, value, error type and reason on a sentence or claim; `fields` are further ones of the judgment."""
+    """Return the judgment of a verdict on a sentence or claim; `fields` are its other fields."""
     return builder.ok(
         FAITHFULNESS,
         unit,

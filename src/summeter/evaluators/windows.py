@@ -1,15 +1,14 @@
-"""Documents longer than the model reads: which stretches of a document a judge is shown, and in how many questions.
+"""Documents longer than the model's context: which views of a document a judge is shown, in how many questions.
 
-Where a document fits beside the rest of its prompt and the reply, it is shown whole, and all of this changes nothing.
-Where it does not, `--on-overflow` decides: "window" (the default) loses nothing silently, "truncate" keeps the
-beginning and says how much is left out, "error" judges nothing.
+A document that fits into the prompt is shown whole. Otherwise `--on-overflow` decides: "window" (the default) omits
+nothing without a note, "truncate" keeps the beginning and counts the omitted tokens, "error" judges nothing.
 
-What "window" means is for the evaluator to say, since it depends on the question:
+With "window", the evaluator chooses the views by the kind of question:
 
-- Does the document support this? One question a window (`document_views`); yes in one window is yes.
-- What are its key facts? One question a window, then the lists joined.
-- How good is the summary? Several windows give no rating of the whole: the judge is shown the document's opening, the
-  passages nearest to the summary, and others at even distances (`document_views` with `near`).
+- Does the document support this? One question per window (`document_views`); a yes in one window is a yes.
+- What are its key facts? One question per window; the lists are joined.
+- How good is the summary? Ratings of windows do not make a rating of the whole. The judge is shown the beginning of the
+  document, the passages most similar to the summary, and others at even distances (`document_views` with `near`).
 """
 
 from __future__ import annotations
@@ -27,22 +26,22 @@ from summeter.text.chunks import WordIndex, runs, tiles
 from summeter.text.spans import TextSpan
 
 RESERVE = 0.1
-"""Share of the context left free: what the estimate misses, and what the server adds (a chat template, a schema)."""
+"""Share of the context left free for errors of the estimate and for what servers add (a chat template, a schema)."""
 MAX_TOKENS_PER_CHARACTER = 2
-"""Upper bound of the estimate."""
+"""Upper bound of the estimated number of tokens per character."""
 LEAST = 64
-"""Tokens of a document below which a window is no reading any more."""
+"""Least number of tokens of the document in a window."""
 OVERLAP = 8
-"""A window repeats the end of the one before: at most one part in so many of it."""
+"""A window repeats at most one eighth of its length from the end of the window before."""
 OPENING, NEAREST = 0.25, 0.75
-"""Of the room for passages: filled with the opening up to the first share, with the nearest up to the second."""
+"""Shares of the room for passages: the beginning fills up to the first, similar passages up to the second."""
 GAP = "\n[...]\n"
 
 
 class DocumentView(NamedTuple):
-    """A stretch of a document as one question shows it: `text`, which begins at code point `start` of the document.
+    """The text of a document that one question shows.
 
-    `start` is None where the text is made of several stretches.
+    `start` is its offset in code points, or None for several passages.
     """
 
     text: str
@@ -50,26 +49,26 @@ class DocumentView(NamedTuple):
 
 
 class DocumentViews(NamedTuple):
-    """The views a judge is shown. `truncated_tokens`: how much of the document stands in none (estimated), or None."""
+    """The views that a judge is shown; `truncated_tokens` is the estimated number of tokens shown in no view."""
 
     views: tuple[DocumentView, ...]
     truncated_tokens: int | None = None
 
     @property
     def whole(self) -> bool:
-        """Whether one question shows the document as it is."""
+        """Whether one question shows the whole document."""
         return len(self.views) == 1 and self.truncated_tokens is None
 
 
 def document_views(
     document: Document, llm: BoundLLM, frame: Prompt, reply: int, near: Sequence[str] | None = None
 ) -> DocumentViews:
-    """What of the document a judge is shown.
+    """Return the views of a document that a judge is shown.
 
-    `frame` is the prompt with an empty document, `reply` the tokens the answer may take (the run's own limit on new
-    tokens goes before it). With `near` (the sentences of what is judged) a document that is too long becomes one view
-    of passages instead of several windows. Raises ContextError where the document does not fit and must not be cut,
-    or where nothing of it fits.
+    `frame` is the prompt with an empty document, `reply` the expected number of tokens of the reply (the run's limit on
+    new tokens takes precedence). With `near` (the sentences under judgment), a document that is too long becomes one
+    view of passages instead of several windows. Raises ContextError if the document does not fit and must not be cut,
+    or if nothing of it fits.
     """
     room = room_for(document, llm, frame, reply)
     if room is None:
@@ -77,33 +76,71 @@ def document_views(
     longest = room // OVERLAP if near is not None else room // 2
     cut = tiles(document.text, [span.start for span in document.sentences], max(8, longest), tokens)
     if llm.settings.on_overflow == "truncate":
-        # Up to the last tile with which it still fits: counted as a whole, since the tiles' own counts are rounded.
+        # Cut after the last tile that fits, counting the text as a whole, since the tokens of each tile are rounded.
         text, ends = document.text, [tile.end for tile in cut]
         end = ends[bisect_right(ends, room, key=lambda end: tokens(text[:end])) - 1]
         return DocumentViews((DocumentView(text[:end], 0),), tokens(text[end:]))
     costs = [tokens(tile.text) for tile in cut]
-    if near is not None:
-        return _passages(cut, costs, room, near)
-    views = _windows(document.text, cut, costs, room)
-    over = max(tokens(view.text) for view in views) / room
-    # Tiles are counted in whole tokens: where that added up to too little, the windows are made a little smaller.
-    return DocumentViews(tuple(views if over <= 1 else _windows(document.text, cut, costs, int(room / over))))
+    if near is None:
+        return DocumentViews(tuple(_windows(document.text, cut, costs, room)))
+    # One view: the beginning, the tiles most similar to each sentence of `near` in turn, and tiles at even distances.
+    gap = tokens(GAP)
+    chosen: set[int] = set()
+    used = 0
+
+    def fill(places: Sequence[int], limit: float) -> None:
+        nonlocal used
+        for place in places:
+            if place not in chosen and used + costs[place] + gap <= limit:
+                chosen.add(place)
+                used += costs[place] + gap
+
+    filled = accumulate(cost + gap for cost in costs)
+    opening = sum(1 for _ in takewhile(lambda end: end <= int(room * OPENING), filled))
+    fill(range(max(1, opening)), room)
+    index = WordIndex([tile.text for tile in cut])
+    ranked = []
+    for sentence in near:
+        scores = index.scores(sentence)
+        ranked.append(sorted(filter(scores.__getitem__, range(len(cut))), key=scores.__getitem__, reverse=True))
+    # The most similar tile of each sentence, then the second of each, and so on.
+    fill([place for turn in zip_longest(*ranked) for place in turn if place is not None], room * NEAREST)
+    fill(_even(len(cut)), room)
+    pieces: list[str] = []
+    before = -1
+    for place in sorted(chosen):
+        if place != before + 1:
+            pieces.append(GAP)
+        pieces.append(cut[place].text)
+        before = place
+    if before != len(cut) - 1:
+        pieces.append(GAP)
+    omitted = sum(cost for place, cost in enumerate(costs) if place not in chosen)
+    return DocumentViews((DocumentView("".join(pieces), None),), omitted)
 
 
 def _windows(text: str, cut: Sequence[TextSpan], costs: Sequence[int], room: int) -> list[DocumentView]:
-    spans = [(cut[first].start, cut[last - 1].end) for first, last in runs(costs, room, room // OVERLAP)]
-    return [DocumentView(text[start:end], start) for start, end in spans]
+    def views(size: int) -> list[DocumentView]:
+        spans = [(cut[first].start, cut[last - 1].end) for first, last in runs(costs, size, size // OVERLAP)]
+        return [DocumentView(text[start:end], start) for start, end in spans]
+
+    # Each tile's tokens are rounded; if a window exceeds the room for that reason, all windows are made smaller.
+    windows = views(room)
+    excess = max(tokens(view.text) for view in windows) / room
+    return windows if excess <= 1 else views(int(room / excess))
 
 
 def with_document(item: Item, text: str) -> Item:
-    """The item with this text for its document's: what a question on one view is asked about."""
+    """Return the item with this text as its document."""
     document = item.document.model_copy(update={"text": text, "sentences": ()})
     return item.model_copy(update={"document": document})
 
 
 def closest(text: str, views: Sequence[DocumentView], among: Sequence[int] | None = None) -> int:
-    """The number of the view that shares most of the text's words, those that stand in few views counting more;
-    among equals the first."""
+    """Return the number of the view that shares most words with the text.
+
+    Rare words count more; ties go to the first view.
+    """
     places = list(range(len(views)) if among is None else among)
     if len(places) == 1:
         return places[0]
@@ -112,26 +149,26 @@ def closest(text: str, views: Sequence[DocumentView], among: Sequence[int] | Non
 
 
 def room_for(document: Document, llm: BoundLLM, frame: Prompt, reply: int) -> int | None:
-    """Tokens left for the document in one question; None where it fits or the limit is unknown."""
+    """Return the number of tokens left for the document in one question, or None if it fits or the limit is unknown."""
     context = llm.context
     if context is None:
         return None
     usable, answer = int(context * (1 - RESERVE)), llm.settings.max_tokens or min(reply, context // 2)
-    letters = len(document.text) + sum(len(message.content) for message in frame.messages)
-    if MAX_TOKENS_PER_CHARACTER * letters + answer <= usable:
-        return None  # as nearly always: nothing need be counted
+    characters = len(document.text) + sum(len(message.content) for message in frame.messages)
+    if MAX_TOKENS_PER_CHARACTER * characters + answer <= usable:
+        return None  # the usual case: no tokens are counted
     size = tokens(document.text)
     frame_size = sum(tokens(message.content) for message in frame.messages)
     room = usable - frame_size - answer
     if size <= room:
         return None
-    why = f"the document has about {size:,} tokens; {llm.id} reads {context:,}, and the rest of the question and "
-    why += f"the reply take about {frame_size + answer:,}"
+    why = f"the document has about {size:,} tokens; the context of {llm.id} is {context:,}, of which the rest of the "
+    why += f"prompt and the reply need about {frame_size + answer:,}"
     if room < LEAST:
         raise ContextError(
-            f"{why}: no room is left for it. Choose a model that reads more (",
+            f"{why}, which leaves no room for the document. Choose a model with a longer context (",
             Parameter("context", "TOKENS"),
-            " says how much it reads), or a smaller ",
+            " sets its length), or a smaller ",
             Parameter("max_reply"),
         )
     if llm.settings.on_overflow == "error":
@@ -140,50 +177,13 @@ def room_for(document: Document, llm: BoundLLM, frame: Prompt, reply: int) -> in
             Parameter("on_overflow", "window"),
             " or ",
             Parameter("on_overflow", "truncate"),
-            ", or a model that reads more",
+            ", or a model with a longer context",
         )
     return room
 
 
-def _passages(cut: Sequence[TextSpan], costs: Sequence[int], room: int, near: Sequence[str]) -> DocumentViews:
-    """The opening, the tiles nearest to each sentence of `near` in turn, and tiles at even distances; in text order."""
-    gap = tokens(GAP)
-    chosen: set[int] = set()
-    held = 0
-
-    def fill(places: Sequence[int], upto: float) -> None:
-        nonlocal held
-        for place in places:
-            if place not in chosen and held + costs[place] + gap <= upto:
-                chosen.add(place)
-                held += costs[place] + gap
-
-    ends = accumulate(cost + gap for cost in costs)
-    opening = sum(1 for _ in takewhile(lambda end: end <= int(room * OPENING), ends))
-    fill(range(max(1, opening)), room)
-    index = WordIndex([tile.text for tile in cut])
-    ranked = []
-    for sentence in near:
-        scores = index.scores(sentence)
-        ranked.append(sorted(filter(scores.__getitem__, range(len(cut))), key=scores.__getitem__, reverse=True))
-    # Each sentence's nearest tile, then each one's second, and so on.
-    fill([place for turn in zip_longest(*ranked) for place in turn if place is not None], room * NEAREST)
-    fill(_even(len(cut)), room)
-    parts: list[str] = []
-    before = -1
-    for place in sorted(chosen):
-        if place != before + 1:
-            parts.append(GAP)
-        parts.append(cut[place].text)
-        before = place
-    if before != len(cut) - 1:
-        parts.append(GAP)
-    left = sum(cost for place, cost in enumerate(costs) if place not in chosen)
-    return DocumentViews((DocumentView("".join(parts), None),), left)
-
-
 def _even(count: int) -> list[int]:
-    """Places from coarse to fine: the last, the middle, the quarters, the eighths...
+    """Return numbers from coarse to fine: the last, the middle, the quarters, the eighths, ...
 
     >>> _even(5)
     [4, 2, 1, 3, 0]

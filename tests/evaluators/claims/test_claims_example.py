@@ -29,8 +29,8 @@ def test_the_prompts_example_is_no_claim_of_the_summary() -> None:
     found = asyncio.run(extract_claims(one, llm))
     assert (found.status, found.texts) == ("unparsed", ())
     assert found.reason == (
-        "claims of the summary: meaningless: the claim 'The Aldis sank off Skagen.' is the prompt's example, "
-        "and not of the summary"
+        "claims of the summary: meaningless: the claim 'The Aldis sank off Skagen.' is from the prompt's example, "
+        "not from the summary"
     )
     # Where the summary does say so, it is one.
     assert asyncio.run(extract_claims(summary(f"Ships. {example}"), llm)).texts == (example,)

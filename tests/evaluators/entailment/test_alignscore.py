@@ -92,7 +92,7 @@ def test_whole_texts_are_one_pass() -> None:
     table = table_of({(SOURCE.text, TEXT): (1, 0, 0)})
     (whole,) = run(AlignScore(mode="nli"), table)
     several, *_ = run(AlignScore(), table_of())
-    assert several.reason == "mean over 2 sentences, each at the best of 1 chunk; the weakest has .33"
+    assert several.reason == "mean over 2 sentences, each at the best of 1 chunk; lowest .33"
     assert len(table.asked) == 1
     assert whole.value == pytest.approx(np.e / (np.e + 2))
 

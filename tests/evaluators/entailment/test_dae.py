@@ -93,7 +93,7 @@ def test_only_the_first_twenty_arcs_are_read(tmp_path: Path) -> None:
     assert found["faithfulness", "summary", None].label == 1
     assert len([key for key in found if key[1] == "claim"]) == 20
     last = found["faithfulness", "sentence", 1]
-    assert (last.status, last.reason) == ("skipped", "no arc of this sentence was read (the first 20 are)")
+    assert (last.status, last.reason) == ("skipped", "no arc of this sentence was judged (only the first 20 are)")
 
 
 def test_sentences_by_themselves_give_the_share_of_good_ones(tmp_path: Path) -> None:
@@ -106,12 +106,12 @@ def test_sentences_by_themselves_give_the_share_of_good_ones(tmp_path: Path) -> 
 
 def test_what_the_file_does_not_hold_is_a_status(tmp_path: Path) -> None:
     found = rows(tmp_path, by="sentence")
-    assert {row.reason for row in found.values()} == {"arcs.jsonl holds no reply for the sentence"}
+    assert {row.reason for row in found.values()} == {"arcs.jsonl has no reply for the sentence"}
     (tmp_path / "other.jsonl").write_text(reply(SUMMARY, ARCS), "utf-8")
     source = document("Ada sold the mill.")
     tools = Tools("s", networks={"arcs": pieces()})
     ((row, _),) = judge(DAE(corenlp=tmp_path / "other.jsonl"), source, SUMMARY, tools=tools)
-    assert (row.status, row.reason) == ("skipped", "other.jsonl holds no reply for the document")
+    assert (row.status, row.reason) == ("skipped", "other.jsonl has no reply for the document")
 
 
 def test_a_long_document_is_cut_and_the_summary_never(tmp_path: Path) -> None:

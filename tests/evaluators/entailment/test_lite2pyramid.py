@@ -72,7 +72,7 @@ def test_units_of_a_file_have_weights(tmp_path: Path) -> None:
     assert read_units(held) is read_units(held), "a file is not read again for each summary"
     assert "units:" in Lite2Pyramid(units=file).sign({"lite2pyramid": "m"})
     (row,) = run(Lite3Pyramid(units=file), source=Document(id="e", text="Anything."))
-    assert (row.status, row.reason) == ("skipped", "the file of units has none for this document")
+    assert (row.status, row.reason) == ("skipped", "the file of units has no unit of this document")
     file.write_text(json.dumps({"d": ["x"]}))
     again = Lite3Pyramid(units=file)
     assert again.sign({"lite3pyramid": "m"}) != Lite3Pyramid(units=tmp_path / "units.json", score="l3c").sign({})
@@ -81,13 +81,13 @@ def test_units_of_a_file_have_weights(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[]", "no JSON object"),
+        ("[]", "is not a JSON object"),
         ("{", "cannot be read as content units"),
-        ('{"d": "one"}', "d.*is no list of units"),
+        ('{"d": "one"}', "d.*is not a list of units"),
         ('{"d": [{"text": "a", "weight": 0}]}', "weight.*above 0"),
         ('{"d": [{"text": "a", "weight": NaN}]}', "weight.*above 0"),
         ('{"d": [{"text": "a", "weight": Infinity}]}', "weight.*above 0"),
-        ('{"d": [{"words": "a"}]}', "is no list of units"),
+        ('{"d": [{"words": "a"}]}', "is not a list of units"),
     ],
 )
 def test_a_file_that_holds_no_units_is_refused_when_it_is_named(tmp_path: Path, text: str, message: str) -> None:

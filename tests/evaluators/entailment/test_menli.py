@@ -95,10 +95,10 @@ def test_a_summary_that_one_member_did_not_score_takes_no_part() -> None:
 def test_nothing_to_scale_by_is_a_status_and_never_a_number_that_is_none() -> None:
     (row,) = combined({"a": (0.1, 0.9)})
     assert (row.status, row.value) == ("skipped", None)
-    assert row.reason == "only one summary has both scores, and the scale is taken from all summaries of the run"
+    assert row.reason == "only one summary has both scores, so they cannot be scaled"
     rows = combined({"a": (0.1, 0.9), "b": (0.1, 0.8)})
     assert {row.status for row in rows} == {"skipped"}
-    assert rows[0].reason == "all 2 summaries have the same score by menli, so there is nothing to scale by"
+    assert rows[0].reason == "all 2 summaries have the same score by menli, so it cannot be scaled"
     assert {row.status for row in combined({"a": (None, 0.9), "b": (None, 0.8)})} == {"skipped"}
 
 
@@ -106,9 +106,9 @@ def test_nothing_to_scale_by_is_a_status_and_never_a_number_that_is_none() -> No
     ("settings", "message"),
     [
         ({"other": "finesure"}, "stands for 2 evaluators"),
-        ({"other": "h2h"}, "judges no summary by itself"),
+        ({"other": "h2h"}, "is a pairwise judge"),
         ({"other": "menli"}, "other='menli' is menli"),
-        ({"other": "rouge"}, "not 'bertscore_f1'; name one of these as aspect"),
+        ({"other": "rouge"}, "does not judge 'bertscore_f1'; set aspect to one of"),
         ({"other": "nobody"}, "there is no evaluator 'nobody'"),
         ({"weight": 1.0}, "less than 1"),
     ],

@@ -151,7 +151,7 @@ def test_an_llm_is_asked_in_the_words_of_its_training_for_one_token() -> None:
 @pytest.mark.parametrize(
     ("reply", "status", "why"),
     [
-        (first((" Yes", 0.9), ("The", 0.1)), "unparsed", "neither yes nor no .* begins ' Yes'"),
+        (first((" Yes", 0.9), ("The", 0.1)), "unparsed", "neither yes nor no .* starts with ' Yes'"),
         (Completion(text="", finish_reason="length"), "unparsed", "the reply is empty"),
         (Completion(text="", refusal="I will not."), "refused", "I will not"),
         (first(("Yes", 1.5)), "unparsed", "the log-probability .* is none"),

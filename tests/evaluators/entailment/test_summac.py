@@ -72,7 +72,7 @@ class TestZeroShot:
         assert second.reason is not None
         assert second.reason.endswith("; another passage contradicts it (entailment .10, contradiction .80)")
         assert second.reason.startswith("no passage entails it; nearest: a passage (entailment .20, contradiction .00)")
-        assert whole.reason == "2 passages of the summary judged; the weakest has 0.20"
+        assert whole.reason == "2 passages of the summary judged; lowest 0.20"
         assert [span.cut(SUMMARY) for span in whole.evidence] == [SECOND]
 
     def test_short_sentences_and_late_passages_are_left_out_where_that_is_asked_for(self) -> None:
@@ -166,7 +166,7 @@ class TestConvolution:
             load(tmp_path / "none.json")
         for text, fault in [
             ("{", "cannot be read"), ("[]", "is not summeter-summac-conv/1"),
-            ('{"schema": "summeter-summac-conv/1"}', "is no SummaC-Conv"),
+            ('{"schema": "summeter-summac-conv/1"}', "cannot be read as weights of SummaC-Conv"),
         ]:  # fmt: skip
             file = tmp_path / "bad.json"
             file.write_text(text)
@@ -174,7 +174,7 @@ class TestConvolution:
                 load(file)
         with pytest.raises(ValueError, match="2 weights for 1 bins"):
             Convolution((0.0, 1.0), "e", (1.0, 2.0))
-        with pytest.raises(ValueError, match="rise from 0 to 1"):
+        with pytest.raises(ValueError, match="increase from 0 to 1"):
             Convolution((0.0, 0.5), "e", (1.0,))
 
     def test_histograms_hold_every_passage_once(self) -> None:

@@ -23,7 +23,7 @@ def test_one_mention_at_a_time_is_replaced_by_a_name() -> None:
     found = versions(TEXT, SENTENCE, [[BILES, HER, HER_AGAIN]])
     # "her" may be either case: it is replaced as it stands. Never both at once.
     assert texts(found) == ["Simone Biles coach saw her there.", "Her coach saw Simone Biles there."]
-    assert (found[0].read, found[0].as_, found[0].name.offsets) == ("Her", "Simone Biles", BILES)
+    assert (found[0].mention, found[0].replacement, found[0].antecedent.offsets) == ("Her", "Simone Biles", BILES)
 
 
 def test_a_possessive_is_replaced_by_a_possessive() -> None:

@@ -71,7 +71,7 @@ def test_they_replace_it_even_where_they_are_lower() -> None:
     assert cut(found) == [SOURCE.text]
     assert found.label == 0
     assert found.reason is not None
-    assert "; sentence 1 (of 6) has .70, which is under the gate of .80 and so does not decide" in found.reason
+    assert "; sentence 1 (of 6) has .70, which is below the gate of .80 and does not decide" in found.reason
 
 
 def test_a_contradicted_claim_is_below_an_unrelated_one_in_each_pair_but_the_maximum_hides_it() -> None:
@@ -207,7 +207,7 @@ class TestLadder:
         assert (found.target.unit, found.target.index, found.claim) == ("sentence", 0, None)
 
     def test_a_step_without_coreference_takes_none(self) -> None:
-        with pytest.raises(UsageError, match="without coreference"):
+        with pytest.raises(UsageError, match="does not use coreference"):
             build("fenice[step=nli_claim,coref=true]")
 
 

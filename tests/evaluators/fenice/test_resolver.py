@@ -80,7 +80,7 @@ def test_a_reply_that_cannot_be_used_is_a_status(reply: Any) -> None:
     (rows,), nli = run(llm, "Ana Ruiz won gold.")
     row: Judgment = rows[0]
     assert (row.status, row.value) == ("unparsed", None)
-    assert (row.reason or "").startswith("mentions of the document: ")
+    assert (row.reason or "").startswith("coreference of the document: ")
     assert len(row.calls) == len(llm.requests) == 2, "and one repair turn"
     assert not nli.texts
 

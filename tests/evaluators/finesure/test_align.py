@@ -10,7 +10,7 @@ import pytest
 from evaluators.judging import Judge, item, run
 
 from summeter.evaluators.finesure.align import Align, FineSurE
-from summeter.evaluators.finesure.fact_check import WANTED, Strategy
+from summeter.evaluators.finesure.fact_check import REPLY_FIELDS, Strategy
 from summeter.models.base import Request
 from summeter.records import Judgment, KeyFacts
 from summeter.scoring import reply_counts
@@ -78,7 +78,7 @@ def test_several_facts_in_one_sentence() -> None:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_strategy_gives_the_same_alignment(strategy: Strategy) -> None:
-    judgments, wanted = judged(strategy, reply(strategy)), WANTED[strategy]
+    judgments, wanted = judged(strategy, reply(strategy)), REPLY_FIELDS[strategy]
     assert [one.label for one in judgments] == [1, 0, 1, 0, 1]
     first = "It says so." if wanted.reason else None
     second = " ".join(["No mill."] * wanted.reason + ["[partly conveyed]"] * wanted.category) or None
@@ -144,7 +144,7 @@ def test_ways_to_answer(value: Any, expected: list[int]) -> None:
         ("instruction", {"present": "partly", "lines": [1]}, "'partly' is neither yes nor no"),
         ("instruction", {"present": 1, "lines": [1]}, "1 is neither yes nor no"),
         ("instruction", "yes", "the entry is 'yes', not an object"),
-        ("evidence", {**FIRST, "category": "maybe"}, "'maybe' is none of the categories"),
+        ("evidence", {**FIRST, "category": "maybe"}, "'maybe' is not one of the categories"),
         ("evidence", {**FIRST, "quote": 3}, "the quote is 3"),
     ],
 )
@@ -197,7 +197,7 @@ def test_alignment_uses_the_extracted_list() -> None:
 @pytest.mark.parametrize(
     ("align", "says", "status", "why"),
     [
-        (Align(source="reference"), "{}", "skipped", "there is no reference summary to draw key facts from"),
+        (Align(source="reference"), "{}", "skipped", "there is no reference summary to extract key facts from"),
         (Align(), "I'm sorry, I can't.", "refused", "key facts from the document: the model refused"),
         (Align(validators=2), '{"key_facts": ["A."]}', "unparsed", "validation of key facts"),
     ],

@@ -10,7 +10,7 @@ import pytest
 from evaluators.judging import Judge, item, run
 
 from summeter.evaluators.catalog import build
-from summeter.evaluators.finesure.fact_check import CATEGORIES, QUOTE, WANTED, FactCheck, Strategy, category
+from summeter.evaluators.finesure.fact_check import CATEGORIES, QUOTE, REPLY_FIELDS, FactCheck, Strategy, category
 from summeter.models.base import Completion
 from summeter.records import Judgment, ReplyError, UsageError, fault_of
 
@@ -44,7 +44,7 @@ def judged(strategy: Strategy, reply: Any) -> list[Judgment]:
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_strategy_gives_the_same_three_verdicts(strategy: Strategy) -> None:
     judgments = judged(strategy, REPLIES[strategy])
-    wanted = WANTED[strategy]
+    wanted = REPLY_FIELDS[strategy]
     kinds = ["no error", "circumstantial error", "no error"] if wanted.category else [None] * 3
     reasons = ["It says so.", "No month is given.", None] if wanted.reason else [None] * 3
     assert [(one.label, one.value) for one in judgments] == [(1, 1.0), (0, 0.0), (1, 1.0)]
@@ -60,7 +60,7 @@ def test_every_strategy_gives_the_same_three_verdicts(strategy: Strategy) -> Non
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_schema_and_prompt_ask_for_what_the_strategy_wants_and_no_more(strategy: Strategy) -> None:
-    check, wanted = FactCheck(strategy=strategy), WANTED[strategy]
+    check, wanted = FactCheck(strategy=strategy), REPLY_FIELDS[strategy]
     asked = {"quote": wanted.quote, "reason": wanted.reason, "category": wanted.category}
     fields = [name for name, is_wanted in asked.items() if is_wanted] or ["supported"]
     verdict = check.form(item()).schema["$defs"]["verdict"]  # type: ignore[index]
@@ -149,7 +149,7 @@ def test_the_released_form_is_read_in_order() -> None:
     swapped = [{"sentence": text, "reason": "x", "category": "no error"} for text in item().sentences[::-1]]
     first = judged("reasoning", swapped)[0]
     assert first.status == "unparsed"
-    assert first.reason == "wrong count: sentence 1: the entry in its place repeats sentence 3"
+    assert first.reason == "wrong count: sentence 1: the entry repeats sentence 3"
 
 
 @pytest.mark.parametrize(

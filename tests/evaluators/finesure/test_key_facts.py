@@ -77,7 +77,7 @@ def test_too_many_key_facts_are_cut_from_each_window_alike() -> None:
         ('{"key_facts": ["a", null]}', "key fact 2 is None"),
         ('{"key_facts": [["a"]]}', "key fact 1 is "),
         ('{"key_facts": "a"}', "expected a list of key facts"),
-        ('["a"]', "not of the form"),
+        ('["a"]', "does not have the requested form"),
     ],
 )
 def test_what_is_no_list_of_key_facts(text: str, says: str) -> None:

@@ -116,7 +116,7 @@ class TestSample:
         _, (found,) = ask(GEval(draws=2, steps=("Score it.",)), llm)
         assert (found.status, found.value) == ("refused", None)
         assert found.reason is not None
-        assert found.reason.startswith("no sample of 2 is usable; the first: ")
+        assert found.reason.startswith("none of 2 samples is usable; the first: ")
 
     def test_a_sample_without_an_answer_is_an_error_and_the_others_are_asked_all_the_same(self) -> None:
         llm = Scripted([{"reply": {"score": 4}, "times": 1}, {"error": "model", "times": 1}, {"reply": {"score": 4}}])
@@ -155,8 +155,8 @@ class TestSteps:
             llm = Scripted(weighed)
             prepared, (found,) = ask(judge, llm)
             assert (prepared.data, found.value, llm.calls) == ({}, 4.0, 1)
-            assert judge.given is not None
-            assert f"1. {judge.given[0]}" in llm.requests[0].prompt
+            assert judge.fixed_steps is not None
+            assert f"1. {judge.fixed_steps[0]}" in llm.requests[0].prompt
 
     def test_steps_are_signed(self) -> None:
         signed = {
@@ -262,7 +262,7 @@ class TestPlus:
 
 @pytest.mark.parametrize("judge", ["geval[logprob,draws=5]", "geval[single,draws=5]", "geval_plus[single,draws=3]"])
 def test_a_number_of_samples_without_samples_is_refused(judge: str) -> None:
-    with pytest.raises(UsageError, match="draws none; leave one of both out"):
+    with pytest.raises(UsageError, match="`draws` requires scoring=sample"):
         build(judge)
     assert build("geval[sample,draws=5]") == build("geval[draws=5]")
 

@@ -49,7 +49,7 @@ def test_opposite_signs_are_no_huge_number() -> None:
     numbers = {(TEXT, REFERENCE): 0.25, (REFERENCE, TEXT): -0.25}
     recall, precision, harmonic = judged(numbers, REFERENCE)[0]
     assert (recall.value, precision.value, harmonic.value) == (0.25, -0.25, 0.0)
-    assert harmonic.reason == "below 0, which F1 takes for 0"
+    assert harmonic.reason == "F1 counts a value below 0 as 0"
     released, network = judged(numbers, REFERENCE, evaluator=A3CU(variant="legacy"))
     assert released[2].value == pytest.approx(-0.125 / 1e-10)
     assert network.framings == {Framing((254, 254), marks=True)}
@@ -65,7 +65,7 @@ def test_several_references_are_a_mean() -> None:
 def test_short_texts_and_cuts_are_said() -> None:
     numbers = {("Ada sold it.", REFERENCE): 0.6, (REFERENCE, "Ada sold it."): 0.4}
     rows, _ = judged(numbers, REFERENCE, text="Ada sold it.")
-    assert rows[0].reason == "the summary has fewer than 10 words, for which A3CU is unfit"
+    assert rows[0].reason == "the summary has fewer than 10 words, too few for A3CU"
     long = "word " * 300
     rows, _ = judged({(long, REFERENCE): 0.6, (REFERENCE, long): 0.4}, REFERENCE, text=long)
     assert rows[0].truncated_tokens == 300 - 254

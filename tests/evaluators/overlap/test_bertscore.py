@@ -113,7 +113,7 @@ class TestSentences:
         text = "  Ada sold the mill. It rained."
         assert parts[0].evidence[0].cut(text) == "the"
         assert parts[0].reason is not None
-        assert parts[0].reason.startswith("least like anything in the reference: 'the' (")
+        assert parts[0].reason.startswith("least similar to the reference: 'the' (")
 
 
 class TestLayersAndBaselines:
@@ -142,7 +142,7 @@ class TestLayersAndBaselines:
         assert BertScore(rescale=True, baseline=file).sign({"encoder": "a/b"}) != one
 
     def test_faults_are_told_of(self, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match="no baseline for layer 10 of 'roberta-base'"):
+        with pytest.raises(UsageError, match="no published baseline for layer 10 of 'roberta-base'"):
             judge(BertScore(rescale=True))
         file = tmp_path / "base.tsv"
         file.write_text("10,0.1,0.2,0.3")

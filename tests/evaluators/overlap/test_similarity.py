@@ -49,7 +49,7 @@ def test_the_nearest_reference_counts() -> None:
     source = Document(id="d", text=SOURCE.text, sentences=SOURCE.sentences, references=("A", "B"))
     ((whole,),) = judge(Similarity(against="reference"), source, TEXT, tools=Tools("sig", networks={"embed": table()}))
     assert whole.value == pytest.approx(0.96)
-    assert whole.reason == "cosine with the nearest of 2 references"
+    assert whole.reason == "cosine with the most similar of 2 references"
     ((none,),) = judge(Similarity(against="reference"), SOURCE, TEXT, tools=Tools("sig", networks={"embed": table()}))
     assert (none.status, none.reason) == ("skipped", "there is no reference summary")
 

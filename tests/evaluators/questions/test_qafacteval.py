@@ -70,7 +70,7 @@ def test_questions_that_the_document_does_not_answer_count_as_zero() -> None:
     assert [found["faithfulness", "sentence", place].value for place in (0, 1)] == [2.5, 5.0]
     assert [found["faithfulness", "claim", place].value for place in range(3)] == [5.0, 0.0, 5.0]
     reason = found["faithfulness", "summary", None].reason or ""
-    assert reason.startswith("3 of 3 questions kept; the document leaves 1 of them unanswered; lowest: 'the mill'")
+    assert reason.startswith("3 of 3 questions kept; the document does not answer 1 of them; lowest: 'the mill'")
 
 
 def test_a_question_that_the_summary_answers_otherwise_is_dropped() -> None:
@@ -100,7 +100,7 @@ def test_without_a_kept_question_the_paper_scores_zero_and_it_is_signed(summary:
 
 
 def test_windows_that_would_skip_words_are_refused() -> None:
-    with pytest.raises(UsageError, match="a stride of 28 would skip words between windows of 27 tokens"):
+    with pytest.raises(UsageError, match="stride=28 would skip words between windows of 27 tokens"):
         QAFactEval(window=60, stride=28)
 
 

@@ -12,7 +12,7 @@ from evaluators.networks import FakeNetwork, document, judge, word_encoder
 from numpy.typing import NDArray
 
 from summeter.evaluators.base import Tools
-from summeter.evaluators.questions.questeval import Asked, Compared, Formula, QuestEval, _first_sentences
+from summeter.evaluators.questions.questeval import Asked, Compared, Formula, QuestEval, first_sentences
 from summeter.evaluators.questions.squad import token_f1
 from summeter.models.networks import FirstWord, Generate
 from summeter.records import Document, Judgment
@@ -175,7 +175,7 @@ def test_without_questions_it_is_a_status_and_in_legacy_zero() -> None:
     found, _ = rows(text="it rained.")
     assert {row.status for row in found.values()} == {"skipped"}
     reason = found["faithfulness", "summary", None].reason
-    assert reason == "nothing to ask about in both texts (questions: summary 2, source 0)"
+    assert reason == "there are no questions in one direction (summary 2, source 0)"
     found, _ = rows(text="it rained.", variant="legacy", scores="answerability")
     assert found["questeval_recall", "summary", None].value == 0.0
     assert found["faithfulness", "summary", None].value == pytest.approx(0.05)
@@ -183,10 +183,10 @@ def test_without_questions_it_is_a_status_and_in_legacy_zero() -> None:
 
 def test_sentences_end_before_the_first_word_behind_a_stop() -> None:
     text = 'He won?! "Yes." So. It was 3.'
-    spans = _first_sentences(text, phrases(text).words, 9)
+    spans = first_sentences(text, phrases(text).words, 9)
     assert [span.text for span in spans] == ['He won?! "', 'Yes."', "So.", "It was 3."]
-    assert _first_sentences("", [], 5) == []
-    assert _first_sentences("a", [Word("a", 0, "ROOT")], 5) == [TextSpan("a", 0, 1)]
+    assert first_sentences("", [], 5) == []
+    assert first_sentences("a", [Word("a", 0, "ROOT")], 5) == [TextSpan("a", 0, 1)]
 
 
 def test_the_papers_score_is_zero_where_both_directions_are() -> None:

@@ -62,7 +62,7 @@ class TestOwnAspect:
             "".join("- " + t.replace("\n", "\n  ").rstrip() + "\n" for t in (TONE, TONE.replace("tone", "wit")))
         )
         assert build(f"rts[aspect=wit,aspect_file={file}]").active_aspects == ("wit",)
-        with pytest.raises(InputError, match=r"two\.yaml: name: defines tone, wit; choose one"):
+        with pytest.raises(InputError, match=r"two\.yaml: name: the file defines tone, wit; choose one"):
             build(f"rts[aspect_file={file}]")
         with pytest.raises(InputError, match="choose one"):
             build(f"rts[aspect=style,aspect_file={file}]")
@@ -96,7 +96,7 @@ class TestOwnAspect:
             read_aspects(file)
 
     def test_no_file_and_no_text(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match="there is no such file"):
+        with pytest.raises(InputError, match="cannot be read as a file of aspects"):
             ReasonThenScore(aspect_file=tmp_path / "absent.yaml")
         (tmp_path / "latin.yaml").write_bytes(b"name: caf\xe9")
         with pytest.raises(InputError, match="is not UTF-8 text"):
@@ -104,7 +104,7 @@ class TestOwnAspect:
 
     def test_a_definition_of_another_aspect_and_two_sources_are_refused(self, tone: Path) -> None:
         own = read_aspects(tone)["tone"]
-        with pytest.raises(ValueError, match="is of 'tone', not of 'coherence'"):
+        with pytest.raises(ValueError, match="defines 'tone', but `aspect` is 'coherence'"):
             ReasonThenScore(definition=own)
-        with pytest.raises(ValueError, match="not both"):
+        with pytest.raises(ValueError, match="exclude each other"):
             ReasonThenScore(aspect="tone", definition=own, aspect_file=tone)

@@ -46,7 +46,7 @@ class TestTogether:
     @pytest.mark.parametrize(
         ("lacking", "says"),
         [
-            ({}, "no entry for fluency"),
+            ({}, "there is no entry for fluency"),
             ({"fluency": None}, "fluency: expected a reason and a score, got None"),
             ({"fluency": {"reason": "Fine."}}, "fluency: it has no field named score"),
             ({"fluency": {"reason": "Fine.", "score": 6}}, "fluency: the score is 6, which is not from 1 to 5"),

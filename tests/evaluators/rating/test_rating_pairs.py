@@ -66,9 +66,9 @@ class TestWhichPairs:
 
     def test_what_cannot_be_compared_is_said_before_anything_is_asked(self, tmp_path: Path) -> None:
         model = script(tmp_path, FIRST_WINS)
-        with pytest.raises(UsageError, match="compares two systems, and the data hold summaries by one only"):
+        with pytest.raises(UsageError, match="compares two systems, but the data contain summaries by only one"):
             evaluate(rows(systems="a"), ["h2h"], models=model)
-        with pytest.raises(UsageError, match="hold no summaries by z"):
+        with pytest.raises(UsageError, match="contain no summaries by z"):
             evaluate(rows(), ["h2h[systems=a;z]"], models=model)
         with pytest.raises(UsageError, match="two or more different systems"):
             build("h2h[systems=a;a]")
@@ -162,11 +162,11 @@ class TestSelections:
     @pytest.mark.parametrize(
         ("text", "says"),
         [
-            ("h2h[pairs=a:a]", "names pairs of two different systems"),
+            ("h2h[pairs=a:a]", "must contain pairs of two different systems"),
             ("h2h[pairs=a]", "pairs"),
             ("h2h[pairs=a:b:c]", "pairs"),
-            ("h2h[pairs=a:b;b:a]", "names a pair twice"),
-            ("h2h[pairs=a:b,systems=a;c]", "not both"),
+            ("h2h[pairs=a:b;b:a]", "contains a pair twice"),
+            ("h2h[pairs=a:b,systems=a;c]", "exclude each other"),
         ],
     )
     def test_pairs_that_make_no_sense(self, text: str, says: str) -> None:

@@ -132,9 +132,9 @@ def test_strict_reading_differs_only_where_the_last_rule_misreads(shared: Path) 
             continue
         if score != ruled.score:
             misread.append((ruled, score))
-    # Two end in "(1)", which names no score; six in "3 out of 5" or "(1/5)", which rule 6 reads as 5.
+    # Two end in "(1)", which is no score; six in "3 out of 5" or "(1/5)", which rule 6 reads as 5.
     assert len(unread) == 2
-    assert all(output.endswith("(1).") and "names no score" in why for output, why in unread)
+    assert all(output.endswith("(1).") and "contains no score" in why for output, why in unread)
     assert len(misread) == 6
     assert all(ruled == legacy.Ruled(5.0, 6) and score < 5 for ruled, score in misread)
 

@@ -57,7 +57,7 @@ class TestBartScore:
             "bartscore_f1": -2.0, "bartscore_harmonic": -0.75, "bartscore_fluency": -6.0,
         }  # fmt: skip
         assert {row.target.unit for row in rows} == {"summary"}
-        assert rows[0].reason == "probability 0.135 a token of the summary, given the document (geometric mean)"
+        assert rows[0].reason == "probability 0.135 per token of the summary, given the document (geometric mean)"
         assert len(network.asked) == 4, "what several directions need is asked once"
         assert network.framings == {Framing(limit=1024)}
 
@@ -124,7 +124,7 @@ class TestUniEval:
         skipped = {row.aspect: row.reason for row in rows if row.status == "skipped"}
         assert skipped == {
             "relevance": "there is no reference summary",
-            "overall": "there is no relevance: there is no reference summary",
+            "overall": "relevance is missing: there is no reference summary",
         }
         three = judged(
             UniEval(dimensions=("coherence", "consistency", "fluency")),
@@ -139,7 +139,7 @@ class TestUniEval:
         assert (fact.required_roles, fact.active_aspects) == (("unieval_fact",), ("consistency",))
         rows = judged(fact, answering(first=self.ROWS), document(text=SOURCE))
         assert [row.value for row in rows] == [pytest.approx(value) for value in (0.5, 0.8, 0.2)]
-        with pytest.raises(SettingError, match="leave dimensions out"):
+        with pytest.raises(SettingError, match="remove dimensions"):
             UniEval(task="fact", dimensions=("fluency",))
 
 

@@ -1,1 +1,1 @@
-"""Claims: a summary taken apart into elementary statements, and each of them checked."""
+"""Claims: splitting summaries into atomic statements, and checking each."""

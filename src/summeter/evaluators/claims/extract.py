@@ -1,7 +1,7 @@
-"""The claims of a summary: its sentences, what a sequence-to-sequence network writes, or what an LLM lists.
+"""Claims of a summary: its sentences, or those extracted by a sequence-to-sequence network or an LLM.
 
-A claim is an elementary statement that can be checked by itself, after FENICE (Scirè et al., Findings of ACL 2024,
-section 3.1) and FActScore (Min et al., EMNLP 2023: atomic facts). Networks and LLMs are asked once a summary.
+A claim is an atomic statement that can be checked by itself, after FENICE (Scirè et al., Findings of ACL 2024, section
+3.1) and FActScore (Min et al., EMNLP 2023: atomic facts). Networks and LLMs are asked once per summary.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ SCHEMA = object_schema({"claims": list_schema(text_schema(LONGEST), AT_MOST)})
 
 
 class Claims(NamedTuple):
-    """The claims of a summary, each with the sentence it comes from, where one was found.
+    """The claims of a summary, each with the sentence it comes from, if one was found.
 
-    `status` is "ok", or why there are none, with a `reason`. `model` is the LLM or network that wrote the claims, None
-    for sentences.
+    If there are none, `status` and `reason` say why. `model` is the LLM or network that wrote the claims, None for
+    sentences.
     """
 
     claims: tuple[Claim, ...]
@@ -55,17 +55,17 @@ class Claims(NamedTuple):
 
     @property
     def id(self) -> str:
-        """Twelve hex digits that change with any text of the list: the `list_id` of judgments on these claims."""
+        """Twelve hexadecimal digits of the hash of the texts: the `list_id` of judgments on these claims."""
         return digest(list(self.texts), 12)
 
 
 def sentence_claims(summary: Summary) -> Claims:
-    """Each sentence as one claim."""
+    """Return each sentence as one claim."""
     return Claims(tuple(Claim(text=one.text, span=one.as_span("summary")) for one in sentence_spans(summary)))
 
 
 async def generate_claims(summary: Summary, model: Network) -> Claims:
-    """Each sentence that the network writes for the summary as one claim (FENICE, section 3.1), without repetitions."""
+    """Return each distinct sentence that the network generates for the summary as one claim (FENICE, section 3.1)."""
     (text,) = await model.ask([Generate((summary.text,))])
     texts = tuple(dict.fromkeys(text[start:end] for start, end in split(text)))
     if not texts:
@@ -77,7 +77,7 @@ async def generate_claims(summary: Summary, model: Network) -> Claims:
 async def extract_claims(
     summary: Summary, llm: BoundLLM, template: Template | None = None, *, at_most: int = AT_MOST
 ) -> Claims:
-    """Ask `llm` for the claims of a summary, with the shipped template or another. An unusable reply is a status."""
+    """Ask an LLM for the claims of a summary; an unusable reply is a status."""
     template = template or Template.load(PACKAGE, TEMPLATE)
     answer = await llm.ask(prompt(summary, template, at_most), form(summary, template))
     if answer.data is None:
@@ -87,30 +87,33 @@ async def extract_claims(
 
 
 def prompt(summary: Summary, template: Template, at_most: int = AT_MOST) -> Prompt:
-    """What the extractor is asked."""
+    """Return the extractor's prompt."""
     return template.fill(summary=summary.text, code=fence_code(summary.text), limit=at_most)
 
 
 def form(summary: Summary, template: Template) -> Form[Texts]:
-    """The schema of a reply, and the strict reader of one. A claim of the prompt's own example is no claim of the
-    summary: small models repeat it."""
+    """Return the schema of a reply with the strict parser.
+
+    A claim of the prompt's example is rejected, because small models repeat it.
+    """
     example = choice(template.source) or ""
 
     def read(reply: str) -> Texts:
         claims = read_claims(reply, (summary.text,))
-        own = choice(summary.text) or ""
+        source = choice(summary.text) or ""
         for claim in claims.texts:
-            words_of_claim = choice(claim) or ""
-            if len(words_of_claim.split()) > 2 and words_of_claim in example and words_of_claim not in own:
-                raise ReplyError(f"the claim {show(claim)} is the prompt's example, and not of the summary")
+            text = choice(claim) or ""
+            if len(text.split()) > 2 and text in example and text not in source:
+                raise ReplyError(f"the claim {show(claim)} is from the prompt's example, not from the summary")
         return claims
 
     return Form("claims", SCHEMA, read)
 
 
 def read_claims(text: str, material: Sequence[str] = ()) -> Texts:
-    """Claims from a reply: an object with the list under "claims", or under its only key. An entry that is empty or
-    no text is a fault of the whole reply. `material` is what they were drawn from.
+    """Parse claims from a reply: an object with the list under "claims" or under its only key.
+
+    Raises ReplyError if an entry is blank or not a text. `material` is the text that the claims were extracted from.
 
     >>> read_claims('{"claims": ["A sold B.", "B is a boat.", "a sold b"]}')
     Texts(texts=('A sold B.', 'B is a boat.'), repeated=1)
@@ -120,13 +123,13 @@ def read_claims(text: str, material: Sequence[str] = ()) -> Texts:
 
 
 def anchored(texts: Sequence[str], summary: Summary) -> tuple[Claim, ...]:
-    """Claims with the sentence of the summary that each comes from, where one is found.
+    """Return the claims, each with the sentence of the summary that it comes from, if one is found.
 
-    That is the sentence in which the claim stands, as language models quote (`text.match`); else the one that has most
-    of its words (at least half; among equals, the first one not before the sentence of the claim before).
+    That is the sentence that contains the claim, as language models quote (`text.match`), else the one that contains
+    most of its words (at least half). Ties go to the first sentence that is not before the previous claim's sentence.
     """
     finder = QuoteFinder(summary.text)
-    held = [{token.text for token in words(sentence)} for sentence in summary.sentence_texts]
+    words_of = [{token.text for token in words(sentence)} for sentence in summary.sentence_texts]
     claims = []
     last = 0
     for text in texts:
@@ -137,10 +140,10 @@ def anchored(texts: Sequence[str], summary: Summary) -> tuple[Claim, ...]:
             if quote is not None and sentence.start < quote.end and quote.start < sentence.end
         ]
         if len(inside) != 1:
-            wanted = {token.text for token in words(text)}
-            shared = [len(wanted & sentence) for sentence in held]
+            claim_words = {token.text for token in words(text)}
+            shared = [len(claim_words & sentence_words) for sentence_words in words_of]
             most = max([1, *shared])
-            inside = [place for place, many in enumerate(shared) if many == most and 2 * most >= len(wanted)]
+            inside = [place for place, count in enumerate(shared) if count == most and 2 * most >= len(claim_words)]
         place = next((place for place in inside if place >= last), inside[0] if inside else None)
         last = last if place is None else place
         claims.append(Claim(text=text, span=None if place is None else summary.sentences[place]))

@@ -1,7 +1,7 @@
-"""`factscore`: a summary's claims, each checked against the document.
+"""`factscore`: the claims of a summary, each checked against the document.
 
-FActScore (Min et al., EMNLP 2023): precision of atomic facts, here against the summary's own document rather than a
-retrieved knowledge source. faithfulness = claims supported / claims.
+FActScore (Min et al., EMNLP 2023) is the precision of atomic facts, here against the summary's document instead of a
+retrieved knowledge source. faithfulness = supported claims / claims.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from summeter.records import Item, Judgment, Span
 from summeter.text.match import find_quote
 
 REPLY_TOKENS = 130
-"""Tokens a verdict takes: a quote, a reason, and the JSON around them."""
+"""Expected tokens of a verdict: a quote, a reason, and JSON."""
 
 _VERDICT = {"quote": text_schema(REASON), "reason": text_schema(REASON), "supported": NO_YES}
 
 
 class ClaimAnswers(NamedTuple):
-    """The answers on one claim: by window, the verdict or why there is none; and the calls behind it."""
+    """The verdicts on one claim by window, with the calls behind them."""
 
     by_window: dict[int, SupportVerdict | NoVerdict]
     calls: list[str]
@@ -53,23 +53,22 @@ class ClaimAnswers(NamedTuple):
 
 
 class FactScore(PromptedEvaluator):
-    """Claims of the summary, drawn by the model in the role `extractor`, then checked by the `judge`.
+    """Claims of the summary, extracted by the model in the role `extractor` and checked by the `judge`.
 
-    `batch`: how many claims share a question. `extractor`: "judge" lets the judge draw the claims too, so that one
-    model will do. `at_most`: the longest list of claims. `gamma`: where set, a summary of fewer claims than that is
-    marked down by exp(1 - gamma / claims), FActScore's length penalty; by default none is. `prompts`: a folder whose
-    templates (`claims`, `factscore`) replace the shipped ones.
+    `batch`: claims per question. `extractor`: "judge" extracts the claims with the judge's model. `at_most`: maximum
+    number of claims. `gamma`: if set, summaries with fewer claims are penalised by exp(1 - gamma / claims), FActScore's
+    length penalty. `prompts`: a folder whose templates (`claims`, `factscore`) replace the shipped ones.
 
-    A document longer than the judge reads is read in windows: a claim is supported where one window supports it, and
-    the windows after that are not asked about it again.
+    A document longer than the judge's context is split into windows. A claim is supported if one window supports it;
+    later windows are not asked about it.
 
-    Writes one judgment a claim (aspect faithfulness): label 1 or 0; value the same (times the length penalty); `claim`
-    its text and sentence; evidence the passage quoted; `list_id` the list of claims. Where no claims could be had, one
-    failed judgment of the summary.
+    Writes one judgment per claim (aspect faithfulness): label 1 or 0; value the same (times the length penalty);
+    `claim` its text and sentence; evidence the quoted passage; `list_id` the list of claims. If there are no claims,
+    one failed judgment of the summary.
     """
 
     name, version = "factscore", "1"
-    summary = "An LLM draws the summary's claims; a judge checks each against the document (FActScore)."
+    summary = "An LLM extracts the summary's claims; a judge checks each against the document (FActScore)."
     aspects = (FAITHFULNESS,)
     roles: ClassVar[Mapping[str, Role]] = {"judge": Role(), "extractor": Role()}
     reduce = "mean"
@@ -81,57 +80,56 @@ class FactScore(PromptedEvaluator):
 
     @property
     def required_roles(self) -> tuple[str, ...]:
-        """The judge, and the extractor unless the judge stands in for it."""
+        """The judge, and the extractor unless the judge extracts the claims."""
         return {"extractor": tuple(self.roles), "judge": ("judge",)}[self.extractor]
 
     @property
     def decision_threshold(self) -> float:
-        """Between 0 and the least value of a supported claim, which a length penalty lowers."""
+        """Half of the least value of a supported claim, which the length penalty lowers."""
         return self.penalty(1) / 2
 
     @property
     def templates(self) -> tuple[str, ...]:
-        """Those of the claims and of the verdicts."""
+        """The templates of the extraction and the verdicts."""
         return (TEMPLATE, self.name)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """One call for the claims, then one for each batch of claims and window of the document."""
+        """Extract the claims in one call, then make one call per batch of claims and window of the document."""
         llm = tools.llm("judge")
         builder = self.builder(item, prepared, tools, model=llm.id)
         extractor = tools.llm(self.extractor)
-        drawn = await extract_claims(item.summary, extractor, self.load_template(TEMPLATE), at_most=self.at_most)
-        if drawn.status != "ok":
-            builder = self.builder(item, prepared, tools, model=extractor.id, calls=drawn.calls)
-            return [builder.failed(FAITHFULNESS, drawn.status, drawn.reason or "no claims")]
-        texts = drawn.texts
+        extracted = await extract_claims(item.summary, extractor, self.load_template(TEMPLATE), at_most=self.at_most)
+        if extracted.status != "ok":
+            builder = self.builder(item, prepared, tools, model=extractor.id, calls=extracted.calls)
+            return [builder.failed(FAITHFULNESS, extracted.status, extracted.reason or "no claims")]
+        texts = extracted.texts
         batches = [texts[at : at + self.batch] for at in range(0, len(texts), self.batch)]
-        # What is shown must leave room beside the largest question, for every batch alike.
+        # Every batch is shown the same views, which leave room for the largest batch.
         frame = self.prompt("", max(batches, key=lambda batch: sum(map(len, batch))))
         views = document_views(item.document, llm, frame, REPLY_TOKENS * min(self.batch, len(texts)))
         checked = await asyncio.gather(*(self._check(batch, views, llm) for batch in batches))
         judgments = []
         answers = (answer for batch in checked for answer in batch)
-        for place, (claim, answer) in enumerate(zip(drawn.claims, answers, strict=True)):
-            calls = (*drawn.calls, *answer.calls)
+        for place, (claim, answer) in enumerate(zip(extracted.claims, answers, strict=True)):
+            calls = (*extracted.calls, *answer.calls)
             builder = replace(builder, calls=calls, truncated_tokens=views.truncated_tokens)
             verdict, at = decide(claim.text, answer.by_window, views.views)
-            about = {"list_id": drawn.id, "claim": claim}
+            about = {"list_id": extracted.id, "claim": claim}
             if isinstance(verdict, NoVerdict):
                 failed = builder.failed(FAITHFULNESS, verdict.status, verdict.reason, "claim", place, **about)
                 judgments.append(failed)
                 continue
-            # The quote as a stretch of the document, where it stands there.
             view, quote = views.views[at], verdict.quotes[0] if verdict.quotes else None
             found = None if quote is None or view.start is None else find_quote(view.text, quote)
             evidence: tuple[Span, ...] = ()
             if found is not None and view.start is not None:
                 evidence = (Span(of="document", start=view.start + found.start, end=view.start + found.end),)
-            value = verdict.supported * self.penalty(len(drawn.claims))
+            value = verdict.supported * self.penalty(len(extracted.claims))
             judgments.append(support_judgment(builder, verdict, place, evidence, "claim", value=value, **about))
         return judgments
 
     def prompt(self, document: str, claims: Sequence[str]) -> Prompt:
-        """The document first: the same beginning for all questions on it, so that a provider's prefix cache serves."""
+        """Return the prompt, with the document first so that providers can cache the common prefix."""
         return self.load_template(self.name).fill(
             document=document,
             document_code=fence_code(document),
@@ -140,22 +138,22 @@ class FactScore(PromptedEvaluator):
         )
 
     async def _check(self, claims: Sequence[str], views: DocumentViews, llm: BoundLLM) -> list[ClaimAnswers]:
-        """The answers on each claim, window by window until one supports it."""
+        """Return the answers on each claim, asking window by window until one supports it."""
         answers = [ClaimAnswers({}, []) for _ in claims]
         for at, view in enumerate(views.views):
-            left = [place for place, claim in enumerate(answers) if not claim.supported]
-            if not left:
+            unsupported = [place for place, claim in enumerate(answers) if not claim.supported]
+            if not unsupported:
                 break
-            questioned = [claims[place] for place in left]
-            answer = await llm.ask(self.prompt(view.text, questioned), form(questioned, view.text))
-            lack = NoVerdict(answer.status, answer.reason or "no usable reply")
-            for number, place in enumerate(left):
+            texts = [claims[place] for place in unsupported]
+            answer = await llm.ask(self.prompt(view.text, texts), form(texts, view.text))
+            failure = NoVerdict(answer.status, answer.reason or "no usable reply")
+            for number, place in enumerate(unsupported):
                 answers[place].calls.extend(answer.calls)
-                answers[place].by_window[at] = lack if answer.data is None else answer.data[number]
+                answers[place].by_window[at] = failure if answer.data is None else answer.data[number]
         return answers
 
     def penalty(self, claims: int) -> float:
-        """What a summary of so many claims is marked down by: 1 without `gamma`, or from `gamma` claims on.
+        """Return the length penalty of a summary: 1 without `gamma` or with at least `gamma` claims.
 
         >>> round(FactScore(gamma=10).penalty(5), 4)
         0.3679
@@ -164,13 +162,13 @@ class FactScore(PromptedEvaluator):
 
 
 def form(claims: Sequence[str], document: str) -> Form[tuple[SupportVerdict, ...]]:
-    """The schema of a reply on these claims (one required property each), and the strict reader of one."""
+    """Return the schema of a reply on these claims with the strict parser."""
     schema = keyed_schema(len(claims), "verdict", _VERDICT)
     return Form("factscore", schema, lambda text: read_verdicts(text, claims, (document, *claims)))
 
 
 def read_verdicts(text: str, claims: Sequence[str], material: Sequence[str] = ()) -> tuple[SupportVerdict, ...]:
-    """One verdict a claim from a reply, or ReplyError; `material` are the texts under judgment."""
+    """Parse one verdict per claim from a reply. Raises ReplyError; `material` are the texts under judgment."""
 
     def verdict(entry: Any, _: int) -> SupportVerdict:
         quote = optional_text(entry, "quote")

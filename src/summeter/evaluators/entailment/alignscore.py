@@ -1,5 +1,7 @@
-"""`alignscore`: how well each summary sentence is aligned with some chunk of the document, by one network trained on
-many tasks (AlignScore: Zha et al., ACL 2023)."""
+"""`alignscore`: how well each summary sentence is aligned with the best chunk of the document.
+
+One network, trained on many tasks (AlignScore: Zha et al., ACL 2023).
+"""
 
 from __future__ import annotations
 
@@ -20,30 +22,31 @@ from summeter.text.spans import Splitter, SummarySentences, TextSpan, sentence_s
 
 FAITHFULNESS = "faithfulness"
 WORDS = 350
-"""A document has one chunk for so many words begun."""
+"""A document has one chunk per this number of words, rounded up."""
 AT_ONCE = 32
-"""Inputs that the released code tokenizes together: where one cannot be cut in the document alone, none of them is."""
+"""Inputs that the released code tokenizes together; one that does not fit changes the truncation of all."""
 
 Mode = Literal["nli_sp", "bin_sp", "reg_sp", "nli", "bin", "reg"]
 CLASSES: dict[str, Classes] = {"nli": "nli", "bin": 2, "reg": 1}
 
 
 class AlignScore(Evaluator):
-    """How well the document supports each summary sentence, at the chunk that supports it best (AlignScore).
+    """How well the document supports each summary sentence, at the best chunk of the document (AlignScore).
 
-    `mode`: the head of the checkpoint, and what is compared. `nli` is the probability of "aligned" among three classes
-    (as the paper), `bin` that of two, `reg` a regression, whose values have no bounds; with `_sp` (as the paper) each
-    sentence of the summary is compared with chunks of about 350 words of the document and the score is the mean over
-    sentences of the maximum over chunks; without it whole texts are compared in one pass. Each head is a checkpoint of
-    its own (`summeter models convert alignscore`), bound to the role `alignscore`. `variant`: `paper`, or `legacy` for
-    what the released code does instead: marks such as `</s>` inside a text are read as marks, and where one claim
-    leaves a chunk no room, the longer text of all pairs beside it is cut. `sentences`: `punkt` splits both texts as the
-    released code does (NLTK's English Punkt, line breaks kept), `stored` takes the sentences of the data. `threshold`:
-    a text is called supported from this value on; the score does not depend on it.
+    `mode`: the head of the checkpoint, and what is compared. `nli` (the paper's) is the probability of "aligned" among
+    three classes, `bin` of two, `reg` a regression without bounds. With `_sp` (the paper's) each sentence of the
+    summary is compared with chunks of about 350 words of the document, and the score is the mean over sentences of the
+    maximum over chunks; without it whole texts are compared in one pass. Each head is a separate checkpoint (`summeter
+    models convert alignscore`), bound to the role `alignscore`.
 
-    A chunk too long to be read beside a sentence is cut at its end and counted in `truncated_tokens`. Writes one
-    judgment a stored sentence (`_sp`), whose evidence is the best chunk, and one of the summary, aspect faithfulness.
-    A stored sentence that is none of Punkt's is compared for its own judgment and counts nothing in the score.
+    `variant`: `paper`, or `legacy` for the released code, which treats marks such as `</s>` inside a text as special
+    tokens and, if a claim leaves a chunk no room, truncates the longer text of all pairs in its batch. `sentences`:
+    `punkt` splits both texts like the released code (NLTK's English Punkt, line breaks kept), `stored` uses the
+    sentences of the data. `threshold`: least value of the label 1; the score does not depend on it.
+
+    A chunk that does not fit beside a sentence is truncated and counted in `truncated_tokens`. Writes one judgment per
+    stored sentence (`_sp`), whose evidence is the best chunk, and one of the summary, aspect faithfulness. A stored
+    sentence that Punkt does not produce is judged but does not count in the score.
     """
 
     name, version = "alignscore", "1"
@@ -63,7 +66,7 @@ class AlignScore(Evaluator):
     threshold: float = Field(default=0.5, allow_inf_nan=False)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """One judgment a sentence where sentences are compared, and one of the summary."""
+        """Return one judgment of the summary and, in the `_sp` modes, one per sentence."""
         network = tools.network("alignscore")
         builder = self.builder(item, prepared, tools, model=network.id)
         if not self.mode.endswith("_sp"):
@@ -75,15 +78,15 @@ class AlignScore(Evaluator):
                     FAITHFULNESS,
                     value=value,
                     label=int(value >= self.threshold),
-                    reason="the whole summary beside the document",
+                    reason="the whole summary and the document",
                 )
             ]
         chunks = tools.once("chunks", lambda: document_chunks(item.document, self.sentences))
         sentences = SummarySentences.of(item.summary, self.sentences)
         claims, scored = sentences.texts, sentences.scored
         values = await self._values(network, chunks, claims[:scored])
-        if others := claims[scored:]:
-            values = np.hstack([values, await self._values(network, chunks, others)])
+        if unscored := claims[scored:]:
+            values = np.hstack([values, await self._values(network, chunks, unscored)])
         missing = await unread(network, [chunk.text for chunk in chunks], claims, Framing())
         builder = replace(builder, truncated_tokens=missing)
         verdicts = ("aligned with", "best aligned with")
@@ -96,7 +99,7 @@ class AlignScore(Evaluator):
         ]
 
     async def _values(self, network: Network, chunks: Sequence[TextSpan], claims: Sequence[str]) -> Floats:
-        """How well each claim is aligned with each chunk: shape (chunks, claims)."""
+        """Return the alignment of each claim with each chunk, shape (chunks, claims)."""
         head = self.mode.removesuffix("_sp")
         classes = CLASSES[head]
         rows = [(chunk.text, claim) for chunk in chunks for claim in claims]
@@ -117,14 +120,14 @@ class AlignScore(Evaluator):
 
 
 def document_chunks(document: Document, splitter: Splitter = "punkt") -> list[TextSpan]:
-    """Runs of as many whole sentences each, one run for 350 words begun, and a last one of the sentences that remain.
+    """Return consecutive chunks of whole sentences, one per 350 words (AlignScore, section 3.3).
 
-    The document is not empty (AlignScore, section 3.3; the released code's rounding).
+    All but the last have the same number of sentences, rounded as in the released code. The document is not empty.
 
     >>> one = Document(id="d", text="A b. " * 31)
     >>> len(document_chunks(one)), document_chunks(Document(id="d", text="A b. C d."))
     (1, [TextSpan(text='A b. C d.', start=0, end=9)])
     """
     spans = sentence_spans(document, splitter) or [TextSpan.of(document.text)]
-    each = max(len(spans) // (len(document.text.split()) // WORDS + 1), 1)
-    return [TextSpan.joined(spans[first:last]) for first, last in windows(len(spans), each, each, tail="short")]
+    size = max(len(spans) // (len(document.text.split()) // WORDS + 1), 1)
+    return [TextSpan.joined(spans[first:last]) for first, last in windows(len(spans), size, size, tail="short")]

@@ -1,4 +1,4 @@
-"""The words of a text and the arcs between them: from a file of CoreNLP's replies, or along the parser's trees."""
+"""Words and dependency arcs of a text, from a file of CoreNLP replies or from the English parser."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from summeter.text.english.phrases import words as words_of
 
 WHAT: Final = "dependency arcs"
 MOST: Final = 20
-"""Arcs of a text that are read (the released code)."""
+"""Maximum number of arcs per text (as in the released code)."""
 _IGNORED: Final = frozenset(["punct", "root", "det", "case", "aux", "auxpass", "dep", "cop", "mark"])
 _PTB: Final = {
     "(": "-lrb-", ")": "-rrb-", "[": "-lsb-", "]": "-rsb-", "{": "-lcb-", "}": "-rcb-", "“": "``", "”": "''",
     "‘": "`", "’": "'",
 }  # fmt: skip
-"""How the Penn treebank writes brackets and quotation marks."""
+"""Brackets and quotation marks in the notation of the Penn Treebank."""
 
 
 class Arc(NamedTuple):
-    """A relation between two words, by their places among the words."""
+    """A dependency relation between two words, given by their indexes."""
 
     child: int
     head: int
@@ -32,23 +32,23 @@ class Arc(NamedTuple):
 
 
 class Arcs(NamedTuple):
-    """A text's words in small letters, where each stands in it (None: not known), and its arcs."""
+    """The lower-case words of a text, their offsets (None if unknown), and its arcs."""
 
     words: tuple[str, ...]
     places: tuple[tuple[int, int] | None, ...]
     arcs: tuple[Arc, ...]
 
     def shifted(self, start: int) -> Arcs:
-        """The same text where it begins at code point `start` of another."""
+        """Return the same arcs with offsets increased by `start`."""
         return self._replace(places=tuple(at and (start + at[0], start + at[1]) for at in self.places))
 
 
 @lru_cache(maxsize=8)
 def read_arcs(file: DataFile) -> Mapping[str, Arcs]:
-    """Words and arcs by text, from lines of `{"text": TEXT, "corenlp": REPLY}`; parsed once a file.
+    """Read words and arcs by text, from lines of `{"text": TEXT, "corenlp": REPLY}`; cached per file.
 
-    REPLY is what the server gives as JSON for the annotators tokenize, ssplit, pos and depparse; `enhancedDependencies`
-    are read. For a document the annotator tokenize is enough. Raises InputError with the line of an invalid reply.
+    REPLY is the server's JSON for the annotators tokenize, ssplit, pos and depparse; its `enhancedDependencies` are
+    used. For a document the annotator tokenize is enough. Raises InputError with the line of an invalid reply.
     """
     replies: dict[str, Arcs] = {}
     for line, row in enumerate(file.text.split("\n"), 1):
@@ -57,7 +57,7 @@ def read_arcs(file: DataFile) -> Mapping[str, Arcs]:
                 entry = json.loads(row)
                 replies[str(entry["text"])] = _of_reply(entry["corenlp"])
             except (ValueError, KeyError, TypeError, IndexError) as error:
-                why = f'is not {{"text": TEXT, "corenlp": REPLY}} with a reply of CoreNLP: {error!r}'
+                why = f'is not {{"text": TEXT, "corenlp": REPLY}} with a CoreNLP reply: {error!r}'
                 raise InputError.at(file.path, line, None, why) from error
     return replies
 
@@ -74,17 +74,20 @@ def _of_reply(reply: Mapping[str, Any]) -> Arcs:
             places.append(None if begin is None or end is None else (int(begin), int(end)))
         for arc in sentence.get("enhancedDependencies", ()):
             child, head = int(arc["dependent"]) - 1, int(arc["governor"]) - 1
-            # A root has no head, whatever its label.
+            # Roots have no head.
             if head >= 0 and str(arc["dep"]).lower() not in _IGNORED:
                 arcs.append(Arc(first + child, first + head, str(arc["dep"])))
     if any(max(arc.child, arc.head) >= len(words) for arc in arcs):
-        raise IndexError("an arc names a word that is not there")
+        raise IndexError("an arc refers to a word that does not exist")
     return Arcs(tuple(words), tuple(places), tuple(arcs))
 
 
 def parsed(text: str) -> Arcs:
-    """Words and arcs by the parser. Its relations are no Stanford dependencies; a preposition's object is joined to
-    what the preposition belongs to, as in the enhanced ones."""
+    """Return words and arcs by the English parser.
+
+    Its relations are not Stanford dependencies. The object of a preposition is attached to the head of the preposition,
+    as in enhanced dependencies.
+    """
     tokens = phrases(text).words
     arcs = []
     for place, token in enumerate(tokens):
@@ -104,5 +107,5 @@ def parsed(text: str) -> Arcs:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """A text's words by the parser's tokenizer, in small letters."""
+    """Return the lower-case words of a text by the parser's tokenizer."""
     return tuple(_PTB.get(word, word.lower()) for word in words_of(text))

@@ -1,5 +1,7 @@
-"""What a sequence classifier says of chunks of a document beside each claim: for judges that take a claim at its best
-chunk (AlignScore, MiniCheck)."""
+"""Judgments from a sequence classifier of (chunk, claim), at each claim's best chunk.
+
+AlignScore and MiniCheck use them.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +9,14 @@ from collections.abc import Sequence
 
 from summeter.evaluators.base import JudgmentBuilder
 from summeter.evaluators.entailment.premises import Floats
-from summeter.evaluators.entailment.reasons import beside
+from summeter.evaluators.entailment.reasons import rounded
 from summeter.models.networks import CountTokens, Framing, Network, TokenLimit
 from summeter.records import Judgment
 from summeter.text.spans import TextSpan, evidence
 
 
 async def unread(network: Network, texts: Sequence[str], claims: Sequence[str], how: Framing) -> int | None:
-    """About how many tokens of the texts the network is not shown beside the longest claim; None for none."""
+    """Return the estimated number of tokens of the texts truncated beside the longest claim, or None for 0."""
     lengths = await network.ask([CountTokens(text) for text in (*texts, *claims)])
     (room,) = await network.ask([TokenLimit(how)])
     longest = max(lengths[len(texts) :])
@@ -30,21 +32,21 @@ def at_best_chunk(
     verdicts: tuple[str, str],
     more: str = "",
 ) -> Judgment:
-    """The judgment on a sentence (`index` None: the summary), given what each chunk says of it: its greatest value.
+    """Return the judgment on a sentence (`index` None: the summary) from its value at each chunk: the greatest counts.
 
-    `verdicts` are what the reason says of the chunk from `threshold` on and below it, `more` what it ends with.
+    `verdicts` are the texts of the reason from `threshold` on and below it, `more` is appended to the reason.
     """
     best = int(values.argmax())
     value = float(values[best])
     supported = value >= threshold
-    where = "the document" if len(chunks) == 1 else f"chunk {best + 1} of {len(chunks)}"
+    chunk = "the document" if len(chunks) == 1 else f"chunk {best + 1} of {len(chunks)}"
     return builder.ok(
         builder.evaluator.aspects[0],
         "summary" if index is None else "sentence",
         index,
         value=value,
         label=int(supported),
-        reason=f"{verdicts[0] if supported else verdicts[1]} {where} ({beside(value, threshold)}){more}",
+        reason=f"{verdicts[0] if supported else verdicts[1]} {chunk} ({rounded(value, threshold)}){more}",
         evidence=evidence([chunks[best]]),
     )
 
@@ -52,9 +54,9 @@ def at_best_chunk(
 def over_sentences(
     builder: JudgmentBuilder, best: Floats, chunks: Sequence[TextSpan], threshold: float, pool: str = "mean"
 ) -> Judgment:
-    """The judgment on the summary: the mean, or by `pool` the least, of its sentences' values at their best chunks."""
-    value, weakest = float(best.mean() if pool == "mean" else best.min()), beside(float(best.min()), threshold)
+    """Return the judgment on the summary: the mean, or with `pool` "min" the least, of its sentences' best values."""
+    value, weakest = float(best.mean() if pool == "mean" else best.min()), rounded(float(best.min()), threshold)
     count = "1 sentence" if len(best) == 1 else f"{len(best)} sentences"
     chunk_count = "1 chunk" if len(chunks) == 1 else f"{len(chunks)} chunks"
-    reason = f"{pool} over {count}, each at the best of {chunk_count}; the weakest has {weakest}"
+    reason = f"{pool} over {count}, each at the best of {chunk_count}; lowest {weakest}"
     return builder.ok(builder.evaluator.aspects[0], value=value, label=int(value >= threshold), reason=reason)

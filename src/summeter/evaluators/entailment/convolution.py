@@ -1,8 +1,8 @@
-"""SummaC-Conv: what the document's passages say of a summary sentence, as a histogram, weighed by a convolution.
+"""SummaC-Conv: a convolution over the histogram of a sentence's entailment probabilities.
 
-Laban et al. (TACL 2022, section 3.2): the probabilities of entailment of one summary sentence given each passage fall
-into bins; a 1-D convolution over the bins (one weight a bin, shared by all sentences) makes a score of the counts; the
-mean of the sentences' scores decides.
+Laban et al. (TACL 2022, section 3.2): the probabilities that each passage of the document entails a summary sentence
+are binned; a 1-D convolution over the bins (one weight per bin, shared by all sentences) gives the sentence's score;
+the summary's score is their mean.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ EVEN50 = tuple(round(step / 50, 2) for step in range(51))
 class Convolution:
     """Weights of SummaC-Conv.
 
-    `bins` are edges from 0 to 1, the last bin closed on both sides; `labels` the probabilities that are counted (`e`,
-    `c`, `n`), each with its own len(bins) - 1 weights, one behind the other; a sentence's score is weights x counts +
-    `bias`. The summary's probability is sigmoid(final x (min, mean, max of the scores) + final_bias). `rows`: only so
-    many sentences of a summary are read (None: all). `card` says where the weights are from.
+    `bins` are edges from 0 to 1, the last bin closed on both sides. `labels` are the counted probabilities (`e`, `c`,
+    `n`), each with len(bins) - 1 consecutive weights. A sentence's score is weights x counts + `bias`. The summary's
+    probability is sigmoid(final x (min, mean, max of the scores) + final_bias). `rows`: maximum number of sentences of
+    a summary (None: all). `card` documents the origin of the weights.
 
     >>> one = Convolution(bins=(0.0, 0.5, 1.0), labels="e", weights=(-1.0, 2.0), bias=0.5)
     >>> table = np.array([[0.9, 0.1, 0.0], [0.2, 0.8, 0.0], [1.0, 0.0, 0.0]])
@@ -52,26 +52,26 @@ class Convolution:
     def __post_init__(self) -> None:
         edges = np.array(self.bins)
         if len(edges) < 2 or edges[0] != 0 or edges[-1] != 1 or np.any(np.diff(edges) <= 0):
-            raise ValueError("`bins` must rise from 0 to 1")
+            raise ValueError("`bins` must increase from 0 to 1")
         if not self.labels or set(self.labels) - set(COLUMNS):
-            raise ValueError(f"`labels` must be of e, c and n, got {self.labels!r}")
-        wanted = len(self.labels) * (len(edges) - 1)
-        if len(self.weights) != wanted:
-            raise ValueError(f"{len(self.weights)} weights for {wanted} bins")
+            raise ValueError(f"`labels` must consist of e, c and n, got {self.labels!r}")
+        expected = len(self.labels) * (len(edges) - 1)
+        if len(self.weights) != expected:
+            raise ValueError(f"there are {len(self.weights)} weights for {expected} bins")
 
     @property
     def id(self) -> str:
-        """Sixteen hex digits that change with any number."""
+        """Sixteen hexadecimal digits of the hash of all numbers."""
         return digest([value for name, value in asdict(self).items() if name != "card"], HASH)
 
     def score(self, table: Floats) -> float:
-        """A sentence's score: any number; above 0 speaks for it where `final` is as it is fitted here."""
+        """Return a sentence's score, an unbounded number; higher is more consistent with the default `final`."""
         return float(histogram(table, self.bins, self.labels) @ np.array(self.weights) + self.bias)
 
     def probability(self, scores: Sequence[float]) -> float:
-        """That a summary with sentences of these scores is consistent with its document."""
-        read = np.array(scores[: self.rows])
-        pooled = np.array([read.min(), read.mean(), read.max()])
+        """Return the probability that a summary with these sentence scores is consistent with its document."""
+        used = np.array(scores[: self.rows])
+        pooled = np.array([used.min(), used.mean(), used.max()])
         return float(1 / (1 + np.exp(-(pooled @ np.array(self.final) + self.final_bias))))
 
     def save(self, file: Path) -> None:
@@ -80,27 +80,29 @@ class Convolution:
 
 
 def histogram(table: Floats, bins: Sequence[float], labels: str) -> Floats:
-    """Counts of passages by bin, one label behind the other. Passages that were not asked about (NaN) are left out.
+    """Return the counts of passages by bin, concatenated over the labels. Rows of NaN are left out.
 
     >>> histogram(np.array([[0.9, 0.1, 0.0], [0.2, 0.8, 0.0]]), (0.0, 0.5, 1.0), "en").tolist()
     [1.0, 1.0, 1.0, 1.0]
     """
     classified = table[~np.isnan(table[:, ENTAIL])]
-    # A network's probabilities may pass 1 by the last bit.
+    # Probabilities may exceed 1 by a rounding error.
     counts = [np.histogram(np.clip(classified[:, COLUMNS[label]], 0, 1), bins=np.array(bins))[0] for label in labels]
     return np.concatenate(counts).astype(np.float64)
 
 
 def load(file: str | Path | DataFile) -> Convolution:
-    """Weights from a file that `Convolution.save` wrote. UsageError where it is not there, InputError where it is no
-    such file."""
+    """Read weights written by `Convolution.save`.
+
+    Raises UsageError if the file does not exist and InputError if it is invalid.
+    """
     file = DataFile.read(file, WEIGHTS, f"; {SCRIPT} makes one")
     values = read_fitted(file, SCHEMA, WEIGHTS, SCRIPT)
     try:
         lists = {name: tuple(map(float, values[name])) for name in ("bins", "weights", "final")}
         return Convolution(**{**values, **lists})
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError.at(file.path, None, None, f"is no SummaC-Conv: {error}") from error
+        raise InputError.at(file.path, None, None, f"cannot be read as weights of SummaC-Conv: {error}") from error
 
 
 def released(
@@ -111,10 +113,10 @@ def released(
     labels: str = "e",
     aggregate: str = "mean",
 ) -> Convolution:
-    """The weights of the released code (`mlp` and `layer_final`, each weight and bias) in this form.
+    """Convert the weights of the released code (`mlp` and `layer_final`, each weight and bias).
 
-    Its two outputs are a softmax, so that their difference is what counts; its last layer sees the mean three times,
-    or minimum, mean and maximum (`aggregate` "all"); it reads the first ten sentences of a summary.
+    Its two outputs are a softmax, so only their difference matters. Its last layer receives the mean three times, or
+    minimum, mean and maximum (`aggregate` "all"). It uses the first ten sentences of a summary.
     """
     (against, support), (bias_against, bias_support) = final
     gap = np.array(support, dtype=np.float64) - np.array(against, dtype=np.float64)

@@ -1,16 +1,16 @@
-"""`dae`: is every dependency arc of the summary entailed by the document? (DAE: Goyal and Durrett, NAACL 2021)."""
+"""`dae`: whether the document entails each dependency arc of the summary (DAE: Goyal and Durrett, NAACL 2021)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import nextafter
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import field_validator
 
-from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Role, Tools
+from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Role, Tools, named_file
 from summeter.evaluators.entailment.arcs import MOST, WHAT, Arc, Arcs, parsed, read_arcs, words
 from summeter.evaluators.entailment.reasons import short
 from summeter.models.fitted import DataFile
@@ -21,15 +21,15 @@ from summeter.text.spans import TextSpan, sentence_spans
 
 FAITHFULNESS, ENTAILED = ASPECTS = ("faithfulness", "arcs_entailed")
 THRESHOLD = nextafter(0.5, 1.0)
-"""An arc is entailed where that class is the likelier one."""
+"""An arc is entailed if this class is the more probable one."""
 LENGTH, MARKS = 512, 3
-"""Tokens of an input, and of its frame."""
+"""Tokens of an input, and of its special tokens."""
 CUT_TO = 510
-"""To how many the released code cuts an input that is longer (`legacy`)."""
+"""Length to which the released code truncates longer inputs (`legacy`)."""
 
 
 class Verdict(NamedTuple):
-    """An arc of a text, the stretch of the summary that the text is, and p(entailed)."""
+    """An arc of the summary: its two words, their offsets, and p(entailed)."""
 
     arc: Arc
     words: tuple[str, str]
@@ -38,7 +38,7 @@ class Verdict(NamedTuple):
 
     @property
     def entailed(self) -> bool:
-        """Whether the class entailed is the likelier one."""
+        """Whether "entailed" is the more probable class."""
         return self.value >= THRESHOLD
 
     @property
@@ -48,25 +48,25 @@ class Verdict(NamedTuple):
 
     @property
     def evidence(self) -> tuple[Span, ...]:
-        """Its words in the summary, in their order."""
+        """The spans of its words in the summary, in order."""
         places = sorted(place for place in self.places if place is not None)
         return tuple(Span(of="summary", start=start, end=end) for start, end in places)
 
 
 class DAE(Evaluator):
-    """Every dependency arc of the summary: does the document entail it? (DAE, 2021; role `arcs`).
+    """Whether the document entails each dependency arc of the summary (DAE, 2021; role `arcs`).
 
-    The network reads document and summary once and gives two logits an arc, from the last pieces of its two words.
-    Without `corenlp`, the arcs are those of the English parser (extra `parse`), which are no Stanford dependencies: the
-    signature names the parser, and scores are not those of the released code. `corenlp`: a file of CoreNLP's replies,
-    lines of `{"text": TEXT, "corenlp": REPLY}` for documents and summaries; then they are the method's own.
+    The network reads document and summary once and gives two logits per arc, from the last tokens of its two words.
+    Without `corenlp`, arcs come from the English parser (extra `parse`). They are not Stanford dependencies: the
+    signature contains the parser, and scores differ from the released code's. `corenlp`: a file of CoreNLP replies,
+    lines of `{"text": TEXT, "corenlp": REPLY}` for documents and summaries, for the arcs of the released code.
 
     `by`: `summary` reads the whole summary and its first 20 arcs (as released), `sentence` each sentence by itself.
-    `variant`: `legacy` cuts a document that is too long to 510 tokens in all instead of 512.
+    `variant`: `legacy` truncates a long document to 510 tokens in all instead of 512.
 
-    Writes for the summary: faithfulness 1 where every arc is entailed, else 0 (`by=sentence`: the share of such
-    sentences), and arcs_entailed, the share of arcs; faithfulness of each sentence; and arcs_entailed of each arc (unit
-    claim): p(entailed), label 1 where it is over .5, evidence its two words.
+    Writes judgments of the summary: faithfulness 1 if every arc is entailed, else 0 (`by=sentence`: the share of such
+    sentences), and arcs_entailed, the share of entailed arcs. Writes faithfulness of each sentence, and arcs_entailed
+    of each arc (unit claim): p(entailed), label 1 if it exceeds 0.5, evidence its two words.
     """
 
     name, version = "dae", "1"
@@ -84,56 +84,54 @@ class DAE(Evaluator):
     code_licence = "none"
     reduce = "whole"
 
-    corenlp: DataFile | None = None
+    corenlp: Annotated[DataFile | None, named_file(WHAT)] = None
     by: Literal["summary", "sentence"] = "summary"
     variant: Literal["paper", "legacy"] = "paper"
 
-    @field_validator("corenlp", mode="before")
+    @field_validator("corenlp")
     @classmethod
-    def _read(cls, file: Any) -> Any:
-        if file is None:
-            return None
-        numbers = DataFile.read(file, WHAT)
-        read_arcs(numbers)  # raises for an invalid file before anything is judged
-        return numbers
+    def _check_file(cls, file: DataFile | None) -> DataFile | None:
+        if file is not None:
+            read_arcs(file)  # an invalid file is an error before anything is judged
+        return file
 
     @property
     def decision_threshold(self) -> float:
-        """The number above one half."""
+        """The smallest number above one half."""
         return THRESHOLD
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Changed settings, and where arcs come from."""
+        """Return changed settings and the origin of the arcs."""
         if self.corenlp is None:
             return {**super().signature_fields(), "parser": dependency.version()}
         return {**super().signature_fields(), "corenlp": digest(self.corenlp.text, HASH)}
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """All texts of the summary are read beside the document at once."""
+        """Classify the arcs of all texts of the summary at once and return the judgments."""
         network = tools.network("arcs")
         builder = self.builder(item, prepared, tools, model=network.id)
-        given = None if self.corenlp is None else read_arcs(self.corenlp)
+        replies = None if self.corenlp is None else read_arcs(self.corenlp)
         file = "" if self.corenlp is None else self.corenlp.path.name
-        if given is None:
+        if replies is None:
             source = tools.once("words", lambda: words(item.document.text))
-        elif item.document.text in given:
-            source = given[item.document.text].words
+        elif item.document.text in replies:
+            source = replies[item.document.text].words
         else:
-            return builder.skipped(f"{file} holds no reply for the document")
+            return builder.skipped(f"{file} has no reply for the document")
         readings = []
         for span in [TextSpan.of(item.summary.text)] if self.by == "summary" else sentence_spans(item.summary):
-            arcs = parsed(span.text) if given is None else given.get(span.text)
+            arcs = parsed(span.text) if replies is None else replies.get(span.text)
             if arcs is None:
-                return builder.skipped(f"{file} holds no reply for the {self.by}")
+                return builder.skipped(f"{file} has no reply for the {self.by}")
             readings.append(arcs.shifted(span.start))
-        verdicts, missing = await self._verdicts(network, " ".join(source), readings)
-        builder = replace(builder, truncated_tokens=missing or None)
+        verdicts, truncated = await self._verdicts(network, " ".join(source), readings)
+        builder = replace(builder, truncated_tokens=truncated or None)
         if not verdicts:
             return builder.skipped("the summary has no arc to judge")
         return self._judgments(builder, verdicts)
 
     async def _verdicts(self, network: Network, source: str, readings: Sequence[Arcs]) -> tuple[list[Verdict], int]:
-        """The verdicts on all arcs, and how many tokens of document and text were not read, at most."""
+        """Return the verdicts on all arcs, and the largest number of truncated tokens of an input."""
         texts = [" ".join(reading.words) for reading in readings]
         lengths = [len(places) for places in await network.ask([FindTokens(text) for text in (source, *texts)])]
         asked: list[tuple[Arcs, str, Cut]] = []
@@ -148,30 +146,30 @@ class DAE(Evaluator):
         verdicts = [
             verdict for (reading, _, _), row in zip(asked, rows, strict=True) for verdict in _of_row(reading, row)
         ]
-        wanted = [lengths[0] + length for reading, length in zip(readings, lengths[1:], strict=True) if reading.arcs]
-        # What is of a text and no mark was read; a network may have fewer places than the method's.
-        missing = [size - int((row.text >= 0).sum()) for size, row in zip(wanted, rows, strict=True)]
-        return verdicts, max([0, *missing])
+        sizes = [lengths[0] + length for reading, length in zip(readings, lengths[1:], strict=True) if reading.arcs]
+        # Count the tokens that were read, because the network may have fewer positions than the method's.
+        truncated = [size - int((row.text >= 0).sum()) for size, row in zip(sizes, rows, strict=True)]
+        return verdicts, max([0, *truncated])
 
     def _judgments(self, builder: JudgmentBuilder, verdicts: Sequence[Verdict]) -> list[Judgment]:
-        bad = [verdict for verdict in verdicts if not verdict.entailed]
-        parts = builder.by_sentence(
+        unentailed = [verdict for verdict in verdicts if not verdict.entailed]
+        sentences = builder.by_sentence(
             FAITHFULNESS,
             [(one.places[0][0], one) for one in verdicts if one.places[0] is not None],
             _of_sentence,
-            missing=f"no arc of this sentence was read (the first {MOST} are)",
+            missing=f"no arc of this sentence was judged (only the first {MOST} are)",
         )
-        count = f"{len(verdicts) - len(bad)} of {len(verdicts)} arcs entailed"
+        count = f"{len(verdicts) - len(unentailed)} of {len(verdicts)} arcs entailed"
         worst = min(verdicts, key=lambda verdict: verdict.value)
         reason = f"{count}; lowest: {worst.shown}"
-        evidence = tuple(dict.fromkeys(span for verdict in bad for span in verdict.evidence))
-        judged = [part.value for part in parts if part.value is not None]
+        evidence = tuple(dict.fromkeys(span for verdict in unentailed for span in verdict.evidence))
+        judged = [sentence.value for sentence in sentences if sentence.value is not None]
         if self.by == "sentence" and judged:
             whole = builder.ok(FAITHFULNESS, value=sum(judged) / len(judged), reason=reason, evidence=evidence)
         else:
-            value = float(not bad)
+            value = float(not unentailed)
             whole = builder.ok(FAITHFULNESS, value=value, label=int(value), reason=reason, evidence=evidence)
-        share = builder.ok(ENTAILED, value=1 - len(bad) / len(verdicts), reason=reason)
+        share = builder.ok(ENTAILED, value=1 - len(unentailed) / len(verdicts), reason=reason)
         list_id = digest([[*verdict.arc, *verdict.words] for verdict in verdicts], 12)
         arcs = [
             builder.ok(
@@ -187,22 +185,22 @@ class DAE(Evaluator):
             )
             for place, verdict in enumerate(verdicts)
         ]
-        return [whole, share, *parts, *arcs]
+        return [whole, share, *sentences, *arcs]
 
 
 def _of_sentence(verdicts: Sequence[Verdict]) -> Mapping[str, Any]:
-    """The fields of a sentence's judgment, from the verdicts on its arcs."""
-    bad = [verdict for verdict in verdicts if not verdict.entailed]
+    """Return the fields of a sentence's judgment from the verdicts on its arcs."""
+    unentailed = [verdict for verdict in verdicts if not verdict.entailed]
     return {
-        "value": float(not bad),
-        "label": int(not bad),
-        "reason": "; ".join(verdict.shown for verdict in bad) or f"all {len(verdicts)} arcs entailed",
-        "evidence": tuple(dict.fromkeys(span for verdict in bad for span in verdict.evidence)),
+        "value": float(not unentailed),
+        "label": int(not unentailed),
+        "reason": "; ".join(verdict.shown for verdict in unentailed) or f"all {len(verdicts)} arcs entailed",
+        "evidence": tuple(dict.fromkeys(span for verdict in unentailed for span in verdict.evidence)),
     }
 
 
 def _of_row(reading: Arcs, row: TokenLogits) -> list[Verdict]:
-    """The first arcs of a text. One whose word has no piece (the tokenizer knows none of its signs) is left out."""
+    """Return the verdicts on the first arcs of a text. Arcs whose words have no token are left out."""
     ends = np.cumsum([len(word) + 1 for word in reading.words]) - 1
     last: dict[int, int] = {}
     for place in np.flatnonzero(row.text == 1).tolist():

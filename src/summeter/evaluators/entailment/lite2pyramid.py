@@ -1,5 +1,7 @@
-"""`lite2pyramid` and `lite3pyramid`: which content units of the references a summary entails (Lite2Pyramid,
-Lite3Pyramid: Zhang and Bansal, EMNLP 2021)."""
+"""`lite2pyramid` and `lite3pyramid`: which content units of the references a summary entails.
+
+Lite2Pyramid and Lite3Pyramid: Zhang and Bansal, EMNLP 2021.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from summeter.evaluators.base import Checkpoint, Evaluator, Prepared, Role, Tools, named_file
 from summeter.evaluators.entailment.classified import unread
 from summeter.evaluators.entailment.premises import ENTAIL, Floats
-from summeter.evaluators.entailment.reasons import beside
+from summeter.evaluators.entailment.reasons import rounded
 from summeter.evaluators.entailment.stus import RoleSentence, role_sentences, units_of
 from summeter.models.fitted import DataFile
 from summeter.models.networks import Classify, Framing, softmax
@@ -23,16 +25,16 @@ from summeter.text.english import dependency
 
 COMPLETENESS = "completeness"
 LONGEST = 400
-"""Tokens of summary and unit together, marks counted."""
+"""Maximum tokens of summary and unit together, including special tokens."""
 THRESHOLD = 0.5
 TUNED = ("tac08", "tac09", "realsumm", "pyrxsum")
-"""What the published checkpoints were tuned on."""
+"""The data sets that the published checkpoints were tuned on."""
 
 Score = Literal["p2c", "l2c", "p3c", "l3c"]
 
 
 class ContentUnit(NamedTuple):
-    """A content unit of the references, and how much it counts."""
+    """A content unit of the references, and its weight."""
 
     text: str
     weight: float = 1.0
@@ -44,18 +46,20 @@ CHECKPOINTS = tuple(Checkpoint(f"shiyue/roberta-large-{data}", "none stated") fo
 class Lite2Pyramid(Evaluator):
     """The share of content units (key facts) that the summary entails, by an NLI network (Lite2Pyramid).
 
-    The summary is the premise, each unit the hypothesis. `score`: what counts of a unit. `p2c` (as the paper, for the
-    checkpoints tuned on human labels): sigmoid(e - (n + c)) of the three logits, the sum of the other two being one
-    class; `l2c`: whether that is .5 or more; `p3c`: the probability of entailment; `l3c` (as the paper, for networks as
-    they are): whether entailment is the likeliest class. Units are the data's key facts, or those of the file `units`:
-    a JSON object with a list for each document id, of texts, of {"text": ..., "weight": ...}, or of sentences with
-    their semantic roles {"words": [...], "frames": [[tag, ...], ...]}, which give their STUs; the score is the weighted
-    mean. `variant=legacy`: marks inside a text are read as marks, and an auxiliary before a verb of several words is
-    left out of an STU, as in the released code. Bound to the role `lite2pyramid`.
+    The summary is the premise, each unit the hypothesis. `score` is the value of a unit. `p2c` (the paper's, for the
+    checkpoints tuned on human labels): sigmoid(e - (n + c)) of the three logits, with the other two summed into one
+    class; `l2c`: whether p2c is at least 0.5; `p3c`: the probability of entailment; `l3c` (the paper's, for networks
+    that are not tuned): whether entailment is the most probable class.
 
-    Writes one judgment a unit (aspect completeness, unit key_fact; `list_id` names the list) and one of the summary,
-    in [0, 1]. Label 1: present. What is longer than 400 tokens is cut, the longer text first, and counted in
-    `truncated_tokens`.
+    Units are the data's key facts, or those of the file `units`: a JSON object with a list for each document id, of
+    texts, of {"text": ..., "weight": ...}, or of sentences with their semantic roles {"words": [...], "frames": [[tag,
+    ...], ...]}, from which STUs are extracted; the score is the weighted mean. `variant=legacy` follows the released
+    code: marks inside a text are special tokens, and an auxiliary before a verb of several words is left out of an STU.
+    The network has the role `lite2pyramid`.
+
+    Writes one judgment per unit (aspect completeness, unit key_fact; `list_id` identifies the list) and one of the
+    summary, in [0, 1]. Label 1: present. Inputs of more than 400 tokens are truncated, the longer text first, and
+    counted in `truncated_tokens`.
     """
 
     name, version = "lite2pyramid", "1"
@@ -72,30 +76,30 @@ class Lite2Pyramid(Evaluator):
     units: Annotated[DataFile | None, named_file("content units")] = None
 
     @model_validator(mode="after")
-    def _listed(self) -> Self:
+    def _check(self) -> Self:
         if self.units is not None:
             read_units(self.units, legacy=self.variant == "legacy")
         return self
 
     @property
     def decision_threshold(self) -> float:
-        """A unit is present from one half on."""
+        """Units are present from one half."""
         return THRESHOLD
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Changed settings, and the hash of the file of units."""
+        """Return changed settings and the hash of the file of units."""
         return {**super().signature_fields(), **({"units": digest(self.units.text, HASH)} if self.units else {})}
 
     def skip_reason(self, item: Item) -> str | None:
-        """As for every evaluator; and there must be units."""
+        """Return the reason of every evaluator, or that there are no units."""
         if why := super().skip_reason(item):
             return why
         if self._units(item):
             return None
-        return "there are no key facts" if self.units is None else "the file of units has none for this document"
+        return "there are no key facts" if self.units is None else "the file of units has no unit of this document"
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """One judgment of the summary and one of each unit."""
+        """Return one judgment of the summary and one per unit."""
         (role,) = self.roles
         network = tools.network(role)
         builder = self.builder(item, prepared, tools, model=network.id)
@@ -111,14 +115,14 @@ class Lite2Pyramid(Evaluator):
         reason = f"{count} of {len(units)} units present ({self.score})"
         whole = builder.ok(COMPLETENESS, value=value, label=int(value >= THRESHOLD), reason=reason)
         list_id = KeyFacts.of(texts, "given").id
-        parts = []
+        judgments = [whole]
         for at, share in enumerate(map(float, present)):
             label = int(share >= THRESHOLD)
-            reason = f"{'present' if label else 'not present'} ({self.score} {beside(share, THRESHOLD)})"
-            parts.append(
+            reason = f"{'present' if label else 'not present'} ({self.score} {rounded(share, THRESHOLD)})"
+            judgments.append(
                 builder.ok(COMPLETENESS, "key_fact", at, value=share, label=label, reason=reason, list_id=list_id)
             )
-        return [whole, *parts]
+        return judgments
 
     def _units(self, item: Item) -> list[ContentUnit]:
         if self.units is None:
@@ -127,34 +131,34 @@ class Lite2Pyramid(Evaluator):
 
 
 class Lite3Pyramid(Lite2Pyramid):
-    """Lite2Pyramid on units that a machine drew from the references (STUs): key facts or a file (Lite3Pyramid).
+    """Lite2Pyramid with automatically extracted units (STUs) of the references (Lite3Pyramid).
 
-    The arithmetic, the settings and what is written are those of `lite2pyramid`; the role is `lite3pyramid`. The paper
-    draws STUs from the coreference and the semantic roles of AllenNLP: take those that the authors published, or a file
-    of semantic roles. `parsed=true` draws units from the references by the same rules on the roles that a dependency
-    parser shows (English; extra `parse`): not the paper's units, so the signature names the parser.
+    The arithmetic, settings and judgments are those of `lite2pyramid`; the role is `lite3pyramid`. The paper extracts
+    STUs with the coreference resolution and semantic role labelling of AllenNLP: use the published STUs, or a file of
+    semantic roles. `parsed=true` extracts units from the references by the same rules from a dependency parse (English;
+    extra `parse`). These are not the paper's units, so the signature contains the parser.
     """
 
     name = "lite3pyramid"
-    summary = "which machine-drawn units of the references the summary entails (Lite3Pyramid)"
+    summary = "which automatically extracted units of the references the summary entails (Lite3Pyramid)"
     roles: ClassVar[Mapping[str, Role]] = {"lite3pyramid": Role("classifier", checkpoints=CHECKPOINTS)}
 
     parsed: bool = False
 
     @model_validator(mode="after")
-    def _one_origin(self) -> Self:
+    def _check_origin(self) -> Self:
         if self.parsed and self.units is not None:
-            raise ValueError("units: parsed=true draws the units itself; give one of both")
+            raise ValueError("units: parsed=true extracts units itself; remove one of the two")
         return self
 
     def signature_fields(self) -> Mapping[str, object]:
-        """As `lite2pyramid`, and the parser where it draws the units."""
+        """Return the fields of `lite2pyramid`, and the parser if it extracts the units."""
         return {**super().signature_fields(), **({"parser": dependency.version()} if self.parsed else {})}
 
     def skip_reason(self, item: Item) -> str | None:
-        """As `lite2pyramid`; what the parser draws needs a reference."""
+        """Return the reason of `lite2pyramid`, or that there is no reference to extract units from."""
         if self.parsed and not any(text.strip() for text in item.references):
-            return "there is no reference summary to draw units from"
+            return "there is no reference summary to extract units from"
         return super().skip_reason(item)
 
     def _units(self, item: Item) -> list[ContentUnit]:
@@ -163,7 +167,7 @@ class Lite3Pyramid(Lite2Pyramid):
 
 @lru_cache(maxsize=64)
 def parsed_units(references: tuple[str, ...]) -> tuple[ContentUnit, ...]:
-    """Units of all references, each once, by the roles that a dependency parser shows. InstallError without it."""
+    """Return the distinct units of all references by the dependency parser. Raises InstallError if it is missing."""
     sentences = (sentence for text in references for sentence in role_sentences(dependency.parse(text)))
     return tuple(
         ContentUnit(text) for text in dict.fromkeys(text for sentence in sentences for text in units_of(sentence))
@@ -171,9 +175,9 @@ def parsed_units(references: tuple[str, ...]) -> tuple[ContentUnit, ...]:
 
 
 def values(logits: Floats, score: Score) -> Floats:
-    """What each unit counts, given logits (units, 3) of entailment, neutral, contradiction.
+    """Return the value of each unit from logits of shape (units, 3): entailment, neutral, contradiction.
 
-    p2c is a softmax over (e, n + c), a sum of logits: unlike p3c it changes when all three shift.
+    p2c is a softmax over (e, n + c), a sum of logits: unlike p3c it changes if all three are shifted.
 
     >>> logits = np.array([[2.0, 1.0, 0.5]])
     >>> [values(logits, score).round(4).tolist() for score in ("p2c", "l2c", "p3c", "l3c")]
@@ -205,9 +209,9 @@ class _Roles(BaseModel):
     frames: list[list[str]]
 
     @model_validator(mode="after")
-    def _one_tag_a_word(self) -> Self:
+    def _check(self) -> Self:
         if any(len(tags) != len(self.words) for tags in self.frames):
-            raise ValueError("one tag a word")
+            raise ValueError("each frame must have one tag per word")
         return self
 
 
@@ -216,7 +220,7 @@ _LISTS: TypeAdapter[dict[str, list[str | _Weighted | _Roles]]] = TypeAdapter(dic
 
 @lru_cache(maxsize=8)
 def read_units(file: DataFile, *, legacy: bool = False) -> Mapping[str, list[ContentUnit]]:
-    """The units of each document; `legacy` as in `units_of`. A file is read once. InputError for an invalid entry."""
+    """Read the units of each document; `legacy` as in `units_of`. Raises InputError for an invalid entry."""
     try:
         lists = _LISTS.validate_json(file.text)
     except ValidationError as error:
@@ -224,11 +228,11 @@ def read_units(file: DataFile, *, legacy: bool = False) -> Mapping[str, list[Con
         if first["type"] == "json_invalid":
             raise InputError.at(file.path, None, None, f"cannot be read as content units: {first['msg']}") from error
         if not first["loc"]:
-            why = "is no JSON object with a list of units for each document id"
+            why = "is not a JSON object with a list of units for each document id"
             raise InputError.at(file.path, None, None, why) from error
         why = (
-            'is no list of units: texts, {"text": ..., "weight": a number above 0}, or {"words": [...], "frames": '
-            "lists of one tag a word}"
+            'is not a list of units: texts, {"text": ..., "weight": a number above 0}, or {"words": [...], "frames": '
+            "lists with one tag per word}"
         )
         raise InputError.at(file.path, None, str(first["loc"][0]), why) from error
     units: dict[str, list[ContentUnit]] = {}
@@ -237,8 +241,8 @@ def read_units(file: DataFile, *, legacy: bool = False) -> Mapping[str, list[Con
         for entry in entries:
             match entry:
                 case _Roles():
-                    drawn = units_of(RoleSentence(entry.words, entry.frames), legacy=legacy)
-                    of_document += map(ContentUnit, drawn)
+                    texts = units_of(RoleSentence(entry.words, entry.frames), legacy=legacy)
+                    of_document += map(ContentUnit, texts)
                 case _Weighted(text=text, weight=weight) if text.strip():
                     of_document.append(ContentUnit(text, weight))
                 case str() if entry.strip():

@@ -1,5 +1,7 @@
-"""`minicheck`: whether the document supports each summary sentence, or the summary as one claim, by a network or an
-LLM trained on synthetic errors (MiniCheck: Tang et al., EMNLP 2024)."""
+"""`minicheck`: whether the document supports each summary sentence, or the summary as one claim.
+
+By a network or an LLM trained on synthetic errors (MiniCheck: Tang et al., EMNLP 2024).
+"""
 
 from __future__ import annotations
 
@@ -39,17 +41,17 @@ from summeter.text.spans import Splitter, SummarySentences, TextSpan, sentence_s
 
 FAITHFULNESS = "faithfulness"
 PLACES, SPARE = 32768, 300
-"""Tokens that the LLM was trained to read, and how many of them a chunk leaves to the claim and the rest."""
+"""Maximum input of the LLM in tokens (as in its training), and the tokens reserved for the rest of the prompt."""
 CHUNKS = {"encoder": 400, "t5": 500, "llm": PLACES - SPARE}
-"""Tokens (of the encoder; of the LLM, estimated) or words (T5) of a chunk."""
+"""Length of a chunk, in tokens of the encoder, words (T5), or estimated tokens (LLM)."""
 TEMPLATES = {"encoder": "{0}{eos}{1}", "t5": "predict: {0}{eos}{1}"}
-"""How document and claim are one text: what the checkpoints were trained on."""
+"""Input formats of the checkpoints' training."""
 WORDS = ("0", "1")
-"""What T5 writes first: not supported, supported."""
+"""T5's first tokens: not supported, supported."""
 LONGEST = 2048
-"""Tokens of an input, where the network has places for so many (RoBERTa: 512)."""
+"""Maximum tokens of an input, if the network has so many positions (RoBERTa: 512)."""
 
-# The strings are those of the LLM's training: other words are another input.
+# These texts are part of the LLM's training and must not be changed.
 SYSTEM = (
     "Determine whether the provided claim is consistent with the corresponding document. Consistency in this context "
     "implies that all information presented in the claim is substantiated by the document. If not, it should be "
@@ -58,7 +60,7 @@ SYSTEM = (
 )
 USER = ("Document: ", "\nClaim: ")
 ALTERNATIVES = 5
-"""Likeliest first tokens that the LLM is asked for."""
+"""Number of most probable first tokens requested from the LLM."""
 FIRST_TOKEN = Sampling(temperature=0.0, max_tokens=1, top_logprobs=ALTERNATIVES)
 PLAIN: Form[str] = Form("minicheck", None, str)
 
@@ -69,38 +71,38 @@ _LINES = re.compile(r"\n|[^\n]+")
 
 
 class Verdicts(NamedTuple):
-    """The probability that each chunk supports each claim, shape (chunks, claims), and where it comes from.
+    """The probability that each chunk supports each claim, shape (chunks, claims).
 
-    `lacks` and `calls` are by the claim's number: why there is no verdict on it, and which calls were made for it.
+    `failures` and `calls` are keyed by the claim's number: why it has no verdict, and the LLM calls made for it.
     """
 
     values: Floats
     truncated_tokens: int | None = None
-    lacks: Mapping[int, NoVerdict] = {}
+    failures: Mapping[int, NoVerdict] = {}
     calls: Mapping[int, tuple[str, ...]] = {}
 
 
 class MiniCheck(Evaluator):
-    """The probability that the document supports each summary sentence, at the chunk that supports it best (MiniCheck).
+    """The probability that the document supports each summary sentence, at the best chunk (MiniCheck).
 
-    `network`: `encoder` for MiniCheck's RoBERTa and DeBERTa (role `minicheck`), `t5` for Flan-T5 (role `minicheck_t5`),
-    `llm` for Bespoke-MiniCheck-7B on a server that gives log-probabilities (role `judge`).
-    `chunk`: how long a chunk of the document is, whole sentences and line ends filled up to it, in tokens of the
-    encoder (400), for T5 in words (500), for the LLM in estimated tokens (32,468, or what its server reads). `claims`:
-    `sentence` judges each sentence of the summary, as the small checkpoints were trained (their default); `summary`
-    judges it as one claim, as the paper's table on AggreFact (the LLM's default). `pool`: what the summary's score
-    is of its sentences', `mean` or `min`. `variant`: `paper`, or `legacy` for what the released code does where texts
-    are hard to read: an input too long loses its end, and there stands the claim; marks such as `</s>` inside a text
-    are read as marks (not for the LLM). `sentences`: `punkt` splits texts as the released code does (NLTK's English
-    Punkt, each line of a document by itself), `stored` takes the sentences of the data. `threshold`: a claim is called
-    supported from this probability on; the score does not depend on it.
+    - `network`: `encoder` for MiniCheck's RoBERTa and DeBERTa (role `minicheck`), `t5` for Flan-T5 (role
+      `minicheck_t5`), `llm` for Bespoke-MiniCheck-7B on a server with log-probabilities (role `judge`).
+    - `chunk`: maximum length of a chunk of whole sentences, in tokens of the encoder (400), for T5 in words (500), for
+      the LLM in estimated tokens (32,468, or its server's limit).
+    - `claims`: `sentence` judges each sentence of the summary, as in the training of the small checkpoints (their
+      default); `summary` judges it as one claim, as in the paper's table on AggreFact (the LLM's default).
+    - `pool`: the summary's score is the `mean` or `min` of its sentences'.
+    - `variant`: `paper`, or `legacy` for the released code with long or unusual texts: an input that is too long loses
+      its end, which contains the claim; marks such as `</s>` inside a text are special tokens (not for the LLM).
+    - `sentences`: `punkt` splits texts like the released code (NLTK's English Punkt, each line of a document by
+      itself), `stored` uses the sentences of the data.
+    - `threshold`: least value of the label 1; the score does not depend on it.
 
-    The LLM's probability is that of `yes`, in any case, among the five likeliest first tokens; 0 where only `no` is
-    among them; where neither is, the claim has no verdict. A chunk too long to be read beside a claim (one very long
-    sentence) is cut at its end and counted in `truncated_tokens`, for T5 only at the end of the run. Writes one
-    judgment a stored sentence, whose evidence is the best chunk, and one of the summary, aspect faithfulness, in
-    [0, 1]. A stored sentence that is none of Punkt's is asked about for its own judgment and counts nothing in the
-    score.
+    The LLM's probability is that of `yes`, in any case, among the five most probable first tokens; 0 if only `no` is
+    among them; no verdict if neither is. A chunk that does not fit beside a claim (one very long sentence) is truncated
+    and counted in `truncated_tokens`, for T5 only at the end of the run. Writes one judgment per stored sentence, whose
+    evidence is the best chunk, and one of the summary, aspect faithfulness, in [0, 1]. A stored sentence that Punkt
+    does not produce is judged but does not count in the score.
     """
 
     name, version = "minicheck", "1"
@@ -136,30 +138,30 @@ class MiniCheck(Evaluator):
     threshold: float = Field(default=0.5, ge=0, le=1)
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def _check(self) -> Self:
         if self.network == "llm" and self.variant == "legacy":
-            raise ValueError("variant=legacy is of the encoders and T5; an LLM is asked in one way")
+            raise ValueError("variant=legacy requires network=encoder or network=t5")
         return self
 
     @property
     def required_roles(self) -> tuple[str, ...]:
-        """The role of the network it is set to."""
+        """The role of the network."""
         return ({"encoder": "minicheck", "t5": "minicheck_t5", "llm": "judge"}[self.network],)
 
     @property
     def usual_claims(self) -> Claims:
-        """What a claim is where `claims` does not say it."""
+        """The default of `claims` for the network."""
         return "summary" if self.network == "llm" else "sentence"
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Changed settings; `claims` where it is not the network's own."""
+        """Return changed settings; `claims` only if it is not the network's default."""
         fields = dict(super().signature_fields())
         if self.claims == self.usual_claims:
             del fields["claims"]
         return fields
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
-        """Which pieces of the document make a chunk."""
+        """Return which pieces of the document form each chunk."""
         if not document.text.strip():
             return Prepared(document_id=document.id)
         items = pieces(document, self.sentences)
@@ -177,7 +179,7 @@ class MiniCheck(Evaluator):
         return Prepared(document_id=document.id, data={"chunks": runs(lengths, longest)})
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """One judgment a sentence where sentences are the claims, and one of the summary."""
+        """Return one judgment of the summary and, if sentences are the claims, one per sentence."""
         (role,) = self.required_roles
         model = (tools.llm if self.network == "llm" else tools.network)(role).id
         builder = self.builder(item, prepared, tools, model=model)
@@ -185,37 +187,39 @@ class MiniCheck(Evaluator):
         if (self.claims or self.usual_claims) == "summary":
             verdicts = await self._verdicts(chunks, [item.summary.text], tools)
             builder = replace(builder, truncated_tokens=verdicts.truncated_tokens)
-            return [self._part(builder, None, chunks, verdicts, 0)]
+            return [self._of_claim(builder, None, chunks, verdicts, 0)]
         sentences = SummarySentences.of(item.summary, self.sentences)
         verdicts = await self._verdicts(chunks, sentences.texts, tools)
         builder = replace(builder, truncated_tokens=verdicts.truncated_tokens)
-        parts = [self._part(builder, at, chunks, verdicts, claim) for at, claim in enumerate(sentences.judged)]
+        of_sentences = [
+            self._of_claim(builder, at, chunks, verdicts, claim) for at, claim in enumerate(sentences.judged)
+        ]
         scored = range(sentences.scored)
         builder = replace(builder, calls=tuple(key for claim in scored for key in verdicts.calls.get(claim, ())))
-        if lacking := [claim for claim in scored if claim in verdicts.lacks]:
-            lack = verdicts.lacks[lacking[0]]
-            why = f"sentence {lacking[0] + 1} of {len(scored)}: {lack.reason}"
-            return [builder.failed(FAITHFULNESS, lack.status, why), *parts]
+        if failed := [claim for claim in scored if claim in verdicts.failures]:
+            failure = verdicts.failures[failed[0]]
+            why = f"sentence {failed[0] + 1} of {len(scored)}: {failure.reason}"
+            return [builder.failed(FAITHFULNESS, failure.status, why), *of_sentences]
         best = verdicts.values[:, scored].max(axis=0)
-        return [over_sentences(builder, best, chunks, self.threshold, self.pool), *parts]
+        return [over_sentences(builder, best, chunks, self.threshold, self.pool), *of_sentences]
 
-    def _part(
+    def _of_claim(
         self, builder: JudgmentBuilder, at: int | None, chunks: Sequence[TextSpan], verdicts: Verdicts, claim: int
     ) -> Judgment:
         builder = replace(builder, calls=verdicts.calls.get(claim, ()))
-        if claim in verdicts.lacks:
-            lack = verdicts.lacks[claim]
-            return builder.failed(FAITHFULNESS, lack.status, lack.reason, "summary" if at is None else "sentence", at)
+        if failure := verdicts.failures.get(claim):
+            unit: Literal["summary", "sentence"] = "summary" if at is None else "sentence"
+            return builder.failed(FAITHFULNESS, failure.status, failure.reason, unit, at)
         more, column = "", verdicts.values[:, claim]
         if self.network == "llm" and column.max() == 0:
-            more = f"; among the {ALTERNATIVES} likeliest first tokens stands no, and yes has no weight"
+            more = f"; the {ALTERNATIVES} most probable first tokens contain no but not yes"
         shown = ("supported by", "not supported; nearest:")
         return at_best_chunk(builder, at, column, chunks, self.threshold, shown, more)
 
     async def _verdicts(self, chunks: Sequence[TextSpan], claims: Sequence[str], tools: Tools) -> Verdicts:
-        """What the network says of each chunk and each claim."""
+        """Return the network's verdicts on each chunk and claim."""
         if self.network == "llm":
-            return await self._asked(chunks, claims, tools.llm("judge"))
+            return await self._llm_verdicts(chunks, claims, tools.llm("judge"))
         legacy = self.variant == "legacy"
         how = Framing("longest_first" if legacy else "only_first", TEMPLATES[self.network], marks=legacy, limit=LONGEST)
         rows, shape = [(chunk.text, claim) for chunk in chunks for claim in claims], (len(chunks), len(claims))
@@ -226,45 +230,47 @@ class MiniCheck(Evaluator):
                 values = softmax(np.array(logits, dtype=np.float64).reshape(*shape, -1))[:, :, 1]
                 return Verdicts(values, await unread(network, [chunk.text for chunk in chunks], claims, how))
             case "t5":
-                # The softmax of two logits is that of their log-probabilities.
+                # The softmax of two log-probabilities equals that of their logits.
                 firsts = await tools.network("minicheck_t5").ask([FirstWord(row, WORDS, how) for row in rows])
                 return Verdicts(softmax(np.array(firsts).reshape(*shape, -1))[:, :, 1])
             case _:
                 assert_never(self.network)
 
-    async def _asked(self, chunks: Sequence[TextSpan], claims: Sequence[str], llm: BoundLLM) -> Verdicts:
-        """What the LLM says: one question a chunk and claim. A claim that lacks an answer is asked about no more."""
+    async def _llm_verdicts(self, chunks: Sequence[TextSpan], claims: Sequence[str], llm: BoundLLM) -> Verdicts:
+        """Ask the LLM one question per chunk and claim; stop asking about a claim after an unusable reply."""
         values, cut = np.zeros((len(chunks), len(claims))), [0] * len(chunks)
-        lacks, calls = dict[int, NoVerdict](), dict[int, tuple[str, ...]]()
+        failures, calls = dict[int, NoVerdict](), dict[int, tuple[str, ...]]()
         lengths = [tokens(chunk.text) for chunk in chunks]
         for at, claim in enumerate(claims):
             room = readable(llm) - sum(tokens(message.content) for message in question("", claim).messages) - 1
             for number, chunk in enumerate(chunks):
                 length, shown = lengths[number], chunk.text
                 if length > room:
-                    why = f"a chunk of the document has about {length:,} tokens, and {llm.id} has room for {room:,} "
+                    why = f"a chunk of the document has about {length:,} tokens, but {llm.id} has room for {room:,} "
                     why += "beside the claim"
                     if room < LEAST:
                         raise ContextError(
-                            why, "; choose a server that reads more (", Parameter("context", "TOKENS"), ")"
+                            why, "; use a server with a longer context (", Parameter("context", "TOKENS"), ")"
                         )
                     if llm.settings.on_overflow == "error":
-                        way_out = Parameter("on_overflow", "truncate")
-                        raise ContextError(why, "; choose a smaller `chunk`, or ", way_out)
+                        option = Parameter("on_overflow", "truncate")
+                        raise ContextError(why, "; choose a smaller `chunk`, or ", option)
                     shown = tiles(shown, (), room, tokens)[0].text
                     cut[number] = max(cut[number], length - tokens(shown))
                 answer, keys = await answered(question(shown, claim), llm)
                 calls[at] = (*calls.get(at, ()), *keys)
                 if isinstance(answer, NoVerdict):
                     where = "" if len(chunks) == 1 else f"chunk {number + 1} of {len(chunks)}: "
-                    lacks[at] = answer._replace(reason=f"{where}{answer.reason}")
+                    failures[at] = answer._replace(reason=f"{where}{answer.reason}")
                     break
                 values[number, at] = answer
-        return Verdicts(values, sum(cut) or None, lacks, calls)
+        return Verdicts(values, sum(cut) or None, failures, calls)
 
 
 def pieces(document: Document, splitter: Splitter = "punkt") -> list[TextSpan]:
-    """Sentences of each line, and a span for each line's end. Punkt's blanks before a line's first sentence stay.
+    """Return the sentences of each line, and a span for each line break.
+
+    Punkt keeps white space before the first sentence of a line.
 
     >>> [piece.text for piece in pieces(Document(id="d", text="A b. C d.\\n\\nE f."))]
     ['A b.', 'C d.', '\\n', '\\n', 'E f.']
@@ -280,7 +286,7 @@ def pieces(document: Document, splitter: Splitter = "punkt") -> list[TextSpan]:
                 at = line.start()
                 found += [TextSpan.of(text, at + start, at + end) for start, end in punkt_split(line[0])]
         return found
-    # The sentences of the data, cut at line ends, and what stands between them.
+    # The sentences of the data and the text between them, split at line breaks.
     edges = [0, *(edge for span in sentence_spans(document) for edge in span.offsets), len(text)]
     for first, last in pairwise(edges):
         for line in _LINES.finditer(text, first, last):
@@ -293,24 +299,24 @@ def pieces(document: Document, splitter: Splitter = "punkt") -> list[TextSpan]:
 
 
 def joined(spans: Sequence[TextSpan], chunks: Iterable[tuple[int, int]]) -> list[TextSpan]:
-    """The chunks of a document as they are read, given which pieces each holds; not those of line ends alone."""
+    """Return the chunks as texts, given the range of pieces of each; chunks of line breaks alone are left out."""
     found = []
     for first, last in chunks:
         inside = spans[first:last]
         text = " ".join(piece.text for piece in inside).replace(" \n ", "\n").strip()
         if text:
-            real = [piece for piece in inside if piece.text != "\n"]
-            found.append(TextSpan(text, real[0].start, real[-1].end))
+            sentences = [piece for piece in inside if piece.text != "\n"]
+            found.append(TextSpan(text, sentences[0].start, sentences[-1].end))
     return found
 
 
 def readable(llm: BoundLLM) -> int:
-    """Tokens that the LLM reads: those of its training, or what its server reads, less what the estimate misses."""
+    """Return the usable input length of the LLM in tokens: that of its training or of its server, minus a reserve."""
     return PLACES if llm.context is None else min(PLACES, int(llm.context * (1 - RESERVE)))
 
 
 def question(document: str, claim: str) -> Prompt:
-    """What the LLM is asked, in the words of its training.
+    """Return the LLM's prompt, in the words of its training.
 
     >>> question("Ada ran.", "She ran.").messages[1].content
     'Document: Ada ran.\\nClaim: She ran.'
@@ -321,8 +327,10 @@ def question(document: str, claim: str) -> Prompt:
 
 
 async def answered(prompt: Prompt, llm: BoundLLM) -> tuple[float | NoVerdict, tuple[str, ...]]:
-    """The probability of yes, or why there is none; and the calls. CapabilityError where the server gives no
-    log-probabilities at all."""
+    """Return the probability of yes, or why there is none, and the calls.
+
+    Raises CapabilityError if the server gives no log-probabilities.
+    """
     answer = await llm.ask(prompt, PLAIN, FIRST_TOKEN)
     if answer.data is None:
         return NoVerdict(answer.status, answer.reason or "no usable reply"), answer.calls
@@ -334,14 +342,14 @@ async def answered(prompt: Prompt, llm: BoundLLM) -> tuple[float | NoVerdict, tu
     if not answer.data.strip():
         return NoVerdict("unparsed", "the reply is empty"), answer.calls
     raise CapabilityError(
-        f"{llm.id} answered without log-probabilities, of which minicheck[llm] makes its score", lacks="logprobs"
+        f"{llm.id} answered without log-probabilities, which minicheck[llm] requires", lacks="logprobs"
     )
 
 
 def probability(first: TokenLogprobs) -> float:
-    """p(yes) at the first token: the sum over all ways to write it. 0 where only no is among the likeliest.
+    """Return p(yes) at the first token, summed over its spellings.
 
-    Raises ReplyError where neither is, since the model then answers something else.
+    It is 0 if only no is among the most probable tokens. Raises ReplyError if neither is.
 
     >>> round(probability(TokenLogprobs(token="No", logprob=-0.2, top=(("No", -0.2), ("Yes", -2.0)))), 6)
     0.135335
@@ -352,6 +360,6 @@ def probability(first: TokenLogprobs) -> float:
             mass[word].append(math.exp(logprob))
     if not mass["yes"] and not mass["no"]:
         raise ReplyError(
-            f"neither yes nor no is among the likeliest first tokens; the reply begins {first.token[:40]!r}"
+            f"neither yes nor no is among the most probable first tokens; the reply starts with {first.token[:40]!r}"
         )
     return min(1.0, math.fsum(mass["yes"]))

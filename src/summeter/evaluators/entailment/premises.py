@@ -1,7 +1,7 @@
-"""Passages of a document as premises, and what a network of natural-language inference says of hypotheses beside them.
+"""Passages of a document as premises, and NLI probabilities of hypotheses given each.
 
-Every summary of a document meets the same passages, and summaries share sentences and claims: the network computes each
-pair once. Equal passages are one.
+All summaries of a document are compared with the same passages, and summaries share sentences and claims, so each pair
+is computed once.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ Floats = NDArray[np.float64]
 
 ENTAIL, NEUTRAL, CONTRADICT = 0, 1, 2
 RESERVED = 4
-"""One part in so many of what the network reads is left to the hypothesis."""
+"""One quarter of the network's input is reserved for the hypothesis."""
 
 
 async def fitted(
     text: str, spans: Sequence[TextSpan], sentences: Sequence[TextSpan], network: Network
 ) -> list[TextSpan]:
-    """Spans of `text`; those longer than the network reads beside a hypothesis are cut into runs of whole sentences.
+    """Return the spans, splitting those that do not fit beside a hypothesis into runs of whole sentences.
 
-    A sentence that is too long stands alone; its end is cut by the model.
+    A sentence that is too long is a span by itself; the network truncates it.
     """
     (limit,) = await network.ask([TokenLimit()])
     room = limit - limit // RESERVED
@@ -48,8 +48,8 @@ async def fitted(
 class Premises:
     """Passages, and the probabilities (entailed, neutral, contradicted) of hypotheses given each.
 
-    `nearest`: only so many passages a hypothesis are asked about, those that share most of its words; what was not
-    asked about is NaN. None asks about all.
+    `nearest`: number of passages per hypothesis, those that share most words with it; None for all. The probabilities
+    of the other passages are NaN.
     """
 
     def __init__(self, network: Network, texts: Sequence[str], nearest: int | None = None) -> None:
@@ -61,21 +61,21 @@ class Premises:
         self._nearest = nearest or 0
 
     async def against(self, hypotheses: Sequence[str]) -> list[Floats]:
-        """For each hypothesis an array (passages, 3), in the order of the passages given."""
-        chosen = {text: self._chosen(text) for text in dict.fromkeys(hypotheses)}
-        pairs = [(self.texts[at], text) for text, some in chosen.items() for at in some]
+        """Return an array of shape (passages, 3) for each hypothesis, in the order of the passages."""
+        selected: dict[str, Sequence[int]] = {}
+        for text in dict.fromkeys(hypotheses):
+            checkpoint()
+            selected[text] = range(len(self.texts))
+            if self._index is not None:
+                scores = self._index.scores(text)
+                ranked = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)
+                selected[text] = sorted(ranked[: self._nearest])
+        pairs = [(self.texts[at], text) for text, passages in selected.items() for at in passages]
         rows = iter(await entailments(self._network, pairs))
         tables = {}
-        for text, some in chosen.items():
+        for text, passages in selected.items():
             table = np.full((len(self.texts), 3), np.nan)
-            for at in some:
+            for at in passages:
                 table[at] = next(rows)
             tables[text] = table[self._places]
         return [tables[text] for text in hypotheses]
-
-    def _chosen(self, hypothesis: str) -> Sequence[int]:
-        checkpoint()
-        if self._index is None:
-            return range(len(self.texts))
-        scores = self._index.scores(hypothesis)
-        return sorted(sorted(range(len(scores)), key=scores.__getitem__, reverse=True)[: self._nearest])

@@ -1,4 +1,4 @@
-"""Verdicts of a network put into words: what it goes by, and what a person can check in a second."""
+"""NLI probabilities in the words of reasons."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, NEUTRAL, Floats
 
 TELLING = 0.5
-"""A passage contradicts, for the reader, from this probability on."""
+"""Least probability of contradiction that a reason reports."""
 
 
 def shares(row: Floats, *, neutral: bool = False) -> str:
@@ -28,10 +28,10 @@ def short(number: float) -> str:
     return ".00" if text == "-0.00" else text.replace("0.", ".", 1)
 
 
-def beside(value: float, threshold: float) -> str:
-    """A value that stands beside a threshold: with as many digits as show on which side of it the value lies.
+def rounded(value: float, threshold: float) -> str:
+    """Format a value with enough digits to show on which side of the threshold it is.
 
-    >>> beside(0.4, 0.5), beside(0.4996, 0.5), beside(0.5, 0.5)
+    >>> rounded(0.4, 0.5), rounded(0.4996, 0.5), rounded(0.5, 0.5)
     ('.40', '.4996', '.50')
     """
     for digits in range(2, 16):
@@ -42,7 +42,7 @@ def beside(value: float, threshold: float) -> str:
 
 
 def against(table: Floats) -> int | None:
-    """The passage that contradicts most, where one does."""
+    """Return the index of the passage that contradicts most, or None if none does."""
     if not len(table) or np.all(np.isnan(table[:, CONTRADICT])):
         return None
     worst = int(np.nanargmax(table[:, CONTRADICT]))

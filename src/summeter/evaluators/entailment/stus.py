@@ -1,5 +1,6 @@
-"""Semantic triplet units (STUs): what a sentence says, verb by verb and argument by argument, as short sentences
-(Lite3Pyramid: Zhang and Bansal, EMNLP 2021). They come from semantic roles, or from those that a dependency tree shows.
+"""Semantic triplet units (STUs): the content of a sentence as short sentences, one per verb and argument.
+
+Lite3Pyramid (Zhang and Bansal, EMNLP 2021). They are extracted from semantic roles, or from a dependency parse.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _BE: Final = frozenset(["am", "are", "is", "was", "were", "been"])
 _MODALS: Final = frozenset(["'", "will", "could", "can", "might", "should", "would"])
 _NEGATION: Final = "ARGM-NEG"
 _UNKNOWN: Final = "ARGM"
-"""The role of a prepositional phrase, which a dependency tree does not show (place, time, manner, ...)."""
+"""The role of a prepositional phrase, which a dependency parse does not specify (place, time, manner, ...)."""
 _SUBJECTS: Final = {"nsubj": "ARG0", "nsubjpass": "ARG1", "csubj": "ARG0", "csubjpass": "ARG1", "expl": "ARG1"}
 _ROLES: Final = {
     **_SUBJECTS,
@@ -33,24 +34,24 @@ _ROLES: Final = {
     "advcl": "ARGM-ADV",
     "neg": _NEGATION,
 }
-"""What a dependent of a verb is to it (relations of spaCy's English models -> PropBank's roles, roughly)."""
+"""Dependents of a verb: relations of spaCy's English models -> approximate PropBank roles."""
 
 
 class RoleSentence(NamedTuple):
-    """A sentence's words, and for each verb the role of every word in BIO tags (`B-ARG0`, `I-ARG0`, `B-V`, `O`)."""
+    """The words of a sentence and, for each verb, their roles in BIO tags (`B-ARG0`, `I-ARG0`, `B-V`, `O`)."""
 
     words: Sequence[str]
     frames: Sequence[Sequence[str]]
 
 
 def units_of(sentence: RoleSentence, *, legacy: bool = False) -> list[str]:
-    """Return the STUs of a sentence, without duplicates.
+    """Return the distinct STUs of a sentence.
 
-    Each verb with arguments before it gives `before verb argument` for each argument after it; consecutive arguments of
-    one role count as one argument. A verb after "to" and a bare modal verb give none. A form of "be" directly before
-    the verb is joined to it, and so is a negation that follows it. A sentence without any unit is itself the unit.
-    With `legacy`, "to" and "be" are looked for before the last word of the verb, as in the released code, which
-    therefore misses them before a verb of several words.
+    Each verb with arguments before it gives `before verb argument` for each argument after it; consecutive arguments
+    with the same role are one argument. Verbs after "to" and bare modal verbs give none. A form of "be" directly before
+    the verb and a negation directly after it are part of the verb. A sentence without units is itself the unit. With
+    `legacy`, "to" and "be" are looked for before the last word of the verb, as in the released code, which misses them
+    before a verb of several words.
 
     >>> tags = ["B-ARG0", "B-V", "B-ARG1", "I-ARG1", "B-ARGM-TMP", "I-ARGM-TMP"]
     >>> units_of(RoleSentence("Ada sold the mill in May".split(), [tags]))
@@ -84,9 +85,10 @@ def _of_frame(words: Sequence[str], tags: Sequence[str], *, legacy: bool) -> Ite
 
 
 def role_sentences(tree: Tree) -> list[RoleSentence]:
-    """The sentences of a parsed text with the roles that its tree shows: a stand-in for semantic role labelling.
+    """Return the sentences of a parsed text with roles from its dependencies.
 
-    A verb joined to another has its subject; a relative clause has the noun it describes in place of the pronoun.
+    This replaces semantic role labelling. A conjoined verb shares the subject of the first; the verb of a relative
+    clause has the modified noun instead of the pronoun.
     """
     sentences = []
     for root in tree.roots:
@@ -104,17 +106,21 @@ def role_sentences(tree: Tree) -> list[RoleSentence]:
 
 
 def _tags(tree: Tree, verb: int) -> dict[int, str]:
-    """The tags of one verb's words by place."""
+    """Return the tags of one verb's words by index."""
     tags: dict[int, str] = {}
     arguments = [(_ROLES[tree.words[child].dep], tree.under(child)) for child in tree.children(verb, *_ROLES)]
     if not tree.children(verb, *_SUBJECTS) and tree.words[verb].dep == "conj":
         arguments += _subjects(tree, tree.words[verb].head)
     if tree.words[verb].dep == "relcl":
         noun = tree.words[verb].head
-        arguments = [(role, inside) for role, inside in arguments if not _is_relative(tree, inside)]
+        # Leave out relative pronouns.
+        arguments = [
+            (role, inside) for role, inside in arguments
+            if len(inside) > 1 or tree.words[min(inside)].tag not in ("WP", "WDT")
+        ]  # fmt: skip
         arguments.append(("ARG0", tree.under(noun) - tree.under(verb)))
     for number, (role, inside) in enumerate(arguments):
-        # Two unknown roles are not assumed to be the same one: that would join the arguments.
+        # Two unknown roles are kept apart; otherwise their arguments would be joined.
         named = f"{role}-{number}" if role == _UNKNOWN else role
         places = sorted(inside)
         while places and not _is_word(tree, places[-1]):
@@ -127,16 +133,12 @@ def _tags(tree: Tree, verb: int) -> dict[int, str]:
 
 
 def _subjects(tree: Tree, verb: int) -> list[tuple[str, frozenset[int]]]:
-    """The subjects of a verb, or of the one it is joined to."""
-    own = [(_SUBJECTS[tree.words[child].dep], tree.under(child)) for child in tree.children(verb, *_SUBJECTS)]
-    if own or tree.words[verb].dep != "conj":
-        return own
+    """Return the subjects of a verb, or those of the verb that it is conjoined with."""
+    subjects = [(_SUBJECTS[tree.words[child].dep], tree.under(child)) for child in tree.children(verb, *_SUBJECTS)]
+    if subjects or tree.words[verb].dep != "conj":
+        return subjects
     return _subjects(tree, tree.words[verb].head)
 
 
-def _is_relative(tree: Tree, inside: frozenset[int]) -> bool:
-    return len(inside) == 1 and tree.words[min(inside)].tag in ("WP", "WDT")
-
-
 def _is_word(tree: Tree, place: int) -> bool:
-    return any(sign.isalnum() for sign in tree.words[place].text)
+    return any(map(str.isalnum, tree.words[place].text))

@@ -1,4 +1,4 @@
-"""`summac`: every sentence of the summary against every passage of the document (SummaC: Laban et al., TACL 2022)."""
+"""`summac`: each sentence of the summary against each passage of the document (SummaC: Laban et al., TACL 2022)."""
 
 from __future__ import annotations
 
@@ -21,26 +21,28 @@ FAITHFULNESS = "faithfulness"
 
 
 class SummaC(Evaluator):
-    """Which passage of the document entails each sentence of the summary best, and how well (SummaC).
+    """How well the best passage of the document entails each sentence of the summary (SummaC).
 
-    `method=zs`: the highest probability of entailment over passages, then the mean over sentences. `method=conv`: all
-    probabilities as a histogram, weighed by a trained convolution (`weights`: a file of `scripts/train_summac.py`).
-    `granularity`: what a passage of the document is (sentence, 2sents, paragraph, mixed, document), and after a hyphen,
-    where that differs, what is judged of the summary (sentence, paragraph or document): `paragraph-sentence`. `labels`
-    (zs): `e` counts entailment, as the paper does; `ec` takes off the highest probability of contradiction, as the
-    released class does unless told otherwise. `least`: passages of so many characters or fewer are left out, and
-    `most`: passages beyond so many (released: 10 and 100; here nothing is left out unless asked for). `nearest` (zs):
-    ask the network about only so many passages a sentence, those that share most words with it (for long stories; it
-    is no longer SummaC then). `sentences`: `punkt` splits both texts as the released code does (NLTK's English Punkt,
-    line breaks kept), `stored` takes the sentences of the data. `threshold`: a sentence is called supported from this
-    value on; the score does not depend on it.
+    - `method`: `zs` takes the highest probability of entailment over passages, then the mean over sentences; `conv`
+      applies a trained convolution to the histogram of all probabilities (`weights`: a file written by
+      `scripts/train_summac.py`).
+    - `granularity`: what a passage is (sentence, 2sents, paragraph, mixed, document) and, after a hyphen if it differs,
+      what is judged of the summary (sentence, paragraph or document): `paragraph-sentence`.
+    - `labels` (zs): `e` counts entailment, as in the paper; `ec` subtracts the highest probability of contradiction,
+      the default of the released class.
+    - `least`: passages of at most this number of characters are left out; `most`: maximum number of passages (released:
+      10 and 100; by default nothing is left out).
+    - `nearest` (zs): number of passages per sentence, those that share most words with it, for long documents; this
+      differs from SummaC.
+    - `sentences`: `punkt` splits both texts like the released code (NLTK's English Punkt, line breaks kept), `stored`
+      uses the sentences of the data.
+    - `threshold`: least value of the label 1; the score does not depend on it.
 
-    Passages longer than the network reads are cut into stretches of whole sentences.
+    Passages longer than the network's limit are split into runs of whole sentences.
 
-    Writes one judgment a stored sentence and one of the summary, aspect faithfulness, both in [0, 1] (`ec`: [-1, 1]);
-    the summary's own is its score, in which a stored sentence that is none of Punkt's counts nothing. Evidence is the
-    passage that entails best, and for a sentence that is not supported the
-    one that contradicts most, where one does.
+    Writes one judgment per stored sentence and one of the summary, aspect faithfulness, in [0, 1] (`ec`: [-1, 1]). The
+    summary's own judgment is its score; a stored sentence that Punkt does not produce does not count in it. Evidence is
+    the passage that entails best and, for an unsupported sentence, the passage that contradicts most.
     """
 
     name, version = "summac", "1"
@@ -61,12 +63,12 @@ class SummaC(Evaluator):
     threshold: float = Field(default=0.5, ge=-1, le=1)
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def _check(self) -> Self:
         grain, _, judged = self.granularity.partition("-")
         if grain not in Grain.__args__ or (judged and judged not in {"sentence", "paragraph", "document"}):  # type: ignore[attr-defined]
             raise ValueError(
-                f"granularity {self.granularity!r}: a passage is one of {', '.join(Grain.__args__)}, and behind a "  # type: ignore[attr-defined]
-                "hyphen what is judged of the summary is sentence, paragraph or document"
+                f"granularity {self.granularity!r} is invalid: use one of {', '.join(Grain.__args__)} for the "  # type: ignore[attr-defined]
+                "document, and after a hyphen sentence, paragraph or document for the summary"
             )
         if self.method == "conv" and self.weights is None:
             raise ValueError(
@@ -86,17 +88,19 @@ class SummaC(Evaluator):
     @property
     def _grains(self) -> tuple[Grain, Grain]:
         grain, _, judged = self.granularity.partition("-")
-        # What is judged of a summary follows the document's grain where that can be one of a summary.
-        own = judged or (grain if grain in {"paragraph", "document"} else "sentence")
-        return grain, own  # type: ignore[return-value]
+        # By default the summary has the document's granularity, if that is possible.
+        of_summary = judged or (grain if grain in {"paragraph", "document"} else "sentence")
+        return grain, of_summary  # type: ignore[return-value]
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Changed settings, and the hash of the weights."""
+        """Return changed settings and the hash of the weights."""
         return {**super().signature_fields(), **({"weights": load(self.weights).id} if self.weights else {})}
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
-        """Where the passages stand, unless they are the sentences; and their texts, where these do not stand there as
-        they are (two sentences joined by a blank)."""
+        """Return the offsets of the passages, unless they are the sentences.
+
+        A passage whose text differs from the document's (joined sentences) has its text too.
+        """
         grain, text = self._grains[0], document.text
         if grain == "sentence":
             return Prepared(document_id=document.id)
@@ -109,7 +113,7 @@ class SummaC(Evaluator):
         return Prepared(document_id=document.id, data={"passages": data})
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """One judgment a sentence, one of the summary."""
+        """Return one judgment of the summary and one per sentence."""
         nli = tools.network("nli")
         builder = self.builder(item, prepared, tools, model=nli.id)
         text = item.document.text
@@ -131,8 +135,8 @@ class SummaC(Evaluator):
         judged = {at: sentence for at, sentence in stored if len(sentence.text) > self.least}
         tables = await premises.against([passage.text for passage in (*scored, *judged.values())])
         convolution = tools.once("convolution", lambda: load(self.weights) if self.weights else None)
-        parts = [
-            self._part(builder, index, table, self._value(table, convolution), passages)
+        of_sentences = [
+            self._of_sentence(builder, index, table, self._value(table, convolution), passages)
             for index, table in zip(judged, tables[len(scored) :], strict=True)
         ]
         values = [self._value(table, convolution) for table in tables[: len(scored)]]
@@ -146,19 +150,19 @@ class SummaC(Evaluator):
             FAITHFULNESS,
             value=value,
             label=int(value >= self.threshold),
-            reason=f"{count} of the summary judged; the weakest has {values[weakest]:.2f}",
+            reason=f"{count} of the summary judged; lowest {values[weakest]:.2f}",
             evidence=evidence([scored[weakest]], "summary"),
         )
-        return [whole, *parts]
+        return [whole, *of_sentences]
 
     def _value(self, table: Floats, convolution: Convolution | None) -> float:
-        """A sentence's value: for conv what the summary's would be if it were this sentence alone."""
+        """Return a sentence's value; for conv, that of a summary of this sentence alone."""
         if convolution is not None:
             return convolution.probability([convolution.score(table)])
-        best = float(np.nanmax(table[:, ENTAIL]))  # not a number: what was not asked about
+        best = float(np.nanmax(table[:, ENTAIL]))  # NaN: passages beyond `nearest`
         return best - float(np.nanmax(table[:, CONTRADICT])) if self.labels == "ec" else best
 
-    def _part(
+    def _of_sentence(
         self, builder: JudgmentBuilder, index: int, table: Floats, value: float, passages: Sequence[TextSpan]
     ) -> Judgment:
         best, supported = int(np.nanargmax(table[:, ENTAIL])), value >= self.threshold
@@ -184,10 +188,10 @@ class SummaC(Evaluator):
 
 
 def passages_of(text: str, sentences: Sequence[TextSpan], grain: Grain, least: int = 0) -> list[TextSpan]:
-    """The passages of a text; those of `least` characters or fewer are left out, but for the whole document.
+    """Return the passages of a text that have more than `least` characters, or the whole document.
 
-    `2sents`: every sentence with the one behind it, the last one alone, as in the released code. `mixed`: sentences,
-    then paragraphs.
+    `2sents`: every sentence with the next one, the last one alone, as in the released code. `mixed`: sentences, then
+    paragraphs.
 
     >>> [one.text for one in passages_of("A b. C d.", [TextSpan("A b.", 0, 4), TextSpan("C d.", 5, 9)], "2sents")]
     ['A b. C d.', 'C d.']

@@ -1,1 +1,1 @@
-"""FENICE: a summary's claims, each aligned with the passages of the document by a network (Scirè et al., 2024)."""
+"""FENICE: the claims of a summary, aligned with passages of the document by a network (Scirè et al., 2024)."""

@@ -1,9 +1,9 @@
-"""`fenice`: claims of the summary, each aligned with the passages of the document by a network.
+"""`fenice`: claims of the summary, each aligned with passages of the document by a network.
 
-A passage's score for a claim comes from the network's probabilities of the claim given the passage. The paper (Scirè et
-al., Findings of ACL 2024, section 3.2): score = p_entail - p_contradict; the best sentence, with its coreferences
-resolved, decides unless it stays under T, and then the best window or the whole document does. The released code:
-p_entail - p_neutral, and the best passage of all levels, without a gate.
+The score of a passage for a claim is computed from the NLI probabilities of the claim given the passage. Paper (Scirè
+et al., Findings of ACL 2024, section 3.2): score = p_entail - p_contradict; the best sentence, with coreferences
+resolved, decides unless its score is below T, in which case the best window or the whole document decides. Released
+code: score = p_entail - p_neutral, and the best passage of all levels decides, without a gate.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from summeter.evaluators.claims.extract import (
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, NEUTRAL, Floats, Premises, fitted
 from summeter.evaluators.fenice import resolver
 from summeter.evaluators.fenice.coref import Clusters, legacy_versions, versions
-from summeter.evaluators.fenice.reasons import Best, LevelName, Verdict, explanation, opposed
+from summeter.evaluators.fenice.reasons import Best, LevelName, Verdict, explanation, strongest_contradiction
 from summeter.interrupt import checkpoint
 from summeter.models.networks import FindCoreference, Network, entailments
 from summeter.models.prompts import Template
@@ -41,27 +41,29 @@ Step = Literal["full", "nli_coref", "nli_claim", "nli_sent"]
 
 
 class Fenice(PromptedEvaluator):
-    """Claims of the summary against the document's sentences, windows of them, and the whole (FENICE, 2024).
+    """Claims of the summary against the document's sentences, windows of sentences, and the whole (FENICE, 2024).
 
-    `claims`: the source of the claims: `seq2seq` (a network in the role `seq2seq`, such as the paper's T5), `llm` (an
-    LLM in the role `extractor`), `sentence` (each sentence is one claim; no model). `variant`: `paper`, or `legacy` for
-    what the released code computes instead (`align`). `coref`: whether mentions in the best sentence are replaced by
-    their antecedents: `true`, found by a coreference model (role `coref`), or `llm`, quoted by an LLM (role
-    `resolver`). `gate`: T, below which the sentence does not decide (paper). `window`: sentences a window; `stride`:
-    sentences from one window to the next. `step`: the ablation of the paper: `nli_sent` takes summary sentences for
-    claims, `nli_claim` claims against sentences, `nli_coref` adds coreference, `full` adds windows and document.
-    `nearest`: ask the network about only so many sentences a claim, and as many larger passages, those that share most
-    words with it (for long stories; it is no longer FENICE then). `threshold`: a claim is called supported from this
-    score on; the score does not depend on it. `prompts`: a folder whose templates `claims` and `coref` replace the
-    shipped ones.
+    - `claims`: source of the claims: `seq2seq` (a network in the role `seq2seq`, such as the paper's T5), `llm` (an LLM
+      in the role `extractor`), `sentence` (each sentence is one claim; no model).
+    - `variant`: `paper`, or `legacy` for the arithmetic of the released code.
+    - `coref`: whether mentions in the best sentence are replaced by their antecedents: `true`, found by a coreference
+      model (role `coref`), or `llm`, quoted by an LLM (role `resolver`).
+    - `gate`: T, below which the sentence does not decide (paper). `window`: sentences per window. `stride`: sentences
+      from one window to the next.
+    - `step`: the paper's ablation: `nli_sent` uses summary sentences as claims, `nli_claim` compares claims with
+      sentences, `nli_coref` adds coreference, `full` adds windows and document.
+    - `nearest`: number of sentences and of larger passages per claim, those that share most words with it, for long
+      documents; this differs from FENICE.
+    - `threshold`: least score of the label 1; the summary's score does not depend on it.
+    - `prompts`: a folder whose templates `claims` and `coref` replace the shipped ones.
 
-    Where the document is longer than the network reads, the document level is the best of neighbouring stretches of
-    whole sentences (`legacy`: the whole, of which the network reads the beginning).
+    If the document is longer than the network's limit, the document level is the best of consecutive runs of whole
+    sentences (`legacy`: the whole document, which the network truncates).
 
-    Writes one judgment a claim (a sentence for `nli_sent`), aspect faithfulness: value = p_entail - p_contradict of the
-    passage that decides (`legacy`: p_entail - p_neutral), in [-1, 1]; label 1 from `threshold` on; evidence that
-    passage; reason in words. The summary's score is the mean of values. Where no claims could be had, one failed
-    judgment of the summary.
+    Writes one judgment per claim (per sentence for `nli_sent`), aspect faithfulness: value = p_entail - p_contradict of
+    the deciding passage (`legacy`: p_entail - p_neutral), in [-1, 1]; label 1 from `threshold`; evidence that passage;
+    reason in words. The summary's score is the mean of values. If there are no claims, one failed judgment of the
+    summary.
     """
 
     name, version = "fenice", "1"
@@ -76,7 +78,7 @@ class Fenice(PromptedEvaluator):
             "seq2seq",
             hint="The paper's network is hf/Babelscape/t5-base-summarization-claim-extractor (CC BY-NC-SA 4.0); "
             "`python examples/train_claims.py` makes one. fenice[claims=llm] asks an LLM (role 'extractor') instead, "
-            "and fenice[claims=sentence] takes each sentence for a claim",
+            "and fenice[claims=sentence] uses each sentence as a claim",
         ),
         "extractor": Role(),
         "resolver": Role(),
@@ -96,21 +98,21 @@ class Fenice(PromptedEvaluator):
     threshold: float = Field(default=0.5, ge=-1, le=1)
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def _check(self) -> Self:
         if self.coref and self.step in {"nli_sent", "nli_claim"}:
-            raise ValueError(f"step {self.step} is without coreference; leave coref out")
+            raise ValueError(f"step={self.step} does not use coreference; remove coref")
         if self.variant == "paper" and self.stride > self.window:
-            raise ValueError(f"a stride of {self.stride} would skip sentences between windows of {self.window}")
+            raise ValueError(f"stride={self.stride} would skip sentences between windows of {self.window} sentences")
         return self
 
     @property
     def resolves(self) -> bool:
-        """Whether mentions are replaced by what they stand for."""
+        """Whether mentions are replaced by their antecedents."""
         return bool(self.coref) or self.step == "nli_coref"
 
     @property
     def required_roles(self) -> tuple[str, ...]:
-        """The NLI network, and the models that coreference and claims need."""
+        """The NLI network, and the models for coreference and claims."""
         roles = ["nli"]
         if self.resolves:
             roles.append("resolver" if self.coref == "llm" else "coref")
@@ -120,16 +122,16 @@ class Fenice(PromptedEvaluator):
 
     @property
     def templates(self) -> tuple[str, ...]:
-        """Those of the claims and of the mentions, where an LLM draws them."""
+        """The templates of the claims and of the coreference, if an LLM is used for them."""
         by_role = {"extractor": TEMPLATE, "resolver": resolver.TEMPLATE}
         return tuple(by_role[role] for role in self.required_roles if role in by_role)
 
     def load_template(self, name: str) -> Template:
-        """The user's own, else the shipped one; that of the claims is the one that `factscore` draws claims with."""
+        """Return the user's template, else the shipped one; the template of the claims is that of `factscore`."""
         return Template.load(PACKAGE, name, self.prompts) if name == TEMPLATE else super().load_template(name)
 
     def score(self, table: Floats) -> Floats:
-        """Scores of passages, from -1 to 1, of probabilities (..., 3).
+        """Return scores of passages, in [-1, 1], from probabilities of shape (..., 3).
 
         >>> Fenice().score(np.array([[0.5, 0.1, 0.4]])).round(9).tolist()
         [0.1]
@@ -140,7 +142,7 @@ class Fenice(PromptedEvaluator):
         return scores
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
-        """The stretches that stand for the whole document, and the clusters of mentions."""
+        """Return the spans of the document level and the coreference clusters."""
         data: dict[str, object] = {}
         if self.step == "full" and self.variant == "paper":
             text, sentences = document.text, sentence_spans(document)
@@ -157,33 +159,33 @@ class Fenice(PromptedEvaluator):
         return Prepared(document_id=document.id, data=data)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """All passages and claims go to the network at once; what another summary asked about is known."""
+        """Align all claims at once; pairs that another summary has asked about are reused."""
         builder = self.builder(item, prepared, tools)
         if self.step == "nli_sent" or self.claims == "sentence":
-            drawn = sentence_claims(item.summary)
+            extracted = sentence_claims(item.summary)
         elif self.claims == "seq2seq":
-            drawn = await generate_claims(item.summary, tools.network("seq2seq"))
+            extracted = await generate_claims(item.summary, tools.network("seq2seq"))
         else:
-            drawn = await extract_claims(item.summary, tools.llm("extractor"), self.load_template(TEMPLATE))
-        if not drawn.claims:
-            builder = replace(builder, model=drawn.model, calls=drawn.calls)
-            status: Status = "skipped" if drawn.status == "ok" else drawn.status
-            return [builder.failed(FAITHFULNESS, status, drawn.reason or "the summary holds no claim")]
-        builder = replace(builder, model=tools.network("nli").id, calls=drawn.calls)
+            extracted = await extract_claims(item.summary, tools.llm("extractor"), self.load_template(TEMPLATE))
+        if not extracted.claims:
+            builder = replace(builder, model=extracted.model, calls=extracted.calls)
+            status: Status = "skipped" if extracted.status == "ok" else extracted.status
+            return [builder.failed(FAITHFULNESS, status, extracted.reason or "the summary has no claim")]
+        builder = replace(builder, model=tools.network("nli").id, calls=extracted.calls)
         whole = [TextSpan.of(item.document.text, *offsets) for offsets in prepared.data.get("whole") or [()]]
         clusters = [[(start, end) for start, end in cluster] for cluster in prepared.data.get("clusters") or []]
         aligner = tools.once("aligner", lambda: Aligner(item.document, tools.network("nli"), self, whole, clusters))
-        verdicts = await aligner.verdicts([claim.text for claim in drawn.claims])
+        verdicts = await aligner.verdicts([claim.text for claim in extracted.claims])
         judgments = []
-        for place, (claim, verdict) in enumerate(zip(drawn.claims, verdicts, strict=True)):
+        for place, (claim, verdict) in enumerate(zip(extracted.claims, verdicts, strict=True)):
             best, supported = verdict.best, verdict.best.score >= self.threshold
             neutral = self.variant == "legacy"
-            where = aligner.sentences
-            reason = explanation(claim.text, verdict, where, self.threshold, self.gate, neutral=neutral)
-            worst = opposed(verdict, aligner.sentences, self.threshold)
-            shown = [*best.spans, *([] if worst is None else [aligner.sentences[worst]])]
+            sentences = aligner.sentences
+            reason = explanation(claim.text, verdict, sentences, self.threshold, self.gate, neutral=neutral)
+            worst = strongest_contradiction(verdict, sentences, self.threshold)
+            shown = [*best.spans, *([] if worst is None else [sentences[worst]])]
             unit: Unit = "sentence" if self.step == "nli_sent" else "claim"
-            fields = {} if unit == "sentence" else {"list_id": drawn.id, "claim": claim}
+            fields = {} if unit == "sentence" else {"list_id": extracted.id, "claim": claim}
             judgments.append(
                 builder.ok(
                     FAITHFULNESS,
@@ -200,10 +202,10 @@ class Fenice(PromptedEvaluator):
 
 
 def sentence_windows(count: int, size: int, stride: int = 1, variant: Variant = "paper") -> list[tuple[int, int]]:
-    """Windows of neighbouring sentences as (first, behind last).
+    """Return windows of consecutive sentences as (first, last + 1).
 
-    Paper: i = 1..n-j+1, so a document of fewer than j sentences has none; with a stride, the last one still ends with
-    the document. Legacy: one window of everything there, which is then never used, and a stride loses the tail.
+    Paper: i = 1..n-j+1, so a document of fewer than j sentences has none; with a stride, the last window ends with the
+    document. Legacy: a short document has one window, which is then never used, and a stride drops the last sentences.
 
     >>> sentence_windows(12, 5, 5, "legacy")
     [(0, 5), (5, 10)]
@@ -216,10 +218,10 @@ def sentence_windows(count: int, size: int, stride: int = 1, variant: Variant = 
 
 
 class Aligner:
-    """A document made ready for the claims of all its summaries.
+    """A document prepared for the claims of all its summaries.
 
-    `whole` are the spans that stand for the whole document (one, where the network reads it in one), `clusters`
-    the mentions that mean the same.
+    `whole` are the spans of the document level (one, if the network can read the document in one pass), `clusters` the
+    coreference clusters.
     """
 
     def __init__(
@@ -238,35 +240,46 @@ class Aligner:
         self._premises = Premises(network, [sentence.text for sentence in self.sentences], judge.nearest)
         self._larger: list[tuple[LevelName, TextSpan]] = []
         cut = sentence_windows(len(self.sentences), judge.window, judge.stride, judge.variant)
-        # The released code reads windows and document only where there are two windows.
+        # The released code uses windows and document only if there are at least two windows.
         if judge.step == "full" and (judge.variant == "paper" or len(cut) > 1):
             self._larger += [("window", TextSpan.joined(self.sentences[first:last])) for first, last in cut]
             self._larger += [("document", span) for span in whole]
         self._wide = Premises(network, [span.text for _, span in self._larger], judge.nearest)
 
     async def verdicts(self, claims: Sequence[str]) -> list[Verdict]:
-        """What decides on each claim."""
+        """Return the verdict on each claim."""
         tables = await self._premises.against(claims)
         best = []
         for table in tables:
             scores = self.judge.score(table)
-            at = int(np.nanargmax(scores))  # the first of equals, as everywhere here
+            at = int(np.nanargmax(scores))  # ties go to the first
             best.append(Best("sentence", float(scores[at]), table[at], (self.sentences[at],)))
         if self.judge.resolves:
             best = await self._resolved(claims, best)
-        last = await self._widened(claims, best) if self._larger else best
+        deciding = list(best)
+        if self._larger:
+            # A larger passage replaces a sentence below the gate (paper), or one that scores lower (legacy).
+            gated = self.judge.variant == "paper"
+            undecided = [at for at, current in enumerate(best) if not gated or current.score < self.judge.gate]
+            wide_tables = await self._wide.against([claims[at] for at in undecided])
+            for at, table in zip(undecided, wide_tables, strict=True):
+                scores = self.judge.score(table)
+                place = int(np.nanargmax(scores))
+                if gated or scores[place] > best[at].score:
+                    level, span = self._larger[place]
+                    deciding[at] = Best(level, float(scores[place]), table[place], (span,))
         return [
             Verdict(decisive, table, None if decisive is narrow else narrow)
-            for decisive, table, narrow in zip(last, tables, best, strict=True)
+            for decisive, table, narrow in zip(deciding, tables, best, strict=True)
         ]
 
     async def _resolved(self, claims: Sequence[str], best: Sequence[Best]) -> list[Best]:
-        """The best version of each claim's best sentence, where one is better than the sentence itself."""
+        """Return the best version of each claim's best sentence, if it scores higher than the sentence itself."""
         by_claim = []
         for current in best:
             sentence = current.spans[0]
             if self.judge.variant == "legacy":
-                # The released code looks for the sentence by its text, and finds the first that reads the same.
+                # The released code finds the sentence by its text, that is, the first with the same text.
                 first = next(span for span in self.sentences if span.text.strip() == sentence.text.strip())
                 by_claim.append(legacy_versions(self.text, first, self.clusters))
             else:
@@ -282,20 +295,6 @@ class Aligner:
                 row = np.array(rows[version.text, claim])
                 score = float(self.judge.score(row))
                 if score > current.score:
-                    current = Best("coref", score, row, (current.spans[0], version.name), version)  # noqa: PLW2901
+                    current = Best("coref", score, row, (current.spans[0], version.antecedent), version)  # noqa: PLW2901
             resolved.append(current)
         return resolved
-
-    async def _widened(self, claims: Sequence[str], best: Sequence[Best]) -> list[Best]:
-        """The best larger passage: instead of a sentence under the gate (paper), or where it is better (legacy)."""
-        gated = self.judge.variant == "paper"
-        open_places = [at for at, current in enumerate(best) if not gated or current.score < self.judge.gate]
-        tables = await self._wide.against([claims[at] for at in open_places])
-        widened = list(best)
-        for at, table in zip(open_places, tables, strict=True):
-            scores = self.judge.score(table)
-            place = int(np.nanargmax(scores))
-            if gated or scores[place] > best[at].score:
-                level, span = self._larger[place]
-                widened[at] = Best(level, float(scores[place]), table[place], (span,))
-        return widened

@@ -1,4 +1,4 @@
-"""A verdict in words: which claim, the passage that decides and its level, the score, and what stands against it."""
+"""Reasons of FENICE's verdicts: the claim, the deciding passage with its score, and contradictions."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from operator import attrgetter
 from typing import Literal, NamedTuple
 
 from summeter.evaluators.entailment.premises import CONTRADICT, Floats
-from summeter.evaluators.entailment.reasons import TELLING, against, beside, shares, short
+from summeter.evaluators.entailment.reasons import TELLING, against, rounded, shares, short
 from summeter.evaluators.fenice.coref import Version
 from summeter.text.spans import TextSpan
 
 LONGEST = 120
-"""A claim of more characters is quoted by its beginning."""
+"""Longer claims are truncated in reasons, in characters."""
 
 
 LevelName = Literal["sentence", "coref", "window", "document"]
 
 
 class Best(NamedTuple):
-    """The passage that decides: its level, its score, the network's probabilities, and the spans of the document it
-    is made of."""
+    """A passage: its level, its score, the network's probabilities, and its spans of the document."""
 
     level: LevelName
     score: float
@@ -31,8 +30,10 @@ class Best(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What decides on a claim, the network's rows of all sentences, and, where a larger passage decides, the sentence
-    it came before or replaced."""
+    """The deciding passage of a claim and the probabilities for all sentences.
+
+    `narrow` is the best sentence if a larger passage decides.
+    """
 
     best: Best
     sentences: Floats
@@ -42,30 +43,30 @@ class Verdict(NamedTuple):
 def explanation(
     claim: str, verdict: Verdict, sentences: Sequence[TextSpan], threshold: float, gate: float, *, neutral: bool
 ) -> str:
-    """What the alignment found for a claim: the deciding passage with its score and level, a better sentence below the
-    gate, and the sentence that contradicts the claim most.
+    """Return the reason: the deciding passage, a better sentence below the gate, and the strongest contradiction.
 
-    `sentences` are the document's, counted from 1; `neutral` shows the probability of that class too.
+    `sentences` are the document's, counted from 1 in the text; `neutral` adds the probability of that class.
     """
     best = verdict.best
-    where, much = place(best, sentences), f"score {beside(best.score, threshold)} ({shares(best.row, neutral=neutral)})"
+    where, score = place(best, sentences), f"score {rounded(best.score, threshold)}"
+    score += f" ({shares(best.row, neutral=neutral)})"
     if best.score >= threshold:
-        parts = [f"{quoted(claim)} is supported by {where}: {much}"]
+        parts = [f"{quoted(claim)} is supported by {where}: {score}"]
     elif best.row[CONTRADICT] >= TELLING:
-        parts = [f"{quoted(claim)} is contradicted by {where}: {much}"]
+        parts = [f"{quoted(claim)} is contradicted by {where}: {score}"]
     else:
-        parts = [f"{quoted(claim)} is supported by no passage; the best is {where}: {much}; needed: {short(threshold)}"]
+        parts = [f"{quoted(claim)} is supported by no passage; best: {where}: {score}; threshold {short(threshold)}"]
     if verdict.narrow is not None and verdict.narrow.score > best.score:
         higher = f"{place(verdict.narrow, sentences)} has {short(verdict.narrow.score)}"
-        parts.append(f"{higher}, which is under the gate of {short(gate)} and so does not decide")
-    worst = opposed(verdict, sentences, threshold)
+        parts.append(f"{higher}, which is below the gate of {short(gate)} and does not decide")
+    worst = strongest_contradiction(verdict, sentences, threshold)
     if worst is not None:
         parts.append(f"sentence {worst + 1} contradicts it ({shares(verdict.sentences[worst], neutral=neutral)})")
     return "; ".join(parts)
 
 
-def opposed(verdict: Verdict, sentences: Sequence[TextSpan], threshold: float) -> int | None:
-    """The sentence that contradicts an unsupported claim most strongly, where it is not the one that decides."""
+def strongest_contradiction(verdict: Verdict, sentences: Sequence[TextSpan], threshold: float) -> int | None:
+    """Return the index of the sentence that contradicts an unsupported claim most, unless it is the deciding one."""
     worst = against(verdict.sentences)
     if worst is None or verdict.best.score >= threshold or sentences[worst] in verdict.best.spans:
         return None
@@ -73,7 +74,7 @@ def opposed(verdict: Verdict, sentences: Sequence[TextSpan], threshold: float) -
 
 
 def place(best: Best, sentences: Sequence[TextSpan]) -> str:
-    """The passage in words.
+    """Return the passage in words.
 
     >>> sentences = [TextSpan("A b.", 0, 4), TextSpan("C d.", 5, 9), TextSpan("E f.", 10, 14)]
     >>> row = (0.5, 0.5, 0.0)
@@ -90,8 +91,8 @@ def place(best: Best, sentences: Sequence[TextSpan]) -> str:
     where = f"sentence {first + 1}" if first >= last else f"sentences {first + 1} to {last + 1}"
     where += f" (of {len(sentences)})"
     if best.version is not None:
-        return f"{where} with '{best.version.read}' read as '{best.version.as_}'"
-    named = {"window": f"the window of {where}", "document": f"the stretch of {where}"}
+        return f"{where} with '{best.version.mention}' read as '{best.version.replacement}'"
+    named = {"window": f"the window of {where}", "document": f"the passage of {where}"}
     return named.get(best.level, where)
 
 

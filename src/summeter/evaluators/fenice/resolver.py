@@ -1,7 +1,7 @@
-"""Coreference by an LLM (role `resolver`): clusters of mentions, quoted by the LLM and found in the document.
+"""Coreference by an LLM (role `resolver`): clusters of mentions that it quotes, located in the document.
 
-A mention such as "she" stands in many places, so it comes with a passage around it. What is not quoted well enough to
-have one place is dropped and counted, never guessed.
+Mentions such as "she" occur many times, so each is quoted with a surrounding passage. Mentions whose quotes do not
+determine one location are dropped and counted.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from summeter.text.match import QuoteFinder
 
 TEMPLATE = "coref"
 MOST = 200
-"""Clusters of a reply, and mentions of a cluster."""
+"""Maximum number of clusters in a reply, and of mentions in a cluster."""
 REPLY_TOKENS = 2000
-"""What a reply is expected to take."""
+"""Expected tokens of a reply."""
 EXACT = 1.0
-"""A passage has all its words in the document: a mention stands at a place, not near one."""
+"""All words of a passage must occur in the document."""
 
 SCHEMA = object_schema(
     {
@@ -38,7 +38,7 @@ SCHEMA = object_schema(
 
 
 class Quote(NamedTuple):
-    """A mention, and a passage in which it stands."""
+    """A mention and a passage that contains it."""
 
     mention: str
     passage: str
@@ -48,64 +48,69 @@ Quotes = tuple[tuple[Quote, ...], ...]
 
 
 async def resolve(document: Document, llm: BoundLLM, template: Template) -> Prepared:
-    """The clusters of a document, as `Prepared.data`: {"clusters": [[(start, end)...]...], "dropped": mentions that
-    have no place}, in code points; with "windows" and "truncated_tokens" where it is longer than the LLM reads."""
+    """Return the clusters of a document as prepared data.
+
+    The data are {"clusters": [[(start, end)...]...], "dropped": number of mentions that were not located}, in code
+    points, with "windows" and "truncated_tokens" for documents longer than the LLM's context.
+    """
     frame = template.fill(document="", document_code=fence_code(""))
-    seen = document_views(document, llm, frame, REPLY_TOKENS)
+    shown = document_views(document, llm, frame, REPLY_TOKENS)
     clusters: list[list[Mention]] = []
     calls: tuple[str, ...] = ()
     dropped = 0
-    for number, view in enumerate(seen.views, 1):
+    for number, view in enumerate(shown.views, 1):
         text = view.text
         answer = await llm.ask(template.fill(document=text, document_code=fence_code(text)), form(text))
         calls += answer.calls
         if answer.data is None:
-            where = "" if len(seen.views) == 1 else f"window {number} of {len(seen.views)}: "
-            why = f"mentions of the document: {where}{answer.reason}"
+            where = "" if len(shown.views) == 1 else f"window {number} of {len(shown.views)}: "
+            why = f"coreference of the document: {where}{answer.reason}"
             return Prepared(document_id=document.id, status=answer.status, reason=why, calls=calls)
         located, lost = locate(answer.data, text)
         start = view.start or 0
         clusters += [[(start + first, start + last) for first, last in cluster] for cluster in located]
         dropped += lost
     data: dict[str, object] = {"clusters": joined(clusters), "dropped": dropped}
-    if len(seen.views) > 1:
-        data["windows"] = len(seen.views)
-    if seen.truncated_tokens is not None:
-        data["truncated_tokens"] = seen.truncated_tokens
+    if len(shown.views) > 1:
+        data["windows"] = len(shown.views)
+    if shown.truncated_tokens is not None:
+        data["truncated_tokens"] = shown.truncated_tokens
     return Prepared(document_id=document.id, data=data, calls=calls)
 
 
 def form(document: str) -> Form[Quotes]:
-    """The schema of a reply, and the strict reader of one."""
+    """Return the schema of a reply with the strict parser."""
     return Form(TEMPLATE, SCHEMA, lambda reply: read_reply(reply, read, wanted=is_object, material=(document,)))
 
 
 def read(value: Any) -> Quotes:
-    """The clusters of a reply as they are quoted. ReplyError where one is not of the form asked for.
+    """Parse the quoted clusters of a reply. Raises ReplyError if the form is invalid.
 
     >>> read({"clusters": [[{"mention": "She", "passage": "She ran"}]]})
     ((Quote(mention='She', passage='She ran'),),)
     """
     clusters = field(value, "clusters")
     if not isinstance(clusters, list) or not all(isinstance(cluster, list) for cluster in clusters):
-        raise ReplyError("`clusters` is no list of lists")
+        raise ReplyError("`clusters` is not a list of lists")
     found = []
     for cluster in clusters:
         quotes = []
         for entry in cluster:
             if not is_object(entry):
-                raise ReplyError("a mention is no object with `mention` and `passage`")
+                raise ReplyError("a mention is not an object with `mention` and `passage`")
             quote = Quote(field(entry, "mention"), field(entry, "passage"))
             if not all(isinstance(text, str) and text.strip() for text in quote):
-                raise ReplyError("a mention or its passage is no text")
+                raise ReplyError("a mention or its passage is blank or not a text")
             quotes.append(quote)
         found.append(tuple(quotes))
     return tuple(found)
 
 
 def locate(clusters: Quotes, text: str) -> tuple[list[list[Mention]], int]:
-    """Clusters as (start, end) in code points of `text`, in its order, and how many mentions have no place: their
-    passage is not there or stands there twice, or the mention is not in it or twice. A cluster of one is left out.
+    """Return the located clusters, as (start, end) in code points, and the number of unlocated mentions.
+
+    A mention has no location if its passage is not in the text or occurs twice, or if the mention is not in the passage
+    or occurs twice in it. Clusters of one mention are left out.
 
     >>> quotes = (Quote("Ana", "Ana sat"), Quote("she", "she ran"), Quote("it", "it fell"))
     >>> locate((quotes,), "Ana sat. Then she ran.")
@@ -125,26 +130,26 @@ def _place(quote: Quote, finder: QuoteFinder) -> Mention | None:
     passage = finder.find(quote.passage, minimum=EXACT)
     if passage is None:
         return None
-    stretch = finder.text[passage.start : passage.end]
+    quoted = finder.text[passage.start : passage.end]
     words = r"\s+".join(map(re.escape, quote.mention.split()))
-    places = [match.span() for match in re.finditer(rf"(?<!\w){words}(?!\w)", stretch)]
-    if finder.text.count(stretch) != 1 or len(places) != 1:
+    places = [match.span() for match in re.finditer(rf"(?<!\w){words}(?!\w)", quoted)]
+    if finder.text.count(quoted) != 1 or len(places) != 1:
         return None
     ((start, end),) = places
     return passage.start + start, passage.start + end
 
 
 def joined(clusters: Clusters) -> list[list[Mention]]:
-    """Clusters that share a mention are one: windows of a document overlap.
+    """Merge clusters that share a mention, because windows of a document overlap.
 
     >>> joined([[(0, 3), (9, 12)], [(20, 22), (30, 33)], [(9, 12), (40, 43)]])
     [[(20, 22), (30, 33)], [(0, 3), (9, 12), (40, 43)]]
     """
     merged: list[set[Mention]] = []
     for cluster in clusters:
-        held = set(cluster)
-        for other in [known for known in merged if known & held]:
+        union = set(cluster)
+        for other in [known for known in merged if known & union]:
             merged.remove(other)
-            held |= other
-        merged.append(held)
+            union |= other
+        merged.append(union)
     return [sorted(cluster) for cluster in merged]

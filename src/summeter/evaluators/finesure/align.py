@@ -1,8 +1,8 @@
-"""`finesure.align`: which key facts a summary conveys, and with which sentences; and `finesure`, all of FineSurE.
+"""`finesure.align`: which key facts a summary conveys, and by which sentences; `finesure`: all of FineSurE.
 
-FineSurE, section 3.2 (Song et al., ACL 2024). With the edges E between key facts K and sentences S:
-completeness = |{k : (k, s) in E}| / |K|, conciseness = |{s : (k, s) in E}| / |S|. One call a summary; the
-document is not part of it.
+FineSurE, section 3.2 (Song et al., ACL 2024). With edges E between key facts K and sentences S: completeness = |{k :
+(k, s) in E}| / |K|, conciseness = |{s : (k, s) in E}| / |S|. One call per summary; the prompt does not contain the
+document.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from pydantic import Field, model_validator
 from summeter.evaluators.base import Evaluator, ExpectedJudgment, JudgmentBuilder, Parser, Prepared, Role, Tools
 from summeter.evaluators.finesure import legacy
 from summeter.evaluators.finesure.fact_check import (
-    WANTED,
+    REPLY_FIELDS,
     FactCheck,
+    ReplyFields,
     Strategy,
     Taxonomy,
-    Wanted,
-    asked_first,
     check_strategy,
     find_quotes,
     quotes_of,
+    schemas_before_verdict,
 )
 from summeter.evaluators.finesure.key_facts import MOST, KeyFactExtraction, Source
 from summeter.evaluators.llm import NO_DATA, LLMJudge
@@ -47,12 +47,14 @@ COMPLETENESS: Final = "completeness"
 CONCISENESS: Final = "conciseness"
 WHOLLY: Final = "conveyed"
 DEGREES: Final = (WHOLLY, "partly conveyed", "not conveyed")
-"""Categories of a key fact, where a strategy asks for one; only the first counts as present."""
+"""Categories of a key fact in strategies that ask for one; only the first counts as present."""
 
 
 class Match(NamedTuple):
-    """Whether one key fact is present, and in which sentences (indexes from 0, ascending); `degree` is one of
-    `DEGREES`, and `quotes` what the judge copied from the summary, where they were asked for."""
+    """Whether one key fact is present, and in which sentences (ascending indexes from 0).
+
+    `degree` is one of `DEGREES`, and `quotes` are quotes from the summary, if the strategy asks for them.
+    """
 
     present: bool
     sentences: tuple[int, ...] = ()
@@ -62,7 +64,7 @@ class Match(NamedTuple):
 
 
 class Alignment(NamedTuple):
-    """A reply: a match for each key fact. `released` is set instead where the released parser read it."""
+    """A parsed reply: one match per key fact, or `released`, the result of the released parser."""
 
     facts: KeyFacts
     matches: tuple[Match, ...] = ()
@@ -72,20 +74,20 @@ class Alignment(NamedTuple):
 class Align(LLMJudge[Alignment]):
     """Matches key facts with summary sentences, by an LLM judge.
 
-    `strategy` is a prompt strategy of FineSurE's section 3.3, as for `finesure.fact_check`; each asks for all that the
-    one before it does:
+    `strategy` is a prompt strategy of FineSurE's section 3.3, as for `finesure.fact_check`. Each adds to the one
+    before:
 
-    - "basic": is the key fact conveyed, yes or no, and by which lines; nothing else
-    - "instruction", the default and what FineSurE ships: the same, with the steps to take
-    - "categorization": with those steps, whether it is conveyed wholly, partly or not; only wholly counts as present
-    - "reasoning": before that, the reason in one sentence
-    - "evidence": before both, the words of the summary that decide
+    - "basic": is the key fact conveyed, yes or no, and by which lines
+    - "instruction", the default and FineSurE's choice: the same, with the steps to take
+    - "categorization": whether it is conveyed wholly, partly or not; only wholly counts as present
+    - "reasoning": first the reason in one sentence
+    - "evidence": first the deciding words of the summary
 
-    `source`, `at_most`, `validators` and `prompts` are those of KeyFactExtraction, which derives the key facts.
+    `source`, `at_most`, `validators` and `prompts` are those of KeyFactExtraction, which provides the key facts.
 
-    Writes one judgment per key fact (aspect completeness: label 1 present, 0 absent; evidence: the
-    sentences that convey it, or the words quoted; `list_id` names the list) and one per sentence (aspect conciseness:
-    label 1 where it conveys some key fact). Without key facts both aspects have the status of that failure.
+    Writes one judgment per key fact (aspect completeness: label 1 present, 0 absent; evidence: the sentences that
+    convey it, or the quoted words; `list_id` identifies the list) and one per sentence (aspect conciseness: label 1 if
+    it conveys a key fact). Without key facts both aspects have the status of that failure.
     """
 
     name, version = "finesure.align", "2"
@@ -106,86 +108,95 @@ class Align(LLMJudge[Alignment]):
 
     @property
     def template(self) -> str:
-        """The name of its prompt template."""
+        """The name of the prompt template."""
         return "align" if self.strategy == "instruction" else "align_strategies"
 
     @property
     def templates(self) -> tuple[str, ...]:
-        """The prompts of extraction and alignment together."""
+        """The templates of the extraction and the alignment."""
         return (self.template, *self._extraction.templates)
 
     def skip_reason(self, item: Item) -> str | None:
-        """As for every evaluator; and there must be sentences."""
+        """Return the reason of every evaluator, or that the summary has no sentences."""
         return super().skip_reason(item) or (None if item.sentences else "the summary has no sentences")
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
-        """The key facts of the document."""
+        """Return the key facts of the document."""
         return await self._extraction.prepare(document, tools)
 
     def stored_data(self, item: Item) -> Mapping[str, Any]:
-        """The key facts given with the document."""
+        """Return the key facts in the data."""
         return {"key_facts": item.key_facts, "origin": "given"}
 
     def read(self, output: str, item: Item, parser: Parser, signature: str) -> list[Judgment]:
-        """Judgments from a stored reply, over the key facts given with the document."""
+        """Return judgments from a stored reply about the key facts in the data."""
         if parser == "strict" and not item.key_facts:
-            why = "no key facts are given, so the reply cannot be checked against them"
+            why = "the data contain no key facts to compare the reply with"
             return JudgmentBuilder(self, item, signature).skipped(why)
         return super().read(output, item, parser, signature)
 
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The key facts first, since all summaries of a document share them."""
+        """Return the template variables; all summaries of a document share the key facts, which come first."""
         facts = _facts(data)
         return {
             "key_facts": lines(facts.texts),
             "facts_code": fence_code(*facts.texts),
             "sentences": lines(item.sentences),
             "summary_code": fence_code(*facts.texts, item.summary.text),
-            **WANTED[self.strategy]._asdict(),
+            **REPLY_FIELDS[self.strategy]._asdict(),
         }
 
     def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
-        """One match a key fact, with what the strategy asks for."""
-        wanted, sentences = WANTED[self.strategy], len(item.sentences)
+        """Return the schema: one match per key fact, with the fields of the strategy."""
+        fields, sentences = REPLY_FIELDS[self.strategy], len(item.sentences)
         line_numbers = list_schema({"type": "integer", "enum": list(range(1, sentences + 1))}, sentences, least=None)
-        verdict = {"category": {"type": "string", "enum": list(DEGREES)}} if wanted.category else {"present": YES_NO}
-        match = {**asked_first(wanted), **verdict, "lines": line_numbers}
+        verdict = {"category": {"type": "string", "enum": list(DEGREES)}} if fields.category else {"present": YES_NO}
+        match = {**schemas_before_verdict(fields), **verdict, "lines": line_numbers}
         return keyed_schema(len(_facts(data).facts), "match", match)
 
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Alignment:
-        """One match a key fact, in this evaluator's form or the released code's."""
-        facts, wanted = _facts(data), WANTED[self.strategy]
+        """Parse one match per key fact, in this evaluator's form or the released one."""
+        facts, fields = _facts(data), REPLY_FIELDS[self.strategy]
         matched = read_entries(
             text,
             len(facts.facts),
             "key fact",
-            lambda entry, _: _match(entry, len(item.sentences), wanted),
+            lambda entry, _: _match(entry, len(item.sentences), fields),
             decision=lambda match: (match.present, match.sentences, match.degree),
             material=(item.summary.text, *facts.texts),
-            wordless=not wanted.reason,
+            wordless=not fields.reason,
         )
         return Alignment(facts, matched)
 
     def parse_released(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Alignment:
-        """What the released parser reads: one answer per returned item, however many there are, and line numbers."""
+        """Parse as the released parser does: one answer per returned item, and line numbers.
+
+        The count is not checked.
+        """
         released = legacy.parse_alignment(text)
         if not released.present:
-            raise ReplyError(f"the released parser finds no answer in {show(text)}", fault="no_json")
+            raise ReplyError(f"the released parser found no answer in {show(text)}", fault="no_json")
         return Alignment(_facts(data), released=released)
 
     def expected(self, item: Item, data: Mapping[str, Any], parser: Parser = "strict") -> list[ExpectedJudgment]:
-        """One per key fact and one per sentence. How many key facts there would be where none were had is unknown: one
-        for completeness. What the released parser does not read has one for conciseness."""
+        """Return one expected judgment per key fact and one per sentence.
+
+        If there are no key facts, their number is unknown, and one judgment of completeness is expected. The released
+        parser gives one judgment of conciseness.
+        """
         facts = _facts(data)
-        first = [ExpectedJudgment(COMPLETENESS, "key_fact", at, facts.id) for at in range(len(facts.facts))]
-        sentences = [ExpectedJudgment(CONCISENESS, "sentence", index) for index in range(len(item.sentences))]
-        second = {"strict": sentences, "legacy": [ExpectedJudgment(CONCISENESS)]}[parser]
-        return [*(first or [ExpectedJudgment(COMPLETENESS)]), *second]
+        completeness = [ExpectedJudgment(COMPLETENESS, "key_fact", at, facts.id) for at in range(len(facts.facts))]
+        conciseness = [ExpectedJudgment(CONCISENESS)]
+        if parser == "strict":
+            conciseness = [ExpectedJudgment(CONCISENESS, "sentence", index) for index in range(len(item.sentences))]
+        return [*(completeness or [ExpectedJudgment(COMPLETENESS)]), *conciseness]
 
     def judgments(self, reply: Alignment, builder: JudgmentBuilder) -> list[Judgment]:
-        """One judgment per key fact and one per sentence. Of what the released parser reads: one per returned item, and
-        one for the summary, the number of distinct lines named, in range or not, by the number of sentences. It may
-        exceed 1."""
+        """Return one judgment per key fact and one per sentence.
+
+        For the released parser: one per returned item, and one of the summary, the number of distinct lines named (in
+        range or not) divided by the number of sentences, which may exceed 1.
+        """
         if reply.released is not None:
             present, named = reply.released
             list_id = reply.facts.id if len(present) == len(reply.facts.facts) else legacy.LIST
@@ -200,11 +211,11 @@ class Align(LLMJudge[Alignment]):
             ]
         spans = builder.item.summary.sentences
         finder = QuoteFinder(builder.item.summary.text)
-        carried: list[list[str]] = [[] for _ in spans]
+        conveyed: list[list[str]] = [[] for _ in spans]
         judgments = []
         for index, match in enumerate(reply.matches):
             for sentence in match.sentences:
-                carried[sentence].append(str(index + 1))
+                conveyed[sentence].append(str(index + 1))
             quoted, notes = find_quotes(match.quotes, finder, "summary")
             degree = f"[{match.degree}]" if match.degree not in (None, WHOLLY) else None
             judgments.append(
@@ -219,7 +230,7 @@ class Align(LLMJudge[Alignment]):
                     list_id=reply.facts.id,
                 )
             )
-        for index, facts in enumerate(carried):
+        for index, facts in enumerate(conveyed):
             noun = "key fact" if len(facts) == 1 else "key facts"
             why = f"conveys {noun} {', '.join(facts)}" if facts else "conveys no key fact"
             value = bool(facts)
@@ -236,15 +247,14 @@ class Align(LLMJudge[Alignment]):
 
 
 class FineSurE(Evaluator):
-    """Faithfulness, completeness and conciseness in two calls a summary, plus one a document where key
-    facts have to be extracted, and one a document for each validator of them.
+    """Faithfulness, completeness and conciseness by an LLM judge, in two calls per summary.
 
-    `strategy` is the prompt strategy of the fact check, `align_strategy` that of the alignment; the other settings are
-    those of the parts.
+    Extracting key facts takes one more call per document, and each validator another one. `strategy` is the prompt
+    strategy of the fact check, `align_strategy` that of the alignment; the other settings are those of the components.
 
-    A bundle: `components()` do the work, and their judgments carry the parts' own names and signatures.
+    A bundle: the judgments are made by `components()` and have their names and signatures.
 
-    >>> [part.name for part in FineSurE().components()]
+    >>> [component.name for component in FineSurE().components()]
     ['finesure.fact_check', 'finesure.align']
     """
 
@@ -262,17 +272,17 @@ class FineSurE(Evaluator):
     prompts: PromptFolder | None = None
 
     @model_validator(mode="after")
-    def _means_something(self) -> Self:
+    def _check(self) -> Self:
         check_strategy(self.strategy, self.taxonomy)
         return self
 
     @property
     def required_roles(self) -> tuple[str, ...]:
         """The judge, and the validators of key facts."""
-        return tuple(dict.fromkeys(role for part in self.components() for role in part.required_roles))
+        return tuple(dict.fromkeys(role for component in self.components() for role in component.required_roles))
 
     def components(self) -> tuple[Evaluator, ...]:
-        """The fact check and the alignment, with this bundle's settings."""
+        """Return the fact check and the alignment with the settings of this bundle."""
         return (
             FactCheck(taxonomy=self.taxonomy, strategy=self.strategy, prompts=self.prompts),
             Align(
@@ -285,21 +295,21 @@ class FineSurE(Evaluator):
         )
 
 
-def _match(entry: Any, sentences: int, wanted: Wanted) -> Match:
-    """The match in an entry of this evaluator's form, or of the released one: {"key fact", "response", "line number"}.
+def _match(entry: Any, sentences: int, fields: ReplyFields) -> Match:
+    """Parse an entry in this evaluator's form or the released one: {"key fact", "response", "line number"}.
 
-    A single line number counts as a list of one; the lines of an absent fact are ignored. A fact said to be present in
-    no line is an answer that contradicts itself: completeness would count a fact that no sentence conveys.
+    A single line number is a list of one; the lines of an absent fact are ignored. A present fact without a line is
+    rejected as contradictory.
     """
     degree = None
-    if wanted.category:
+    if fields.category:
         named = field(entry, "category")
         degree = choice(named)
         if degree not in DEGREES:
-            raise ReplyError(f"{show(named)} is none of the categories: {', '.join(DEGREES)}")
-    present = degree == WHOLLY if wanted.category else yes(field(entry, "present", "response"))
-    why = optional_text(entry) if wanted.reason else None
-    quotes = quotes_of(entry) if wanted.quote else ()
+            raise ReplyError(f"{show(named)} is not one of the categories {', '.join(DEGREES)}")
+    present = degree == WHOLLY if fields.category else yes(field(entry, "present", "response"))
+    why = optional_text(entry) if fields.reason else None
+    quotes = quotes_of(entry) if fields.quote else ()
     if not present:
         return Match(present=False, degree=degree, reason=why, quotes=quotes)
     value = field(entry, "lines", "line number")
@@ -309,10 +319,10 @@ def _match(entry: Any, sentences: int, wanted: Wanted) -> Match:
         if line is None:
             raise ReplyError(f"{show(written)} is not a line number")
         if not 1 <= line <= sentences:
-            raise ReplyError(f"line {line}, but the lines run from 1 to {sentences}")
+            raise ReplyError(f"there is no line {line}; the lines are 1 to {sentences}")
         indexes.add(line - 1)
     if not indexes:
-        raise ReplyError("it is said to be present, but in no line")
+        raise ReplyError("the key fact is present, but in no line")
     return Match(present=True, sentences=tuple(sorted(indexes)), degree=degree, reason=why, quotes=quotes)
 
 

@@ -1,10 +1,9 @@
-"""`finesure.fact_check`: is each sentence of the summary true to the document, and if not, how not.
+"""`finesure.fact_check`: whether each sentence of the summary is faithful to the document, and its error type.
 
-FineSurE, sections 3.1 and 3.3 (Song et al., ACL 2024); the five-category variant after UniSumEval (Lee et al.,
-EMNLP 2024). One call a summary. faithfulness = share of sentences without error.
+FineSurE, sections 3.1 and 3.3 (Song et al., ACL 2024); the five-category taxonomy is UniSumEval's (Lee et al., EMNLP
+2024). One call per summary. faithfulness = share of sentences without error.
 
-The prompt strategies of section 3.3 are those of the alignment too: each asks for all that the one before it asks for,
-and for one thing more.
+The prompt strategies of section 3.3 are used by the alignment too; each adds one thing to the one before.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from pydantic import model_validator
 
 from summeter.evaluators.base import JudgmentBuilder
 from summeter.evaluators.finesure import legacy
-from summeter.evaluators.llm import NO_DATA, NoVerdict, material
+from summeter.evaluators.llm import NO_DATA, material
 from summeter.evaluators.replies import (
     NO_YES,
     REASON,
@@ -32,29 +31,29 @@ from summeter.evaluators.replies import (
     text_schema,
     yes,
 )
-from summeter.evaluators.supported import SentenceJudge, SupportVerdict, support_judgment
+from summeter.evaluators.supported import SentenceJudge, SupportVerdict, Verdicts, support_judgment
 from summeter.models.prompts import fence_code, lines
 from summeter.records import Item, Judgment, ReplyError, Span, canonical_error_type
 from summeter.records.taxonomy import FINESURE, NO_ERROR, UNISUMEVAL
 from summeter.text.match import QuoteFinder
 
-Verdicts = tuple[SupportVerdict | NoVerdict, ...]
-
 Taxonomy = Literal["finesure", "unisumeval"]
 
 CATEGORIES: dict[Taxonomy, tuple[str, ...]] = {"finesure": FINESURE, "unisumeval": UNISUMEVAL}
-"""FineSurE's nine categories (after FRANK, Pagnoni et al., 2021) and UniSumEval's five (Lee et al., 2024). Their
-meanings stand in the prompt templates."""
+"""FineSurE's nine categories (after FRANK, Pagnoni et al., 2021) and UniSumEval's five (Lee et al., 2024).
+
+The prompt templates define them.
+"""
 
 
 Strategy = Literal["basic", "instruction", "categorization", "reasoning", "evidence"]
 
 QUOTE: Final = 400
-"""Longest quote that the schema allows, in characters; the prompts ask for 50 words."""
+"""Maximum length of a quote in the schema, in characters; the prompts ask for 50 words."""
 
 
-class Wanted(NamedTuple):
-    """What a strategy asks for beside the verdict: `steps` to take, a `category`, a `reason`, a `quote`."""
+class ReplyFields(NamedTuple):
+    """What a strategy asks for beside the verdict; `steps` are instructions in the prompt, the others fields."""
 
     steps: bool
     category: bool
@@ -62,31 +61,30 @@ class Wanted(NamedTuple):
     quote: bool
 
 
-WANTED: Final[dict[Strategy, Wanted]] = {
-    strategy: Wanted(steps=level > 0, category=level > 1, reason=level > 2, quote=level > 3)
+REPLY_FIELDS: Final[dict[Strategy, ReplyFields]] = {
+    strategy: ReplyFields(steps=level > 0, category=level > 1, reason=level > 2, quote=level > 3)
     for level, strategy in enumerate(get_args(Strategy))
 }
-"""Each strategy asks for all that the one before it asks for, and for one thing more."""
+"""Each strategy asks for everything that the one before it does, and for one thing more."""
 
 
 class FactCheck(SentenceJudge):
-    """A verdict on each summary sentence, from an LLM judge.
+    """A verdict on each summary sentence, by an LLM judge.
 
-    `strategy` is the prompt strategy of FineSurE's section 3.3. Each asks for all that the one before it does:
+    `strategy` is the prompt strategy of FineSurE's section 3.3. Each adds to the one before:
 
-    - "basic": is the sentence supported, yes or no; nothing else
+    - "basic": is the sentence supported, yes or no
     - "instruction": the same, with the steps to take
-    - "categorization": with those steps, which category of error (or none) instead of yes or no
-    - "reasoning", the default and what FineSurE ships: before the category, the reason in one sentence
-    - "evidence": before both, the passage of the document that decides, word for word
+    - "categorization": the category of error (or none) instead of yes or no
+    - "reasoning", the default and FineSurE's choice: first the reason in one sentence
+    - "evidence": first the deciding passage of the document, verbatim
 
-    `taxonomy`: "finesure" (nine categories) or "unisumeval" (five). `prompts`: a folder whose templates
-    replace the shipped ones of the same name.
+    `taxonomy`: "finesure" (nine categories) or "unisumeval" (five). `prompts`: a folder whose templates replace the
+    shipped ones of the same name.
 
-    Writes one judgment per sentence (aspect faithfulness): label 1 and value 1.0 for "no error" (or yes), else
-    0 and 0.0; `error_type` is the category where one was asked for; `evidence` the places of the document that
-    were quoted. A quote that is not in the document is no evidence, and the reason says so. A reply that cannot be used
-    gives one failed judgment per sentence.
+    Writes one judgment per sentence (aspect faithfulness): label 1 and value 1.0 for "no error" (or yes), else 0 and
+    0.0; `error_type` is the category; `evidence` are the quoted spans of the document. A quote that is not in the
+    document is reported in the reason. An unusable reply gives one failed judgment per sentence.
     """
 
     name, version = "finesure.fact_check", "2"
@@ -98,38 +96,37 @@ class FactCheck(SentenceJudge):
     strategy: Strategy = "reasoning"
 
     @model_validator(mode="after")
-    def _means_something(self) -> Self:
+    def _check(self) -> Self:
         check_strategy(self.strategy, self.taxonomy)
         return self
 
     @property
     def template(self) -> str:
-        """The name of its prompt template."""
-        if not self._wanted.category:
+        """The name of the prompt template."""
+        if not self._fields.category:
             return "fact_check_yes_no"
         return "fact_check" if self.taxonomy == "finesure" else f"fact_check_{self.taxonomy}"
 
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The document first: the same beginning for all evaluators and all summaries of a document, so that a
-        provider's prefix cache can serve it."""
+        """Return the template variables, with the document first so that providers can cache the common prefix."""
         return {
             "document": item.document.text,
             "document_code": fence_code(item.document.text),
             "sentences": lines(item.sentences),
             "summary_code": fence_code(item.document.text, item.summary.text),
-            **self._wanted._asdict(),
+            **self._fields._asdict(),
         }
 
     def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
-        """One required verdict a sentence, with what the strategy asks for, in that order."""
-        if not self._wanted.category:
+        """Return the schema: one verdict per sentence, with the fields of the strategy."""
+        if not self._fields.category:
             return keyed_schema(len(item.sentences), "verdict", {"supported": NO_YES})
-        # Errors first: a dry run, which takes the first, then counts every window of a long document.
+        # Errors come first, so that a dry run, which answers with the first value, counts every window.
         named = {"type": "string", "enum": sorted(CATEGORIES[self.taxonomy], key=lambda name: name == NO_ERROR)}
-        return keyed_schema(len(item.sentences), "verdict", {**asked_first(self._wanted), "category": named})
+        return keyed_schema(len(item.sentences), "verdict", {**schemas_before_verdict(self._fields), "category": named})
 
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Verdicts:
-        """One verdict a sentence: in the form asked for, or in the released one, a list in their order."""
+        """Parse one verdict per sentence, in this evaluator's form or the released one, a list in order."""
         texts = item.sentences
         return read_entries(
             text,
@@ -138,20 +135,23 @@ class FactCheck(SentenceJudge):
             lambda entry, place: self._verdict(entry, place, texts),
             decision=lambda verdict: (verdict.supported, verdict.category),
             material=material(item)[:2],
-            wordless=not self._wanted.reason,
+            wordless=not self._fields.reason,
             bare=True,
         )
 
     def parse_released(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Verdicts:
-        """One verdict per label that the released parser reads, however many there are."""
+        """Parse one verdict per label that the released parser reads; their count is not checked."""
         categories = legacy.parse_fact_check(text)
         if not categories:
-            raise ReplyError(f"the released parser finds no verdict in {show(text)}", fault="no_json")
+            raise ReplyError(f"the released parser found no verdict in {show(text)}", fault="no_json")
         return tuple(SupportVerdict(name.lower() == NO_ERROR, clean(name) or None) for name in categories)
 
     def judgments(self, reply: Verdicts, builder: JudgmentBuilder) -> list[Judgment]:
-        """One judgment a verdict. Where their count is not the summary's (which only the released parser lets pass),
-        they name no sentence of it: they stand in the list "legacy", and indexes may run past the last sentence."""
+        """Return one judgment per verdict.
+
+        If their count differs from the number of sentences (only the released parser allows this), they are in the list
+        "legacy", and their indexes do not refer to sentences.
+        """
         if len(reply) != len(builder.item.sentences):
             return [
                 support_judgment(builder, verdict, place, list_id=legacy.LIST)
@@ -161,7 +161,7 @@ class FactCheck(SentenceJudge):
         return super().judgments(reply, builder)
 
     def verdict_judgment(self, verdict: SupportVerdict, place: int, builder: JudgmentBuilder) -> Judgment:
-        """The judgment, with the places of the document that were quoted."""
+        """Return the judgment of a verdict, with the quoted spans of the document as evidence."""
         if verdict.quotes is None:
             return support_judgment(builder, verdict, place)
         spans, notes = find_quotes(verdict.quotes, _finder(builder.item.document.text), "document")
@@ -171,48 +171,49 @@ class FactCheck(SentenceJudge):
         return support_judgment(builder, verdict._replace(reason=reason), place, spans)
 
     @property
-    def _wanted(self) -> Wanted:
-        return WANTED[self.strategy]
+    def _fields(self) -> ReplyFields:
+        return REPLY_FIELDS[self.strategy]
 
     def _verdict(self, entry: Any, place: int, sentences: tuple[str, ...]) -> SupportVerdict:
-        """The verdict in an entry: in the form asked for, or a bare category (a bare yes or no, where that was asked).
-        An entry that repeats its sentence must not have the text of another one."""
+        """Parse an entry in the requested form, or a bare category (or yes/no).
+
+        An entry that repeats the text of another sentence is rejected.
+        """
         bare = isinstance(entry, str)
         if bare:
-            entry = {"category" if self._wanted.category else "supported": entry}
-        # Judges often retype a sentence a little, so no match is no fault; but the text of another one is.
-        repeated, own = _letters(entry.get("sentence")), [_letters(sentence) for sentence in sentences]
-        if repeated and repeated != own[place] and repeated in own:
-            raise ReplyError(f"the entry in its place repeats sentence {own.index(repeated) + 1}", fault="wrong_count")
-        if not self._wanted.category:
+            entry = {"category" if self._fields.category else "supported": entry}
+        # Judges often change a repeated sentence slightly, so only the text of another sentence is an error.
+        repeated, known = _letters(entry.get("sentence")), [_letters(sentence) for sentence in sentences]
+        if repeated and repeated != known[place] and repeated in known:
+            raise ReplyError(f"the entry repeats sentence {known.index(repeated) + 1}", fault="wrong_count")
+        if not self._fields.category:
             return SupportVerdict(yes(field(entry, "supported")), None, optional_text(entry))
         if "category" not in entry:
             raise ReplyError("the verdict has no category")
         why, named = optional_text(entry), category(entry["category"], self.taxonomy)
         return SupportVerdict(
-            named == NO_ERROR, named, why, quotes_of(entry) if self._wanted.quote and not bare else None
+            named == NO_ERROR, named, why, quotes_of(entry) if self._fields.quote and not bare else None
         )
 
 
 def check_strategy(strategy: Strategy, taxonomy: Taxonomy) -> None:
-    """Raises ValueError where a taxonomy is chosen and no category asked for: it would be signed, and do nothing."""
-    if taxonomy != "finesure" and not WANTED[strategy].category:
+    """Raise ValueError if a taxonomy is set with a strategy that asks for no category."""
+    if taxonomy != "finesure" and not REPLY_FIELDS[strategy].category:
         raise ValueError(
-            f"strategy={strategy} asks for yes or no and for no category, so taxonomy={taxonomy} has no effect; "
-            "leave one of them out"
+            f"strategy={strategy} asks for no category, so taxonomy={taxonomy} has no effect; remove one of them"
         )
 
 
 @lru_cache(maxsize=32)
 def _finder(document: str) -> QuoteFinder:
-    """One for all summaries of a document: preparing it is expensive."""
+    """Return the finder of quotes in a document, cached because it is expensive to create."""
     return QuoteFinder(document)
 
 
 def category(value: Any, taxonomy: Taxonomy) -> str:
-    """The category a judge means; ReplyError where it is none of the taxonomy's.
+    """Return the category of the taxonomy that an answer names. Raises ReplyError if there is none.
 
-    Case, blanks, hyphens, quotes, a full stop and the word "error" do not matter.
+    Case, white space, hyphens, quotes, a full stop and the word "error" are ignored.
 
     >>> category("Out of context.", "finesure")
     'out-of-context error'
@@ -223,21 +224,21 @@ def category(value: Any, taxonomy: Taxonomy) -> str:
     name = canonical_error_type(label)
     if name in CATEGORIES[taxonomy]:
         return name
-    raise ReplyError(f"{show(value)} is none of the categories: {', '.join(CATEGORIES[taxonomy])}")
+    raise ReplyError(f"{show(value)} is not one of the categories {', '.join(CATEGORIES[taxonomy])}")
 
 
 def _letters(text: Any) -> str:
     return re.sub(r"\W+", "", choice(text) or "")
 
 
-def asked_first(wanted: Wanted) -> dict[str, Any]:
-    """The schemas of the quote and the reason that a strategy asks for before the verdict."""
-    quote = {"quote": text_schema(QUOTE)} if wanted.quote else {}
-    return {**quote, **({"reason": text_schema(REASON)} if wanted.reason else {})}
+def schemas_before_verdict(fields: ReplyFields) -> dict[str, Any]:
+    """Return the schemas of the quote and the reason that a strategy asks for before the verdict."""
+    quote = {"quote": text_schema(QUOTE)} if fields.quote else {}
+    return {**quote, **({"reason": text_schema(REASON)} if fields.reason else {})}
 
 
 def quotes_of(entry: dict[str, Any]) -> tuple[str, ...]:
-    """The quotes of an entry: one, or several in a list; a blank one is none."""
+    """Return the non-blank quotes of an entry, which has one or a list of them."""
     value = entry.get("quote")
     quotes = []
     for quote in value if isinstance(value, list) else [value]:
@@ -248,7 +249,7 @@ def quotes_of(entry: dict[str, Any]) -> tuple[str, ...]:
 
 
 def find_quotes(quotes: Sequence[str], finder: QuoteFinder, of: Any) -> tuple[tuple[Span, ...], list[str]]:
-    """Where quotes stand in a text, each once; and a note on each that stands nowhere."""
+    """Return the distinct spans of quotes in a text, and a note on each quote that is not in it."""
     spans, notes = [], []
     for quote in quotes:
         place = finder.find(quote)

@@ -1,8 +1,8 @@
-"""`finesure.key_facts`: the list of facts a good summary of a document holds.
+"""`finesure.key_facts`: the facts that a good summary of a document conveys.
 
-Given with the document, else drawn by an LLM from the reference summary (FineSurE, section 3.2: at most
-16), else from the document itself (UniSumEval, section 3.2: at most 20). Extracted lists can be validated by
-several other LLMs, the majority deciding (UniSumEval again).
+They come from the data, else an LLM extracts them from the reference summary (FineSurE, section 3.2: at most 16), else
+from the document (UniSumEval, section 3.2: at most 20). Several other LLMs can validate extracted lists by majority
+(UniSumEval).
 """
 
 from __future__ import annotations
@@ -42,42 +42,40 @@ AT_MOST: dict[Origin, int] = {"reference": 16, "document": 20}
 TEMPLATES: dict[Origin, str] = {"reference": "key_facts_reference", "document": "key_facts_document"}
 
 FACT: Final = 300
-"""Longest key fact that the schema allows, in characters; the prompts ask for 30 words."""
+"""Maximum length of a key fact in the schema, in characters; the prompts ask for 30 words."""
 ABSENT: Final[dict[Source, str]] = {
-    "auto": "no key facts are given, there is no reference, and the document is empty",
-    "given": "no key facts are given",
-    "reference": "there is no reference summary to draw key facts from",
-    "document": "the document is empty, so no key facts can be drawn from it",
+    "auto": "there are no key facts and no reference, and the document is empty",
+    "given": "there are no key facts in the data",
+    "reference": "there is no reference summary to extract key facts from",
+    "document": "the document is empty, so no key facts can be extracted from it",
 }
 """Why there are no key facts, by source."""
 REPLY_TOKENS: Final = 50
-"""Tokens that a key fact takes in a reply."""
+"""Expected tokens of a key fact in a reply."""
 VALIDATION: Final = "key_facts_validate"
 VOTE_TOKENS: Final = 60
-"""Tokens that a vote takes, reason included."""
+"""Expected tokens of a vote, including its reason."""
 MOST: Final = 100
-"""No list longer than this can be asked for: servers' schemas end here."""
+"""Maximum length of a list; servers' schemas do not support longer ones."""
 
 
 class KeyFactExtraction(PromptedEvaluator):
-    """Derives key facts once a document. It measures nothing of a summary: `judge` writes no judgment.
+    """Derives the key facts of a document, once per document. It judges no summary: `judge` returns no judgments.
 
-    `source`: "auto" takes given key facts, else the first reference that is not blank, else the document;
-    any other value takes that one or nothing. `at_most`: the longest list (default 16 from a reference,
-    20 from a document). `validators`: how many other models say of each extracted fact whether it is useful
-    (roles `validator`, `validator2`, `validator3`...); one that more than half of them reject is left out, a tie
-    leaves it in. `prompts`: a folder of the user's own templates.
+    `source`: "auto" uses key facts in the data, else the first non-blank reference, else the document; other values use
+    only that source. `at_most`: maximum number of key facts (default 16 from a reference, 20 from a document).
+    `validators`: number of other models that vote on whether each extracted fact is useful (roles `validator`,
+    `validator2`, `validator3`, ...); a fact is removed if more than half reject it. `prompts`: a folder of templates.
 
-    `Prepared.data` is {"key_facts": [str], "origin": "given" | "reference" | "document"}; for extracted
-    lists also "repeated" and "cut": how many facts of the reply were left out as repetitions, and beyond
-    the limit; for validated ones also "proposed" (the list before), "rejected" (indexes there, from 0) and
-    "validation": per validator its role, model, status, reason and votes [{"useful", "reason"}], or None for the
-    votes of one whose reply could not be used. Where none could, there is no list: an unchecked list is not
-    one that was accepted. Given key facts are used as they are, without a call.
+    `Prepared.data` is {"key_facts": [str], "origin": "given" | "reference" | "document"}. For extracted lists it also
+    contains "repeated" and "cut": the numbers of facts removed as repetitions and beyond the limit. For validated lists
+    it also contains "proposed" (the list before), "rejected" (indexes in it, from 0) and "validation": per validator
+    its role, model, status, reason and votes [{"useful", "reason"}], or None if its reply was unusable. If no reply was
+    usable, there is no list. Key facts in the data are used unchanged, without a call.
     """
 
     name, version = "finesure.key_facts", "2"
-    summary = "An LLM draws key facts from the reference or the document; prepares, judges nothing."
+    summary = "An LLM extracts key facts from the reference or the document; judges no summary."
     aspects = ()
     roles: ClassVar[Mapping[str, Role]] = {"judge": Role()}
     reads_sentences = False
@@ -89,22 +87,25 @@ class KeyFactExtraction(PromptedEvaluator):
 
     @property
     def required_roles(self) -> tuple[str, ...]:
-        """The judge, and the validators."""
+        """The judge and the validators."""
         return (*self.roles, *validator_roles(self.validators))
 
     @property
     def templates(self) -> tuple[str, ...]:
-        """The templates that lead to a list of key facts."""
+        """The templates of the extraction and the validation."""
         return (*TEMPLATES.values(), *((VALIDATION,) if self.validators else ()))
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
-        """The document's key facts; at most one question to the judge (one a window of a document that is longer than
-        it reads), and one to each validator. A failure is a status, never a guess."""
+        """Return the document's key facts.
+
+        This takes at most one call of the judge (one per window of a document longer than its context) and one per
+        validator.
+        """
         origin = self.origin(document)
         if origin is None:
             return Prepared(document_id=document.id, status="skipped", reason=ABSENT[self.source])
         if origin == "given":
-            # As they are, a blank one too: people's labels count in this very list.
+            # Blank ones are kept, because human labels refer to this list.
             data = {"key_facts": list(document.key_facts), "origin": origin}
             return Prepared(document_id=document.id, data=data)
         extracted = await self._extract(document, origin, tools)
@@ -113,18 +114,18 @@ class KeyFactExtraction(PromptedEvaluator):
         return await self._validated(document, extracted, tools)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """No judgment: the list stands in the run's prepared data."""
+        """Return no judgments; the list is in the run's prepared data."""
         return []
 
     def origin(self, document: Document) -> Origin | None:
-        """Where the key facts of this document come from; None where nothing allowed is there."""
-        there: dict[Origin, bool] = {
+        """Return the source of this document's key facts, or None if no allowed source is available."""
+        available: dict[Origin, bool] = {
             "given": any(text.strip() for text in document.key_facts),
             "reference": _reference(document) is not None,
             "document": bool(document.text.strip()),
         }
-        allowed: tuple[Origin, ...] = tuple(there) if self.source == "auto" else (self.source,)
-        return next((origin for origin in allowed if there[origin]), None)
+        allowed: tuple[Origin, ...] = tuple(available) if self.source == "auto" else (self.source,)
+        return next((origin for origin in allowed if available[origin]), None)
 
     async def _extract(self, document: Document, origin: Origin, tools: Tools) -> Prepared:
         llm = tools.llm("judge")
@@ -139,7 +140,7 @@ class KeyFactExtraction(PromptedEvaluator):
             shown = DocumentViews((DocumentView(_reference(document) or "", 0),))
         else:
             shown = document_views(document, llm, prompt("", limit), REPLY_TOKENS * limit)
-        # A share each, so that a long document's later windows have a place in the list.
+        # Each window gets a share of the list, so that later windows of a long document are represented.
         share = limit if len(shown.views) == 1 else max(2, ceil(limit / len(shown.views)))
         schema = object_schema({"key_facts": list_schema(text_schema(FACT), share)})
         answers = await asyncio.gather(
@@ -162,15 +163,14 @@ class KeyFactExtraction(PromptedEvaluator):
         return Prepared(document_id=document.id, data=data, calls=calls)
 
     async def _validated(self, document: Document, extracted: Prepared, tools: Tools) -> Prepared:
-        """The list without what the majority of the validators rejects, each of whom is asked once, side by side.
+        """Remove the key facts that a majority of the validators rejects; they are asked concurrently.
 
-        Roles bound to one model ask it for samples of their own, so that one reply does not vote twice (at temperature
-        0 they will mostly agree all the same). A reply that cannot be used is that validator's failure alone. A model
-        that gives no reply at all (ModelError) ends the validation, once the others have answered: the run tries such a
-        document again, and their replies are kept.
+        Roles bound to the same model draw separate samples, so that one reply does not vote twice (at temperature 0
+        they mostly agree). An unusable reply affects only that validator. If a model gives no reply (ModelError), the
+        validation ends after the others have answered; the run tries the document again and reuses their replies.
         """
         if not document.text.strip():
-            why = "the document is empty, so no key fact can be validated by it"
+            why = "the document is empty, so key facts cannot be validated"
             return Prepared(document_id=document.id, status="skipped", reason=why, calls=extracted.calls)
         facts: list[str] = extracted.data["key_facts"]
         roles = validator_roles(self.validators)
@@ -195,9 +195,9 @@ class KeyFactExtraction(PromptedEvaluator):
         usable = [row["votes"] for row in rows if row["votes"] is not None]
         against = [sum(not vote["useful"] for vote in of_fact) for of_fact in zip(*usable, strict=True)]
         rejected = [index for index, count in enumerate(against) if 2 * count > len(usable)]
-        kept = [fact for index, fact in enumerate(facts) if index not in rejected]
-        data = {**extracted.data, "key_facts": kept, "proposed": facts, "rejected": rejected, "validation": rows}
-        if usable and kept:
+        accepted = [fact for index, fact in enumerate(facts) if index not in rejected]
+        data = {**extracted.data, "key_facts": accepted, "proposed": facts, "rejected": rejected, "validation": rows}
+        if usable and accepted:
             return Prepared(document_id=document.id, data=data, calls=calls)
         del data["key_facts"]
         if usable:
@@ -206,14 +206,13 @@ class KeyFactExtraction(PromptedEvaluator):
         else:
             status = "refused" if {row["status"] for row in rows} == {"refused"} else "unparsed"
             reasons = "; ".join(f"{row['role']}: {row['reason']}" for row in rows)
-            why = f"validation of key facts, without one usable reply: {reasons}"
+            why = f"validation of key facts: no usable reply ({reasons})"
         return Prepared(document_id=document.id, data=data, calls=calls, status=status, reason=why)
 
     async def _vote(
         self, model: BoundLLM, document: Document, facts: Sequence[str], sampling: Sampling
     ) -> tuple[dict[str, Any], tuple[str, ...]]:
-        """One validator's row and calls. Of a document too long for it, it is shown the passages nearest to the
-        facts."""
+        """Return one validator's row and calls; of a long document it sees the passages most similar to the facts."""
         frame = self.validation_prompt("", facts)
         shown = document_views(document, model, frame, VOTE_TOKENS * len(facts), near=facts)
         source = shown.views[0].text
@@ -229,7 +228,7 @@ class KeyFactExtraction(PromptedEvaluator):
         return {**row, **cut}, answer.calls
 
     def validation_prompt(self, document: str, facts: Sequence[str]) -> Prompt:
-        """What a validator is asked: the document's text, then the numbered facts."""
+        """Return the validators' prompt: the document's text, then the numbered facts."""
         return self.load_template(VALIDATION).fill(
             document=document,
             document_code=fence_code(document),
@@ -239,7 +238,7 @@ class KeyFactExtraction(PromptedEvaluator):
 
 
 def validator_roles(count: int) -> tuple[str, ...]:
-    """The roles of so many validators.
+    """Return the roles of `count` validators.
 
     >>> validator_roles(3)
     ('validator', 'validator2', 'validator3')
@@ -248,10 +247,10 @@ def validator_roles(count: int) -> tuple[str, ...]:
 
 
 def read_votes(reply: str, count: int, material: Sequence[str] = ()) -> tuple[dict[str, Any], ...]:
-    """Exactly one vote a key fact from a reply, or ReplyError. `material` is what was judged.
+    """Parse exactly one vote per key fact from a reply. `material` are the texts under judgment.
 
-    The vote stands under "useful", as our prompt asks, or under "response", as in the replies to UniSumEval's prompt
-    (Lee et al., 2024, Figure 8).
+    The vote is under "useful", as our prompt asks, or under "response", as in replies to UniSumEval's prompt (Lee et
+    al., 2024, Figure 8). Raises ReplyError.
 
     >>> read_votes('{"1": {"reason": "Central.", "useful": "yes"}}', 1)
     ({'useful': True, 'reason': 'Central.'},)
@@ -266,23 +265,23 @@ def read_votes(reply: str, count: int, material: Sequence[str] = ()) -> tuple[di
 
 
 def merged(lists: Sequence[Texts], limit: int) -> dict[str, Any]:
-    """The lists of all windows as one, in order. Where that is too long, each window's first facts go before any
-    window's later ones."""
-    kept: dict[str, tuple[int, int, str]] = {}
+    """Merge the lists of all windows in order; over the limit, each window's first facts take precedence."""
+    distinct: dict[str, tuple[int, int, str]] = {}
     repeated = 0
     for window, facts in enumerate(lists):
         for place, fact in enumerate(facts.texts):
             key = choice(fact) or fact
-            repeated += key in kept
-            kept.setdefault(key, (place, window, fact))
-    chosen = sorted(sorted(kept.values())[:limit], key=lambda fact: (fact[1], fact[0]))
+            repeated += key in distinct
+            distinct.setdefault(key, (place, window, fact))
+    chosen = sorted(sorted(distinct.values())[:limit], key=lambda fact: (fact[1], fact[0]))
     repeated += sum(facts.repeated for facts in lists)
-    return {"key_facts": [fact for *_, fact in chosen], "repeated": repeated, "cut": len(kept) - len(chosen)}
+    return {"key_facts": [fact for *_, fact in chosen], "repeated": repeated, "cut": len(distinct) - len(chosen)}
 
 
 def read_key_facts(reply: str, material: Sequence[str] = ()) -> Texts:
-    """Key facts from a reply: an object with the list under "key_facts", or under its only key.
-    `material` is what they were drawn from.
+    """Parse key facts from a reply: an object with the list under "key_facts" or under its only key.
+
+    `material` is the text that they were extracted from.
 
     >>> read_key_facts("{'key facts': ['A sold B.', 'a sold b']}")
     Texts(texts=('A sold B.',), repeated=1)

@@ -1,8 +1,8 @@
-"""The parsers FineSurE released with its paper, in their effects: to reproduce published figures.
+"""The effects of the parsers released with FineSurE, to reproduce published figures.
 
-They differ from strict reading wherever a reply is not plain: an empty reply, a refusal or a cut list
-counts as one faithful sentence; counts are not compared with the summary; line numbers are not checked.
-docs/finesure.md lists the differences. Nothing here is meant for new measurements.
+They differ from strict parsing if a reply is not plain: an empty reply, a refusal or a truncated list counts as one
+faithful sentence; counts are not compared with the summary; line numbers are not checked. docs/finesure.md lists the
+differences. Do not use them for new measurements.
 """
 
 from __future__ import annotations
@@ -13,25 +13,26 @@ from typing import Any, NamedTuple
 
 from summeter.records.taxonomy import NO_ERROR
 
-LIST = "legacy"  # the list_id of units that are whatever the reply held, not the item's own
+LIST = "legacy"  # the list_id of units that are defined by the reply, not by the item
 _ERRORS = (
     "out-of-context error", "entity error", "predicate error", "circumstantial error",
     "grammatical error", "coreference error", "linking error", "other error",
 )  # fmt: skip
-# All that reading a literal and picking it apart can raise; the released code caught everything.
+# Everything that parsing a literal and its fields can raise; the released code caught all exceptions.
 _ANY = (ValueError, SyntaxError, TypeError, LookupError, AttributeError, OverflowError, MemoryError, RecursionError)
 
 
 class Alignment(NamedTuple):
-    """The released alignment: one 0/1 per returned item, and the set of all line numbers seen."""
+    """The released alignment: one 0/1 per returned item, and the set of all line numbers."""
 
     present: list[int]
     lines: set[int]
 
 
 def parse_fact_check(output: str) -> list[str]:
-    """The category of each sentence as the released parser read them; empty where it failed. All but "no error", in
-    whatever case, are errors.
+    """Return the category of each sentence as read by the released parser; empty if it failed.
+
+    Everything other than "no error", in any case, is an error.
 
     >>> parse_fact_check("I cannot help with that.")
     ['no error']
@@ -39,14 +40,14 @@ def parse_fact_check(output: str) -> list[str]:
     start = output.find("[")
     is_list = start != -1
     if is_list:
-        # To the first closing bracket of the text, matching or not; an empty slice where it comes earlier.
+        # Up to the first closing bracket of the text, matching or not; empty if it comes before the opening one.
         fragment = output[start : output.find("]") + 1].replace("\n", "")
     else:
         fragment = output[output.find("{") : output.find("}") + 1]
     try:
         value = _literal(fragment)
     except _ANY:
-        # Whichever error is found in a chunk, it counts as the last: the name left over from the released loop.
+        # Any error in a chunk counts as the last one, because the released code uses its loop variable.
         chunks = fragment.split("category")
         return [_ERRORS[-1] if any(error in chunk for error in _ERRORS) else NO_ERROR for chunk in chunks]
     try:
@@ -55,12 +56,12 @@ def parse_fact_check(output: str) -> list[str]:
             for entry in (value if is_list else [value])
         ]
     except _ANY:
-        # The released code now splits what is no longer a text, and gives up.
+        # The released code fails here, because it splits a value that is not a text.
         return []
 
 
 def parse_alignment(output: str) -> Alignment:
-    """The alignment as the released parser read it; no items where it failed."""
+    """Return the alignment as read by the released parser; without items if it failed."""
     text = output.replace("```", "")
     try:
         entries = _literal(text[text.find("[") :])
@@ -77,5 +78,5 @@ def parse_alignment(output: str) -> Alignment:
 
 def _literal(text: str) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a judge's stray backslash is no concern of the user's
+        warnings.simplefilter("ignore")  # invalid escapes in a reply
         return ast.literal_eval(text)

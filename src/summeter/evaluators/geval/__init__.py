@@ -1,1 +1,1 @@
-"""G-Eval and what was made of it: a rating by evaluation steps, weighted by the model's probabilities."""
+"""G-Eval and G-Eval+: ratings by evaluation steps, weighted by the model's probabilities."""

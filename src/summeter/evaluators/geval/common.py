@@ -1,4 +1,4 @@
-"""What the judges of this family share: a form that holds a score from 1 to 5, and what is made of the answers."""
+"""The base class of G-Eval judges: a form with a score from 1 to 5, and the ways to compute the score."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ Scoring = Literal["logprob", "sample", "single"]
 class ScoreForm(RatingJudge):
     """A judge that fills in a form with a score from 1 to 5 and nothing else.
 
-    `scoring`: "logprob" weighs 1 to 5 by the log-probabilities of the score's token (20 alternatives, renormalised
-    over the five); a server that gives none is an error, and no other scoring takes its place. "sample" is the mean of
-    `draws` replies at temperature 1 (default 20; `draws` alone chooses it); "single" takes one reply as it stands.
+    `scoring`: "logprob" weights 1 to 5 by the log-probabilities of the score's token (20 alternatives, renormalised
+    over the five); it is an error if the server gives none. "sample" is the mean of `draws` replies at temperature 1
+    (default 20; setting `draws` implies it). "single" uses one reply.
 
-    Writes one judgment a summary: value in [1, 5]; the reason says how it came about: the five probabilities
-    and what lay outside the scale, or how many samples said what. Unusable samples are left out and counted; with
-    none usable the judgment has failed. A sample that got no answer at all is an error of the item: carrying on
-    the run asks for that one again, and for no other.
+    Writes one judgment per summary: value in [1, 5]. The reason gives the five probabilities and the probability
+    outside the scale, or the counts of the sampled scores. Unusable samples are left out and counted; the judgment
+    fails if none is usable. A sample without any reply is an error of the item; resuming the run asks for that sample
+    only.
     """
 
     positional_setting = "scoring"
@@ -52,7 +52,7 @@ class ScoreForm(RatingJudge):
         return sampled_by_draws(fields)
 
     def signature_fields(self) -> Mapping[str, object]:
-        """As for every rating judge; how the score is had always."""
+        """Return the fields of every rating judge, and always how the score is computed."""
         parts = dict(super().signature_fields())
         draws = self.draws or SAMPLES if self.scoring == "sample" else None
         return {"aspect": parts.pop("aspect"), "scoring": self.scoring, "draws": draws, **parts}
@@ -60,39 +60,50 @@ class ScoreForm(RatingJudge):
     def sign(
         self, models: Mapping[str, str], splitter: str | None = None, sampling: Mapping[str, object] | None = None
     ) -> str:
-        """As for every evaluator; samples are drawn at temperature 1, whatever the run's is."""
+        """Return the signature; samples are always drawn at temperature 1."""
         if self.scoring == "sample":
             sampling = {**(sampling or {}), "t": 1}
         return super().sign(models, splitter, sampling)
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
-        """The score, a whole number."""
+        """Return the score, a whole number."""
         return Rating(point(field(answer, "score"), WHOLE))
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
-        """The score that the text answers with."""
+        """Return the score in a text."""
         return Rating(score_in(text, WHOLE, material))
 
     def released(self, text: str) -> Rating:
-        """The number a reply begins with, as the released script takes it; that reads nothing as 0, which is no
-        score here."""
+        """Return the number at the start of a reply, as the released script does.
+
+        That script reads a missing number as 0; here it is a ReplyError.
+        """
         number = _RELEASED.match(text)
         try:
             return Rating(float(number[1] if number else ""))
         except ValueError:
-            raise ReplyError(f"the reply does not begin with a number: {show(text)}", fault="no_json") from None
+            raise ReplyError(f"the reply does not start with a number: {show(text)}", fault="no_json") from None
 
     async def ask(self, llm: BoundLLM, item: Item, data: Mapping[str, Any]) -> Answer[Rating]:
-        """One call, or one a sample."""
+        """Make one call, or one per sample."""
         match self.scoring:
             case "single":
                 return await super().ask(llm, item, data)
             case "logprob":
-                return await self._weighed(llm, item, data)
+                return await self._weighted(llm, item, data)
             case "sample":
-                return await self._sampled(llm, item, data)
+                prompt, form = self.prompt(item, data), self.form(item, data)
+                asking = (llm.ask(prompt, form, Sampling(draw, 1.0)) for draw in range(1, (self.draws or SAMPLES) + 1))
+                # If one call fails, the replies of the others have been stored.
+                results = await asyncio.gather(*asking, return_exceptions=True)
+                answers: list[Answer[Rating]] = []
+                for result in results:
+                    if isinstance(result, BaseException):
+                        raise result
+                    answers.append(result)
+                return _mean(answers)
 
-    async def _weighed(self, llm: BoundLLM, item: Item, data: Mapping[str, Any]) -> Answer[Rating]:
+    async def _weighted(self, llm: BoundLLM, item: Item, data: Mapping[str, Any]) -> Answer[Rating]:
         hint = f"choose another model, or the mean of several replies: {self.name}[draws=20]"
         try:
             answer = await llm.ask(self.prompt(item, data), self.form(item, data), Sampling(top_logprobs=ALTERNATIVES))
@@ -110,44 +121,29 @@ class ScoreForm(RatingJudge):
             return answer._replace(data=None, status="unparsed", reason=str(error))
         return answer._replace(data=Rating(weighted.value, str(weighted)))
 
-    async def _sampled(self, llm: BoundLLM, item: Item, data: Mapping[str, Any]) -> Answer[Rating]:
-        prompt, form = self.prompt(item, data), self.form(item, data)
-        asking = (llm.ask(prompt, form, Sampling(draw, 1.0)) for draw in range(1, (self.draws or SAMPLES) + 1))
-        # Those that do answer are then stored, whatever becomes of the others.
-        came = await asyncio.gather(*asking, return_exceptions=True)
-        answers: list[Answer[Rating]] = []
-        for answer in came:
-            if isinstance(answer, BaseException):
-                raise answer
-            answers.append(answer)
-        return _mean(answers)
-
 
 def _mean(answers: Sequence[Answer[Rating]]) -> Answer[Rating]:
-    """The mean of the usable samples.
-
-    Samples 4, 5, one unusable, 4: the mean of 3 of 4 is 13 / 3.
-    """
+    """Return the mean of the usable samples: of the samples 4, 5, unusable, 4 it is 13 / 3."""
     calls = tuple(dict.fromkeys(key for answer in answers for key in answer.calls))
     values = [answer.data.value for answer in answers if answer.data is not None]
-    bad = [answer for answer in answers if answer.data is None]
+    unusable = [answer for answer in answers if answer.data is None]
     if not values:
-        why = f"no sample of {len(bad)} is usable; the first: {bad[0].reason}"
-        return bad[0]._replace(calls=calls, reason=why)
+        why = f"none of {len(unusable)} samples is usable; the first: {unusable[0].reason}"
+        return unusable[0]._replace(calls=calls, reason=why)
     counts = ", ".join(f"{value:g}: {count}" for value, count in sorted(Counter(values).items()))
-    lost = f"; {len(bad)} unusable, the first: {bad[0].reason}" if bad else ""
-    mean = Rating(sum(values) / len(values), f"{len(values)} of {len(answers)} samples, {counts}{lost}")
+    note = f"; {len(unusable)} unusable, the first: {unusable[0].reason}" if unusable else ""
+    mean = Rating(sum(values) / len(values), f"{len(values)} of {len(answers)} samples, {counts}{note}")
     return answers[0]._replace(data=mean, status="ok", reason=None, calls=calls)
 
 
 def sampled_by_draws(fields: Any) -> Any:
-    """Settings in which a number of `draws` chooses `scoring=sample`.
+    """Return the settings with `scoring=sample` if they contain `draws`.
 
-    Raises ValueError where `draws` is given beside another scoring: it would do nothing.
+    Raises ValueError if `draws` is combined with a different scoring.
     """
     if not isinstance(fields, dict) or fields.get("draws") is None:
         return fields
     scoring = fields.get("scoring", "sample")
     if scoring != "sample":
-        raise ValueError(f"`draws` is the number of samples, and scoring={scoring} draws none; leave one of both out")
+        raise ValueError(f"`draws` requires scoring=sample, not scoring={scoring}; remove one of them")
     return {**fields, "scoring": scoring}

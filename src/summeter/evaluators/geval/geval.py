@@ -1,10 +1,10 @@
 """`geval`: a rating by evaluation steps, weighted by probability (G-Eval; Liu et al., EMNLP 2023).
 
-A model is told a criterion, writes the steps by which it is rated (once for each aspect and model), and fills in a
-form that holds the score only; what counts is the mean of 1 to 5 weighted by the model's probabilities. FineSurE
-(Song et al., ACL 2024, appendix F) compares itself with G-Evals tuned to its three aspects, with and without key
-facts: `geval[aspect=completeness,steps=tuned]` and `geval[aspect=completeness,steps=tuned,key_facts=auto]`. That
-there are these two is theirs; wordings, steps and the place of the key facts are ours.
+The model receives a criterion, writes evaluation steps (once per aspect and model), and fills in a form that contains
+only the score. The rating is the mean of 1 to 5 weighted by the model's probabilities. FineSurE (Song et al., ACL 2024,
+appendix F) compares itself with G-Evals tuned to its three aspects, with and without key facts:
+`geval[aspect=completeness,steps=tuned]` and `geval[aspect=completeness,steps=tuned,key_facts=auto]`. These two are
+FineSurE's; wordings, steps and the position of the key facts are ours.
 """
 
 from __future__ import annotations
@@ -46,24 +46,23 @@ TUNED: dict[str, tuple[str, ...]] = {
         "Give the score by the share of the sentences that are needed: 1 for none, 5 for all.",
     ),
 }
-"""Steps tuned to FineSurE's three aspects, in our words; where key facts are given the judge need not list them."""
+"""Steps tuned to FineSurE's three aspects, in our words; given key facts replace the first step's list."""
 
 STEPS = (
     "Read the document and note its main points.",
     "Read the summary, and compare it with the document by the criterion.",
     "Give the score from 1 to 5 by the criterion.",
 )
-"""Steps that fit every aspect, for prompts that no LLM writes steps for."""
+"""Steps for any aspect, for prompts whose steps no LLM writes."""
 
 
 class GEval(ScoreForm):
     """A rating from 1 to 5 on one aspect, by evaluation steps and probabilities.
 
-    `scoring` and `draws`: how the score is had (see `ScoreForm`); in `-e` `geval[logprob]`, `geval[draws=20]` or
-    `geval[single]`. `steps`: "model" (the judge writes them, once for all documents, unless the user's own aspect
-    file has some), "tuned" (ours, for faithfulness, completeness and conciseness), or texts, in `-e` with ;
-    between them. `key_facts` shows the judge the document's key facts: "none", or as the `source` of
-    `finesure.key_facts`.
+    `scoring` and `draws`: how the score is computed (see `ScoreForm`); in `-e`: `geval[logprob]`, `geval[draws=20]` or
+    `geval[single]`. `steps`: "model" (the judge writes them once for all documents, unless the user's aspect file has
+    some), "tuned" (ours, for faithfulness, completeness and conciseness), or texts, separated by ; in `-e`. `key_facts`
+    shows the judge the document's key facts: "none", or a `source` of `finesure.key_facts`.
 
     >>> GEval(draws=5, aspect="fluency").sign({"judge": "p/m"}, sampling={"t": 0}).split("|")[1:6]
     ['judge:p/m', 't:1', 'aspect:fluency', 'scoring:sample', 'draws:5']
@@ -83,18 +82,18 @@ class GEval(ScoreForm):
         if isinstance(value, list | tuple):
             value = tuple(" ".join(step.split()) if isinstance(step, str) else step for step in value)
             if not value or "" in value:
-                raise ValueError('"model", "tuned", or one sentence or more, none of them empty')
+                raise ValueError('must be "model", "tuned", or non-empty sentences')
         return value
 
     @model_validator(mode="after")
-    def _has_steps(self) -> Self:
+    def _check_tuned(self) -> Self:
         if self.steps == "tuned" and self.aspect not in TUNED:
-            raise ValueError(f"there are tuned steps for {', '.join(TUNED)}, not for {self.aspect!r}")
+            raise ValueError(f"there are tuned steps only for {', '.join(TUNED)}, not for {self.aspect!r}")
         return self
 
     @property
-    def given(self) -> tuple[str, ...] | None:
-        """The steps, where the model is not to write them."""
+    def fixed_steps(self) -> tuple[str, ...] | None:
+        """The steps, or None if the model writes them."""
         match self.steps:
             case "tuned":
                 return TUNED[self.aspect]
@@ -105,24 +104,24 @@ class GEval(ScoreForm):
 
     @property
     def templates(self) -> tuple[str, ...]:
-        """Its form, and the question for steps where the model writes them."""
-        return (*super().templates, *((TEMPLATE_OF_STEPS,) if self.given is None else ()))
+        """The form's template, and the question for steps if the model writes them."""
+        return (*super().templates, *((TEMPLATE_OF_STEPS,) if self.fixed_steps is None else ()))
 
     def used_templates(self) -> tuple[Template, ...]:
-        """Those, and the ones that key facts are drawn with."""
+        """Return these templates and those of the key-fact extraction."""
         facts = () if self.key_facts == "none" else self._extraction.used_templates()
         return (*super().used_templates(), *facts)
 
     def signature_fields(self) -> Mapping[str, object]:
-        """As for every judge of this family; steps and key facts where they are not the default."""
-        parts = dict(super().signature_fields())
-        own = self.steps if isinstance(self.steps, str) else digest(list(self.steps), HASH)
+        """Return the fields of every G-Eval judge, and steps and key facts if they are not the default."""
+        fields = dict(super().signature_fields())
+        steps = self.steps if isinstance(self.steps, str) else digest(list(self.steps), HASH)
         facts = None if self.key_facts == "none" else self.key_facts
-        first = {name: parts.pop(name) for name in ("aspect", "scoring", "draws")}
-        return {**first, "steps": None if own == "model" else own, "key_facts": facts, **parts}
+        first = {name: fields.pop(name) for name in ("aspect", "scoring", "draws")}
+        return {**first, "steps": None if steps == "model" else steps, "key_facts": facts, **fields}
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
-        """The evaluation steps where the model writes them, and the key facts where they are shown."""
+        """Return the evaluation steps if the model writes them, and the key facts if they are shown."""
         data: dict[str, Any] = {}
         calls: tuple[str, ...] = ()
         if self.key_facts != "none":
@@ -130,8 +129,8 @@ class GEval(ScoreForm):
             if facts.status != "ok":
                 return facts
             data, calls = {"key_facts": facts.data["key_facts"], "origin": facts.data["origin"]}, facts.calls
-        if self.given is None:
-            # The question names no document, so it is one stored call however many there are.
+        if self.fixed_steps is None:
+            # The question does not depend on the document, so there is one stored call for all documents.
             question = self.load_template(TEMPLATE_OF_STEPS).fill(aspect=self.about)
             written = await tools.llm("judge").ask(question, Form("geval_steps", SCHEMA, read_steps))
             calls = (*calls, *written.calls)
@@ -142,9 +141,9 @@ class GEval(ScoreForm):
         return Prepared(document_id=document.id, data=data, calls=calls)
 
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Steps and key facts: those of the settings, else what was prepared."""
+        """Return the template variables, with steps and key facts from the settings or the prepared data."""
         facts = lines(data.get("key_facts", ()))
-        shown = {"steps": self.given or data["steps"], "key_facts": facts, "facts_code": fence_code(*facts)}
+        shown = {"steps": self.fixed_steps or data["steps"], "key_facts": facts, "facts_code": fence_code(*facts)}
         return {**super().template_variables(item, data), **shown}
 
     @property
@@ -153,11 +152,11 @@ class GEval(ScoreForm):
 
 
 def prompt_template(about: AspectDef) -> str:
-    """The G-Eval prompt of an aspect as one text with places for what differs between summaries.
+    """Return the G-Eval prompt of an aspect as one text with placeholders for the texts of an item.
 
-    The places are {0} for the document, {1} for the summary, and {2} and {3} for the codes of their fences; literal
-    braces are doubled, as `str.format` reads them. The system's and the user's message are separated by an empty line.
-    The steps are those of the definition, else the tuned ones of the aspect, else `STEPS`.
+    The placeholders are {0} for the document, {1} for the summary, and {2} and {3} for the codes of their fences;
+    literal braces are doubled, as for `str.format`. An empty line separates the system's and the user's message. The
+    steps are those of the definition, else the tuned ones of the aspect, else `STEPS`.
     """
     places = {"document": "\ue000", "summary": "\ue001", "document_code": "\ue002", "summary_code": "\ue003"}
     steps = about.steps or TUNED.get(about.name, STEPS)
@@ -170,12 +169,12 @@ def prompt_template(about: AspectDef) -> str:
 
 
 def read_steps(text: str) -> tuple[str, ...]:
-    """The steps in a reply, without their numbers.
+    """Parse the steps in a reply, without their numbers.
 
     >>> read_steps('{"steps": ["1. Read both.", "Give the score."]}')
     ('Read both.', 'Give the score.')
     """
     steps = read_texts(text, ("steps",), "step")
     if len(steps.texts) + steps.repeated > MOST:
-        raise ReplyError(f"{len(steps.texts) + steps.repeated} steps, more than {MOST}")
+        raise ReplyError(f"there are {len(steps.texts) + steps.repeated} steps, more than {MOST}")
     return tuple(_NUMBERED.sub("", " ".join(step.split()), count=1) for step in steps.texts)

@@ -1,13 +1,13 @@
-"""G-Eval+ of UniSumEval (Lee et al., EMNLP 2024): faithfulness by the sentence, two ratings from 1 to 5.
+"""G-Eval+ of UniSumEval (Lee et al., EMNLP 2024): faithfulness by sentence, and two ratings from 1 to 5.
 
-`geval_plus.faithfulness`: is each sentence supported, yes or no. That sentences are asked about one by one in a single
-reply is UniSumEval's; that the score is the share of yes is drawn from its section 3.3.
+`geval_plus.faithfulness`: whether each sentence is supported, yes or no. Asking about all sentences in one reply is
+UniSumEval's; the score as the share of yes follows its section 3.3.
 
 `geval_plus.rating`: completeness or conciseness from 1 to 5, in the form of UniSumEval's prompts: role, criterion,
-three fixed steps, document, summary, and a form for the score only. Its text puts the hyper-parameters at those of
-G-Eval, so the ways to have the score are G-Eval's.
+three fixed steps, document, summary, and a form for the score only. The paper uses the hyper-parameters of G-Eval, so
+the score is computed in the ways of G-Eval.
 
-No code was released that reads the replies; the wordings, the JSON replies and the place of the document are ours.
+No code that reads the replies was released; the wordings, the JSON replies and the position of the document are ours.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ RATED_PLUS = ("completeness", "conciseness")
 
 
 class GEvalPlusFaithfulness(SentenceJudge):
-    """Yes or no a sentence, in one call a summary.
+    """Yes or no for each sentence, in one call per summary.
 
-    Writes one judgment a sentence (aspect faithfulness): label 1 and value 1.0 where it is supported, else 0 and
-    0.0; the summary's score is the share that is. A reply that cannot be used gives one failed judgment a sentence.
+    Writes one judgment per sentence (aspect faithfulness): label 1 and value 1.0 if it is supported, else 0 and 0.0.
+    The summary's score is the share of supported sentences. An unusable reply gives one failed judgment per sentence.
     """
 
     name, version = "geval_plus.faithfulness", "1"
-    summary = "An LLM judge says of each sentence whether the document supports it (G-Eval+)."
+    summary = "An LLM judge decides whether the document supports each sentence (G-Eval+)."
     binary_units = frozenset({"sentence"})
     reply_tokens = 12
 
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The document first, as for every judge."""
+        """Return the template variables; the document comes first, as for every judge."""
         return {"sentences": lines(item.sentences), **super().template_variables(item, data)}
 
     def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
-        """An object with one required property a sentence."""
+        """Return the schema: one required property per sentence."""
         return keyed_schema(len(item.sentences), "verdict", {"response": NO_YES})
 
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> tuple[SupportVerdict | NoVerdict, ...]:
-        """Yes or no for every sentence."""
+        """Parse yes or no for every sentence."""
         return read_entries(
             text,
             len(item.sentences),
@@ -63,9 +63,9 @@ class GEvalPlusFaithfulness(SentenceJudge):
 
 
 class GEvalPlusRating(ScoreForm):
-    """One rating from 1 to 5: `aspect` is completeness or conciseness, or one of the user's own.
+    """One rating from 1 to 5: `aspect` is completeness, conciseness or a user-defined aspect.
 
-    As `geval`, with three steps that stand in the template; `scoring` and `draws` are its.
+    Like `geval`, with three fixed steps in the template; `scoring` and `draws` are those of `geval`.
     """
 
     name, version = "geval_plus.rating", "1"
@@ -75,11 +75,11 @@ class GEvalPlusRating(ScoreForm):
     aspect: str = "completeness"
 
     @model_validator(mode="after")
-    def _plus(self) -> Self:
+    def _check(self) -> Self:
         if self.definition is None and self.aspect not in RATED_PLUS:
             raise ValueError(
                 f"G-Eval+ rates {' and '.join(RATED_PLUS)}, not {self.aspect!r} "
-                "(faithfulness is judged by the sentence: geval_plus.faithfulness; other aspects: geval)"
+                "(use geval_plus.faithfulness for faithfulness, geval for other aspects)"
             )
         return self
 
@@ -87,16 +87,16 @@ class GEvalPlusRating(ScoreForm):
 class GEvalPlus(Evaluator):
     """G-Eval+ of UniSumEval: the share of supported sentences, and two ratings from 1 to 5.
 
-    A bundle: `components()` do the work, and their judgments carry the parts' own names and signatures. `aspect`:
-    "all" or one of the three; `scoring` and `draws` are those of the ratings (see `geval`). A share and ratings
-    have no mean, so there is no composite.
+    A bundle: the judgments are made by `components()` and have their names and signatures. `aspect`: "all" or one of
+    the three; `scoring` and `draws` are those of the ratings (see `geval`). There is no composite of a share and
+    ratings.
 
-    >>> [part.name for part in GEvalPlus().components()]
+    >>> [component.name for component in GEvalPlus().components()]
     ['geval_plus.faithfulness', 'geval_plus.rating', 'geval_plus.rating']
     """
 
     name, version = "geval_plus", "1"
-    summary = "Faithfulness by the sentence, completeness and conciseness from 1 to 5 (G-Eval+)."
+    summary = "Faithfulness by sentence, completeness and conciseness from 1 to 5 (G-Eval+)."
     aspects = (FAITHFULNESS, *RATED_PLUS)
     roles: ClassVar[Mapping[str, Role]] = {"judge": Role()}
     positional_setting = "scoring"
@@ -113,11 +113,11 @@ class GEvalPlus(Evaluator):
 
     @property
     def active_aspects(self) -> tuple[str, ...]:
-        """All three aspects, or the one chosen."""
+        """All three aspects, or the selected one."""
         return self.aspects if self.aspect == "all" else (self.aspect,)
 
     def components(self) -> tuple[Evaluator, ...]:
-        """The judges of the aspects chosen, with this bundle's settings."""
+        """Return the judges of the selected aspects, with the settings of this bundle."""
         judges: dict[str, Evaluator] = {FAITHFULNESS: GEvalPlusFaithfulness(prompts=self.prompts)}
         for aspect in RATED_PLUS:
             judges[aspect] = GEvalPlusRating(

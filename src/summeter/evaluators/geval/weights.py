@@ -1,8 +1,8 @@
 """The probability-weighted score of a reply (G-Eval; Liu et al., EMNLP 2023, equation 1).
 
-A reply such as {"score": 4} comes as tokens, each with the likeliest alternatives in its place. The token that
-holds the digit is found by walking the tokens' offsets in the text they make up; of its alternatives, those that
-would have written another allowed digit count.
+A reply such as {"score": 4} is a sequence of tokens, each with its most probable alternatives. The token that contains
+the digit is found by the offsets of the tokens in the text; those of its alternatives count that contain another
+allowed digit.
 """
 
 from __future__ import annotations
@@ -17,17 +17,19 @@ from summeter.models.base import TokenLogprobs
 from summeter.records import ReplyError
 
 SCORES = (1, 2, 3, 4, 5)
-# The score in an object, whatever its quotes; else a digit that is all of the reply (but for an end mark).
+# The score in an object, with any quotes; else a reply that consists of a digit (and an end mark).
 _IN_JSON = re.compile(r"""["'“”]?score["'“”]?\s*[:=]\s*["'“”]?\s*([1-5])(?!\d)(?!\.[0-9]*[1-9])""", re.IGNORECASE)
 _ALONE = re.compile(r"""[\s"'*_`]*([1-5])(?:\.0*)?[\s"'*_`.]*(?:<[^<>]{1,40}>\s*)?""")
 _THOUGHTS_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
-# What else a token may hold before and after the digit.
+# Other characters that a token may contain before and after the digit.
 _DIGIT = re.compile(r"""[\s:="'“”*_`▁Ġ]*([1-5])[\s"'“”*_`}\],]*""")
 
 
 class Weighted(NamedTuple):
-    """`value` is the mean of the scores weighted by `shares`, the probabilities of 1 to 5, which sum to 1;
-    `outside` the probability that the model gave to anything else in the place of the score."""
+    """The weighted mean `value` of the scores 1 to 5.
+
+    `shares` are their probabilities, which sum to 1; `outside` is the probability of other tokens in this position.
+    """
 
     value: float
     shares: tuple[float, ...]
@@ -39,11 +41,11 @@ class Weighted(NamedTuple):
 
 
 def weigh(tokens: Sequence[TokenLogprobs], score: int) -> Weighted:
-    """The weighted score of a reply that says `score`, from the alternatives of the token that says so.
+    """Return the weighted score of a reply whose score is `score`, from the alternatives of its token.
 
-    Servers report probabilities as they were before a grammar forbade anything, and twenty alternatives at most:
-    those of the five scores are renormalised to sum to 1, and the rest is reported. Raises ReplyError where no
-    token of the reply holds the score, and for log-probabilities that are none (above 0, or not finite).
+    Servers report probabilities before a grammar is applied, and at most twenty alternatives. Those of the five scores
+    are renormalised to sum to 1; the rest is reported. Raises ReplyError if no token contains the score, and for
+    invalid log-probabilities (above 0, or not finite).
 
     Two alternatives, 4 with probability 0.6 and 5 with 0.2: (4 x 0.6 + 5 x 0.2) / 0.8 = 4.25, and 0.2 is outside.
 
@@ -61,16 +63,16 @@ def weigh(tokens: Sequence[TokenLogprobs], score: int) -> Weighted:
             mass[digit - 1] += math.exp(logprob)
     inside = math.fsum(mass)
     if not inside > 0:
-        raise ReplyError("the log-probabilities give no allowed score any weight")
+        raise ReplyError("the log-probabilities contain no allowed score")
     shares = tuple(share / inside for share in mass)
     value = math.fsum(score * share for score, share in zip(SCORES, shares, strict=True))
     return Weighted(value, shares, max(0.0, 1.0 - inside))
 
 
 def locate(tokens: Sequence[TokenLogprobs], score: int) -> int:
-    """The place of the token that holds the digit of the score.
+    """Return the index of the token that contains the digit of the score.
 
-    The first place after any thoughts where the reply gives this score: what repeats it later is bound to.
+    It is the first occurrence after any thoughts; later repetitions depend on it. Raises ReplyError if there is none.
     """
     text = "".join(token.token for token in tokens)
     ends = list(accumulate(len(token.token) for token in tokens))
@@ -79,12 +81,12 @@ def locate(tokens: Sequence[TokenLogprobs], score: int) -> int:
     if not spots and (alone := _ALONE.fullmatch(text, body)) and int(alone[1]) == score:
         spots = [alone.start(1)]
     if not spots:
-        raise ReplyError(f"no token of the reply holds its score, {score}, so it has no probabilities")
+        raise ReplyError(f"no token of the reply contains its score, {score}, so it has no probabilities")
     return next(place for place, end in enumerate(ends) if spots[0] < end)
 
 
 def read_digit(token: str) -> int | None:
-    """The score that a token would have written in the place of the one drawn; None for anything else.
+    """Return the score that a token would have written in place of the sampled one, or None.
 
     >>> [read_digit(token) for token in ("4", ' "4', "4}", "10", "4.5", "four", "0")]
     [4, 4, 4, None, None, None, None]

@@ -1,5 +1,7 @@
-"""`a3cu`: how many atomic content units summary and reference share, as a regression network estimates it without
-writing the units (A3CU: Liu et al., EMNLP 2023)."""
+"""`a3cu`: the content units that summary and reference share, estimated by a regression network.
+
+A3CU (Liu et al., EMNLP 2023) estimates the scores of `a2cu` without extracting units.
+"""
 
 from __future__ import annotations
 
@@ -16,24 +18,24 @@ from summeter.records import Item, Judgment
 
 RECALL, PRECISION, F1 = "a3cu_recall", "a3cu_precision", "a3cu_f1"
 LONGEST = 254
-"""Tokens of each text that are read."""
+"""Maximum tokens of each text."""
 SHORTEST = 10
-"""Words below which the authors call A3CU unfit for a text."""
+"""Number of words below which the authors consider A3CU unsuitable."""
 
 
 Floats = NDArray[np.float64]
 
 
 class A3CU(Evaluator):
-    """Recall, precision and F1 of content units between summary and reference, estimated in two passes (A3CU).
+    """Estimated recall, precision and F1 of content units between summary and reference (A3CU).
 
-    The checkpoint is one number at the first token of (summary, reference) for recall and of (reference, summary) for
-    precision; each text is read up to 254 tokens. Both are a regression's, near [0, 1] and not held there. F1 = 2PR /
-    (P + R + 1e-10) of values below 0 would be as large as one likes (opposite signs: -2e8); so there P and R count as 0
-    at least. `variant`: `paper`, or `legacy` for the released code's: F1 of the values as they are, and marks such as
-    `[SEP]` inside a text read as marks.
+    The network returns one number at the first token of (summary, reference) for recall and of (reference, summary) for
+    precision; each text is truncated to 254 tokens. Both are regression outputs, near [0, 1] but not limited to it. For
+    negative values F1 = 2PR / (P + R + 1e-10) is unbounded (opposite signs: -2e8), so negative P and R count as 0.
+    `variant`: `paper`, or `legacy` for the released code: F1 of the unclipped values, and marks such as `[SEP]` inside
+    a text are special tokens.
 
-    Against several references each score is the mean. Texts cut at 254 tokens are counted in `truncated_tokens` and at
+    With several references each score is the mean. Truncated tokens are counted in `truncated_tokens` and reported at
     the end of the run. Writes one judgment of the summary for each aspect.
     """
 
@@ -52,14 +54,14 @@ class A3CU(Evaluator):
     variant: Literal["paper", "legacy"] = "paper"
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """One judgment of the summary for each aspect."""
+        """Return one judgment of the summary for each aspect."""
         network = tools.network("a3cu")
         builder = self.builder(item, prepared, tools, model=network.id)
         text = item.summary.text
         references = [reference for reference in item.references if reference.strip()]
         pairs = [pair for reference in references for pair in ((text, reference), (reference, text))]
         how = Framing((LONGEST, LONGEST), marks=self.variant == "legacy")
-        # The first token's state is what the regression reads.
+        # The regression uses the state of the first token.
         outputs = [
             float(row.logits[0, 0]) for row in await network.ask([ClassifyTokens(pair, 1, how) for pair in pairs])
         ]
@@ -68,20 +70,20 @@ class A3CU(Evaluator):
         found = await network.ask([FindTokens(one) for one in (text, *references)])
         over = sum(max(0, len(places) - LONGEST) for places in found)
         builder = replace(builder, truncated_tokens=over or None)
-        notes = [f"of {len(references)} references, the mean"] if len(references) > 1 else []
+        notes = [f"mean of {len(references)} references"] if len(references) > 1 else []
         if short := [
             name for name, words in (("summary", text), ("reference", references[0])) if len(words.split()) < SHORTEST
         ]:
-            notes.append(f"the {' and the '.join(short)} has fewer than {SHORTEST} words, for which A3CU is unfit")
+            notes.append(f"the {' and the '.join(short)} has fewer than {SHORTEST} words, too few for A3CU")
         if self.variant == "paper" and min(outputs) < 0:
-            notes.append("below 0, which F1 takes for 0")
+            notes.append("F1 counts a value below 0 as 0")
         means = {RECALL: recalls.mean(), PRECISION: precisions.mean(), F1: scores.mean()}
-        reason = "; ".join(notes) or "of the reference"
+        reason = "; ".join(notes) or "with the reference"
         return [builder.ok(aspect, value=float(value), reason=reason) for aspect, value in means.items()]
 
 
 def f1(precision: Floats, recall: Floats, *, clip: bool) -> Floats:
-    """2PR / (P + R + 1e-10), P and R at least 0 with `clip`.
+    """Return 2PR / (P + R + 1e-10); with `clip`, negative P and R count as 0.
 
     >>> f1(np.array([0.4]), np.array([0.6]), clip=True).round(3).tolist()
     [0.48]

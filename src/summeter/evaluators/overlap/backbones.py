@@ -1,8 +1,8 @@
-"""Which layer of an encoder BERTScore reads, and what unrelated sentences get there.
+"""The layers of encoders that BERTScore uses, and the baseline scores of unrelated sentences.
 
-The layers are those that correlated best with people on WMT16 (to-English), and the baselines are mean scores of pairs
-of unrelated English sentences of Common Crawl, at that layer; both as published in the repository of the `bert_score`
-package (Zhang et al., MIT licence): `model2layers` and `rescale_baseline/en`. Other layers and models: a file.
+The layers correlated best with human judgments on WMT16 (to-English). The baselines are mean scores of pairs of
+unrelated English sentences of Common Crawl at that layer. Both were published in the repository of the `bert_score`
+package (Zhang et al., MIT licence): `model2layers` and `rescale_baseline/en`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ BASELINE_FILE = "baselines"
 
 
 class Baseline(NamedTuple):
-    """Precision, recall and F1 that become 0; 1 stays 1."""
+    """Precision, recall and F1 of unrelated sentences, which are rescaled to 0."""
 
     precision: float
     recall: float
     f1: float
 
     def rescaled(self, scores: tuple[float, float, float]) -> tuple[float, float, float]:
-        """(score - baseline) / (1 - baseline), each with its own.
+        """Return (score - baseline) / (1 - baseline) for each score.
 
         >>> [round(one, 9) for one in Baseline(0.5, 0.6, 0.8).rescaled((0.75, 0.6, 1.0))]
         [0.5, 0.0, 1.0]
@@ -89,7 +89,7 @@ LAYERS: dict[str, int] = {
     "xlnet-base-cased": 5,
     "xlnet-large-cased": 7,
 }
-"""By the last part of a model's name."""
+"""Layers by the last component of a model's name."""
 
 BASELINES: dict[tuple[str, int], Baseline] = {
     ("bert-large-uncased", 18): Baseline(0.4278576, 0.42786714, 0.42646673),
@@ -99,11 +99,11 @@ BASELINES: dict[tuple[str, int], Baseline] = {
     ("distilbert-base-uncased", 5): Baseline(0.6666034, 0.66660464, 0.66620487),
     ("roberta-large", 17): Baseline(0.83150584, 0.8314941, 0.83122575),
 }
-"""By the last part of a model's name and the layer; English."""
+"""Baselines by the last component of a model's name and the layer; English."""
 
 
 def backbone(model: str) -> str:
-    """The last part of a model's name.
+    """Return the last component of a model's name.
 
     >>> backbone("hf/FacebookAI/roberta-large@722cf37"), backbone("local/models/roberta-large@12ab")
     ('roberta-large', 'roberta-large')
@@ -112,39 +112,39 @@ def backbone(model: str) -> str:
 
 
 def layer_of(model: str, layers: int) -> int:
-    """The layer to read of a model that has so many. UsageError for one that is not in the table."""
+    """Return the published layer of a model with this number of layers. Raises UsageError if there is none."""
     layer = LAYERS.get(backbone(model).lower())
     if layer is None:
         raise UsageError(
-            f"bertscore knows no layer for {backbone(model)!r}: give one of 1 to {layers}, as bertscore[layer={layers}]"
+            f"there is no published layer for {backbone(model)!r}; set one from 1 to {layers}, such as "
+            f"bertscore[layer={layers}]"
         )
     return layer
 
 
 def baseline_of(model: str, layer: int, file: str | Path | DataFile | None = None) -> Baseline:
-    """What unrelated texts get: from a file with the lines LAYER,P,R,F, or from the table. UsageError where there is
-    none for this model and layer."""
+    """Return the baseline from a file with the lines LAYER,P,R,F, or from the table.
+
+    Raises UsageError if the table has none for this model and layer, InputError if the file has none.
+    """
     if file is not None:
-        return _read(DataFile.read(file, BASELINE_FILE), layer)
+        file = DataFile.read(file, BASELINE_FILE)
+        for number, line in enumerate(file.text.split(), 1):
+            fields = line.split(",")
+            if fields[0] != str(layer):
+                continue
+            try:
+                precision, recall, f1 = map(float, fields[1:])
+            except ValueError as error:
+                raise InputError.at(file.path, number, None, f"is not LAYER,P,R,F: {line!r}") from error
+            if not max(precision, recall, f1) < 1:
+                raise InputError.at(file.path, number, None, f"a baseline must be below 1: {line!r}")
+            return Baseline(precision, recall, f1)
+        raise InputError.at(file.path, None, None, f"has no line for layer {layer}")
     known = BASELINES.get((backbone(model).lower(), layer))
     if known is None:
         raise UsageError(
-            f"bertscore has no baseline for layer {layer} of {backbone(model)!r}: give baseline=FILE with the lines "
-            "LAYER,P,R,F, or leave rescale out"
+            f"there is no published baseline for layer {layer} of {backbone(model)!r}; set baseline=FILE with the "
+            "lines LAYER,P,R,F, or remove rescale"
         )
     return known
-
-
-def _read(file: DataFile, layer: int) -> Baseline:
-    for number, line in enumerate(file.text.split(), 1):
-        parts = line.split(",")
-        if parts[0] != str(layer):
-            continue
-        try:
-            precision, recall, f1 = map(float, parts[1:])
-        except ValueError as error:
-            raise InputError.at(file.path, number, None, f"is not LAYER,P,R,F: {line!r}") from error
-        if not max(precision, recall, f1) < 1:
-            raise InputError.at(file.path, number, None, f"a baseline is below 1: {line!r}")
-        return Baseline(precision, recall, f1)
-    raise InputError.at(file.path, None, None, f"has no line for layer {layer}")

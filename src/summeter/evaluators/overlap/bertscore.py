@@ -1,4 +1,4 @@
-"""`bertscore`: tokens of the summary matched with those of the references by their contextual states."""
+"""`bertscore`: similarity of the contextual token embeddings of summary and references."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from summeter.text.spans import TextSpan, evidence
 PRECISION, RECALL, F1 = ASPECTS = ("bertscore_precision", "bertscore_recall", "bertscore_f1")
 SHOWN = 3
 MATCHED = 0.995
-"""A token this similar to one of the reference is as good as there."""
+"""Least similarity of a token that counts as present in the reference."""
 
 
 class BertScore(Evaluator):
-    """Precision, recall and F1 of token states against the references (BERTScore: Zhang et al., ICLR 2020).
+    """Precision, recall and F1 of token embeddings against the references (BERTScore: Zhang et al., ICLR 2020).
 
-    Role `encoder`. With several references each measure takes its best one, as in the released package. `layer`: whose
-    states are compared (None: the one published for the model, `backbones.LAYERS`). `idf`: a file of token counts over
-    references (`scripts/bertscore_idf.py`) that weighs rare tokens more. `rescale`: scores are stretched so that
-    unrelated sentences get 0, with the published baseline of the model, or that of the file `baseline`.
+    Role `encoder`. With several references the best value of each measure counts, as in the released package. `layer`:
+    the layer of the embeddings (None: the one published for the model, `backbones.LAYERS`). `idf`: a file of token
+    counts over references (`scripts/bertscore_idf.py`), which gives rare tokens more weight. `rescale`: scores are
+    rescaled so that unrelated sentences get 0, with the published baseline of the model or that of the file `baseline`.
 
-    Writes three judgments of the summary, and one of each of its sentences (precision of its tokens against the
-    reference with the best F1), whose evidence are the words of it that match worst. Values lie in [-1, 1], mostly high
-    up; compare them with each other, not with a fixed mark.
+    Writes three judgments of the summary, and one of each sentence (precision of its tokens against the reference with
+    the best F1), whose evidence are its least similar words. Values are in [-1, 1], mostly high; compare them with each
+    other, not with a fixed threshold.
     """
 
     name, version = "bertscore", "1"
-    summary = "greedy match of contextual token states with the references' (BERTScore)"
+    summary = "greedy matching of contextual token embeddings with the references' (BERTScore)"
     aspects = ASPECTS
     needs = frozenset({"reference"})
     roles: ClassVar[Mapping[str, Role]] = {"encoder": Role("encoder")}
@@ -49,13 +49,13 @@ class BertScore(Evaluator):
     baseline: Annotated[DataFile | None, named_file(BASELINE_FILE)] = None
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def _check(self) -> Self:
         if self.baseline is not None and not self.rescale:
-            raise ValueError("a baseline does nothing without rescale=true")
+            raise ValueError("baseline requires rescale=true")
         return self
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Changed settings, and the hashes of files."""
+        """Return changed settings and the hashes of files."""
         fields = dict(super().signature_fields())
         if self.idf is not None:
             fields["idf"] = Frequencies.load(self.idf).id
@@ -64,12 +64,12 @@ class BertScore(Evaluator):
         return fields
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
-        """The references' states, kept for all summaries of the document."""
+        """Compute the references' embeddings, which are cached for all summaries of the document."""
         await self._references(document, tools)
         return Prepared(document_id=document.id)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """Three judgments of the summary, one a sentence."""
+        """Return three judgments of the summary and one per sentence."""
         encoder = tools.network("encoder")
         builder = self.builder(item, prepared, tools, model=encoder.id)
         layer = await self._layer(encoder)
@@ -80,14 +80,14 @@ class BertScore(Evaluator):
         (candidate,) = await encoder.ask([Encode(text.strip(), layer)])
         matches = [match for reference in references if (match := greedy(candidate, reference, counts)) is not None]
         if not matches:
-            side = "the summary or every reference has no token that weighs anything"
-            return [builder.failed(aspect, "skipped", side) for aspect in ASPECTS]
+            why = "the summary or every reference has no token with a weight"
+            return builder.skipped(why)
         scores = [(match.precision, match.recall, match.f1) for match in matches]
         if base is not None:
             scores = [base.rescaled(score) for score in scores]
         reason = "best of 1 reference" if len(matches) == 1 else f"best of {len(matches)} references"
         if candidate.truncated or any(reference.truncated for reference in references):
-            reason += "; what is longer than the encoder reads was cut"
+            reason += "; texts were truncated to the encoder's limit"
         return [
             *(
                 builder.ok(aspect, value=max(column), reason=reason)
@@ -115,7 +115,7 @@ class BertScore(Evaluator):
 def _sentences(
     builder: JudgmentBuilder, candidate: TokenStates, match: Greedy, base: Baseline | None
 ) -> list[Judgment]:
-    """The precision of each sentence's tokens. A sentence whose tokens weigh nothing, or were cut, has none."""
+    """Return the precision of each sentence's tokens; a sentence without weighted or read tokens is skipped."""
     text = builder.item.summary.text
     shift = len(text) - len(text.lstrip())
     starts = np.array([start for start, _ in candidate.offsets]) + shift
@@ -123,17 +123,27 @@ def _sentences(
     for place, span in enumerate(builder.item.summary.sentences):
         mine = (starts >= span.start) & (starts < span.end) & (match.weights > 0)
         if not mine.any():
-            why = "no token of the sentence weighs anything, or the encoder does not read so far"
+            why = "no token of the sentence has a weight, or it is beyond the encoder's limit"
             judgments.append(builder.failed(PRECISION, "skipped", why, "sentence", place))
             continue
         value = float(match.best[mine] @ match.weights[mine] / match.weights[mine].sum())
         if base is not None:
             value = base.rescaled((value, value, value))[0]
-        worst = _worst(text, candidate, match, mine, shift)
+        # The least similar words first; adjacent tokens form one word.
+        words: list[tuple[float, TextSpan]] = []
+        for at in np.flatnonzero(mine):
+            start, end = (int(edge) + shift for edge in candidate.offsets[at])
+            if not any(map(str.isalnum, text[start:end])):
+                continue
+            similar = float(match.best[at])
+            if words and words[-1][1].end == start:
+                before, word = words.pop()
+                similar, start = min(similar, before), word.start
+            words.append((similar, TextSpan.of(text, start, end)))
+        worst = sorted(words, key=lambda scored: (scored[0], scored[1].start))[:SHOWN]
+        worst = [(similar, word) for similar, word in worst if similar < MATCHED]
         shown = ", ".join(f"'{word.text}' ({similar:.2f})" for similar, word in worst)
-        reason = (
-            f"least like anything in the reference: {shown}" if shown else "every word has its like in the reference"
-        )
+        reason = f"least similar to the reference: {shown}" if shown else "every word has a match in the reference"
         judgments.append(
             builder.ok(
                 PRECISION,
@@ -145,24 +155,3 @@ def _sentences(
             )
         )
     return judgments
-
-
-def _worst(
-    text: str, candidate: TokenStates, match: Greedy, mine: np.ndarray, shift: int
-) -> list[tuple[float, TextSpan]]:
-    """The words with the least similar tokens, worst first, each with that similarity; tokens that touch are one word.
-
-    None that is matched.
-    """
-    words: list[tuple[float, TextSpan]] = []
-    for at in np.flatnonzero(mine):
-        start, end = (int(edge) + shift for edge in candidate.offsets[at])
-        if not any(map(str.isalnum, text[start:end])):
-            continue
-        similar = float(match.best[at])
-        if words and words[-1][1].end == start:
-            before, word = words.pop()
-            similar, start = min(similar, before), word.start
-        words.append((similar, TextSpan.of(text, start, end)))
-    worst = sorted(words, key=lambda scored: (scored[0], scored[1].start))[:SHOWN]
-    return [(similar, word) for similar, word in worst if similar < MATCHED]

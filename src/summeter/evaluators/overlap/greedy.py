@@ -1,9 +1,9 @@
-"""BERTScore's arithmetic: tokens of one text matched with the most similar ones of another (Zhang et al., ICLR 2020).
+"""BERTScore's arithmetic: each token of one text is matched with the most similar one of another.
 
-With token states x_i of a candidate and y_j of a reference, made unit vectors, and weights w: precision =
-sum_i w_i max_j x_i . y_j / sum_i w_i, recall the same the other way round, F1 their harmonic mean (equations 2 and 3; w
-is 1, or the idf of the token over references). As in the released package a special token ([CLS], </s>) weighs nothing,
-but other tokens may be matched with it.
+Zhang et al. (ICLR 2020, equations 2 and 3). With embeddings x_i of a candidate and y_j of a reference, normalised to
+unit length, and weights w: precision = sum_i w_i max_j x_i . y_j / sum_i w_i, recall the same with the texts exchanged,
+F1 their harmonic mean. w is 1, or the idf of the token over references. As in the released package, special tokens
+([CLS], </s>) have weight 0, but other tokens may be matched with them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 
 
 class Greedy(NamedTuple):
-    """Precision, recall and F1, and for each token of the candidate its highest similarity and its weight."""
+    """Precision, recall and F1, and the highest similarity and the weight of each token of the candidate."""
 
     precision: float
     recall: float
@@ -40,7 +40,7 @@ class Greedy(NamedTuple):
 
 @dataclass(frozen=True)
 class Frequencies:
-    """In how many of so many references each token stands: idf = ln((references + 1) / (those with the token + 1)).
+    """The number of references that contain each token: idf = ln((references + 1) / (those with the token + 1)).
 
     >>> one = Frequencies(3, {"the": 3, "mill": 1})
     >>> [round(one.idf(token), 4) for token in ("the", "mill", "boat")]
@@ -51,48 +51,48 @@ class Frequencies:
     holding: Mapping[str, int]
 
     def idf(self, token: str) -> float:
-        """The token's weight; a token of no reference has the largest."""
+        """Return the token's weight; tokens in no reference have the largest."""
         return log((self.references + 1) / (self.holding.get(token, 0) + 1))
 
     @property
     def id(self) -> str:
-        """Eight hex digits that change with any number."""
+        """Sixteen hexadecimal digits of the hash of all numbers."""
         return digest([self.references, dict(self.holding)], HASH)
 
     @classmethod
     def of(cls, references: Iterable[TokenStates]) -> Frequencies:
-        """Counted over references; each token once a reference."""
-        held: Counter[str] = Counter()
-        count = 0
+        """Count in how many references each token occurs."""
+        counts: Counter[str] = Counter()
+        total = 0
         for states in references:
-            held.update(set(states.tokens))
-            count += 1
-        return cls(count, dict(sorted(held.items())))
+            counts.update(set(states.tokens))
+            total += 1
+        return cls(total, dict(sorted(counts.items())))
 
     def save(self, file: Path, card: Mapping[str, Any]) -> None:
-        """Write the counts as JSON; `card` says of what."""
+        """Write the counts as JSON; `card` documents their origin."""
         values = {"card": dict(card), "references": self.references, "holding": dict(self.holding)}
         write_fitted(file, IDF_SCHEMA, values)
 
     @classmethod
     def load(cls, file: str | Path | DataFile) -> Frequencies:
-        """Read what `save` wrote. UsageError where there is no such file, InputError where it is another."""
+        """Read a file written by `save`. Raises UsageError if it does not exist, InputError if it is invalid."""
         return _frequencies(DataFile.read(file, IDF_COUNTS, f"; {IDF_SCRIPT} makes one"))
 
 
 @lru_cache(maxsize=8)
 def _frequencies(file: DataFile) -> Frequencies:
-    """The counts of a file, parsed once: every document of a run reads them."""
+    """Read the counts of a file, cached because every document of a run uses them."""
     values = read_fitted(file, IDF_SCHEMA, IDF_COUNTS, IDF_SCRIPT)
     try:
-        held = {str(token): int(many) for token, many in values["holding"].items()}
-        return Frequencies(int(values["references"]), held)
+        counts = {str(token): int(count) for token, count in values["holding"].items()}
+        return Frequencies(int(values["references"]), counts)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError.at(file.path, None, None, f"cannot be read as idf counts: {error!r}") from error
 
 
 def greedy(candidate: TokenStates, reference: TokenStates, idf: Frequencies | None = None) -> Greedy | None:
-    """The match of two texts; None where one of them has no token that weighs anything."""
+    """Return the match of two texts, or None if one of them has no token with a weight."""
     candidate_weights, reference_weights = weights(candidate, idf), weights(reference, idf)
     if not candidate_weights.sum() or not reference_weights.sum():
         return None
@@ -105,7 +105,7 @@ def greedy(candidate: TokenStates, reference: TokenStates, idf: Frequencies | No
 
 
 def weights(text: TokenStates, idf: Frequencies | None = None) -> Floats:
-    """The weight of each token: 0 for special ones; else 1, or its idf."""
+    """Return the weight of each token: 0 for special tokens, else 1 or its idf."""
     values = [
         0.0 if special else idf.idf(token) if idf else 1.0
         for token, special in zip(text.tokens, text.special, strict=True)

@@ -1,4 +1,4 @@
-"""Length as an evaluator: words, sentences, the share of the document's words. A baseline that a judge must beat."""
+"""Length as an evaluator: a baseline that judges should outperform."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from summeter.text.ngrams import words
 
 
 class Length(Evaluator):
-    """How long a summary is: its words, its sentences, words a sentence, and its words as a share of the document's.
+    """Words, sentences and words per sentence of a summary, and its share of the document's words.
 
-    It is a description, not a merit; judges and people whose ratings follow it may rate length.
+    Length describes a summary and does not measure its quality; ratings that correlate with it may depend on length.
     """
 
     name, version = "length", "1"
@@ -19,13 +19,13 @@ class Length(Evaluator):
     value_range = None
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """Four judgments of the summary, one a measure."""
+        """Return four judgments of the summary, one per measure."""
         builder = self.builder(item, prepared, tools)
         count, sentences = len(words(item.summary.text)), len(item.sentences)
         of_document = tools.once("words", lambda: len(words(item.document.text)))
         if not count or not of_document:
             side = "document" if count else "summary"
-            return [builder.failed(aspect, "skipped", f"the {side} holds no word") for aspect in self.aspects]
+            return builder.skipped(f"the {side} contains no word")
         values = {
             "words": float(count),
             "sentences": float(sentences),

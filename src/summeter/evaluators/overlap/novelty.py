@@ -1,4 +1,4 @@
-"""Abstractiveness as an evaluator: how much of the summary's wording is its own (UniSumEval, eq. 5-6)."""
+"""Abstractiveness as an evaluator: the share of the summary's n-grams that are new (UniSumEval, eq. 5-6)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from summeter.text.novelty import LENGTHS, novelty
 
 
 class Abstractiveness(Evaluator):
-    """Mean share of the summary's 1-, 3- and 5-grams that the document does not hold; in [0, 1].
+    """Mean share of the summary's 1-, 3- and 5-grams that are not in the document, in [0, 1].
 
-    It is a description, not a merit: a copy has 0. A length the summary is too short for is left out.
+    Abstractiveness describes a summary and does not measure its quality: a copy has 0. Lengths for which the summary is
+    too short are left out.
     """
 
     name, version = "abstractiveness", "1"
@@ -19,11 +20,11 @@ class Abstractiveness(Evaluator):
     reads_sentences = False
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """One judgment of the summary."""
+        """Return one judgment of the summary."""
         new = novelty(item.document.text, item.summary.text)
         builder = self.builder(item, prepared, tools)
         if new.value is None:
-            return [builder.failed("abstractiveness", "skipped", "the summary holds no word")]
+            return builder.skipped("the summary contains no word")
         shares = ", ".join(f"{share:.0%} of {n}-grams" for n, share in new.by_n.items())
         short = [str(n) for n in LENGTHS if n not in new.by_n]
         left_out = f"; too short for {', '.join(short)}-grams" if short else ""

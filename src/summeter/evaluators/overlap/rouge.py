@@ -1,4 +1,4 @@
-"""ROUGE as an evaluator: overlap of the summary with the reference summaries (Lin, 2004)."""
+"""ROUGE as an evaluator: overlap of the summary with reference summaries (Lin, 2004)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from summeter.text.split import split
 class Rouge(Evaluator):
     """ROUGE-1, -2, -L and -Lsum against the references, each in [0, 1]; the best reference counts.
 
-    `measure` picks F1, precision or recall. `stemmer` is the Porter stemmer of the reference package, NLTK's
-    (`pip install 'summeter[rouge]'`).
-    `lsum` says what a sentence is for ROUGE-Lsum: a line (as in the reference package) or the stored
-    sentence. On English the values equal the `rouge_score` package to 1e-9; other scripts are not
-    deleted (`tokenizer: reference` deletes them, as the package does).
+    `measure` is F1, precision or recall. `stemmer` uses NLTK's Porter stemmer, like the reference package (`pip install
+    'summeter[rouge]'`). `lsum` defines the sentences of ROUGE-Lsum: lines (as in the reference package) or stored
+    sentences. On English the values equal the `rouge_score` package to 1e-9. Other scripts are kept; `tokenizer:
+    reference` deletes them, like the package.
     """
 
     name, version = "rouge", "1"
@@ -33,19 +32,25 @@ class Rouge(Evaluator):
     lsum: Literal["lines", "sentences"] = "lines"
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Changed settings. InstallError where the stemmer that one asks for is missing."""
+        """Return changed settings. Raises InstallError if the stemmer is not installed."""
         if self.stemmer:
             check_stemmer()
         return super().signature_fields()
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """Four judgments of the summary, one a variant."""
+        """Return four judgments of the summary, one per measure."""
         references = [text for text in item.references if text.strip()]
+        lines = self.lsum == "lines"
         by_aspect: dict[str, Scores] = {
             "rouge1": rouge_n(item.summary.text, references, 1, stem=self.stemmer, tokenizer=self.tokenizer),
             "rouge2": rouge_n(item.summary.text, references, 2, stem=self.stemmer, tokenizer=self.tokenizer),
             "rougeL": rouge_l(item.summary.text, references, stem=self.stemmer, tokenizer=self.tokenizer),
-            "rougeLsum": self._lsum(item, references),
+            "rougeLsum": rouge_lsum(
+                item.summary.text if lines else item.sentences,
+                references if lines else [[text[start:end] for start, end in split(text)] for text in references],
+                stem=self.stemmer,
+                tokenizer=self.tokenizer,
+            ),
         }
         builder = self.builder(item, prepared, tools)
         best = "the reference" if len(references) == 1 else f"the best of {len(references)} references"
@@ -57,9 +62,3 @@ class Rouge(Evaluator):
             )
             for aspect, scores in by_aspect.items()
         ]
-
-    def _lsum(self, item: Item, references: list[str]) -> Scores:
-        if self.lsum == "lines":
-            return rouge_lsum(item.summary.text, references, stem=self.stemmer, tokenizer=self.tokenizer)
-        cut = [[text[start:end] for start, end in split(text)] for text in references]
-        return rouge_lsum(item.sentences, cut, stem=self.stemmer, tokenizer=self.tokenizer)

@@ -1,14 +1,14 @@
-"""`similarity`: how close the summary as a whole lies to the document, or to a reference, in an embedding."""
+"""`similarity`: cosine similarity of the embeddings of the summary and the document or reference."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Role, Tools
+from summeter.evaluators.base import Evaluator, Prepared, Role, Tools
 from summeter.models.networks import Embed, Network
 from summeter.records import Document, Item, Judgment
 from summeter.text.spans import TextSpan, evidence, sentence_spans
@@ -18,24 +18,20 @@ SIMILARITY = "similarity"
 Floats = NDArray[np.float64]
 
 
-class _Against(NamedTuple):
-    """What summaries are compared with: one vector a text, and (against the document) one a sentence of it."""
-
-    texts: Floats
-    sentences: Floats | None = None
+Embeddings = tuple[Floats, Floats | None]
+"""One vector per text that summaries are compared with and, against the document, one per sentence of it."""
 
 
 class Similarity(Evaluator):
-    """The cosine of the summary's embedding and the document's, or the nearest reference's; in [-1, 1].
+    """The cosine of the embeddings of the summary and the document, or the most similar reference; in [-1, 1].
 
-    Role `embed`. `against`: document or reference. `pool`: `whole` embeds a text as one (what is longer than the
-    network reads is cut); `sentences` takes the mean of its sentences' vectors, so that nothing of a long document is
-    lost.
+    Role `embed`. `against`: document or reference. `pool`: `whole` embeds a text in one pass (and truncates it to the
+    network's limit); `sentences` is the mean of its sentences' embeddings, which covers long documents.
 
-    It says whether two texts are about the same, not whether what one says is true of the other: a summary with its
-    numbers changed lies nearly as close as the right one.
+    It measures whether two texts are about the same topic, not whether they agree: a summary with changed numbers is
+    nearly as similar as the original.
 
-    Writes one judgment of the summary, and against the document one of each sentence: the cosine with the nearest
+    Writes one judgment of the summary and, against the document, one of each sentence: the cosine with the most similar
     sentence of the document, which is its evidence.
     """
 
@@ -50,51 +46,63 @@ class Similarity(Evaluator):
     pool: Literal["whole", "sentences"] = "whole"
 
     def skip_reason(self, item: Item) -> str | None:
-        """As for all, and where there is no reference to compare with."""
-        if (
-            (why := super().skip_reason(item)) is None
-            and self.against == "reference"
-            and not _references(item.document)
-        ):
-            return "there is no reference summary"
-        return why
+        """Return the reason of every evaluator, or that there is no reference to compare with."""
+        if why := super().skip_reason(item):
+            return why
+        missing = self.against == "reference" and not _references(item.document)
+        return "there is no reference summary" if missing else None
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
-        """The document's or the references' vectors, kept for all summaries of the document."""
-        await self._other(document, tools)
+        """Compute the embeddings of the document or the references, which are cached for all its summaries."""
+        await self._embeddings(document, tools)
         return Prepared(document_id=document.id)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """One judgment of the summary; against the document, one a sentence."""
+        """Return one judgment of the summary and, against the document, one per sentence."""
         network = tools.network("embed")
         builder = self.builder(item, prepared, tools, model=network.id)
-        other = await self._other(item.document, tools)
-        cut = [text for text in item.sentences if text.strip()] or [item.summary.text]
-        own = await _vectors(network, [item.summary.text, *cut])
-        vector = own[0] if self.pool == "whole" else _mean(own[1:])
-        near = other.texts @ vector
-        to = "the reference" if len(near) == 1 else f"the nearest of {len(near)} references"
-        reason = f"cosine with {'the document' if self.against == 'document' else to}"
-        whole = builder.ok(SIMILARITY, value=_clipped(near.max()), reason=reason)
-        if other.sentences is None:
-            return [whole]
-        return [whole, *_parts(builder, own[1:], other.sentences)]
+        of_texts, of_sentences = await self._embeddings(item.document, tools)
+        sentences = [text for text in item.sentences if text.strip()] or [item.summary.text]
+        vectors = await _vectors(network, [item.summary.text, *sentences])
+        vector = vectors[0] if self.pool == "whole" else _mean(vectors[1:])
+        cosines = of_texts @ vector
+        reference = "the reference" if len(cosines) == 1 else f"the most similar of {len(cosines)} references"
+        reason = f"cosine with {'the document' if self.against == 'document' else reference}"
+        judgments = [builder.ok(SIMILARITY, value=_clipped(cosines.max()), reason=reason)]
+        if of_sentences is None:
+            return judgments
+        spans = sentence_spans(item.document) or [TextSpan.of(item.document.text)]
+        numbers = [place for place, text in enumerate(item.sentences) if text.strip()]
+        for place, row in zip(numbers, vectors[1:] @ of_sentences.T, strict=False):
+            at = int(row.argmax())
+            judgments.append(
+                builder.ok(
+                    SIMILARITY,
+                    "sentence",
+                    place,
+                    value=_clipped(row[at]),
+                    reason=f"cosine {row[at]:.2f} with the most similar sentence",
+                    evidence=evidence([spans[at]]),
+                )
+            )
+        return judgments
 
-    async def _other(self, document: Document, tools: Tools) -> _Against:
-        if "against" not in tools.scratch:
+    async def _embeddings(self, document: Document, tools: Tools) -> Embeddings:
+        if "embeddings" not in tools.scratch:
             network, texts = tools.network("embed"), _references(document)
             if self.against == "document":
-                cut = [sentence.text for sentence in sentence_spans(document)] or [document.text]
-                vectors = await _vectors(network, [document.text, *cut])
+                sentences = [sentence.text for sentence in sentence_spans(document)] or [document.text]
+                vectors = await _vectors(network, [document.text, *sentences])
                 of_texts = vectors[:1] if self.pool == "whole" else _mean(vectors[1:])[None]
-                tools.scratch["against"] = _Against(of_texts, vectors[1:])
+                tools.scratch["embeddings"] = of_texts, vectors[1:]
             elif self.pool == "whole" or not texts:
-                tools.scratch["against"] = _Against(await _vectors(network, texts) if texts else np.zeros((0, 0)))
+                tools.scratch["embeddings"] = await _vectors(network, texts) if texts else np.zeros((0, 0)), None
             else:
-                cuts = [[text[start:end] for start, end in split(text)] for text in texts]
-                tools.scratch["against"] = _Against(np.stack([_mean(await _vectors(network, cut)) for cut in cuts]))
-        other: _Against = tools.scratch["against"]
-        return other
+                by_text = [[text[start:end] for start, end in split(text)] for text in texts]
+                means = [_mean(await _vectors(network, sentences)) for sentences in by_text]
+                tools.scratch["embeddings"] = np.stack(means), None
+        embeddings: Embeddings = tools.scratch["embeddings"]
+        return embeddings
 
 
 def _references(document: Document) -> list[str]:
@@ -107,7 +115,7 @@ async def _vectors(network: Network, texts: list[str]) -> Floats:
 
 
 def _mean(vectors: Floats) -> Floats:
-    """The direction of the mean of unit vectors."""
+    """Return the mean of unit vectors, normalised to unit length."""
     total: Floats = vectors.sum(axis=0)
     length = float(np.linalg.norm(total))
     return total / length if length else total
@@ -115,24 +123,3 @@ def _mean(vectors: Floats) -> Floats:
 
 def _clipped(cosine: Any) -> float:
     return float(np.clip(cosine, -1.0, 1.0))
-
-
-def _parts(builder: JudgmentBuilder, own: Floats, document: Floats) -> list[Judgment]:
-    cosines = own @ document.T
-    sentences = sentence_spans(builder.item.document) or [TextSpan.of(builder.item.document.text)]
-    numbers = [place for place, text in enumerate(builder.item.sentences) if text.strip()]
-    judgments = []
-    for place, row in zip(numbers, cosines, strict=False):
-        at = int(row.argmax())
-        reason = f"cosine {row[at]:.2f} with the nearest sentence"
-        judgments.append(
-            builder.ok(
-                SIMILARITY,
-                "sentence",
-                place,
-                value=_clipped(row[at]),
-                reason=reason,
-                evidence=evidence([sentences[at]]),
-            )
-        )
-    return judgments

@@ -1,4 +1,4 @@
-"""`qafacteval`: what the summary names is asked about, and the document answers (Fabbri et al., NAACL 2022)."""
+"""`qafacteval`: questions about the summary's noun chunks, answered from the document (Fabbri et al., NAACL 2022)."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ FAITHFULNESS, ANSWERED, EXACT, F1 = ASPECTS = ("faithfulness", "answered", "answ
 QUESTION = "{0}<m> {1} </m>{2}"
 LERC = "{0} <q> {1} <r> {2} <c> {3}"
 HOW = Generation(max_new_tokens=100, num_beams=4, start="<s>", search="plain_sum")
-"""How questions are generated: AllenNLP's beam search, as in QAEval."""
+"""Question generation: AllenNLP's beam search, as in QAEval."""
 MOST = 512
-"""Tokens that LERC-QuIP reads; the document's end is cut."""
+"""Maximum tokens of LERC-QuIP; the document is truncated."""
 AGREES = 0.6
-"""A question is kept where the summary's own answer shares more than this with the phrase asked about (F1)."""
+"""A question is kept if the F1 of the summary's own answer and the phrase exceeds this value."""
 NONCE = "empty"
-"""What the released code answers where its network gives no answer."""
+"""The released code's answer if its network gives none."""
 
 
 class Asked(NamedTuple):
-    """A kept question: its phrase, the document's answer, and how like the phrase it is (LERC-QuIP; 0: no answer)."""
+    """A question with its phrase, the document's answer, and the answer's similarity (LERC-QuIP; 0: no answer)."""
 
     phrase: TextSpan
     question: str
@@ -39,7 +39,7 @@ class Asked(NamedTuple):
 
     @property
     def scores(self) -> tuple[float, float, float, float]:
-        """In the order of `ASPECTS`."""
+        """The scores in the order of `ASPECTS`."""
         if not self.answer.answered or self.answer.text is None:
             return (0.0, 0.0, 0.0, 0.0)
         exact = float(normalized(self.phrase.text) == normalized(self.answer.text))
@@ -47,20 +47,21 @@ class Asked(NamedTuple):
 
 
 class QAFactEval(Evaluator):
-    """Noun chunks of the summary become questions; how like them are the document's answers? (QAFactEval, 2022).
+    """Questions about noun chunks of the summary, and the similarity of the document's answers (QAFactEval, 2022).
 
-    Networks: `asker` writes a question from a sentence with the phrase marked (BART), `reader` answers it from a text
-    (ELECTRA on SQuAD 2.0), `lerc` scores how like the phrase the answer is (LERC-QuIP, about 0 to 5). A question is
-    kept where the summary itself answers it with the phrase. The score is the mean over kept questions; a question that
-    the document does not answer has 0.
+    Networks: `asker` generates a question from a sentence with a marked phrase (BART), `reader` answers it from a text
+    (ELECTRA on SQuAD 2.0), `lerc` scores the similarity of the answer and the phrase (LERC-QuIP, about 0 to 5). A
+    question is kept if the summary itself answers it with the phrase. The score is the mean over these questions; a
+    question that the document does not answer has 0.
 
-    `none`: what a summary without a kept question gets, `zero` (the paper's own) or `skip`. `variant`: `paper`, or
-    `legacy` for the parser's sentences, the answer "empty" where the released code gives it, and QAEval's decoder
-    positions (0, 2, 3, ...) in the network that asks. `window`, `stride`: how
-    long documents are read. English only; phrases come from the parser (extra `parse`).
+    `none`: the score of a summary without questions, `zero` (the paper's) or `skip`. `variant`: `paper`, or `legacy`
+    for the released code: the parser's sentences, the answer "empty", and QAEval's decoder positions (0, 2, 3, ...) in
+    the generating network. `window`, `stride`: reading of long documents, in tokens. English only; phrases come from
+    the parser (extra `parse`).
 
     Writes one judgment of the summary for each aspect: faithfulness (LERC-QuIP), answered, answer_exact and answer_f1;
-    and for faithfulness one a sentence and one a question (unit claim). Evidence: the phrase and the document's answer.
+    and for faithfulness one per sentence and one per question (unit claim). Evidence: the phrase and the document's
+    answer.
     """
 
     name, version = "qafacteval", "1"
@@ -81,70 +82,68 @@ class QAFactEval(Evaluator):
     stride: int = Field(default=128, ge=1)
 
     @model_validator(mode="after")
-    def _reads_all(self) -> Self:
+    def _check(self) -> Self:
         least = Reading(self.window, self.stride).least_room
         if self.stride > least:
-            raise ValueError(f"a stride of {self.stride} would skip words between windows of {least} tokens")
+            raise ValueError(f"stride={self.stride} would skip words between windows of {least} tokens")
         return self
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Changed settings, what a summary without questions gets, and the parser."""
+        """Return changed settings, the score of summaries without questions, and the parser."""
         return {**super().signature_fields(), "none": self.none, "parser": dependency.version()}
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """All questions of the summary go to each network at once."""
+        """Send all questions of the summary to each network at once, and return the judgments."""
         reader, lerc = tools.network("reader"), tools.network("lerc")
         builder = self.builder(item, prepared, tools, model=lerc.id)
         text = item.summary.text
         legacy = self.variant == "legacy"
         parsed = phrases(text)
         found = parsed.chunks
-        # A phrase is asked about in its sentence: that of the splitter, or (`legacy`) that of the parser.
+        # The context of a phrase is its sentence by the splitter or (`legacy`) by the parser.
         sentences = parsed.sentences if legacy else sentence_spans(item.summary)
         rows = []
         for phrase in found:
-            touched = [one for one in sentences if one.start < phrase.end and phrase.start < one.end] or [phrase]
-            start, end = min(phrase.start, touched[0].start), max(phrase.end, touched[-1].end)
+            around = [one for one in sentences if one.start < phrase.end and phrase.start < one.end] or [phrase]
+            start, end = min(phrase.start, around[0].start), max(phrase.end, around[-1].end)
             rows.append((text[start : phrase.start], phrase.text, text[phrase.end : end]))
         how = HOW._replace(search="qaeval") if legacy else HOW
         generated = await tools.network("asker").ask([Generate(row, how, Framing(template=QUESTION)) for row in rows])
         questions = [without_loose_blanks(question) for question in generated]
         reading = Reading(self.window, self.stride)
         nonce = NONCE if legacy else None
-        own = await answer_all(reader, [(question, text) for question in questions], reading, nonce=nonce)
-        kept = [
+        of_summary = await answer_all(reader, [(question, text) for question in questions], reading, nonce=nonce)
+        answerable = [
             (phrase, question)
-            for phrase, question, answer in zip(found, questions, own, strict=True)
+            for phrase, question, answer in zip(found, questions, of_summary, strict=True)
             if answer.answered and token_f1(phrase.text, answer.text or "") > AGREES
         ]
         source = item.document.text
-        answers = await answer_all(reader, [(question, source) for _, question in kept], reading, nonce=nonce)
+        answers = await answer_all(reader, [(question, source) for _, question in answerable], reading, nonce=nonce)
         scored = [
             (question, phrase.text, answer.text or "", source)
-            for (phrase, question), answer in zip(kept, answers, strict=True)
+            for (phrase, question), answer in zip(answerable, answers, strict=True)
             if answer.answered
         ]
         framing = Framing(template=LERC, limit=MOST)
         values = iter(await lerc.ask([Classify(row, 1, framing) for row in scored]))
         asked = [
             Asked(phrase, question, answer, float(next(values)[0]) if answer.answered else 0.0)
-            for (phrase, question), answer in zip(kept, answers, strict=True)
+            for (phrase, question), answer in zip(answerable, answers, strict=True)
         ]
         return self._judgments(builder, asked, len(found))
 
-    def _judgments(self, builder: JudgmentBuilder, asked: Sequence[Asked], many: int) -> list[Judgment]:
+    def _judgments(self, builder: JudgmentBuilder, asked: Sequence[Asked], total: int) -> list[Judgment]:
         if not asked:
-            why = (
-                f"0 of {many} questions kept: the summary does not answer them with the phrase asked about"
-                if many
-                else "the summary has no noun chunk to ask about"
-            )
+            why = "the summary has no noun chunk to ask about"
+            if total:
+                why = f"0 of {total} questions kept: the summary does not answer them with the phrase asked about"
             if self.none == "skip":
                 return builder.skipped(why)
             return [builder.ok(aspect, value=0.0, reason=f"{why}; the method scores this 0") for aspect in ASPECTS]
         columns = list(zip(*(one.scores for one in asked), strict=True))
         unanswered = sum(not one.answer.answered for one in asked)
-        reason = f"{len(asked)} of {many} questions kept; the document leaves {unanswered} of them unanswered"
+        reason = f"{len(asked)} of {total} questions kept; the document does not answer {unanswered} of them"
         lowest = min(asked, key=lambda one: one.scores[0])
         reason += f"; lowest: {_shown(lowest)}"
         whole = [
@@ -154,10 +153,10 @@ class QAFactEval(Evaluator):
         sentences = builder.by_sentence(
             FAITHFULNESS,
             [(one.phrase.start, one) for one in asked],
-            lambda own: {
-                "value": fmean(one.scores[0] for one in own),
-                "evidence": tuple(dict.fromkeys(span for one in own for span in _evidence(one))),
-                "reason": "; ".join(map(_shown, own)),
+            lambda inside: {
+                "value": fmean(one.scores[0] for one in inside),
+                "evidence": tuple(dict.fromkeys(span for one in inside for span in _evidence(one))),
+                "reason": "; ".join(map(_shown, inside)),
             },
             missing="no kept question is about this sentence",
         )
@@ -186,7 +185,7 @@ def _evidence(one: Asked) -> tuple[Span, ...]:
 
 
 def _shown(one: Asked) -> str:
-    """A question, the summary's answer and the document's."""
+    """Return a question with the summary's and the document's answer."""
     if not one.answer.answered:
         return f"'{one.question}' the summary: '{one.phrase.text}'; the document does not answer"
     document = f"the document: '{one.answer.text}' (score {one.value:.2f})"

@@ -1,4 +1,4 @@
-"""`questeval`: summary and source ask each other questions (QuestEval: Scialom et al., EMNLP 2021)."""
+"""`questeval`: summary and document answer each other's questions (QuestEval: Scialom et al., EMNLP 2021)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Role, Semicolons, Tools
 from summeter.evaluators.overlap.greedy import greedy
 from summeter.evaluators.questions.squad import token_f1, without_loose_blanks
-from summeter.models.networks import CompareStates, FirstWord, Framing, Generate, Generation, StatesMeasure, TokenStates
+from summeter.models.networks import CompareStates, FirstWord, Framing, Generate, Generation, StatesMeasure
 from summeter.records import Claim, Item, Judgment, Side, digest
 from summeter.text.english import dependency
 from summeter.text.english.dependency import Word
@@ -29,28 +29,27 @@ FAITHFULNESS, QUESTEVAL, PRECISION, RECALL = ASPECTS = (
 Score = Literal["answerability", "f1", "bertscore"]
 Text = Literal["source", "reference"]
 
-# The strings are those of the checkpoints' training: other words are another input.
+# These texts are part of the checkpoints' training and must not be changed.
 QUESTION = "sv1 {eos} {0} {eos} {1}"
 ANSWER = "{0} {eos} {1}"
 WEIGHT = "{0} {eos} {1} {eos} {2}"
 MOST = 512
 HOW = Generation(max_new_tokens=19, num_beams=1)
-"""Greedy, to a length of 20 that counts the first mark: what transformers does where nothing is said."""
+"""Greedy search up to a length of 20 that includes the first special token, the default of transformers."""
 UNANSWERABLE, IMPORTANT = "unanswerable", "true"
 
 
-def _bertscore(reply: TokenStates, answer: TokenStates) -> float:
-    match = greedy(reply, answer)
-    return 0.0 if match is None else match.f1
-
-
-BERTSCORE = StatesMeasure("bertscore_f1", _bertscore)
-"""Of an answer and the one expected; 0 where one has no token."""
+BERTSCORE = StatesMeasure(
+    "bertscore_f1", lambda reply, answer: 0.0 if (match := greedy(reply, answer)) is None else match.f1
+)
+"""Similarity of an answer and the expected one; 0 if one has no token."""
 
 
 class Asked(NamedTuple):
-    """A question of one text asked on another: the phrase of its own text that is the answer expected, what was
-    answered, the three scores, and the question's weight."""
+    """A question of one text asked on another.
+
+    `phrase` is the expected answer, from the question's own text; `reply` is the answer from the other text.
+    """
 
     phrase: TextSpan
     question: str
@@ -61,16 +60,17 @@ class Asked(NamedTuple):
     weight: float = 1.0
 
     def value(self, scores: Sequence[Score]) -> float:
-        """The mean of the scores, each clipped to 0..1."""
+        """Return the mean of the scores, each clipped to [0, 1]."""
         return fmean(min(1.0, max(0.0, getattr(self, score))) for score in scores)
 
 
 class Formula(NamedTuple):
-    """How the questions of a summary (precision) and of the text beside it (recall) become one score.
+    """How the questions of a summary and of the other text are combined into one score.
 
-    `precision`, `recall`: the scores of a question that count. `normalized`: recall is divided by the sum of the
-    weights (the paper), not by the number of questions (version 0.2.4). `harmonic`: the score is the harmonic mean of
-    precision and recall, not their arithmetic mean. `absent`: the value of a direction without questions.
+    `precision`, `recall`: the scores that count of a question of the summary and of the other text. `normalized`:
+    recall is divided by the sum of the weights (the paper), not by the number of questions (version 0.2.4). `harmonic`:
+    the score is the harmonic mean of precision and recall, not their arithmetic mean. `absent`: the value of a
+    direction without questions.
     """
 
     precision: tuple[Score, ...]
@@ -80,7 +80,7 @@ class Formula(NamedTuple):
     absent: float | None = None
 
     def direction(self, asked: Sequence[Asked], scores: Sequence[Score]) -> float | None:
-        """Return the weighted mean over the questions of one text asked on another; `absent` where no weight is.
+        """Return the weighted mean over one text's questions, or `absent` if there is no weight.
 
         >>> asked = Asked(TextSpan("Bo", 0, 2), "Who?", "Bo", 1.02, 1.0, 0.7)
         >>> Formula((), ()).direction([asked], ("answerability", "bertscore"))
@@ -90,11 +90,11 @@ class Formula(NamedTuple):
         return sum(one.weight * one.value(scores) for one in asked) / total if total else self.absent
 
     def values(self, compared: Compared) -> tuple[float | None, float | None]:
-        """Precision and recall of the summary beside a text."""
+        """Return precision and recall of the summary compared with a text."""
         return self.direction(compared.precision, self.precision), self.direction(compared.recall, self.recall)
 
     def score(self, compared: Compared) -> float | None:
-        """The mean of precision and recall; None where one of them is None."""
+        """Return the mean of precision and recall, or None if one of them is None."""
         precision, recall = self.values(compared)
         if precision is None or recall is None:
             return None
@@ -104,7 +104,7 @@ class Formula(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """The summary beside one text: its questions asked on the text, and the text's asked on the summary."""
+    """The summary compared with one text: its questions asked on the text, and the text's asked on the summary."""
 
     side: Text
     precision: tuple[Asked, ...]
@@ -114,26 +114,26 @@ class Compared(NamedTuple):
 class QuestEval(Evaluator):
     """Questions of the summary answered by the document, and of the document by the summary (QuestEval, 2021).
 
-    Networks: `questions` writes a question about a phrase of a text, `answers` answers it from another text (both T5),
-    `answer_encoder` compares answers (BERTScore), and `weighter` says how important a question of the document is.
-    Phrases are the entities and noun chunks of the first `sentences` sentences of each text; one that is both counts
-    twice.
+    Networks: `questions` generates a question about a phrase of a text, `answers` answers it from another text (both
+    T5), `answer_encoder` compares answers (BERTScore), and `weighter` rates the importance of a question of the
+    document. Phrases are the entities and noun chunks of the first `sentences` sentences of each text; a phrase that is
+    both counts twice.
 
-    `formula`: `0.2.4` (the default) is the arithmetic of the released version, not of the paper: a question scores
-    the mean of how answerable it is, the F1 of the words of both answers, and their BERTScore (`scores`, with
+    `formula`: `0.2.4` (the default) is the arithmetic of the released version, which differs from the paper's: a
+    question's score is the mean of its answerability, the word F1 of both answers, and their BERTScore (`scores`, with
     semicolons; `layer` is the encoder's, 9 for the released network), times its weight; precision and recall are means
-    over questions, and the score is their mean. `paper` is that of the paper: precision is the mean F1 of the summary's
-    questions, recall the weighted mean of how answerable the document's are, and the score their harmonic mean.
-    `weighter`: whether questions are weighted; by default with `formula=paper` only.
+    over questions, and the score is their mean. `paper`: precision is the mean F1 of the summary's questions, recall
+    the weighted mean of the answerability of the document's, and the score their harmonic mean. `weighter`: whether
+    questions are weighted; by default only with `formula=paper`.
 
-    `compare`: `source`, `reference` or both (`source;reference`); of several texts the highest score counts. A text
-    without questions in one direction is left out; without any left, the summary is skipped. `variant=legacy`: such a
-    direction has 0, the weight is 1 less the network's probability, and marks inside a text are read as marks, as in
-    the released code. English only; phrases come from the parser (extra `parse`).
+    `compare`: `source`, `reference` or both (`source;reference`); with several texts the highest score counts. A text
+    without questions in one direction is left out; if none remains, the summary is skipped. `variant=legacy` follows
+    the released code: such a direction has 0, the weight is 1 minus the network's probability, and marks inside a text
+    are special tokens. English only; phrases come from the parser (extra `parse`).
 
-    Writes for the summary the score (aspect faithfulness where only the document is compared, else questeval),
-    questeval_precision and questeval_recall of the best text; questeval_precision for each sentence; and one judgment a
-    question (unit claim), whose evidence is the phrase asked about.
+    Writes three judgments of the summary: the score (aspect faithfulness if only the document is compared, else
+    questeval), questeval_precision and questeval_recall of the best text. Writes questeval_precision for each sentence,
+    and one judgment per question (unit claim), whose evidence is its phrase.
     """
 
     name, version = "questeval", "1"
@@ -169,28 +169,26 @@ class QuestEval(Evaluator):
     variant: Literal["paper", "legacy"] = "paper"
 
     @model_validator(mode="after")
-    def _compares_something(self) -> Self:
-        for name, given in (("compare", self.compare), ("scores", self.scores)):
-            if not given or len(set(given)) < len(given):
-                raise ValueError(f"{name}: name at least one, each once")
+    def _check(self) -> Self:
+        for name, names in (("compare", self.compare), ("scores", self.scores)):
+            if not names or len(set(names)) < len(names):
+                raise ValueError(f"{name} must contain at least one name, and none twice")
         if self.formula == "paper" and "scores" in self.model_fields_set:
-            raise ValueError("scores: formula=paper has its own (f1, answerability); leave one of both out")
+            raise ValueError("scores: formula=paper uses f1 and answerability; remove one of the two settings")
         if self.formula == "paper" and self.variant == "legacy":
-            raise ValueError(
-                "variant: legacy repeats the released code, which has formula=0.2.4; leave one of both out"
-            )
+            raise ValueError("variant: the released code has formula=0.2.4; remove variant=legacy or formula=paper")
         return self
 
     @property
     def arithmetic(self) -> Formula:
-        """How questions become a score."""
+        """The formula with the settings."""
         if self.formula == "paper":
             return Formula(("f1",), ("answerability",), normalized=True, harmonic=True)
         return Formula(self.scores, self.scores, absent=0.0 if self.variant == "legacy" else None)
 
     @property
     def weighs(self) -> bool:
-        """Whether the document's questions have weights."""
+        """Whether the document's questions are weighted."""
         return self.formula == "paper" if self.weighter is None else self.weighter
 
     @property
@@ -200,23 +198,23 @@ class QuestEval(Evaluator):
 
     @property
     def required_roles(self) -> tuple[str, ...]:
-        """The networks that it asks as it is set."""
+        """The networks that it uses with its settings."""
         encoder = ("answer_encoder",) if "bertscore" in self.arithmetic.recall else ()
         return ("questions", "answers", *encoder, *(("weighter",) if self.weighs else ()))
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Changed settings, the formula, whether questions are weighted, and the parser."""
+        """Return changed settings, the formula, whether questions are weighted, and the parser."""
         always = {"formula": self.formula, "weighter": self.weighs}
         return {**always, **super().signature_fields(), "parser": dependency.version()}
 
     def skip_reason(self, item: Item) -> str | None:
-        """As for every evaluator; where only references are compared there must be one."""
+        """Return the reason of every evaluator, or that there is no reference although only references are compared."""
         if self.compare == ("reference",) and not any(text.strip() for text in item.references):
             return "there is no reference summary; questeval compares with the document by default"
         return super().skip_reason(item)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """The questions of all texts, then all answers, go to each network at once."""
+        """Send all questions, then all answers, to each network at once, and return the judgments."""
         builder = self.builder(item, prepared, tools, model=tools.network("answers").id)
         texts: list[tuple[Text, str]] = [("source", item.document.text)] if "source" in self.compare else []
         if "reference" in self.compare:
@@ -225,73 +223,68 @@ class QuestEval(Evaluator):
         scored = [(score, one) for one in compared if (score := self.arithmetic.score(one)) is not None]
         if not scored:
             counts = ", ".join(f"{one.side} {len(one.recall)}" for one in compared)
-            why = f"nothing to ask about in both texts (questions: summary {len(compared[0].precision)}, {counts})"
+            why = f"there are no questions in one direction (summary {len(compared[0].precision)}, {counts})"
             return builder.skipped(why)
         return self._judgments(builder, scored)
 
     async def _compared(self, summary: str, texts: Sequence[tuple[Text, str]], tools: Tools) -> list[Compared]:
-        """The summary beside each text, all questions asked."""
+        """Return the summary compared with each text, after asking all questions."""
         every = list(dict.fromkeys([summary, *(text for _, text in texts)]))
-        # A text is parsed once a document.
+        # Each text is parsed once per document.
         found = {text: tools.once(f"phrases of {text}", partial(self._phrases, text)) for text in every}
         rows = list(dict.fromkeys((phrase.text, text) for text in every for phrase in found[text]))
         framing = Framing(template=QUESTION, marks=self.variant == "legacy", limit=MOST)
         generated = await tools.network("questions").ask([Generate(row, HOW, framing) for row in rows])
         questions = dict(zip(rows, map(without_loose_blanks, generated), strict=True))
-        # Equal texts ask each other once.
+        # Equal texts are compared once.
         pairs = dict.fromkeys(pair for _, text in texts for pair in ((summary, text), (text, summary)))
         asked = [(of, on, phrase, questions[phrase.text, of]) for of, on in pairs for phrase in found[of]]
-        weights = await self._weights(texts, asked, tools)
-        # Each question's answer from a text, and how answerable it is there.
-        network, put = tools.network("answers"), [(question, on) for _, on, _, question in asked]
+        weights = [1.0] * len(asked)
+        source = next((text for side, text in texts if side == "source"), None)
+        if self.weighs and source is not None:
+            # Questions of other texts than the document have the weight 1.
+            framing = Framing(template=WEIGHT, marks=self.variant == "legacy", limit=MOST)
+            triples = [(phrase.text, question, of) for of, _, phrase, question in asked]
+            of_source = list(dict.fromkeys(row for row in triples if row[2] == source))
+            important = await tools.network("weighter").ask(
+                [FirstWord(row, (IMPORTANT,), framing) for row in of_source]
+            )
+            shares = {row: exp(float(log)) for row, (log,) in zip(of_source, important, strict=True)}
+            if self.variant == "legacy":
+                shares = {row: 1 - share for row, share in shares.items()}
+            weights = [shares.get(row, 1.0) for row in triples]
+        # Each question's answer from the other text, and its answerability.
+        network, inputs = tools.network("answers"), [(question, on) for _, on, _, question in asked]
         framing = Framing(template=ANSWER, marks=self.variant == "legacy", limit=MOST)
-        written = await network.ask([Generate(row, HOW, framing) for row in put])
-        logs = await network.ask([FirstWord(row, (UNANSWERABLE,), framing) for row in put])
+        generated = await network.ask([Generate(row, HOW, framing) for row in inputs])
+        logs = await network.ask([FirstWord(row, (UNANSWERABLE,), framing) for row in inputs])
         answered = [
-            (without_loose_blanks(reply), 1 - exp(float(log))) for reply, (log,) in zip(written, logs, strict=True)
+            (without_loose_blanks(reply), 1 - exp(float(log))) for reply, (log,) in zip(generated, logs, strict=True)
         ]
-        pairs_to_compare = [(reply, phrase.text) for (_, _, phrase, _), (reply, _) in zip(asked, answered, strict=True)]
-        similar = await self._similar(pairs_to_compare, tools)
+        similar = [0.0] * len(asked)
+        if "bertscore" in self.arithmetic.recall:
+            answers = [
+                (reply.strip(), phrase.text.strip())
+                for (_, _, phrase, _), (reply, _) in zip(asked, answered, strict=True)
+            ]
+            distinct = list(dict.fromkeys(pair for pair in answers if all(pair)))
+            requests = [CompareStates(*pair, self.layer, BERTSCORE) for pair in distinct]
+            by_pair = dict(zip(distinct, await tools.network("answer_encoder").ask(requests), strict=True))
+            similar = [by_pair.get(pair, 0.0) for pair in answers]
         replies: dict[tuple[str, str], list[Asked]] = {}
-        rest = zip(asked, answered, similar, weights, strict=True)
-        for (of, on, phrase, question), (reply, answerability), likeness, weight in rest:
+        rows_of_answers = zip(asked, answered, similar, weights, strict=True)
+        for (of, on, phrase, question), (reply, answerability), similarity, weight in rows_of_answers:
             overlap = token_f1(phrase.text, reply)
-            one = Asked(phrase, question, reply, answerability, overlap, likeness, weight)
+            one = Asked(phrase, question, reply, answerability, overlap, similarity, weight)
             replies.setdefault((of, on), []).append(one)
         return [
             Compared(side, tuple(replies.get((summary, text), ())), tuple(replies.get((text, summary), ())))
             for side, text in texts
         ]
 
-    async def _weights(
-        self, texts: Sequence[tuple[Text, str]], asked: Sequence[tuple[str, str, TextSpan, str]], tools: Tools
-    ) -> list[float]:
-        """How important each question is: 1, or for those of the document what the weighter says."""
-        source = next((text for side, text in texts if side == "source"), None)
-        if not self.weighs or source is None:
-            return [1.0] * len(asked)
-        framing = Framing(template=WEIGHT, marks=self.variant == "legacy", limit=MOST)
-        rows = list(dict.fromkeys((phrase.text, question, of) for of, _, phrase, question in asked if of == source))
-        logs = await tools.network("weighter").ask([FirstWord(row, (IMPORTANT,), framing) for row in rows])
-        shares = {row: exp(float(log)) for row, (log,) in zip(rows, logs, strict=True)}
-        if self.variant == "legacy":
-            shares = {row: 1 - share for row, share in shares.items()}
-        return [shares.get((phrase.text, question, of), 1.0) for of, _, phrase, question in asked]
-
-    async def _similar(self, pairs: Sequence[tuple[str, str]], tools: Tools) -> list[float]:
-        """BERTScore's F1 of each (answer, expected answer); 0 where one has no token."""
-        if "bertscore" not in self.arithmetic.recall:
-            return [0.0] * len(pairs)
-        stripped = [(reply.strip(), answer.strip()) for reply, answer in pairs]
-        wanted = list(dict.fromkeys(pair for pair in stripped if all(pair)))
-        requests = [CompareStates(*pair, self.layer, BERTSCORE) for pair in wanted]
-        values = await tools.network("answer_encoder").ask(requests)
-        by_pair = dict(zip(wanted, values, strict=True))
-        return [by_pair.get(pair, 0.0) for pair in stripped]
-
     def _phrases(self, text: str) -> list[TextSpan]:
-        """Entities, then noun chunks, of the first sentences."""
-        spans = _first_sentences(text, phrases(text).words, self.sentences)
+        """Return the entities, then the noun chunks, of the first sentences."""
+        spans = first_sentences(text, phrases(text).words, self.sentences)
         joined = " ".join(span.text for span in spans)
         parsed = phrases(joined)
         return [
@@ -308,12 +301,12 @@ class QuestEval(Evaluator):
             f"{len(best.recall)} of the {best.side} on the summary: {recall:.2f}"
         )
         if len(scored) > 1:
-            reason += f"; the best of {len(scored)} texts"
+            reason += f"; best of {len(scored)} texts"
         values = zip(self.active_aspects, (score, precision, recall), strict=True)
         whole = [builder.ok(aspect, value=value, reason=reason) for aspect, value in values]
         list_id = digest([[one.question, one.phrase.text] for one in (*best.precision, *best.recall)], 12)
         of: Side | None = "document" if best.side == "source" else None
-        parts = [
+        questions = [
             *(self._question(builder, PRECISION, at, one, list_id, "summary") for at, one in enumerate(best.precision)),
             *(self._question(builder, RECALL, at, one, list_id, of) for at, one in enumerate(best.recall)),
         ]
@@ -326,12 +319,12 @@ class QuestEval(Evaluator):
                 "reason": f"{len(asked)} questions; lowest: "
                 + _shown(min(asked, key=lambda one: self._value(one, PRECISION))),
             },
-            missing=f"no question is about this sentence (the first {self.sentences} are asked about)",
+            missing=f"no question is about this sentence (only the first {self.sentences} sentences have questions)",
         )
-        return [*whole, *sentences, *parts]
+        return [*whole, *sentences, *questions]
 
     def _value(self, one: Asked, aspect: str) -> float:
-        """What a question counts: with its weight where the score divides by the number of questions."""
+        """Return the value of a question, times its weight if the score is divided by the number of questions."""
         formula = self.arithmetic
         value = one.value(formula.precision if aspect == PRECISION else formula.recall)
         return value if formula.normalized else one.weight * value
@@ -358,8 +351,11 @@ def _shown(one: Asked) -> str:
     )
 
 
-def _first_sentences(text: str, words: Sequence[Word], most: int) -> list[TextSpan]:
-    """The first sentences by the released rule: one ends before the first word behind a full stop that is no mark."""
+def first_sentences(text: str, words: Sequence[Word], most: int) -> list[TextSpan]:
+    """Return the first sentences by the released rule.
+
+    A sentence ends before the first word after a full stop that is not punctuation.
+    """
     spans = list[TextSpan]()
     first, stopped = 0, False
     for place, word in enumerate(words):
@@ -375,7 +371,7 @@ def _first_sentences(text: str, words: Sequence[Word], most: int) -> list[TextSp
 
 
 def _original(place: int, spans: Sequence[TextSpan]) -> int:
-    """Where a place of the joined sentences stands in the text."""
+    """Return the offset in the text of an offset in the joined sentences."""
     for span in spans:
         if place < len(span.text):
             return span.start + place

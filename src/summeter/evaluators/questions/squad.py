@@ -1,7 +1,6 @@
-"""Extractive question answering as SQuAD 2.0 has it: windows over a long text, the best answer beside the null answer,
-and the overlap of two answers.
+"""Extractive question answering as in SQuAD 2.0: windows, the best answer and the null answer, answer overlap.
 
-The decoding is that of QAEval (Deutsch et al., 2021): the best answer even where the null answer is likelier, with the
+The decoding is QAEval's (Deutsch et al., 2021): the best answer even if the null answer is more probable, with the
 probabilities of both.
 """
 
@@ -23,16 +22,16 @@ from summeter.text.fold import Offsets
 Floats = NDArray[np.floating[Any]]
 
 MARKS = 3
-"""Tokens of the frame of a pair."""
+"""Special tokens of a pair."""
 N_BEST, LONGEST = 20, 30
-"""Starts and ends that are combined, answers that share the probability; tokens of an answer (QAEval)."""
+"""Number of starts, ends and answers to combine; maximum tokens of an answer (QAEval)."""
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def normalized(answer: str) -> str:
-    """An answer in lower case without punctuation, articles and spare blanks (SQuAD).
+    """Return an answer in lower case, without punctuation, articles and extra white space (SQuAD).
 
     >>> normalized("The  mill, (in Bern)")
     'mill in bern'
@@ -41,7 +40,7 @@ def normalized(answer: str) -> str:
 
 
 def token_f1(answer: str, other: str) -> float:
-    """F1 of the words of two normalized answers; 1 where both have none (SQuAD).
+    """Return the F1 of the words of two normalised answers; 1 if both have none (SQuAD).
 
     >>> token_f1("the old mill", "a mill"), token_f1("the", ""), token_f1("mill", "")
     (0.6666666666666666, 1.0, 0.0)
@@ -63,7 +62,7 @@ _LOOSE = (
 
 
 def without_loose_blanks(text: str) -> str:
-    """Return a generated text without blanks before punctuation and contractions, as transformers 3 and 4 decode it.
+    """Remove blanks before punctuation and contractions, as the decoders of transformers 3 and 4 do.
 
     >>> without_loose_blanks("Who does n't sell the mill ?")
     "Who doesn't sell the mill?"
@@ -74,8 +73,10 @@ def without_loose_blanks(text: str) -> str:
 
 
 class Answer(NamedTuple):
-    """The best answer, its place in the text in code points (None: not known), its probability and that of the null
-    answer. `text` is None where the network gives no answer at all."""
+    """The best answer, its offsets (None if unknown), its probability and that of the null answer.
+
+    `text` is None if the network gives no answer.
+    """
 
     text: str | None
     probability: float
@@ -84,13 +85,15 @@ class Answer(NamedTuple):
 
     @property
     def answered(self) -> bool:
-        """Whether the answer is likelier than none."""
+        """Whether the answer is more probable than the null answer."""
         return self.text is not None and self.probability > self.null
 
 
 class Logits(NamedTuple):
-    """A window as decoded: logits of each token as start and as end, of which the first belongs to the null answer;
-    which tokens may begin an answer (`first`), and which may end one (`last`)."""
+    """The logits of a window's tokens as start and end of an answer.
+
+    The first token is the null answer. `first` and `last` are the tokens that may start and end an answer.
+    """
 
     start: Sequence[float] | Floats
     end: Sequence[float] | Floats
@@ -106,11 +109,12 @@ def decode(
     longest: int = LONGEST,
     nonce: str | None = None,
 ) -> Answer:
-    """The best answer over windows. `text_of` gives the text and place of (window, first token, last token).
+    """Return the best answer over windows.
 
-    The null score is the lowest over windows of start[0] + end[0]. Answers with one text count once, at their highest
-    score; the probability is a softmax over the `n_best` highest scores and the null answer. Where there is no answer
-    but the null one, `nonce` (QAEval: "empty") is one with score 0; without it the text is None.
+    `text_of` returns the text and offsets of (window, first token, last token). The null score is the lowest over
+    windows of start[0] + end[0]. Answers with the same text count once, at their highest score. The probability is a
+    softmax over the `n_best` highest scores and the null answer. If there is only the null answer, `nonce` (QAEval:
+    "empty") is an answer with score 0; without it the text is None.
     """
     candidates: list[tuple[float, tuple[int, int, int] | None]] = []
     null = min(float(window.start[0]) + float(window.end[0]) for window in windows)
@@ -150,13 +154,15 @@ def decode(
 
 
 def _highest(logits: Sequence[float] | Floats, count: int) -> list[int]:
-    """The places of the highest logits, highest first, earlier ones first among equals."""
+    """Return the indexes of the highest logits, highest first; ties in order."""
     places: list[int] = np.argsort(-np.asarray(logits, dtype=np.float64), kind="stable")[:count].tolist()
     return places
 
 
 def owners(spans: Sequence[tuple[int, int]]) -> NDArray[np.intp]:
-    """For each token the window in which it has most context on its narrower side; the first among equals (SQuAD).
+    """Return for each token the window with most context on its narrower side (SQuAD).
+
+    Ties go to the first window.
 
     >>> owners([(0, 6), (3, 9)]).tolist()
     [0, 0, 0, 0, 0, 1, 1, 1, 1]
@@ -172,19 +178,19 @@ def owners(spans: Sequence[tuple[int, int]]) -> NDArray[np.intp]:
 
 
 class Reading(NamedTuple):
-    """Tokens of an input, from one window to the next, and of a question (QAEval's)."""
+    """Tokens of an input, of the step between windows, and of a question (QAEval's)."""
 
     length: int = 384
     stride: int = 128
     question: int = 64
 
     def asked(self, question: int) -> int:
-        """How many tokens of a question are read: at most half of the input."""
+        """Return how many tokens of a question are used: at most half of the input."""
         return min(question, self.question, self.length // 2)
 
     @property
     def least_room(self) -> int:
-        """Tokens of a window beside the longest question."""
+        """The number of text tokens in a window beside the longest question."""
         return self.length - self.asked(self.question) - MARKS
 
 
@@ -195,9 +201,9 @@ async def answer_all(
     *,
     nonce: str | None = None,
 ) -> list[Answer]:
-    """The answer of each (question, text), read in windows that begin with a whole word.
+    """Return the answer of each (question, text), read in windows that start at a word.
 
-    A text is read as often as windows need; only a token with its widest context begins an answer.
+    Only a token in the window with its widest context can start an answer.
     """
     unique = list(dict.fromkeys(text for pair in pairs for text in pair))
     offsets = dict(zip(unique, await network.ask([FindTokens(text) for text in unique]), strict=True))
@@ -206,9 +212,9 @@ async def answer_all(
     for question, text in pairs:
         asked = reading.asked(len(offsets[question]))
         room = reading.length - asked - MARKS
-        # SQuAD's windows: the last one may be shorter, and an empty text is one.
+        # SQuAD's windows: the last one may be shorter, and an empty text has one.
         spans = windows(len(offsets[text]), room, reading.stride, tail="short") or [(0, 0)]
-        # Each begins where a word does: a word's tail would be read as another word.
+        # Each window starts at a word, because the end of a word would be read as a different word.
         for number, (begin, last) in enumerate(spans):
             first, known = begin, offsets[text]
             while 0 < first < len(known) and known[first - 1][1] == known[first][0]:
@@ -216,18 +222,17 @@ async def answer_all(
             spans[number] = (first if first < last else begin, last)
         spans_of.append(spans)
         framing = Framing(cut=(asked, room))
-        parts = [text[slice(*_covered(span, offsets[text]))] for span in spans]
-        requests += [ClassifyTokens((question, part), 2, framing) for part in parts]
+        passages = [text[slice(*_covered(span, offsets[text]))] for span in spans]
+        requests += [ClassifyTokens((question, passage), 2, framing) for passage in passages]
     logits = iter(await network.ask(requests))
-    answers = []
-    for (_, text), spans in zip(pairs, spans_of, strict=True):
-        own = [next(logits) for _ in spans]
-        answers.append(_decoded(text, offsets[text], spans, own, nonce))
-    return answers
+    return [
+        _decoded(text, offsets[text], spans, [next(logits) for _ in spans], nonce)
+        for (_, text), spans in zip(pairs, spans_of, strict=True)
+    ]
 
 
 def _covered(span: tuple[int, int], offsets: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """The code points that a window covers."""
+    """Return the code points that a window covers."""
     first, last = span
     return (offsets[first][0], offsets[last - 1][1]) if first < last else (0, 0)
 
@@ -243,7 +248,7 @@ def _decoded(
     owner, decoded = owners(spans), []
     for number, (span, row) in enumerate(zip(spans, rows, strict=True)):
         inside = np.flatnonzero(row.text == 1).tolist()
-        tokens = zip(inside, owner[slice(*span)].tolist(), strict=False)  # fewer where the model reads less
+        tokens = zip(inside, owner[slice(*span)].tolist(), strict=False)  # fewer if the network truncates
         first = frozenset(place for place, of in tokens if of == number)
         decoded.append(Logits(row.logits[:, 0], row.logits[:, 1], first, frozenset(inside)))
 

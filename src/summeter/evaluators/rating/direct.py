@@ -1,7 +1,7 @@
-"""`direct`: direct assessment, one score from 0 to 100.
+"""`direct`: direct assessment, a score from 0 to 100.
 
-After Wang et al. (2023), whose ChatGPT-DA stands in FENICE's tables (Scire et al., 2024) beside their
-ChatGPT-Star, which is `stareval`. The form is theirs, the wording ours.
+After Wang et al. (2023); it is ChatGPT-DA in FENICE's tables (Scirè et al., 2024), beside ChatGPT-Star, which is
+`stareval`. The form is theirs, the wording ours.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ SCALE = Scale(0, HIGH, whole=True)
 
 
 class DirectAssessment(RatingJudge):
-    """A whole score from 0 to 100 for one aspect, without a reason.
+    """A whole number from 0 to 100 for one aspect, without a reason.
 
-    Writes one judgment a summary: value in [0, 100].
+    Writes one judgment per summary: value in [0, 100].
 
     >>> DirectAssessment().strict("Score: 85/100").value
     85.0
@@ -30,16 +30,16 @@ class DirectAssessment(RatingJudge):
     name, version = "direct", "1"
     summary = "An LLM judge gives a score from 0 to 100 for one aspect (direct assessment)."
     scale = "0-100"
-    # Not minimum and maximum, which some servers leave out in silence.
+    # An enum, because some servers silently ignore minimum and maximum.
     reply: ClassVar[Mapping[str, Any]] = {"score": {"type": "integer", "enum": list(range(HIGH + 1))}}
 
     aspect: str = "faithfulness"
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
-        """The score, a whole number."""
+        """Return the score, a whole number."""
         score = field(answer, "score")
         return Rating(score_in(score, SCALE) if isinstance(score, str) else point(score, SCALE))
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
-        """The score that the text answers with."""
+        """Return the score in the text."""
         return Rating(score_in(text, SCALE, material))

@@ -1,4 +1,4 @@
-"""RatingJudge: one aspect, one question, one rating a summary (or a pair). A new one is a schema and a reader."""
+"""RatingJudge: one aspect, one question, one rating per summary or pair."""
 
 from __future__ import annotations
 
@@ -21,24 +21,25 @@ SENTENCE: Final = text_schema(400)
 
 
 class Rating(NamedTuple):
-    """What a reply says; `value` on the judge's scale."""
+    """The rating in a reply; `value` is on the judge's scale."""
 
     value: float
     reason: str | None = None
 
 
 class RatingJudge(LLMJudge[Rating]):
-    """A judge of one aspect. `aspect` is one of `RATED`, or one of the user's own.
+    """A judge of one aspect. `aspect` is one of `RATED`, or user-defined.
 
-    `aspect_file`: a YAML file that defines the aspect (see `read_aspects`); it is read once, when the
-    evaluator is made, and what it says is kept in `definition`, so that a run needs no file to be resumed.
-    `prompts`: a folder whose template of this judge's name replaces the shipped one.
+    `aspect_file`: a YAML file that defines the aspect (see `read_aspects`). It is read once, when the evaluator is
+    created, and stored in `definition`, so that a run can be resumed without the file. `prompts`: a folder whose
+    template with the name of this judge replaces the shipped one.
 
-    A judge gives `reply`, the fields of the JSON object that it asks for (each with its schema), and `from_json`; where
-    it also reads plain text, `from_text`; where its paper's code reads replies otherwise, `released`. `scale`, on which
-    the values are, stands in the signature, so that no rating is taken for a share (None for a preference).
+    A subclass defines `reply`, the fields of the requested JSON object with their schemas, and `from_json`; also
+    `from_text` if it reads plain text, and `released` if its paper's code reads replies differently. `scale` is the
+    scale of the values; the signature contains it, so that ratings are not confused with shares (None for a
+    preference).
 
-    Writes one judgment an item. A reply that cannot be used gives a judgment without a value.
+    Writes one judgment per item. An unusable reply gives a judgment without a value.
     """
 
     aspects = tuple(RATED)
@@ -55,38 +56,40 @@ class RatingJudge(LLMJudge[Rating]):
         if not isinstance(fields, dict) or fields.get("aspect_file") is None:
             return fields
         if fields.get("definition") is not None:
-            raise ValueError("give an `aspect_file` or a `definition`, not both")
+            raise ValueError("`aspect_file` and `definition` exclude each other; remove one")
         file = Path(fields["aspect_file"])
         known = read_aspects(file)
         name = fields.get("aspect") or next(iter(known))
         if name not in known or (len(known) > 1 and not fields.get("aspect")):
-            raise InputError.at(file, None, "name", f"defines {', '.join(known)}; choose one with aspect=NAME")
+            raise InputError.at(file, None, "name", f"the file defines {', '.join(known)}; choose one with aspect=NAME")
         return {**fields, "aspect": name, "definition": known[name]}
 
     @model_validator(mode="after")
-    def _known(self) -> Self:
+    def _check_aspect(self) -> Self:
         if self.definition is None and self.aspect not in RATED:
             raise unknown_aspect(self.aspect, RATED)
         if self.definition is not None and self.definition.name != self.aspect:
-            raise ValueError(f"the definition is of {self.definition.name!r}, not of {self.aspect!r}")
+            raise ValueError(f"`definition` defines {self.definition.name!r}, but `aspect` is {self.aspect!r}")
         return self
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
-        """The rating in the JSON object of a reply (keys in lower case), or ReplyError."""
+        """Return the rating in a JSON object with keys in lower case. Raises ReplyError."""
         raise NotImplementedError
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
-        """The rating in a reply without JSON, or ReplyError. Words that stand in `material`, the texts under judgment,
-        may be quoted and rate nothing. Default: there is none."""
-        raise ReplyError(f"there is no JSON in the reply, which begins {show(text)}", fault="no_json")
+        """Return the rating in a reply without JSON. Raises ReplyError, by default always.
+
+        Text quoted from `material`, the texts under judgment, is not a rating.
+        """
+        raise ReplyError(f"there is no JSON in the reply, which starts with {show(text)}", fault="no_json")
 
     def released(self, text: str) -> Rating:
-        """The rating as the released code takes it. Default: as `strict`, where there is none of its own."""
+        """Return the rating as the released code reads it. Default: `strict`."""
         return self.strict(text)
 
     @property
     def active_aspects(self) -> tuple[str, ...]:
-        """The one aspect it is set to."""
+        """The aspect that it judges."""
         return (self.aspect,)
 
     @property
@@ -96,31 +99,37 @@ class RatingJudge(LLMJudge[Rating]):
 
     @property
     def rating_scale(self) -> tuple[float, float] | None:
-        """The ends of `scale`; None for a preference."""
+        """The ends of `scale`, or None for a preference."""
         low, dash, high = (self.scale or "").partition("-")
         return (float(low), float(high)) if dash else None
 
     def signature_fields(self) -> Mapping[str, object]:
-        """The aspect always; the wording of a user's own; the prompt; the scale."""
-        own = self.definition.hash if self.definition is not None else None
-        return {"aspect": self.aspect, "def": own, "prompt": self.prompt_hash, "scale": self.scale}
+        """Return the aspect, the hash of a user's definition, the prompt and the scale."""
+        definition = self.definition.hash if self.definition is not None else None
+        return {"aspect": self.aspect, "def": definition, "prompt": self.prompt_hash, "scale": self.scale}
 
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The aspect and the texts. The templates show the document first, behind the same words for every judge: a
-        provider's prefix cache can then serve it for all summaries of a document, all aspects and all judges."""
+        """Return the aspect and the texts.
+
+        The templates show the document first, after the same words for every judge, so that providers can cache the
+        common prefix of all summaries, aspects and judges.
+        """
         return {"aspect": self.about, **texts(item)}
 
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Rating:
-        """The rating in a reply about this item."""
+        """Return the rating in a reply about this item."""
         return self.strict(text, material(item))
 
     def parse_released(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Rating:
-        """The rating as the released code takes it."""
+        """Return the rating as the released code reads it."""
         return self.released(text)
 
     def strict(self, text: str, material: Sequence[str] = ()) -> Rating:
-        """The rating in a reply, or ReplyError: never a guess, and never a quotation from `material`, the texts under
-        judgment. Where a reason is asked for, all of a plain text is the reason."""
+        """Return the rating in a reply; if a reason is requested, all of a plain text is the reason.
+
+        Raises ReplyError if the reply is ambiguous. Text quoted from `material`, the texts under judgment, is not a
+        rating.
+        """
         rating = read_answer(
             text,
             self.from_json,
@@ -132,15 +141,15 @@ class RatingJudge(LLMJudge[Rating]):
         return rating._replace(reason=clean(text)) if rating.reason is None and "reason" in self.reply else rating
 
     def judgments(self, reply: Rating, builder: JudgmentBuilder) -> list[Judgment]:
-        """One judgment, of the aspect."""
+        """Return one judgment of the aspect."""
         return [builder.ok(self.aspect, value=reply.value, reason=reply.reason)]
 
 
 class ShortForm(RatingJudge):
-    """The short forms that Shen et al. released beside those of their paper.
+    """The shorter prompts that Shen et al. released beside those of their paper.
 
-    `definitions`: "released" gives the judge a brief definition of the aspect, as the released short prompts do; "full"
-    the whole one, as the paper's appendix has it.
+    `definitions`: "released" shows a brief definition of the aspect, as the released short prompts do; "full" the
+    complete one, as in the paper's appendix.
     """
 
     definitions: Literal["released", "full"] = "released"
@@ -156,6 +165,6 @@ class ShortForm(RatingJudge):
                 return about.model_copy(update={"brief": about.definition})
 
     def signature_fields(self) -> Mapping[str, object]:
-        """As for every rating judge; and the definitions, where they are the full ones."""
+        """Return the fields of every rating judge, and `definitions` if they are the full ones."""
         chosen = None if self.definitions == "released" else self.definitions
         return {**super().signature_fields(), "definitions": chosen}

@@ -1,8 +1,7 @@
-"""The parsers released with Shen et al. (2023), in their effects: to reproduce published figures.
+"""The effects of the parsers released with Shen et al. (2023), to reproduce published figures.
 
-Where the released code keeps -1 as a score (rule 7), or ends with an error (MCQ, StarEval), there is no
-verdict here: a failure is never a number. docs/rating.md lists how the rules misread. Nothing here is
-meant for new measurements.
+If the released code keeps -1 as a score (rule 7) or ends with an error (MCQ, StarEval), there is no verdict here.
+docs/rating.md lists how the rules misread replies. Do not use them for new measurements.
 """
 
 from __future__ import annotations
@@ -34,13 +33,12 @@ class Ruled(NamedTuple):
 
 
 def rts(output: str) -> Ruled:
-    """The score by the first rule that matches, on the text in lower case.
+    """Return the score by the first rule that matches the text in lower case.
 
-    1. "score:" and a digit from 1 to 5, with one decimal where there is one; 2. "score:" and a number word;
-    3. "score" or "scoring" and a digit in the same sentence: the first digit after it; 4. the same with a
-    number word (also as a part of a word); 6. the last digit from 1 to 5 anywhere, hence 5 for "4 out of 5".
-    (Rule 5 can never apply.) Rules 3 and 6 keep decimals from .1 to .5 only: "3.8" is 3. ReplyError where the
-    released code keeps -1.
+    1. "score:" and a digit from 1 to 5, with at most one decimal; 2. "score:" and a number word; 3. "score" or
+    "scoring" and a digit in the same sentence: the first digit after it; 4. the same with a number word (also inside a
+    word); 6. the last digit from 1 to 5 anywhere, which is 5 for "4 out of 5". (Rule 5 can never apply.) Rules 3 and 6
+    keep only decimals from .1 to .5: "3.8" is 3. Raises ReplyError if the released code keeps -1.
 
     >>> rts("It earns a score of 3.5 for fluency."), rts("Dull; 3 out of 5.")
     (Ruled(score=3.5, rule=3), Ruled(score=5.0, rule=6))
@@ -56,15 +54,15 @@ def rts(output: str) -> Ruled:
         return Ruled(_WORDS[match.group()], 4)
     if (anywhere := _ANY_DIGIT.findall(text)) and (match := _POINTS.match(anywhere[-1])):
         return Ruled(float(match.group()), 6)
-    raise ReplyError(f"the released parser finds no score (and keeps -1) in {show(output)}")
+    raise ReplyError(f"the released parser found no score (and keeps -1) in {show(output)}")
 
 
 def _behind_cue(text: str, wanted: re.Pattern[str]) -> str | None:
-    """What `wanted` matches after the leftmost cue it matches behind."""
+    """Return what `wanted` matches after the leftmost possible cue."""
     blocked = 0
     for cue in _CUE.finditer(text):
         if cue.start() < blocked:
-            continue  # a cue further left in the same sentence saw all this one sees
+            continue  # an earlier cue in the same sentence has the same continuation
         if match := wanted.match(text, cue.end()):
             return match.group()
         stop = text.find(".", cue.end())
@@ -75,7 +73,9 @@ def _behind_cue(text: str, wanted: re.Pattern[str]) -> str | None:
 
 
 def mcq(output: str) -> float:
-    """1 to 5 for a reply that is one letter from A to E; the released code ends with an error for any other.
+    """Return 1 to 5 for a reply that is one letter from A to E.
+
+    Raises ReplyError for other replies, for which the released code ends with an error.
 
     >>> mcq(" D\\n")
     4.0
@@ -87,7 +87,7 @@ def mcq(output: str) -> float:
 
 
 def stareval(output: str) -> float:
-    """The token before the first blank and "star", as a number; the released code checks no range.
+    """Return the number before the first blank and "star"; the released code checks no range.
 
     >>> stareval("I give it four stars.")
     4.0
@@ -104,14 +104,14 @@ def stareval(output: str) -> float:
 
 
 def h2h(output: str) -> float:
-    """1 where #1 wins, 0 where #2 does, and 0.5 for all the rest, read or not: a refusal is a tie.
+    """Return 1 if #1 is better, 0 if #2 is, and 0.5 for all other replies, including refusals.
 
     >>> h2h("A: Summary #1 is more fluent."), h2h("No idea."), h2h(" A")
     (1.0, 0.5, 0.5)
     """
     text = output.lower()
     if len(text.strip()) == 1:
-        letter = text  # with its blanks, which make it a tie
+        letter = text  # including blanks, which make it a tie
     elif match := re.search(r"summary ([abc])", text):
         letter = match.group(1)
     else:

@@ -1,6 +1,6 @@
 """`mcq`: one of five described options, A (worst, 1) to E (best, 5) (Shen et al., Findings of EMNLP 2023).
 
-`mcq2` is the same by a shorter prompt: a brief definition, and options that name their points (released with it).
+`mcq2` has a shorter prompt with a brief definition and options that state their points (released with it).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _POINTS = re.compile(r"\.\s+(?:Score: (?:one|two|three|four|five)|[1-5] points?)
 
 
 class MultipleChoice(RatingJudge):
-    """Five options in words, one letter as the answer.
+    """Five described options, one letter as the answer.
 
-    Writes one judgment a summary: value 1 (A) to 5 (E), no reason.
+    Writes one judgment per summary: value 1 (A) to 5 (E), no reason.
 
     >>> MultipleChoice().strict("Answer: D").value
     4.0
@@ -33,27 +33,26 @@ class MultipleChoice(RatingJudge):
     reply: ClassVar[Mapping[str, Any]] = {"answer": {"type": "string", "enum": list(LETTERS)}}
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
-        """The value of the letter."""
+        """Return the value of the letter."""
         return _rating(letter(field(answer, "answer"), LETTERS))
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
-        """The value of the letter that the text answers with."""
+        """Return the value of the letter in the text."""
         return _rating(letter_in(text, LETTERS, self._explained)[0])
 
     def _explained(self, letter: str, rest: str) -> bool:
-        """Whether the option's own words follow its letter, or an explanation does."""
+        """Return whether the text after a letter is the option itself or an explanation."""
         if letter in LETTERS and choice(_POINTS.sub("", rest)) == choice(self.about.levels[LETTERS.index(letter)]):
             return True
         return explains(rest) and DENIES.search(rest) is None
 
     def released(self, text: str) -> Rating:
-        """The value of a reply that is one letter."""
+        """Return the value of a reply that is one letter."""
         return Rating(legacy.mcq(text))
 
 
 class MultipleChoiceShort(ShortForm, MultipleChoice):
-    """The short form of the multiple-choice judge; replies and values are those of `mcq`. `definitions`: see
-    `ShortForm`."""
+    """The short form of the multiple-choice judge; replies and values are those of `mcq`."""
 
     name, version = "mcq2", "2"
     summary = "As mcq, by a shorter prompt whose options name their points (MCQ2)."

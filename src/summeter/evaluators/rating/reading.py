@@ -1,8 +1,8 @@
-"""The published answer forms in plain text: a score, stars, a letter, yes or no.
+"""Parsers of the published answer forms in plain text: a score, stars, a letter, yes or no.
 
-A reply is read where it is an answer, ends with one, or begins with one that an explanation follows: "4/5"; "...,
-earning a score of 4 for fluency."; "Score: 4. The summary ...". Everything else is unparsed: two answers that differ,
-a range, a bound, a negation, a condition, a quotation from `material`, the texts under judgment. Half points are kept.
+A reply is accepted if it is an answer, ends with one, or starts with one that an explanation follows: "4/5"; "...,
+earning a score of 4 for fluency."; "Score: 4. The summary ...". All others are unparsed: two different answers, a
+range, a bound, a negation, a condition, a quotation from `material`, the texts under judgment. Half points are kept.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _MARKUP = re.compile(r"(?<![0-9*_`])[*_`]++|[*_`]++(?![0-9*_`])|^#{1,6} ", re.M)
 
 
 def score_in(text: str, scale: Scale = POINTS, material: Sequence[str] = ()) -> float:
-    """The score in a text.
+    """Return the score in a text. Raises ReplyError.
 
     >>> score_in("Well written, but dull. Score: 4/5."), score_in("4"), score_in("★★★★☆", STARS)
     (4.0, 4.0, 4.0)
@@ -77,17 +77,19 @@ def score_in(text: str, scale: Scale = POINTS, material: Sequence[str] = ()) -> 
             raise ReplyError(f"the {scale.noun} is a number of stars: {show(match[0])}")
         values.append(scale.checked(number(match["value"])))
     if not values or (values[-1] is None and (values[0] is None or not explains(*sentences[1:]))):
-        raise ReplyError(f"the reply names no {scale.noun}; it ends {show(text[-50:])}", fault="no_json")
+        raise ReplyError(f"the reply contains no {scale.noun}; it ends with {show(text[-50:])}", fault="no_json")
     spoken = {_folded(match[0]): next(filter(None, match.groups())) for match in _SPOKEN.finditer(text)}
     named = {value for value in values if value is not None}
     named |= {number(value) for words, value in spoken.items() if words not in known}
     if len(named) > 1:
-        raise ReplyError(f"the reply names more than one {scale.noun}", fault="ambiguous")
+        raise ReplyError(f"the reply contains more than one {scale.noun}", fault="ambiguous")
     return named.pop()
 
 
 def letter_in(text: str, letters: str, explained: Callable[[str, str], bool]) -> tuple[str, str]:
-    """The letter in a text, and the text without it. `explained` tells whether a text may follow a letter.
+    """Return the letter in a text, and the text without it. Raises ReplyError.
+
+    `explained` returns whether a text may follow a letter.
 
     >>> letter_in("D. The summary leaves out the date.", "ABCDE", lambda letter, rest: explains(rest))
     ('D', 'The summary leaves out the date.')
@@ -104,14 +106,14 @@ def letter_in(text: str, letters: str, explained: Callable[[str, str], bool]) ->
         )
     others = [first, *(_LETTER.fullmatch(_trimmed(line)) for line in before)]
     if any(other is not None and other["letter"].upper() != letter for other in others):
-        raise ReplyError("the reply names more than one letter", fault="ambiguous")
+        raise ReplyError("the reply contains more than one letter", fault="ambiguous")
     if letter not in letters:
         raise ReplyError(f"the answer is {letter}, not a letter from {letters[0]} to {letters[-1]}")
     return letter, rest
 
 
 def yes_no_in(text: str, material: Sequence[str] = ()) -> bool:
-    """Whether a text says yes.
+    """Return whether a text answers yes. Raises ReplyError.
 
     >>> yes_no_in("The date is wrong. The answer is no.")
     False
@@ -119,17 +121,17 @@ def yes_no_in(text: str, material: Sequence[str] = ()) -> bool:
     known, text = _folded("\n".join(material)), "\n".join(map(_trimmed, _lines(text)))
     answers = [match for match in _YES_NO.finditer(text) if not (match["label"] and _folded(match[0]) in known)]
     if not any(match.start() == 0 or match.end() == len(text) for match in answers):
-        raise ReplyError(f"the reply answers neither yes nor no; it ends {show(text[-50:])}", fault="no_json")
+        raise ReplyError(f"the reply answers neither yes nor no; it ends with {show(text[-50:])}", fault="no_json")
     spoken = [match for match in _YES_NO_SPOKEN.finditer(text) if match[2] or _folded(match[0]) not in known]
     words = {match["word"].lower() for match in answers} | {(match[1] or match[2]).lower() for match in spoken}
     word, behind = words.pop(), text[answers[0].end() :] if answers[0].start() == 0 else ""
     if words or _CONDITION.match(behind) or (DENIES.search(behind) if word == "yes" else _AFFIRMS.search(behind)):
-        raise ReplyError("the reply answers both yes and no, or takes its answer back", fault="ambiguous")
+        raise ReplyError("the reply answers both yes and no, or retracts its answer", fault="ambiguous")
     return word == "yes"
 
 
 def explains(*texts: str) -> bool:
-    """Whether texts behind an answer explain it: there are some, and no sentence speaks of an answer."""
+    """Return whether texts after an answer explain it: there is a text, and no sentence mentions an answer."""
     sentences = [sentence for text in texts for sentence in re.split(r"(?<=[.!?]) |\n", text)]
     return bool(sentences) and all(map(_EXPLANATION.match, sentences))
 

@@ -1,4 +1,4 @@
-"""Scales of ratings, and the fields of a JSON answer that hold a rating."""
+"""Rating scales, and the fields of a JSON answer that contain a rating."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from summeter.evaluators.replies import choice, show
 from summeter.records import ReplyError
 
 NUMBER: Final = r"(?:[0-9]{1,9}(?:\.[0-9]{1,9})?|one|two|three|four|five)"
-"""A pattern of a number in a reply, for `number`."""
+"""Pattern of a number in a reply, for `number`."""
 _WORDS: Final = ("zero", "one", "two", "three", "four", "five")
 
 
 class Scale(NamedTuple):
-    """Numbers from `low` to `high`, called `noun` in messages; `whole` refuses half points."""
+    """A scale from `low` to `high`; `noun` names a rating in messages, `whole` excludes half points."""
 
     low: float
     high: float
@@ -22,7 +22,7 @@ class Scale(NamedTuple):
     whole: bool = False
 
     def checked(self, value: float) -> float:
-        """The value; ReplyError where it is not on the scale."""
+        """Return the value. Raises ReplyError if it is not on the scale."""
         if not self.low <= value <= self.high or (self.whole and not value.is_integer()):
             kind = "a whole number " if self.whole else ""
             raise ReplyError(f"the {self.noun} is {value:.10g}, which is not {kind}from {self.low:g} to {self.high:g}")
@@ -34,7 +34,7 @@ STARS: Final = Scale(1, 5, "number of stars")
 
 
 def number(text: str) -> float:
-    """The value of a text that `NUMBER` matches.
+    """Return the value of a text that matches `NUMBER`.
 
     >>> number("4.5"), number("Four")
     (4.5, 4.0)
@@ -43,7 +43,7 @@ def number(text: str) -> float:
 
 
 def point(value: Any, scale: Scale = POINTS) -> float:
-    """The number on the scale in a field of an answer, given as a number or as a text.
+    """Return the rating in a field of an answer, a number or a text. Raises ReplyError.
 
     >>> point("four"), point(3.5)
     (4.0, 3.5)
@@ -56,7 +56,7 @@ def point(value: Any, scale: Scale = POINTS) -> float:
 
 
 def letter(value: Any, letters: str) -> str:
-    """One of the letters, from a field of an answer; "D", "d)" and "D." are one."""
+    """Return the letter in a field of an answer; "D", "d)" and "D." are equal. Raises ReplyError."""
     answer = (choice(value) or "").upper()
     if len(answer) != 1 or answer not in letters:
         raise ReplyError(f"the answer is {show(value)}, not one letter from {letters[0]} to {letters[-1]}")

@@ -13,7 +13,7 @@ from summeter.evaluators.replies import field
 
 
 class StarEval(RatingJudge):
-    """One to five stars for one aspect, without a reason. Writes one judgment a summary: value in [1, 5].
+    """One to five stars for one aspect, without a reason. Writes one judgment per summary: value in [1, 5].
 
     >>> StarEval().strict("4 stars").value
     4.0
@@ -24,13 +24,13 @@ class StarEval(RatingJudge):
     reply: ClassVar[Mapping[str, Any]] = {"stars": POINTS}
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
-        """The number of stars."""
+        """Return the number of stars."""
         return Rating(point(field(answer, "stars"), STARS))
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
-        """The number of stars that the text answers with."""
+        """Return the number of stars in the text."""
         return Rating(score_in(text, STARS, material))
 
     def released(self, text: str) -> Rating:
-        """The number before the first "star"."""
+        """Return the number before the first "star"."""
         return Rating(legacy.stareval(text))

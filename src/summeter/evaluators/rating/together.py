@@ -1,8 +1,8 @@
-"""`rts.together`: one call for several aspects, each with a reason and a score from one to five.
+"""`rts.together`: one call for several aspects, each with a reason and a score from 1 to 5.
 
-The form is that of reason-then-score (Shen et al., Findings of EMNLP 2023); asking for all aspects at once is
-ours. It costs one call instead of one an aspect, and is a judge of its own: aspects that share a reply lean on
-each other, so its scores are not those of `rts`.
+The form is that of reason-then-score (Shen et al., Findings of EMNLP 2023); asking about all aspects at once is ours.
+It takes one call instead of one per aspect. Ratings in the same reply influence each other, so its scores differ from
+those of `rts`.
 """
 
 from __future__ import annotations
@@ -22,21 +22,20 @@ from summeter.evaluators.replies import by_choice, choice, field, keyed_schema, 
 from summeter.models.structured import Answer, BoundLLM, Form
 from summeter.records import HASH, Item, Judgment, ReplyError, digest
 
-REPLY_TOKENS = 150  # an aspect
+REPLY_TOKENS = 150  # per aspect
 SUMMEVAL = ("coherence", "consistency", "fluency", "relevance")
 Ratings = dict[str, Rating | ReplyError]
-"""For each aspect the rating, or why there is none."""
+"""For each aspect the rating, or the error."""
 
 
 class RatedTogether(LLMJudge[Ratings]):
     """Several aspects in one call: for each a reason in one sentence, then a score from 1 to 5.
 
-    `rated`: two or more aspects, each one of `RATED` or defined in `aspect_file` (a YAML file, see
-    `read_aspects`; what it says is kept in `definitions`); in `-e`: `rts.together[rated=coherence;fluency]`.
-    `prompts`: a folder whose template `together.txt` replaces the shipped one.
+    `rated`: two or more aspects, each in `RATED` or defined in `aspect_file` (a YAML file, see `read_aspects`; its
+    content is stored in `definitions`); in `-e`: `rts.together[rated=coherence;fluency]`. `prompts`: a folder whose
+    template `together.txt` replaces the shipped one.
 
-    Writes one judgment an aspect. Where a reply lacks an aspect and the repair turn does not bring it, that
-    aspect alone has failed.
+    Writes one judgment per aspect. If an aspect is missing after the repair, only that aspect fails.
 
     >>> RatedTogether(rated="coherence;fluency").active_aspects
     ('coherence', 'fluency')
@@ -57,15 +56,15 @@ class RatedTogether(LLMJudge[Ratings]):
         if not isinstance(fields, dict) or fields.get("aspect_file") is None:
             return fields
         if fields.get("definitions"):
-            raise ValueError("give an `aspect_file` or `definitions`, not both")
+            raise ValueError("`aspect_file` and `definitions` exclude each other; remove one")
         known = read_aspects(Path(fields["aspect_file"]))
         rated = semicolons(fields.get("rated")) or tuple(known)
         return {**fields, "rated": rated, "definitions": tuple(known[name] for name in rated if name in known)}
 
     @model_validator(mode="after")
-    def _known(self) -> Self:
+    def _check_aspects(self) -> Self:
         if len(set(self.rated)) < max(2, len(self.rated)):
-            raise ValueError("`rated` names two or more different aspects (for one, use `rts`)")
+            raise ValueError("`rated` must contain two or more different aspects (for one, use `rts`)")
         known = [*(aspect.name for aspect in self.definitions), *RATED]
         if unknown := [name for name in self.rated if name not in known]:
             raise unknown_aspect(unknown[0], known)
@@ -73,7 +72,7 @@ class RatedTogether(LLMJudge[Ratings]):
 
     @property
     def active_aspects(self) -> tuple[str, ...]:
-        """The aspects it is set to."""
+        """The aspects in `rated`."""
         return self.rated
 
     @property
@@ -84,7 +83,7 @@ class RatedTogether(LLMJudge[Ratings]):
 
     @property
     def template(self) -> str:
-        """The name of its prompt template."""
+        """The name of the prompt template."""
         return "together"
 
     @property
@@ -93,24 +92,24 @@ class RatedTogether(LLMJudge[Ratings]):
         return (1.0, 5.0)
 
     def signature_fields(self) -> Mapping[str, object]:
-        """The aspects, since each is judged in the company of the others; their own wording; prompt and scale."""
-        own = digest([aspect.hash for aspect in self.definitions], HASH) if self.definitions else None
-        return {"aspects": self.rated, "def": own, "prompt": self.prompt_hash, "scale": "1-5"}
+        """Return all aspects, the hash of user definitions, the prompt and the scale."""
+        definitions = digest([aspect.hash for aspect in self.definitions], HASH) if self.definitions else None
+        return {"aspects": self.rated, "def": definitions, "prompt": self.prompt_hash, "scale": "1-5"}
 
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The aspects and the texts."""
+        """Return the aspects and the texts."""
         return {"aspects": self.about, **texts(item)}
 
     def expected_tokens(self, item: Item) -> int:
-        """So many an aspect."""
+        """Return the expected tokens per aspect times the number of aspects."""
         return REPLY_TOKENS * len(self.rated)
 
     def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
-        """An object with one required property an aspect, reason before score."""
+        """Return the schema: one required property per aspect, the reason before the score."""
         return keyed_schema(self.rated, "rating", {"reason": SENTENCE, "score": POINTS})
 
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Ratings:
-        """A rating or its lack for each aspect; ReplyError where there is none at all."""
+        """Return a rating or an error for each aspect. Raises ReplyError if there is no rating."""
         return read_reply(
             text,
             lambda value: _read_ratings(value, self.rated),
@@ -119,11 +118,11 @@ class RatedTogether(LLMJudge[Ratings]):
         )
 
     def form(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> Form[Ratings]:
-        """As for every judge; but every aspect is wanted of a reply, which is else asked to be mended."""
+        """Return the form of every judge; a reply that lacks an aspect is repaired."""
         return super().form(item, data)._replace(read=lambda text: _complete(self.parse(text, item, data)))
 
     async def ask(self, llm: BoundLLM, item: Item, data: Mapping[str, Any]) -> Answer[Ratings]:
-        """As for every judge; of a reply that lacks some aspects after the repair turn, the others count."""
+        """Ask as every judge does; if aspects are missing after the repair, use the others."""
         answer = await super().ask(llm, item, data)
         if answer.status != "unparsed" or answer.text is None:
             return answer
@@ -133,7 +132,7 @@ class RatedTogether(LLMJudge[Ratings]):
             return answer
 
     def judgments(self, reply: Ratings, builder: JudgmentBuilder) -> list[Judgment]:
-        """One judgment an aspect."""
+        """Return one judgment per aspect."""
         return [
             builder.failed(aspect, "unparsed", str(rating))
             if isinstance(rating, ReplyError)
@@ -153,7 +152,7 @@ def _read_ratings(value: Any, aspects: Iterable[str]) -> Ratings:
     for name, key in keys.items():
         entry = entry_of.get(key)
         if key not in entry_of:
-            ratings[name] = ReplyError(f"no entry for {name}", fault="wrong_count")
+            ratings[name] = ReplyError(f"there is no entry for {name}", fault="wrong_count")
         elif not isinstance(entry, dict):
             ratings[name] = ReplyError(f"{name}: expected a reason and a score, got {show(entry)}")
         else:
@@ -167,7 +166,7 @@ def _read_ratings(value: Any, aspects: Iterable[str]) -> Ratings:
 
 
 def _complete(ratings: Ratings) -> Ratings:
-    lacking = [rating for rating in ratings.values() if isinstance(rating, ReplyError)]
-    if lacking:
-        raise ReplyError("; ".join(error.detail for error in lacking), fault=lacking[0].fault)
+    errors = [rating for rating in ratings.values() if isinstance(rating, ReplyError)]
+    if errors:
+        raise ReplyError("; ".join(error.detail for error in errors), fault=errors[0].fault)
     return ratings

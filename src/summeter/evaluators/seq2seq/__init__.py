@@ -1,1 +1,1 @@
-"""Judges that are an encoder-decoder: BARTScore, UniEval, TrueTeacher, A2CU."""
+"""Judges that use an encoder-decoder: BARTScore, UniEval, TrueTeacher, A2CU."""

@@ -1,5 +1,7 @@
-"""`a2cu`: content units that a network writes of the reference, and whether the summary holds them (A2CU: Liu et al.,
-EMNLP 2023)."""
+"""`a2cu`: content units that a network extracts from the reference, and whether the summary contains them.
+
+A2CU: Liu et al., EMNLP 2023.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,6 @@ from pydantic import model_validator
 from summeter.evaluators.base import (
     Checkpoint,
     Evaluator,
-    JudgmentBuilder,
     Prepared,
     Role,
     Semicolons,
@@ -28,32 +29,32 @@ Measure = Literal["recall", "precision", "f1"]
 RECALL, PRECISION, F1 = "a2cu_recall", "a2cu_precision", "a2cu_f1"
 ASPECTS: Mapping[Measure, str] = {"recall": RECALL, "precision": PRECISION, "f1": F1}
 BETWEEN = "|||"
-"""What the writing network puts between units."""
+"""Separator between the extracted units."""
 WRITTEN = Generation(max_new_tokens=511, num_beams=4, length_penalty=1.0, early_stopping=True)
 READ = 256
-"""Tokens that are read of a text whose units are written."""
+"""Maximum tokens of a text whose units are extracted."""
 TEXT, UNIT = 200, 100
-"""Tokens that are read of a text and of a unit it may hold."""
+"""Maximum tokens of a text and a unit that are matched."""
 THRESHOLD = 0.5
 HELD = 2
-"""The matching network's class of a unit that the text holds."""
+"""The matching network's class of a unit that the text contains."""
 
 
 class A2CU(Evaluator):
-    """Which content units of the reference the summary holds: one network writes them, another matches them (A2CU).
+    """The content units of the reference that the summary contains: one network extracts, another matches (A2CU).
 
-    Roles `acu_writer` (units of a text, `|||` between them) and `acu_matcher` (a classifier of text and unit, whose
-    third class is that the text holds the unit). `measures`, with semicolons: `recall`, the share of the reference's
-    units that the summary holds; `precision`, with both sides swapped; `f1`, 2PR / (P + R + 1e-10). Equal units count
-    once, and none that is empty.
+    Roles `acu_writer` (extracts the units of a text, separated by `|||`) and `acu_matcher` (a classifier of text and
+    unit, whose third class is that the text contains the unit). `measures`, with semicolons: `recall`, the share of the
+    reference's units that the summary contains; `precision`, with both sides exchanged; `f1`, 2PR / (P + R + 1e-10).
+    Repeated and empty units are removed.
 
-    Against several references each score is their mean. A reference's units are written once for all summaries. Writes
-    one judgment of the summary a measure, in [0, 1], one of each unit of the reference (unit key_fact), and for
-    precision one of each unit of the summary (unit claim). Label 1: over .5, held.
+    With several references each score is their mean. The units of a reference are extracted once for all summaries.
+    Writes one judgment of the summary per measure, in [0, 1], one of each unit of the reference (unit key_fact), and
+    for precision one of each unit of the summary (unit claim). Label 1: a probability above 0.5.
     """
 
     name, version = "a2cu", "1"
-    summary = "which content units of the reference, written by a network, the summary holds (A2CU)"
+    summary = "which content units of the reference, extracted by a network, the summary contains (A2CU)"
     aspects = (RECALL, PRECISION, F1)
     needs = frozenset({"reference"})
     roles: ClassVar[Mapping[str, Role]] = {
@@ -76,34 +77,34 @@ class A2CU(Evaluator):
     measures: Semicolons[Measure] = ("recall",)
 
     @model_validator(mode="after")
-    def _measures_something(self) -> Self:
+    def _check(self) -> Self:
         if not self.measures or len(set(self.measures)) < len(self.measures):
-            raise ValueError(f"measures: name some of {', '.join(ASPECTS)}, each once")
+            raise ValueError(f"measures must contain one or more of {', '.join(ASPECTS)}, none twice")
         return self
 
     @property
     def active_aspects(self) -> tuple[str, ...]:
-        """An aspect a measure."""
+        """One aspect per measure."""
         return tuple(ASPECTS[measure] for measure in self.measures)
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
-        """The units of every reference, one list, and how many each reference has."""
+        """Return the units of all references, in one list, and the number of units of each reference."""
         texts = [text for text in document.references if text.strip()]
         if not texts:
             return Prepared(document_id=document.id)
         units = await self._written(texts, tools)
-        facts = KeyFacts.of([unit for own in units for unit in own], "reference")
-        data = {"key_facts": list(facts.texts), "origin": facts.origin, "units": [len(own) for own in units]}
+        facts = KeyFacts.of([unit for of_text in units for unit in of_text], "reference")
+        data = {"key_facts": list(facts.texts), "origin": facts.origin, "units": [len(of_text) for of_text in units]}
         return Prepared(document_id=document.id, data=data)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """One judgment of the summary a measure, one of each unit."""
+        """Return one judgment of the summary per measure, and one per unit."""
         matcher = tools.network("acu_matcher")
         builder = self.builder(item, prepared, tools, model=matcher.id)
         units = iter(prepared.data["key_facts"])
         by_text = [list(islice(units, size)) for size in prepared.data["units"]]
-        held = [await self._held(item.summary.text, own, tools) for own in by_text]
-        values: dict[Measure, list[float]] = {"recall": [_share(own) for own in held if len(own)]}
+        held = [await self._held(item.summary.text, of_text, tools) for of_text in by_text]
+        values: dict[Measure, list[float]] = {"recall": [_share(of_text) for of_text in held if len(of_text)]}
         judgments = []
         if "recall" in self.measures:
             list_id = KeyFacts.of(prepared.data["key_facts"], "reference").id
@@ -118,40 +119,40 @@ class A2CU(Evaluator):
             (claims,) = await self._written([item.summary.text], tools)
             references = [text for text in item.references if text.strip()]
             by_reference = [await self._held(reference, claims, tools) for reference in references]
-            values["precision"] = [_share(own) for own in by_reference if len(own)]
+            values["precision"] = [_share(one) for one in by_reference if len(one)]
             both = [
                 (_share(one), _share(two)) for one, two in zip(by_reference, held, strict=True) if len(one) and len(two)
             ]
             values["f1"] = [2 * precision * recall / (precision + recall + 1e-10) for precision, recall in both]
-            # Each unit of the summary, at the reference that holds it best.
+            # Each unit of the summary, with its highest probability over the references.
             for at, (text, share) in enumerate(zip(claims, np.max(np.stack(by_reference), axis=0), strict=True)):
                 fields = {"value": float(share), "label": int(share > THRESHOLD), "reason": _says(share)}
                 about = {"list_id": digest(claims, 12), "claim": Claim(text=text)}
                 judgments.append(builder.ok(PRECISION, "claim", at, **fields, **about))
-        return [*(self._whole(builder, measure, values[measure]) for measure in self.measures), *judgments]
+        for number, measure in enumerate(self.measures):
+            aspect, of_references = ASPECTS[measure], values[measure]
+            if not of_references:
+                side = "summary" if measure == "precision" else "reference"
+                why = f"the network extracted no unit from the {side}"
+                judgments.insert(number, builder.failed(aspect, "skipped", why))
+                continue
+            units_of = {"recall": "the reference's", "precision": "the summary's", "f1": "both texts'"}[measure]
+            several = f" (mean of {len(of_references)} references)" if len(of_references) > 1 else ""
+            reason = f"share of {units_of} units in the other text{several}"
+            judgments.insert(number, builder.ok(aspect, value=float(np.mean(of_references)), reason=reason))
+        return judgments
 
     async def _written(self, texts: Sequence[str], tools: Tools) -> list[list[str]]:
-        """The units that the network writes of each text, equal ones once, in their order."""
+        """Return the distinct units that the network extracts from each text, in order."""
         framing = Framing(limit=READ)
         rows = await tools.network("acu_writer").ask([Generate((text,), WRITTEN, framing) for text in texts])
-        return [list(dict.fromkeys(part.strip() for part in row.split(BETWEEN) if part.strip())) for row in rows]
+        return [list(dict.fromkeys(unit.strip() for unit in row.split(BETWEEN) if unit.strip())) for row in rows]
 
     async def _held(self, text: str, units: Sequence[str], tools: Tools) -> NDArray[np.float64]:
-        """The probability that a text holds each unit."""
+        """Return the probability that a text contains each unit."""
         how = Framing((TEXT, UNIT))
         logits = await tools.network("acu_matcher").ask([Classify((text, unit), 3, how) for unit in units])
         return softmax(np.array(logits, dtype=np.float64).reshape(-1, 3))[:, HELD]
-
-    def _whole(self, builder: JudgmentBuilder, measure: Measure, values: Sequence[float]) -> Judgment:
-        aspect = ASPECTS[measure]
-        if not values:
-            whose = "summary" if measure == "precision" else "reference"
-            return builder.failed(aspect, "skipped", f"the network wrote no unit of the {whose}")
-        several = f" (mean of {len(values)} references)" if len(values) > 1 else ""
-        what = {"recall": "the reference's units", "precision": "the summary's units", "f1": "both sides' units"}[
-            measure
-        ]
-        return builder.ok(aspect, value=float(np.mean(values)), reason=f"share of {what} that is held{several}")
 
 
 def _share(held: NDArray[np.float64]) -> float:
@@ -159,4 +160,4 @@ def _share(held: NDArray[np.float64]) -> float:
 
 
 def _says(share: float) -> str:
-    return f"{'held' if share > THRESHOLD else 'not held'} (probability {share:.2f})"
+    return f"{'contained' if share > THRESHOLD else 'not contained'} (probability {share:.2f})"

@@ -1,16 +1,16 @@
-"""`bartscore`: how likely one text is to be written from another (BARTScore: Yuan et al., NeurIPS 2021)."""
+"""`bartscore`: the probability of generating one text from another (BARTScore: Yuan et al., NeurIPS 2021)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
 
 from summeter.evaluators.base import Checkpoint, Evaluator, Prepared, Role, Semicolons, Tools
-from summeter.models.networks import Framing, Network, ScoreTarget
+from summeter.models.networks import Framing, ScoreTarget
 from summeter.records import Item, Judgment
 
 Direction = Literal["src-hyp", "ref-hyp", "hyp-ref", "avg", "harm", "hyp"]
@@ -20,32 +20,32 @@ ASPECTS: Mapping[Direction, str] = {
     "avg": "bartscore_f1", "harm": "bartscore_harmonic", "hyp": "bartscore_fluency",
 }  # fmt: skip
 _WORDS: Mapping[Direction, str] = {
-    "src-hyp": "a token of the summary, given the document",
-    "ref-hyp": "a token of the summary, given the reference",
-    "hyp-ref": "a token of the reference, given the summary",
-    "hyp": "a token of the summary, given nothing",
+    "src-hyp": "per token of the summary, given the document",
+    "ref-hyp": "per token of the summary, given the reference",
+    "hyp-ref": "per token of the reference, given the summary",
+    "hyp": "per token of the summary, without a source",
 }
 _AGAINST_REFERENCES = frozenset({"ref-hyp", "hyp-ref", "avg", "harm"})
 LONGEST = 1024
-"""Tokens that are read of each text."""
+"""Maximum tokens of each text."""
 
 
 class BartScore(Evaluator):
-    """The mean log-probability of a text's tokens, given another, by an encoder-decoder (BARTScore).
+    """The mean log-probability of a text's tokens given another text, by an encoder-decoder (BARTScore).
 
-    Role `bartscore`. `directions`, with semicolons: `src-hyp` (document to summary: faithfulness), `ref-hyp`
-    (reference to summary: precision), `hyp-ref` (summary to reference: recall), `avg` (their mean, the paper's F) and
-    `harm` (their product by their sum, as released), `hyp` (nothing to summary). `references`: what is made of several,
-    in each direction, their mean or the greatest. `variant=legacy` reads a mark such as `</s>` inside a text as that
-    mark, as the released class does.
+    Role `bartscore`. `directions`, with semicolons: `src-hyp` (document to summary: faithfulness), `ref-hyp` (reference
+    to summary: precision), `hyp-ref` (summary to reference: recall), `avg` (their mean, the paper's F), `harm` (their
+    product divided by their sum, as released), `hyp` (nothing to summary). `references`: the `mean` or `max` over
+    several references, in each direction. `variant=legacy` treats marks such as `</s>` inside a text as special tokens,
+    as the released class does.
 
-    A document is encoded once for all its summaries. Each text is cut at 1,024 tokens. Writes one judgment of the
-    summary a direction: a mean of natural logarithms over the tokens of what is written, marks counted (eq. 2, equal
-    weights), at most 0; mostly -5 to -1. Compare values with each other, not with a fixed mark.
+    A document is encoded once for all its summaries. Each text is truncated to 1,024 tokens. Writes one judgment of the
+    summary per direction: a mean of natural logarithms over the target's tokens, including special tokens (eq. 2, equal
+    weights); at most 0, mostly -5 to -1. Compare values with each other, not with a fixed threshold.
     """
 
     name, version = "bartscore", "1"
-    summary = "how likely the summary is written from document or reference, or back (BARTScore)"
+    summary = "probability of generating the summary from document or reference, or the reverse (BARTScore)"
     aspects = tuple(ASPECTS.values())
     roles: ClassVar[Mapping[str, Role]] = {
         "bartscore": Role(
@@ -68,39 +68,27 @@ class BartScore(Evaluator):
     variant: Literal["paper", "legacy"] = "paper"
 
     @model_validator(mode="after")
-    def _asks_something(self) -> Self:
+    def _check(self) -> Self:
         if not self.directions or len(set(self.directions)) < len(self.directions):
-            raise ValueError(f"directions: name some of {', '.join(ASPECTS)}, each once")
+            raise ValueError(f"directions must contain one or more of {', '.join(ASPECTS)}, none twice")
         return self
 
     @property
     def active_aspects(self) -> tuple[str, ...]:
-        """An aspect a direction."""
+        """One aspect per direction."""
         return tuple(ASPECTS[direction] for direction in self.directions)
 
     def skip_reason(self, item: Item) -> str | None:
-        """As for every evaluator; a document is needed only where it is read."""
+        """Return the reason of every evaluator; an empty document matters only if it is used."""
         if "src-hyp" in self.directions:
             return super().skip_reason(item)
         return None if item.summary.text.strip() else "the summary is empty"
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """One judgment of the summary a direction."""
+        """Return one judgment of the summary per direction."""
         network = tools.network("bartscore")
         builder = self.builder(item, prepared, tools, model=network.id)
         references = [text for text in item.references if text.strip()]
-        values = await self._values(item, references, network)
-        judgments = []
-        for direction in self.directions:
-            aspect, value = ASPECTS[direction], values.get(direction)
-            if value is None:
-                judgments.append(builder.failed(aspect, "skipped", "there is no reference summary"))
-            else:
-                judgments.append(builder.ok(aspect, value=value, reason=self._reason(direction, values, references)))
-        return judgments
-
-    async def _values(self, item: Item, references: Sequence[str], network: Network) -> dict[Direction, float]:
-        """The value of each direction that can be had, those that others are made of included."""
         summary = item.summary.text
         asked: dict[Direction, list[tuple[str, str]]] = {}
         for direction in self.directions:
@@ -116,20 +104,25 @@ class BartScore(Evaluator):
         framing = Framing(limit=LONGEST, marks=self.variant == "legacy")
         requests = [ScoreTarget(*pair, framing) for pairs in asked.values() for pair in pairs]
         scores = iter(await network.ask(requests))
-        made = max if self.references == "max" else np.mean
-        values = {direction: float(made([next(scores) for _ in pairs])) for direction, pairs in asked.items()}
+        aggregate = max if self.references == "max" else np.mean
+        values = {direction: float(aggregate([next(scores) for _ in pairs])) for direction, pairs in asked.items()}
         if references and {"avg", "harm"} & set(self.directions):
             precision, recall = values["ref-hyp"], values["hyp-ref"]
             values["avg"] = (precision + recall) / 2
-            # Both are 0 only where the network is certain of every token.
+            # Both are 0 only if the network is certain of every token.
             values["harm"] = precision * recall / (precision + recall) if precision + recall else 0.0
-        return values
-
-    def _reason(self, direction: Direction, values: Mapping[Direction, float], references: Sequence[str]) -> str:
-        if direction in {"avg", "harm"}:
-            what = "mean" if direction == "avg" else "product by sum"
-            return f"{what} of precision {values['ref-hyp']:.2f} and recall {values['hyp-ref']:.2f}"
-        shown = f"probability {math.exp(values[direction]):.3g} {_WORDS[direction]} (geometric mean)"
-        several = direction in _AGAINST_REFERENCES and len(references) > 1
-        best = "greatest" if self.references == "max" else "mean"
-        return f"{shown}; {best} of {len(references)} references" if several else shown
+        judgments = []
+        for direction in self.directions:
+            aspect, value = ASPECTS[direction], values.get(direction)
+            if value is None:
+                judgments.append(builder.failed(aspect, "skipped", "there is no reference summary"))
+                continue
+            if direction in {"avg", "harm"}:
+                what = "mean" if direction == "avg" else "product divided by sum"
+                reason = f"{what} of precision {values['ref-hyp']:.2f} and recall {values['hyp-ref']:.2f}"
+            else:
+                reason = f"probability {math.exp(value):.3g} {_WORDS[direction]} (geometric mean)"
+                if direction in _AGAINST_REFERENCES and len(references) > 1:
+                    reason += f"; {self.references} of {len(references)} references"
+            judgments.append(builder.ok(aspect, value=value, reason=reason))
+        return judgments

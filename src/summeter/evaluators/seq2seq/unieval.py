@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -19,29 +19,17 @@ if TYPE_CHECKING:
 Dimension = Literal["coherence", "consistency", "fluency", "relevance"]
 OVERALL = "overall"
 LONGEST = 1024
-"""Tokens that are read of an input; its end is cut, which is the document's."""
+"""Maximum tokens of an input; its end is truncated, which is the document's."""
 
 
-class _Question(NamedTuple):
-    """The input of a dimension, as the checkpoints were trained; whether each sentence is asked about."""
-
-    template: str
-    by_sentence: bool = False
-
-
-# The strings are those of the checkpoints' training: other words are another input.
-_QUESTIONS: Mapping[Dimension, _Question] = {
-    "coherence": _Question(
-        "question: Is this a coherent summary to the document? {eos} summary: {0} {eos} document: {1}"
-    ),
-    "consistency": _Question(
-        "question: Is this claim consistent with the document? {eos} claim: {0} {eos} document: {1}", by_sentence=True
-    ),
-    "fluency": _Question("question: Is this a fluent paragraph? {eos} paragraph: {0}", by_sentence=True),
-    "relevance": _Question(
-        "question: Is this summary relevant to the reference? {eos} summary: {0} {eos} reference: {1}"
-    ),
+# These texts are part of the checkpoints' training and must not be changed.
+_QUESTIONS: Mapping[Dimension, str] = {
+    "coherence": "question: Is this a coherent summary to the document? {eos} summary: {0} {eos} document: {1}",
+    "consistency": "question: Is this claim consistent with the document? {eos} claim: {0} {eos} document: {1}",
+    "fluency": "question: Is this a fluent paragraph? {eos} paragraph: {0}",
+    "relevance": "question: Is this summary relevant to the reference? {eos} summary: {0} {eos} reference: {1}",
 }
+_BY_SENTENCE: frozenset[Dimension] = frozenset({"consistency", "fluency"})
 _WORDS: Mapping[Dimension, str] = {
     "coherence": "it is a coherent summary of the document",
     "consistency": "it is consistent with the document",
@@ -51,23 +39,23 @@ _WORDS: Mapping[Dimension, str] = {
 
 
 class UniEval(Evaluator):
-    """The probability that a network answers Yes and not No to a question about the summary (UniEval).
+    """The probability that a network answers Yes instead of No to a question about the summary (UniEval).
 
     `task=sum`: role `unieval`, `dimensions` (with semicolons) among coherence, consistency, fluency and relevance,
-    which needs a reference (the first that is not blank is read). `task=fact`: consistency alone, by the checkpoint in
-    the role `unieval_fact`. `threshold`: a label is 1 from this value on; no score depends on it. `variant=legacy`
-    reads a mark such as `</s>` inside a text as that mark, as the released class does. `sentences`: `punkt` splits the
-    summary as the released class does (NLTK's English Punkt), `stored` takes the sentences of the data.
+    which needs a reference (the first non-blank one is used). `task=fact`: consistency alone, by the checkpoint in the
+    role `unieval_fact`. `threshold`: least value of the label 1; scores do not depend on it. `variant=legacy` treats
+    marks such as `</s>` inside a text as special tokens, as the released class does. `sentences`: `punkt` splits the
+    summary like the released class (NLTK's English Punkt), `stored` uses the sentences of the data.
 
-    The value is p(Yes) / (p(Yes) + p(No)), of the first pieces at the first step. Coherence and relevance are asked of
-    the whole summary; consistency and fluency of each sentence, and the summary's own judgment is their mean. Each
-    stored sentence has a judgment of its own; one that is none of Punkt's counts nothing in the mean. With
-    several dimensions a last judgment, overall, is the mean of them all. Inputs are cut at 1,024 tokens, at the end of
-    the document or reference.
+    The value is p(Yes) / (p(Yes) + p(No)), for the first tokens of both words at the first step. Coherence and
+    relevance are asked about the whole summary; consistency and fluency about each sentence, and the summary's own
+    judgment is their mean. Each stored sentence has a judgment; one that Punkt does not produce does not count in the
+    mean. With several dimensions a last judgment, overall, is their mean. Inputs are truncated to 1,024 tokens, at the
+    end of the document or reference.
     """
 
     name, version = "unieval", "1"
-    summary = "a network answers Yes or No about coherence, consistency, fluency, relevance (UniEval)"
+    summary = "a network's Yes or No about coherence, consistency, fluency and relevance (UniEval)"
     aspects = (*_QUESTIONS, OVERALL)
     roles: ClassVar[Mapping[str, Role]] = {
         "unieval": Role(
@@ -92,11 +80,11 @@ class UniEval(Evaluator):
     sentences: Splitter = "punkt"
 
     @model_validator(mode="after")
-    def _asks_something(self) -> Self:
+    def _check(self) -> Self:
         if not self.dimensions or len(set(self.dimensions)) < len(self.dimensions):
-            raise ValueError(f"dimensions: name some of {', '.join(_QUESTIONS)}, each once")
+            raise ValueError(f"dimensions must contain one or more of {', '.join(_QUESTIONS)}, none twice")
         if self.task == "fact" and "dimensions" in self.model_fields_set and self.dimensions != ("consistency",):
-            raise ValueError("dimensions: task=fact asks about consistency alone; leave dimensions out")
+            raise ValueError("dimensions: task=fact judges only consistency; remove dimensions")
         return self
 
     @property
@@ -105,16 +93,16 @@ class UniEval(Evaluator):
 
     @property
     def active_aspects(self) -> tuple[str, ...]:
-        """The dimensions asked, and the mean of several."""
+        """The dimensions, and their mean if there are several."""
         return self._asked if len(self._asked) == 1 else (*self._asked, OVERALL)
 
     @property
     def required_roles(self) -> tuple[str, ...]:
-        """One network, that of the task."""
+        """The network of the task."""
         return ("unieval",) if self.task == "sum" else ("unieval_fact",)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """One judgment of the summary a dimension, one a sentence for consistency and fluency, one overall."""
+        """Return judgments of the summary per dimension and overall, and of sentences for consistency and fluency."""
         network = tools.network(self.required_roles[0])
         builder = self.builder(item, prepared, tools, model=network.id)
         reference = next((text for text in item.references if text.strip()), None)
@@ -126,13 +114,12 @@ class UniEval(Evaluator):
                 judgments.append(builder.failed(dimension, "skipped", "there is no reference summary"))
                 continue
             other = reference if dimension == "relevance" else None if dimension == "fluency" else item.document.text
-            question = _QUESTIONS[dimension]
-            if not question.by_sentence:
-                (answer,) = await self._answers(network, question, [text], other)
+            if dimension not in _BY_SENTENCE:
+                (answer,) = await self._answers(network, dimension, [text], other)
                 values[dimension] = float(answer)
                 judgments.append(self._answer(builder, dimension, values[dimension]))
                 continue
-            answers = await self._answers(network, question, sentences.texts, other)
+            answers = await self._answers(network, dimension, sentences.texts, other)
             scored = answers[: sentences.scored]
             value, weakest = float(scored.mean()), int(scored.argmin())
             values[dimension] = value
@@ -142,7 +129,7 @@ class UniEval(Evaluator):
                     dimension,
                     value=value,
                     label=int(value >= self.threshold),
-                    reason=f"mean of {count}; the lowest has {scored[weakest]:.2f}",
+                    reason=f"mean of {count}; lowest {scored[weakest]:.2f}",
                     evidence=evidence([sentences.spans[weakest]], "summary"),
                 )
             )
@@ -152,7 +139,7 @@ class UniEval(Evaluator):
             ]
         missing = [dimension for dimension in self._asked if dimension not in values]
         if len(self._asked) > 1 and missing:
-            why = f"there is no {missing[0]}: there is no reference summary"
+            why = f"{missing[0]} is missing: there is no reference summary"
             judgments.append(builder.failed(OVERALL, "skipped", why))
         elif len(self._asked) > 1:
             value = float(np.mean(list(values.values())))
@@ -162,11 +149,11 @@ class UniEval(Evaluator):
         return judgments
 
     async def _answers(
-        self, network: Network, question: _Question, texts: Sequence[str], other: str | None
+        self, network: Network, dimension: Dimension, texts: Sequence[str], other: str | None
     ) -> NDArray[np.float64]:
-        """p(Yes) / (p(Yes) + p(No)) of each text."""
+        """Return p(Yes) / (p(Yes) + p(No)) for each text."""
         rows = [(text,) if other is None else (text, other) for text in texts]
-        framing = Framing(template=question.template, limit=LONGEST, marks=self.variant == "legacy")
+        framing = Framing(template=_QUESTIONS[dimension], limit=LONGEST, marks=self.variant == "legacy")
         first = np.array(await network.ask([FirstWord(row, ("Yes", "No"), framing) for row in rows])).reshape(-1, 2)
         values: NDArray[np.float64] = 1 / (1 + np.exp(first[:, 1] - first[:, 0]))
         return values
@@ -174,6 +161,6 @@ class UniEval(Evaluator):
     def _answer(
         self, builder: JudgmentBuilder, dimension: Dimension, value: float, place: int | None = None
     ) -> Judgment:
-        reason = f"the network answers Yes with {value:.2f} to whether {_WORDS[dimension]}"
+        reason = f"probability of Yes to whether {_WORDS[dimension]}: {value:.2f}"
         unit: Literal["summary", "sentence"] = "summary" if place is None else "sentence"
         return builder.ok(dimension, unit, place, value=value, label=int(value >= self.threshold), reason=reason)
