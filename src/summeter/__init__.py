@@ -1,11 +1,11 @@
-"""summeter: measure summaries, sentence by sentence and key fact by key fact.
+"""summeter evaluates summaries, and measures how far the evaluator can be trusted.
 
     import summeter as sm
 
     run = sm.evaluate("data.jsonl", ["support"], out="runs/first")
     print(run.summary())
 
-Names are imported when they are first used, so `import summeter` stays fast.
+Names are imported on first use, so `import summeter` is fast.
 """
 
 from __future__ import annotations
@@ -68,5 +68,5 @@ _HOMES = {
     "save": "summeter.data.dataset",
 }
 
-__all__ = [*sorted(_HOMES), "__version__"]  # noqa: PLE0604 - a table, not a copy of it
+__all__ = [*sorted(_HOMES), "__version__"]  # noqa: PLE0604 - generated from the table
 __getattr__, __dir__ = attributes(__name__, _HOMES, "__version__")

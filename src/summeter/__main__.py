@@ -1,4 +1,4 @@
-"""`python -m summeter`."""
+"""Run the command line with `python -m summeter`."""
 
 from summeter.cli.main import main
 

@@ -1,6 +1,6 @@
-"""What a user chooses from: the enumerations that studies take and the command line offers, each defined once.
+"""Enumerations of option values, shared by studies and the command line.
 
-Nothing heavy is imported here, so that `summeter meta correlate --help` can list them at once.
+This module imports nothing heavy, so `summeter meta correlate --help` is fast.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class Level(StrEnum):
-    """What one row of a study is."""
+    """Unit of the rows of a study."""
 
     SENTENCE = "sentence"
     KEY_FACT = "key_fact"
@@ -19,12 +19,12 @@ class Level(StrEnum):
 
     @property
     def base(self) -> Level:
-        """The level that judgments are read at: documents and systems are means of summaries."""
+        """Level at which judgments are read: documents and systems are means of summaries."""
         return Level.SUMMARY if self in {Level.DOCUMENT, Level.SYSTEM} else self
 
 
 class Average(StrEnum):
-    """Over what a statistic is taken: all rows at once, or within each document or system and then averaged."""
+    """Compute a statistic over all rows, or within each document or system and average it."""
 
     POOLED = "pooled"
     DOCUMENT = "document"
@@ -32,14 +32,14 @@ class Average(StrEnum):
 
 
 class Documents(StrEnum):
-    """Which documents systems are ranked on: those that all of them have a score of, or each one's own."""
+    """Rank systems on the documents that all of them have a score for, or on all documents of each system."""
 
     SHARED = "shared"
     ALL = "all"
 
 
 class AggregationRule(StrEnum):
-    """How the votes on one unit become one value."""
+    """How the votes on a unit are merged into one value."""
 
     AUTO = "auto"
     MEAN = "mean"
@@ -49,10 +49,10 @@ class AggregationRule(StrEnum):
 
 
 class Tie(StrEnum):
-    """What a majority does when two values have equally many votes.
+    """How a majority vote resolves a tie.
 
-    `finesure` is FineSurE's rule, 0 in the polarity of its files: a sentence is then supported (1), a key fact
-    absent (0). `low` and `high` take the lower or higher of the tied values, `half` their mean, `drop` none.
+    `finesure` is the rule of FineSurE's released code: a tied sentence is supported (1), and a tied key fact is absent
+    (0). `low`, `high` and `half` give the lowest, the highest or the mean of the tied values; `drop` gives no value.
     """
 
     FINESURE = "finesure"
@@ -63,16 +63,16 @@ class Tie(StrEnum):
 
 
 USUAL_COEFFICIENTS = ("pearson", "spearman", "kendall_b")
-"""What studies compute where no coefficient is named."""
+"""Default coefficients of studies."""
 PAIRWISE = "pairwise_accuracy"
-"""What `correlate` computes besides the coefficients."""
+"""A further coefficient of `correlate`."""
 
 
 class QuestionType(StrEnum):
-    """What a question of a campaign's own takes for an answer.
+    """Answer type of a question that a campaign adds.
 
-    A scale gives numbers in an order, `choice` one name, `choices` a set of names, `yes_no` 1 or 0, `text` anything.
-    The judgments are signed with the type: `human.choice|v:1`.
+    Answers are ordered numbers (`scale`), one name (`choice`), a set of names (`choices`), 1 or 0 (`yes_no`), or free
+    text (`text`). The type is part of the signature of the judgments, such as `human.choice|v:1`.
     """
 
     SCALE = "scale"
@@ -83,7 +83,7 @@ class QuestionType(StrEnum):
 
 
 class Match(StrEnum):
-    """When a judge's error types of a sentence fit people's: one in common, all of people's, or the same set."""
+    """Error types of judge and people match if they share one type, if the judge has all of people's, or if equal."""
 
     ANY = "any"
     ALL = "all"
@@ -91,14 +91,14 @@ class Match(StrEnum):
 
 
 class Annotators(StrEnum):
-    """Which error types are people's: those of the majority, or all that anyone named."""
+    """Use the error types of the majority of annotators, or those of any annotator."""
 
     MAJORITY = "majority"
     ANY = "any"
 
 
 class CompareTarget(StrEnum):
-    """What is compared: systems by a judge, judges by their agreement with people, systems by people."""
+    """Compare systems by a judge, judges by their agreement with people, or systems by people."""
 
     SYSTEMS = "systems"
     JUDGES = "judges"
@@ -106,14 +106,14 @@ class CompareTarget(StrEnum):
 
 
 class Population(StrEnum):
-    """What a simulation of labelling samples: the documents too, or only which of them people label."""
+    """Resample documents and labels (population), or only which documents are labelled (data)."""
 
     POPULATION = "population"
     DATA = "data"
 
 
 class ValueOrLabel(StrEnum):
-    """What of a judgment is used: its score (`value`, else a label that is a number), or its decision (`label`)."""
+    """Use the score of a judgment (its `value`, else a numeric label), or its decision (`label`)."""
 
     VALUE = "value"
     LABEL = "label"

@@ -1,7 +1,7 @@
-"""Long work on the processor that can be ended: its loops call `checkpoint`.
+"""Cooperative cancellation of long computations.
 
-An event loop stands still while Python computes: neither its timeouts nor its signals are heard. So whoever begins such
-work says with `checked` what ends it, and the work looks at it now and then.
+An event loop handles neither timeouts nor signals while Python computes. A caller sets a check with `checked`, and the
+loops of the computation call `checkpoint`, which runs it.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from contextvars import ContextVar
 from typing import Final
 
 STOP: Final = threading.Event()
-"""Set from Ctrl-C until the run has ended in good order."""
+"""Set by Ctrl-C until the run has shut down."""
 
 _CHECK: ContextVar[Callable[[], None] | None] = ContextVar("summeter_check", default=None)
 
 
 def checkpoint() -> None:
-    """Raise what ends the work at hand, or do nothing: to be called at least every few milliseconds."""
+    """Run the current check, which may raise. Loops call this at least every few milliseconds."""
     check = _CHECK.get()
     if check is not None:
         check()
@@ -28,7 +28,7 @@ def checkpoint() -> None:
 
 @contextmanager
 def checked(check: Callable[[], None]) -> Iterator[None]:
-    """Have `checkpoint` call `check` within, also in threads and tasks begun there."""
+    """Make `checkpoint` call `check` in this context, including threads and tasks started in it."""
     token = _CHECK.set(check)
     try:
         yield
@@ -37,6 +37,6 @@ def checked(check: Callable[[], None]) -> Iterator[None]:
 
 
 def raise_if_stopped() -> None:
-    """CancelledError from Ctrl-C on."""
+    """Raise CancelledError after Ctrl-C."""
     if STOP.is_set():
         raise asyncio.CancelledError

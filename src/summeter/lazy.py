@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first used, so that importing the package stays fast."""
+"""Lazy imports of a package's names."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typing import Any
 def attributes(
     package: str, homes: Mapping[str, str], *more: str
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The `__getattr__` and `__dir__` of a package. `homes` says in which module each name lives; a name that is a
-    module of the package itself has the package for its home. `more` are names that are there at once.
+    """Return `__getattr__` and `__dir__` for a package.
+
+    `homes` maps each name to its module, or to the package if the name is a submodule. `more` are names that the
+    package defines itself.
 
         __getattr__, __dir__ = attributes(__name__, {"load": "summeter.data.dataset", "report": "summeter"})
     """

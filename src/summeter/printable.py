@@ -1,4 +1,4 @@
-"""Texts that a terminal shows and does not obey."""
+"""Escaping of control characters for terminals."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ _STYLE = re.compile(r"(\x1b\[[0-9;]*m)")
 
 
 def printable(text: str, *, styles: bool = False) -> str:
-    """A text that a terminal shows and does not obey: control characters but tabs and line ends as escapes. With
-    `styles`, colours and weights stay.
+    """Escape control characters other than tabs and line ends. With `styles`, ANSI colours and weights are kept.
 
     >>> printable("a\\x1b[2Jb")
     'a\\\\x1b[2Jb'
     """
     if styles:
         parts = _STYLE.split(text)
-        return "".join(part if place % 2 else printable(part) for place, part in enumerate(parts))
+        return "".join(part if index % 2 else printable(part) for index, part in enumerate(parts))
     return _UNPRINTABLE.sub(lambda found: f"\\x{ord(found[0]):02x}", text)

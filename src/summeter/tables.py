@@ -1,4 +1,4 @@
-r"""One table, many formats: rows of cells under headings as aligned text, CSV, Markdown, LaTeX or HTML.
+r"""Tables as aligned text, CSV, Markdown, LaTeX or HTML.
 
     >>> rows = [["aster", 0.9, 0.0004], ["birch", None, 0.2]]
     >>> table = Table.of(["system", "value", "p"], rows, show=[str, number, p_value])
@@ -9,9 +9,8 @@ r"""One table, many formats: rows of cells under headings as aligned text, CSV, 
     >>> table.csv().splitlines()[1]
     'aster,0.9,0.0004'
 
-A cell is a text, a number, None, or a tuple of texts (lines below each other). Numbers are written as their column
-says; CSV alone has them in full. Every writer escapes what means something in its format, so that a name cannot
-break out of its cell.
+A cell is a text, a number, None, or a tuple of texts (one line each). A column formats its numbers; CSV has them in
+full precision. Every writer escapes the special characters of its format.
 """
 
 from __future__ import annotations
@@ -31,19 +30,19 @@ Cell = Any
 
 
 class Best(tuple[str, ...]):
-    """Lines of a cell whose first one is emphasised where the format can."""
+    """Lines of a cell, of which the first is emphasised in Markdown and HTML."""
 
 
 NONE = "-"
-"""What stands for a value that does not exist."""
+"""Text of a missing value."""
 
-# A name must not move the cursor, change colours or turn the line round.
+# Characters that move the cursor, change colours or change the text direction.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-# How a formula, or blanks before one, begins for a spreadsheet; a sign alone and a number are none.
+# First characters of a formula in a spreadsheet, and texts that start like one but are a sign or a number.
 _FORMULA = tuple("=@+-\t\r\n")
 _HARMLESS = re.compile(r"[+\-]|[+\-]?(\d+\.?\d*|\.\d+)([eE][+\-]?\d+)?%?")
 _MARKDOWN = str.maketrans({**{char: f"\\{char}" for char in "\\`*_[]|"}, "<": "&lt;", ">": "&gt;"})
-# What needs no escape in Markdown: the brackets of an interval, an underscore within a word.
+# Characters that need no escape in Markdown: brackets of an interval, underscores within a word.
 _INTERVAL = re.compile(r"\\\[(-?[\d.]+, -?[\d.]+)\\\](?!\()")
 _WITHIN = re.compile(r"(?<=\w)\\_(?=\w)")
 _LATEX = str.maketrans({
@@ -56,7 +55,7 @@ _LATEX = str.maketrans({
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A value with so many decimals, a dash for none; never a negative zero.
+    """Format a value with `digits` decimals, or a dash for None. There is no negative zero.
 
     >>> number(0.5), number(None), number(-0.0001), number(12.5, 1)
     ('0.500', '-', '0.000', '12.5')
@@ -65,7 +64,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def p_value(p: float | None) -> str:
-    """A p-value as papers print it; nothing where there is none.
+    """Format a p-value as papers do, or an empty text for None.
 
     >>> p_value(0.0312), p_value(1e-9), p_value(None)
     ('0.031', '<.001', '')
@@ -76,7 +75,7 @@ def p_value(p: float | None) -> str:
 
 
 def interval(low: float | None, high: float | None, digits: int = 3) -> str:
-    """`[0.750, 0.900]`; nothing where an end is missing.
+    """Format an interval as `[0.750, 0.900]`, or an empty text if an end is missing.
 
     >>> interval(0.75, 0.9, 2), interval(None, 0.9)
     ('[0.75, 0.90]', '')
@@ -85,7 +84,7 @@ def interval(low: float | None, high: float | None, digits: int = 3) -> str:
 
 
 def with_interval(value: float | None, low: float | None, high: float | None, digits: int = 3) -> str:
-    """A value and its interval, a dash for no value.
+    """Format a value with its interval, or a dash for None.
 
     >>> with_interval(0.83, 0.75, 0.9, 2), with_interval(0.83, None, None, 2), with_interval(None, None, None)
     ('0.83 [0.75, 0.90]', '0.83', '-')
@@ -94,7 +93,7 @@ def with_interval(value: float | None, low: float | None, high: float | None, di
 
 
 def with_missing(text: str, missing: int) -> str:
-    """A text, with how many values are missing where some are.
+    """Append the number of missing values to a text, if there are any.
 
     >>> with_missing("0.500", 2), with_missing("0.500", 0)
     ('0.500 (2 missing)', '0.500')
@@ -103,7 +102,7 @@ def with_missing(text: str, missing: int) -> str:
 
 
 def plain(cell: Cell) -> str:
-    """A cell as it stands; nothing for None, lines joined by spaces.
+    """Return a cell as text: empty for None, lines joined by spaces.
 
     >>> plain(None), plain(3), plain(("a", "b"))
     ('', '3', 'a b')
@@ -114,9 +113,9 @@ def plain(cell: Cell) -> str:
 
 
 def inert(cell: Cell) -> Cell:
-    """A cell of a CSV file that no spreadsheet runs as a formula: a text that could be one gets an apostrophe before.
+    """Escape a text that a spreadsheet would run as a formula, with a leading apostrophe.
 
-    Numbers, and texts that read as one, stay as they are.
+    Numbers, and texts that are numbers, are unchanged.
 
     >>> inert("=1+1"), inert("@SUM(A1)"), inert("-0.15"), inert(-0.15), inert("a=b"), inert("-")
     ("'=1+1", "'@SUM(A1)", '-0.15', -0.15, 'a=b', '-')
@@ -127,7 +126,7 @@ def inert(cell: Cell) -> Cell:
 
 
 def not_inert(text: str) -> str:
-    """The text that `inert` wrote.
+    """Undo `inert`.
 
     >>> not_inert(inert("=1+1")), not_inert("it's")
     ('=1+1', "it's")
@@ -136,19 +135,19 @@ def not_inert(text: str) -> str:
 
 
 def csv_line(cells: Iterable[Cell]) -> str:
-    """A line of a CSV file, without its line feed; texts are `inert`, None is an empty cell.
+    """Format one line of a CSV file without line feed; texts are `inert`, and None is an empty cell.
 
     >>> print(csv_line(["a,b", None, -0.5, "=1"]))
     "a,b",,-0.5,'=1
     """
     out = io.StringIO()
-    # This end of a line makes the writer quote a carriage return too, which else ends a line for some readers.
+    # With this line terminator, the writer also quotes carriage returns, which some readers take as line ends.
     csv.writer(out, lineterminator="\r\n").writerow(map(inert, cells))
     return out.getvalue().removesuffix("\r\n")
 
 
 def clean(text: str) -> str:
-    r"""Text without characters that steer a terminal or turn the line round.
+    r"""Replace control characters and characters that change the text direction.
 
     >>> clean("a\x1b[2J")
     'a\ufffd[2J'
@@ -157,7 +156,7 @@ def clean(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    r"""Text that is no markup and stays in its cell.
+    r"""Escape a text for a cell of a Markdown table.
 
     >>> print(escape_markdown("a|b <i> c_d _e_ [0.1, 0.2]"))
     a\|b &lt;i&gt; c_d \_e\_ [0.1, 0.2]
@@ -167,7 +166,7 @@ def escape_markdown(text: str) -> str:
 
 
 def escape_latex(text: str) -> str:
-    r"""Text that LaTeX prints as it is.
+    r"""Escape a text for LaTeX.
 
     >>> print(escape_latex("R&D_1 50%"))
     R\&D\_1 50\%
@@ -179,7 +178,7 @@ def escape_latex(text: str) -> str:
 
 
 class Column(NamedTuple):
-    """A heading (a tuple: lines below each other), on which side its cells stand, and how a cell is written."""
+    """Heading (a tuple has one line each), alignment, and cell format of a column."""
 
     head: str | tuple[str, ...]
     align: Align = "left"
@@ -188,9 +187,10 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells under columns. Notes stand below; `rules` are the rows before which a line is drawn (LaTeX).
+    """Rows of cells under columns, with notes below.
 
-    A row must have as many cells as there are columns (ValueError).
+    `rules` are the indexes of rows with a line above them (LaTeX). Raises ValueError if the number of cells in a row is
+    not the number of columns.
     """
 
     columns: tuple[Column, ...]
@@ -216,44 +216,50 @@ class Table:
         notes: Sequence[str] = (),
         rules: Sequence[int] = (),
     ) -> Self:
-        """A table from headings and rows. `align` has an l or r a column (the last holds for the rest); `show` a
-        function from cell to text a column."""
-        sides = [align[min(place, len(align) - 1)] if align else "l" for place in range(len(heads))]
+        """Make a table from headings and rows.
+
+        `align` has one letter per column, l or r, of which the last applies to the remaining columns. `show` has one
+        function from cell to text per column; columns without one use `plain`.
+        """
+        sides = [align[min(index, len(align) - 1)] if align else "l" for index in range(len(heads))]
         columns = tuple(
-            Column(head, "right" if side == "r" else "left", show[place] if place < len(show) else plain)
-            for place, (head, side) in enumerate(zip(heads, sides, strict=True))
+            Column(head, "right" if side == "r" else "left", show[index] if index < len(show) else plain)
+            for index, (head, side) in enumerate(zip(heads, sides, strict=True))
         )
         return cls(columns, tuple(tuple(row) for row in rows), title, tuple(notes), tuple(rules))
 
     @property
     def heads(self) -> list[str]:
-        """The headings."""
+        """Headings as texts."""
         return [plain(column.head) for column in self.columns]
 
     def cells(self) -> list[list[str]]:
-        """The cells of each row as text of one line."""
-        return [[_line(column, cell) for column, cell in zip(self.columns, row, strict=True)] for row in self.rows]
+        """Return the cells of each row, each as one line of text."""
+        return [
+            [" ".join(filter(None, _lines(column, cell))) for column, cell in zip(self.columns, row, strict=True)]
+            for row in self.rows
+        ]
 
     def text(self, *, rule: bool = False, gap: str = "  ") -> str:
-        """Aligned columns, for a terminal; `rule` draws a line beneath the headings. No title, no notes."""
+        """Format as aligned columns without title and notes; `rule` draws a line below the headings."""
         head = [_lines(Column(""), column.head) for column in self.columns]
         body = ([_lines(*pair) for pair in zip(self.columns, row, strict=True)] for row in self.rows)
         blocks = [head, *body]
         widths = [max(len(line) for block in blocks for line in block[at]) for at in range(len(self.columns))]
         lines = []
-        for place, block in enumerate(blocks):
+        for index, block in enumerate(blocks):
             levels = zip_longest(*block, fillvalue="")
             lines += [gap.join(self._padded(level, widths)) for level in levels]
-            lines += [gap.join("-" * width for width in widths)] * (rule and place == 0)
+            lines += [gap.join("-" * width for width in widths)] * (rule and index == 0)
         return "\n".join(line.rstrip() for line in lines)
 
     def csv(self) -> str:
-        """Comma-separated values with a line of headings: numbers in full, nothing for None, texts `inert`."""
+        """Format as CSV with a line of headings; numbers have full precision and texts are `inert`."""
         lines = [self.heads, *([plain(cell) if isinstance(cell, tuple) else cell for cell in row] for row in self.rows)]
         return "".join(f"{csv_line(line)}\n" for line in lines)
 
     def markdown(self, *, pad: bool = False) -> str:
-        """A pipe table with its title as a heading above and its notes below; `pad` aligns the source too."""
+        """Format as a Markdown table with title and notes; `pad` aligns the source."""
         heads = [escape_markdown(head) for head in self.heads]
         body = [[_marked_up(*pair) for pair in zip(self.columns, row, strict=True)] for row in self.rows]
         lines = [heads, *body]
@@ -271,19 +277,19 @@ class Table:
         return "\n\n".join([*title, table, *notes]) + "\n"
 
     def latex(self) -> str:
-        r"""A tabular for `\usepackage{booktabs}`: the title as a comment, notes as last lines."""
+        r"""Format as a tabular for `\usepackage{booktabs}`, with the title as a comment and notes as last lines."""
         shape = "".join("r" if column.align == "right" else "l" for column in self.columns)
         title = [f"% {clean(self.title)}"] if self.title else []
         lines = [*title, rf"\begin{{tabular}}{{{shape}}}", r"\toprule", _amped(self.heads), r"\midrule"]
-        for place, cells in enumerate(self.cells()):
-            lines += [r"\midrule"] * (place in self.rules)
+        for index, cells in enumerate(self.cells()):
+            lines += [r"\midrule"] * (index in self.rules)
             lines.append(_amped(cells))
         lines.append(r"\bottomrule")
         lines += [rf"\multicolumn{{{len(self.columns)}}}{{l}}{{{escape_latex(note)}}} \\" for note in self.notes]
         return "\n".join([*lines, r"\end{tabular}", ""])
 
     def html(self) -> str:
-        """A `<table>` with the title as its caption; cells on the right have the class `figure`. Notes follow."""
+        """Format as `<table>` with a caption and notes below; right-aligned cells have the class `figure`."""
         heads = "".join(
             f'<th scope="col"{_css(column)}>{html.escape(plain(column.head))}</th>' for column in self.columns
         )
@@ -307,18 +313,14 @@ class Table:
         ]
 
 
-def _line(column: Column, cell: Cell) -> str:
-    return " ".join(line for line in _lines(column, cell) if line)
-
-
 def _lines(column: Column, cell: Cell) -> list[str]:
-    """A cell from top to bottom."""
+    """Return the lines of a cell."""
     lines = list(cell) if isinstance(cell, tuple) else [column.show(cell)]
     return [clean(line) for line in lines] or [""]
 
 
 def _marked_up(column: Column, cell: Cell) -> str:
-    """A cell in Markdown."""
+    """Format a cell in Markdown."""
     texts = cell if isinstance(cell, tuple) else (column.show(cell),)
     lines = [escape_markdown(text) for text in texts if text]
     return " ".join([f"**{lines[0]}**", *lines[1:]] if isinstance(cell, Best) else lines)
