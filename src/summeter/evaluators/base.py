@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from summeter.models.fitted import DataFile
 from summeter.models.networks import ModelTask, Network
@@ -53,6 +53,16 @@ def semicolons(value: Any) -> Any:
 
 Semicolons = Annotated[tuple[T, ...], BeforeValidator(semicolons)]
 """A tuple that may be written as text with semicolons (`h2h[systems=A;B;C]`)."""
+
+
+def _distinct(values: tuple[T, ...]) -> tuple[T, ...]:
+    if not values or len(set(values)) < len(values):
+        raise ValueError("must contain at least one value, and none twice")
+    return values
+
+
+Choices = Annotated[tuple[T, ...], BeforeValidator(semicolons), AfterValidator(_distinct)]
+"""As `Semicolons`, with at least one value and without repetitions."""
 
 
 def named_file(what: str, hint: str = "", *, inside: str | None = None) -> BeforeValidator:
@@ -284,7 +294,7 @@ class Evaluator(BaseModel):
         return None
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Return the fields of the signature beside models, splitter and version. Default: changed settings."""
+        """Return the fields of the signature other than models, splitter and version. Default: changed settings."""
         return {
             name: getattr(self, name)
             for name, info in type(self).model_fields.items()

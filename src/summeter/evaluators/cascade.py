@@ -110,7 +110,7 @@ class Cascade(DerivedEvaluator):
 
     @field_validator("band", mode="before")
     @classmethod
-    def _auto_or_two_numbers(cls, band: Any) -> Any:
+    def _check_band(cls, band: Any) -> Any:
         if band == "auto":
             return band
         two = isinstance(band, list | tuple) and len(band) == 2
@@ -121,7 +121,7 @@ class Cascade(DerivedEvaluator):
         return band
 
     @model_validator(mode="after")
-    def _can_work(self) -> Self:
+    def _check(self) -> Self:
         try:
             members = self.members
         except UsageError as error:
@@ -335,11 +335,11 @@ class Cascade(DerivedEvaluator):
         """
         losses = []
         for unit in common_units([rows, others]):
-            own, other = (opinion_of(*each, unit) for each in zip(self.members, (rows, others), strict=True))
-            if own.status != "ok" or other.status != "ok":
+            first, second = (opinion_of(*each, unit) for each in zip(self.members, (rows, others), strict=True))
+            if first.status != "ok" or second.status != "ok":
                 continue
-            labels = [opinion.judgment and opinion.judgment.label for opinion in (own, other)]
-            value, standard = own.on(SHARES), other.on(SHARES)
+            labels = [opinion.judgment and opinion.judgment.label for opinion in (first, second)]
+            value, standard = first.on(SHARES), second.on(SHARES)
             if None not in labels:
                 losses.append(float(labels[0] != labels[1]))
             elif value is not None and standard is not None:

@@ -27,6 +27,19 @@ _RELEASED = re.compile(r" ?([\d.]+)")
 Scoring = Literal["logprob", "sample", "single"]
 
 
+def sampled_by_draws(fields: Any) -> Any:
+    """Return the settings with `scoring=sample` if they contain `draws`.
+
+    Raises ValueError if `draws` is combined with a different scoring.
+    """
+    if not isinstance(fields, dict) or fields.get("draws") is None:
+        return fields
+    scoring = fields.get("scoring", "sample")
+    if scoring != "sample":
+        raise ValueError(f"`draws` requires scoring=sample, not scoring={scoring}; remove one of them")
+    return {**fields, "scoring": scoring}
+
+
 class ScoreForm(RatingJudge):
     """A judge that fills in a form with a score from 1 to 5 and nothing else.
 
@@ -46,10 +59,7 @@ class ScoreForm(RatingJudge):
     scoring: Scoring = "logprob"
     draws: int | None = Field(default=None, ge=1, le=1000)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _sampled_by_draws(cls, fields: Any) -> Any:
-        return sampled_by_draws(fields)
+    _sampled_by_draws = model_validator(mode="before")(sampled_by_draws)
 
     def signature_fields(self) -> Mapping[str, object]:
         """Return the fields of every rating judge, and always how the score is computed."""
@@ -134,16 +144,3 @@ def _mean(answers: Sequence[Answer[Rating]]) -> Answer[Rating]:
     note = f"; {len(unusable)} unusable, the first: {unusable[0].reason}" if unusable else ""
     mean = Rating(sum(values) / len(values), f"{len(values)} of {len(answers)} samples, {counts}{note}")
     return answers[0]._replace(data=mean, status="ok", reason=None, calls=calls)
-
-
-def sampled_by_draws(fields: Any) -> Any:
-    """Return the settings with `scoring=sample` if they contain `draws`.
-
-    Raises ValueError if `draws` is combined with a different scoring.
-    """
-    if not isinstance(fields, dict) or fields.get("draws") is None:
-        return fields
-    scoring = fields.get("scoring", "sample")
-    if scoring != "sample":
-        raise ValueError(f"`draws` requires scoring=sample, not scoring={scoring}; remove one of them")
-    return {**fields, "scoring": scoring}

@@ -106,10 +106,7 @@ class GEvalPlus(Evaluator):
     draws: int | None = Field(default=None, ge=1, le=1000)
     prompts: PromptFolder | None = None
 
-    @model_validator(mode="before")
-    @classmethod
-    def _sampled_by_draws(cls, fields: Any) -> Any:
-        return sampled_by_draws(fields)
+    _sampled_by_draws = model_validator(mode="before")(sampled_by_draws)
 
     @property
     def active_aspects(self) -> tuple[str, ...]:

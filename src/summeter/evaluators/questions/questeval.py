@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Role, Semicolons, Tools
+from summeter.evaluators.base import Checkpoint, Choices, Evaluator, JudgmentBuilder, Prepared, Role, Tools
 from summeter.evaluators.overlap.greedy import greedy
 from summeter.evaluators.questions.squad import token_f1, without_loose_blanks
 from summeter.models.networks import CompareStates, FirstWord, Framing, Generate, Generation, StatesMeasure
@@ -160,9 +160,9 @@ class QuestEval(Evaluator):
     code_licence = "MIT"
     reduce = "whole"
 
-    compare: Semicolons[Text] = ("source",)
+    compare: Choices[Text] = ("source",)
     formula: Literal["0.2.4", "paper"] = "0.2.4"
-    scores: Semicolons[Score] = ("answerability", "f1", "bertscore")
+    scores: Choices[Score] = ("answerability", "f1", "bertscore")
     weighter: bool | None = None
     sentences: int = Field(default=5, ge=1)
     layer: int = Field(default=9, ge=0)
@@ -170,9 +170,6 @@ class QuestEval(Evaluator):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        for name, names in (("compare", self.compare), ("scores", self.scores)):
-            if not names or len(set(names)) < len(names):
-                raise ValueError(f"{name} must contain at least one name, and none twice")
         if self.formula == "paper" and "scores" in self.model_fields_set:
             raise ValueError("scores: formula=paper uses f1 and answerability; remove one of the two settings")
         if self.formula == "paper" and self.variant == "legacy":

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import model_validator
 
 from summeter.evaluators.base import (
     Checkpoint,
+    Choices,
     Evaluator,
     Prepared,
     Role,
-    Semicolons,
     Tools,
 )
 from summeter.models.networks import Classify, Framing, Generate, Generation, softmax
@@ -74,13 +73,7 @@ class A2CU(Evaluator):
     reads_sentences = False
     positional_setting = "measures"
 
-    measures: Semicolons[Measure] = ("recall",)
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if not self.measures or len(set(self.measures)) < len(self.measures):
-            raise ValueError(f"measures must contain one or more of {', '.join(ASPECTS)}, none twice")
-        return self
+    measures: Choices[Measure] = ("recall",)
 
     @property
     def active_aspects(self) -> tuple[str, ...]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import model_validator
 
-from summeter.evaluators.base import Checkpoint, Evaluator, Prepared, Role, Semicolons, Tools
+from summeter.evaluators.base import Checkpoint, Choices, Evaluator, Prepared, Role, Tools
 from summeter.models.networks import Framing, ScoreTarget
 from summeter.records import Item, Judgment
 
@@ -63,15 +62,9 @@ class BartScore(Evaluator):
     reads_sentences = False
     positional_setting = "directions"
 
-    directions: Semicolons[Direction] = ("src-hyp",)
+    directions: Choices[Direction] = ("src-hyp",)
     references: Literal["mean", "max"] = "mean"
     variant: Literal["paper", "legacy"] = "paper"
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if not self.directions or len(set(self.directions)) < len(self.directions):
-            raise ValueError(f"directions must contain one or more of {', '.join(ASPECTS)}, none twice")
-        return self
 
     @property
     def active_aspects(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Role, Semicolons, Tools
+from summeter.evaluators.base import Checkpoint, Choices, Evaluator, JudgmentBuilder, Prepared, Role, Tools
 from summeter.models.networks import FirstWord, Framing, Network
 from summeter.records import Item, Judgment
 from summeter.text.spans import Splitter, SummarySentences, evidence
@@ -74,15 +74,13 @@ class UniEval(Evaluator):
     positional_setting = "dimensions"
 
     task: Literal["sum", "fact"] = "sum"
-    dimensions: Semicolons[Dimension] = ("coherence", "consistency", "fluency", "relevance")
+    dimensions: Choices[Dimension] = ("coherence", "consistency", "fluency", "relevance")
     threshold: float = Field(default=0.5, ge=0, le=1)
     variant: Literal["paper", "legacy"] = "paper"
     sentences: Splitter = "punkt"
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if not self.dimensions or len(set(self.dimensions)) < len(self.dimensions):
-            raise ValueError(f"dimensions must contain one or more of {', '.join(_QUESTIONS)}, none twice")
         if self.task == "fact" and "dimensions" in self.model_fields_set and self.dimensions != ("consistency",):
             raise ValueError("dimensions: task=fact judges only consistency; remove dimensions")
         return self
