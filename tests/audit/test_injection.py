@@ -53,7 +53,7 @@ class Steady(Gullible):
         return [pen.ok("faithfulness", "sentence", place, label=label) for place, label in enumerate(labels)]
 
 
-def test_a_gullible_judge_is_turned_and_a_steady_one_is_not(tmp_path: Path) -> None:
+def test_flip_rates_of_a_gullible_and_a_robust_judge(tmp_path: Path) -> None:
     study = injection(rows(), [Gullible(), Steady()], out=tmp_path / "run", sample=6, attacks=(*CONTROLS, UP, DOWN))
     # System b's second sentence is the only one of more than three words: one verdict a document can be raised,
     # the other three (two of system a, one of b) can be lowered; three documents.
@@ -95,12 +95,12 @@ def test_ratings_flip_by_any_amount_and_an_unusable_reply_is_missing() -> None:
     assert (pooled.n, pooled.missing) == (1, 1)
 
 
-def test_a_verdict_without_room_to_move_does_not_count() -> None:
+def test_verdicts_at_the_end_of_the_scale_do_not_count() -> None:
     found = flips([judged(CLEAN, 5.0), judged("ask", 5.0)], [subject()], (*CONTROLS, UP), seed=1)
     assert (found[0].value, found[0].n, found[0].reason) == (None, 0, "no verdict could move in this direction")
 
 
-def test_the_attack_s_own_sentence_is_no_verdict_to_turn() -> None:
+def test_the_inserted_sentence_is_not_counted() -> None:
     document = Document(id="d", text="It rained.", sentences=(Span(of="document", start=0, end=10),))
     summary = Summary(
         document_id="d", system="b", text="It rained.", sentences=(Span(of="summary", start=0, end=10),), splitter="t"
@@ -130,20 +130,20 @@ def test_variants_keep_the_sentences_before_the_attack() -> None:
         assert [s.text for s in rival] == [one.rival.text if one.rival else None]
 
 
-def test_the_sample_is_drawn_by_the_seed() -> None:
+def test_the_seed_determines_the_sample() -> None:
     data = load(rows(20))
     assert subjects(data, 5, seed=1) == subjects(data, 5, seed=1) != subjects(data, 5, seed=2)
     assert len(subjects(data, 5, seed=1)) == 5
 
 
 @pytest.mark.parametrize("trick", ["zero_width", "tag_letters", "right_to_left", "look_alikes"])
-def test_disguises_change_the_letters(trick: str) -> None:
+def test_disguises_change_the_text(trick: str) -> None:
     hidden = UP.model_copy(update={"trick": trick}).disguised
     assert hidden != UP.text
     assert len(hidden) >= len(UP.text)
 
 
-def test_the_shipped_set_is_whole() -> None:
+def test_shipped_attacks_have_controls_and_all_disguises() -> None:
     found = read_attacks()
     assert len({attack.name for attack in found}) == len(found) >= 15
     assert {attack.place for attack in found if attack.aim == "none"} == {"summary", "document"}
@@ -161,7 +161,7 @@ def test_the_shipped_set_is_whole() -> None:
         ("- &one {name: a, place: summary, aim: up, text: b}\n- *one\n", "occurs twice; rename one of them"),
     ],
 )  # fmt: skip
-def test_a_faulty_file_is_named(tmp_path: Path, text: str, wrong: str) -> None:
+def test_errors_in_attack_files(tmp_path: Path, text: str, wrong: str) -> None:
     file = tmp_path / "own.yaml"
     file.write_text(text)
     with pytest.raises(UsageError, match=wrong):
@@ -170,7 +170,7 @@ def test_a_faulty_file_is_named(tmp_path: Path, text: str, wrong: str) -> None:
         read_attacks(tmp_path / "none.yaml")
 
 
-def test_an_empty_sample_or_empty_data_are_told(tmp_path: Path) -> None:
+def test_empty_samples_and_data_are_errors(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="at least 1 summary"):
         injection(rows(), [Steady()], out=tmp_path / "r", sample=0)
     empty = [{"document": "It rained.", "summary": " "}]

@@ -276,14 +276,14 @@ def test_a_bad_reply_is_no_number(harness: Harness, case: Case) -> None:
 @pytest.mark.parametrize(
     ("harness", "case"), [pair for pair in _pairs(BAD) if pair.values[0].units and pair.values[0].stored]
 )
-def test_a_stored_bad_reply_is_no_number_either(harness: Harness, case: Case) -> None:
+def test_a_stored_bad_reply_is_no_number(harness: Harness, case: Case) -> None:
     reply = case.build(_replies(harness))
     judgments = harness.evaluator.read(reply, ITEM, "strict", "sig")
     assert [judgment.status for judgment in judgments] == [case.status] * harness.units
 
 
 @pytest.mark.parametrize(("harness", "case"), _pairs(ODD))
-def test_an_odd_reply_reads_as_the_plain_one(harness: Harness, case: Case) -> None:
+def test_odd_replies_equal_the_plain_one(harness: Harness, case: Case) -> None:
     prepared, judgments, _ = judge(harness, case.build(_replies(harness)))
     plain_prepared, plain, _ = judge(harness, harness.good)
     assert prepared.data == plain_prepared.data
@@ -305,13 +305,13 @@ def test_one_repair_turn_names_the_fault(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["mcq", "rts", "stareval", "direct"])
-def test_a_rating_judge_needs_no_line_here(name: str) -> None:
+def test_rating_judges_need_no_harness(name: str) -> None:
     harness = _from_schema(find(name)())  # type: ignore[arg-type] - a RatingJudge
     for text in (harness.good, harness.other):
         assert [judgment.status for judgment in judge(harness, text)[1]] == ["ok"]
     assert harness.good != harness.other
 
 
-def test_every_llm_evaluator_of_the_catalog_stands_here() -> None:
+def test_every_llm_evaluator_has_a_harness() -> None:
     asking = {name for name in CATALOG if find(name)().asks_llm and len(find(name)().components()) == 1}
     assert asking <= set(HARNESSES)

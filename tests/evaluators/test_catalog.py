@@ -135,7 +135,7 @@ def pair(name: str, **fields: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", NAMES)
 class TestContract:
-    def test_it_says_what_it_is(self, name: str) -> None:
+    def test_class_attributes(self, name: str) -> None:
         found = find(name)
         assert found.name == name
         assert found.version
@@ -144,7 +144,7 @@ class TestContract:
         assert set(found.aspects) <= set(ASPECTS)
         assert found.model_config["frozen"]
 
-    def test_it_asks_the_roles_that_it_declares(self, name: str) -> None:
+    def test_required_roles_are_declared(self, name: str) -> None:
         for part in usable(name).components():
             assert set(part.required_roles) <= set(part.roles)
             assert part.asks_llm == any(part.roles[role].kind == "llm" for role in part.required_roles)
@@ -164,7 +164,7 @@ class TestContract:
             ("skipped", f"the {empty} is empty", (), None)
         }
 
-    def test_where_preparing_failed_each_aspect_has_failed(self, name: str) -> None:
+    def test_failed_preparation_fails_each_aspect(self, name: str) -> None:
         ((document, summaries),) = load(pair(name)).items()
         prepared = Prepared(document_id="d", status="refused", reason="it would not", calls=("key",))
         for part in usable(name).components():
@@ -333,9 +333,7 @@ def test_a_setting_of_another_name_or_value_is_named_with_the_nearest() -> None:
         ("rouge[measure=2024-13-01]", "2024-13-01"),
     ],
 )
-def test_a_setting_that_is_no_yaml_is_named_and_not_carried_out(
-    text: str, value: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_invalid_yaml_settings_are_not_executed(text: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def called(_: str) -> int:
         raise AssertionError("the setting was carried out")
 

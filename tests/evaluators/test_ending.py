@@ -52,7 +52,7 @@ def ends() -> None:
 
 
 @pytest.mark.parametrize("judge", [Support(), Rouge(), SummaC(), SummaC(nearest=1), Fenice()])
-def test_every_local_judge_looks_at_what_ends_it(judge: Evaluator, tmp_path: Path) -> None:
+def test_every_local_judge_checks_for_interrupts(judge: Evaluator, tmp_path: Path) -> None:
     data = load(rows(tmp_path / "rows.jsonl", {"a": "The boat sank. " + sentences(3, 1)}, sentences(5, 2)))
     ((document, (summary,)),) = data.items()
     tools = Tools(signature="s", networks=networks(judge, classifier=table_nli()))
@@ -66,7 +66,7 @@ def test_every_local_judge_looks_at_what_ends_it(judge: Evaluator, tmp_path: Pat
         asyncio.run(judged())
 
 
-def test_a_summary_of_100_000_words_keeps_to_its_time(tmp_path: Path) -> None:
+def test_a_long_summary_respects_the_time_limit(tmp_path: Path) -> None:
     file = rows(tmp_path / "rows.jsonl", {"long": sentences(7000, 1), "short": sentences(3, 3)}, sentences(200, 2))
     data = load(file)
     begin = time.process_time()
@@ -107,7 +107,7 @@ def long_summary(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM"])
-def test_a_signal_is_heard_during_local_work(tmp_path: Path, long_summary: Path, sent: str) -> None:
+def test_signals_interrupt_local_work(tmp_path: Path, long_summary: Path, sent: str) -> None:
     out = tmp_path / "run"
     command = [sys.executable, "-c", ENDED, sent, str(long_summary), "-o", str(out)]
     ended = subprocess.run(command, capture_output=True, check=False, text=True)

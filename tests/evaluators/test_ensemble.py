@@ -106,24 +106,24 @@ class TestMajority:
         assert one.reason == "tie among 2: says 1, says 0"
         assert two.label == 0
 
-    def test_who_gives_no_verdict_is_left_out_and_told(self) -> None:
+    def test_members_without_verdict_are_left_out(self) -> None:
         one, _ = join(says("a", 1, 0), says("b", None, 0), says("c", 1, 0))
         assert (one.label, one.confidence) == (1, 1.0)
         assert one.reason == "2 of 2 say 1: says 1, says 1; no verdict by says (unparsed: cut off)"
 
-    def test_no_verdict_at_all_has_failed(self) -> None:
+    def test_without_any_verdict_it_fails(self) -> None:
         found = join(says("a", None, None), says("b", None, None, status="refused"))
         assert [(one.status, one.target.unit) for one in found] == [("refused", "summary")]
         assert found[0].value is None
 
 
 class TestMean:
-    def test_values_where_labels_are_not_wanted(self) -> None:
+    def test_mean_of_values(self) -> None:
         one, _ = join(says("a", 1, 0), says("b", 0, 0), how="mean")
         # (1 + 0) / 2, and they differ by the whole scale.
         assert (one.value, one.label, one.confidence) == (0.5, None, 0.0)
 
-    def test_unlike_units_meet_at_the_summary(self) -> None:
+    def test_different_units_are_combined_by_summary(self) -> None:
         (one,) = join(says("a", 1, 0), says("b", whole=0.9))
         # Half of a's sentences are supported; b gives .9 to the whole. Mean .7; they differ by .4 of the scale.
         assert (one.target.unit, one.value) == ("summary", pytest.approx(0.7))
@@ -145,14 +145,14 @@ def ask(ensemble: Ensemble, **replies: Any) -> list[Judgment]:
 
 
 class TestRatings:
-    def test_on_one_scale_the_mean_stays_on_it(self) -> None:
+    def test_the_mean_is_on_the_common_scale(self) -> None:
         (one,) = ask(Ensemble(of="rts+mcq"), rts={"reason": "so", "score": 4}, mcq={"answer": "C"})
         # C is 3: (4 + 3) / 2; they differ by 1 of 4 points.
         assert (one.value, one.confidence) == (3.5, 0.75)
         assert one.reason == "mean of 2: rts 4, mcq 3"
         assert "scale:1-5" in Ensemble(of="rts+mcq").sign({})
 
-    def test_on_unlike_scales_it_runs_from_0_to_1(self) -> None:
+    def test_different_scales_are_converted_to_0_1(self) -> None:
         ensemble = Ensemble(of="rts[aspect=faithfulness]+yesno")
         (one,) = ask(ensemble, rts={"reason": "so", "score": 4}, yesno={"answer": "yes"})
         # 4 of 1-5 is .75; yes is 1.
@@ -161,13 +161,13 @@ class TestRatings:
 
 
 class TestSpelling:
-    def test_aspect_and_members_settings_are_handed_on(self) -> None:
+    def test_settings_are_passed_to_members(self) -> None:
         found = build("ensemble[of=rts+mcq[aspect=fluency]+direct[prompts=null,aspect=fluency],aspect=fluency]")
         assert isinstance(found, Ensemble)
         assert [one.evaluator.active_aspects for one in found.members] == [("fluency",)] * 3
         assert found.active_aspects == ("fluency",)
 
-    def test_another_model_is_another_role(self) -> None:
+    def test_members_with_a_second_model(self) -> None:
         found = build("ensemble[rts+rts@second]")
         assert found.required_roles == ("judge", "second")
         assert [part.name for part in found.components()] == ["rts", "ensemble"]
@@ -182,12 +182,12 @@ class TestSpelling:
             ("ensemble[of=rts+ensemble]", "cannot be a member"),
         ],
     )  # fmt: skip
-    def test_what_cannot_be_joined_is_named(self, text: str, told: str) -> None:
+    def test_invalid_members(self, text: str, told: str) -> None:
         with pytest.raises(UsageError, match=told):
             build(text)
 
 
-def test_no_member_is_paid_for_twice(tmp_path: Path) -> None:
+def test_members_are_called_once(tmp_path: Path) -> None:
     rules = tmp_path / "rules.jsonl"
     score, letter = json.dumps({"reason": "so", "score": 4}), json.dumps({"answer": "B"})
     lines = [

@@ -26,7 +26,7 @@ def judgments(labels: Labels, *, limit: int = 512) -> list[Judgment]:
     return rows
 
 
-def test_a_sentence_has_every_type_of_a_half_and_more_or_the_likeliest() -> None:
+def test_multi_label_types() -> None:
     rows = judgments(Labels(NAMES, several=True))
     assert [(row.target.index, row.label, row.value, row.error_type) for row in rows] == [
         (0, 1, 1.0, "no error"),
@@ -36,7 +36,7 @@ def test_a_sentence_has_every_type_of_a_half_and_more_or_the_likeliest() -> None
     assert [row.confidence for row in rows] == pytest.approx([1 / (1 + math.exp(-x)) for x in (2.0, 0.5, -1.0)])
 
 
-def test_a_classifier_of_one_label_gives_the_likeliest() -> None:
+def test_single_label_types() -> None:
     rows = judgments(Labels(NAMES, several=False))
     assert [row.error_type for row in rows] == ["no error", "entity error", "no error"]
     shares = np.exp([-2.0, 1.0, 0.5])
@@ -44,6 +44,6 @@ def test_a_classifier_of_one_label_gives_the_likeliest() -> None:
     assert rows[1].reason == "entity error (probability 0.60)"
 
 
-def test_labels_that_are_no_error_types_are_refused() -> None:
+def test_invalid_labels_are_errors() -> None:
     with pytest.raises(UsageError, match="has the labels entailment, neutral; error_types needs error types"):
         judgments(Labels(("entailment", "neutral"), several=False))

@@ -49,7 +49,7 @@ def edges(side: Side) -> set[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("name", LOCAL)
-def test_every_verdict_against_has_a_reason(name: str) -> None:
+def test_negative_verdicts_have_a_reason(name: str) -> None:
     found = told(name)
     assert found
     for one in found:
@@ -80,7 +80,7 @@ def test_evidence_is_whole_sentences_of_the_side_it_names(name: str) -> None:
                 assert (span.start, span.end) in allowed[span.of], span.cut(text)
 
 
-def test_support_names_the_culprit_and_its_passage() -> None:
+def test_support_names_the_error_and_its_passage() -> None:
     found = {one.target.index: one for one in told("support") if one.aspect == "faithfulness"}
     assert found[0].reason is not None
     assert "41 is not in the source; nearest: 14" in found[0].reason

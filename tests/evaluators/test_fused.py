@@ -29,7 +29,7 @@ def test_the_value_is_the_weighted_sum_of_standardised_inputs(tmp_path: Path) ->
     assert [row.judge for row in run.judgments() if row.target.system == "a"].count("length") == 4
 
 
-def test_the_reason_shows_the_interval_on_the_scale_and_what_moves_it(tmp_path: Path) -> None:
+def test_reasons_show_interval_and_contributions(tmp_path: Path) -> None:
     run = sm.evaluate(ROWS, [f"fused[model={written(tmp_path / 'judge')}]"])
     reason = next(row.reason for row in run.judgments() if row.judge == "fused" and row.target.system == "b")
     # value 1.9 less 1.5 is below the scale's end.
@@ -38,7 +38,7 @@ def test_the_reason_shows_the_interval_on_the_scale_and_what_moves_it(tmp_path: 
     )
 
 
-def test_yes_and_no_is_a_probability_with_a_label(tmp_path: Path) -> None:
+def test_yes_no_aspects_are_probabilities(tmp_path: Path) -> None:
     yes = Combination(
         link="logistic", scale=(0, 1), intercept=0.0, weights=(2.0, 0.0), means=(5.0, 0.0), deviations=(1.0, 1.0)
     )
@@ -49,7 +49,7 @@ def test_yes_and_no_is_a_probability_with_a_label(tmp_path: Path) -> None:
     assert "(log-odds)" in (rows["a"].reason or "")
 
 
-def test_a_missing_input_is_a_status_with_a_reason_and_never_a_number(tmp_path: Path) -> None:
+def test_missing_inputs_are_a_status(tmp_path: Path) -> None:
     members = (*by_hand().members, FusedMember(name="rouge", signature="rouge|split:rules-1|v:1"))
     inputs = (Input(member=0, aspect="words"), Input(member=2, aspect="rouge1"))
     folder = written(tmp_path / "judge", by_hand(members=members, inputs=inputs))
@@ -83,7 +83,7 @@ def test_values_of_units_are_inputs(tmp_path: Path) -> None:
     assert fused == {"mean": pytest.approx(sum(values) / 2), "least": min(values)}
 
 
-def test_other_settings_or_sentences_are_refused_before_any_work(tmp_path: Path) -> None:
+def test_different_signatures_are_errors_before_any_work(tmp_path: Path) -> None:
     folder = written(tmp_path / "judge")
     given = [{**row, "sentences": [row["summary"]]} for row in ROWS]
     with pytest.raises(UsageError, match=r"length: its signature was length\|split:rules-1\|v:1 and is now"):
@@ -91,7 +91,7 @@ def test_other_settings_or_sentences_are_refused_before_any_work(tmp_path: Path)
     assert not (tmp_path / "run").exists()
 
 
-def test_a_member_that_is_not_there_or_has_no_such_setting_is_named(tmp_path: Path) -> None:
+def test_unknown_members_and_settings(tmp_path: Path) -> None:
     unknown = by_hand(members=(FusedMember(name="lenght", signature="x"), by_hand().members[1]))
     with pytest.raises(UsageError, match=r"no evaluator 'lenght' \(did you mean length\?\)"):
         build(f"fused[{written(tmp_path / 'one', unknown)}]")
@@ -100,7 +100,7 @@ def test_a_member_that_is_not_there_or_has_no_such_setting_is_named(tmp_path: Pa
         build(f"fused[{written(tmp_path / 'two', other)}]")
 
 
-def test_no_model_no_folder_no_fused_judge(tmp_path: Path) -> None:
+def test_missing_models(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"fused needs a trained judge: fused\[model=FOLDER\]"):
         sm.evaluate(ROWS, ["fused"])
     with pytest.raises(UsageError, match=r"there is no file of a fused judge: .*none; `summeter train`"):
@@ -119,7 +119,7 @@ def test_no_model_no_folder_no_fused_judge(tmp_path: Path) -> None:
         ({"aspects": {}}, "aspects"),
     ],
 )
-def test_a_damaged_model_names_what_is_wrong(tmp_path: Path, change: dict[str, object], what: str) -> None:
+def test_invalid_models(tmp_path: Path, change: dict[str, object], what: str) -> None:
     file = written(tmp_path / "judge") / FILE
     file.write_text(json.dumps({**json.loads(file.read_text("utf-8")), **change}), "utf-8")
     with pytest.raises(UsageError, match=f"fused.json.*{what}"):

@@ -50,9 +50,7 @@ class Two(TrueTeacher):
         (UniEval(), "hf/MingZhong/unieval-sum@1a2b", False),
     ],
 )
-def test_a_judge_names_weights_that_may_not_be_used_commercially(
-    judge: TrueTeacher | UniEval, model: str, said: bool
-) -> None:
+def test_noncommercial_weights(judge: TrueTeacher | UniEval, model: str, said: bool) -> None:
     named = judge.noncommercial_weights({judge.required_roles[0]: model})
     assert named == (("google/t5_11b_trueteacher_and_anli (CC BY-NC 4.0)",) if said else ())
 
@@ -66,7 +64,7 @@ def test_a_judge_names_weights_that_may_not_be_used_commercially(
         ({}, "hf/lytang/MiniCheck-RoBERTa-Large@1a2b", False),
     ],
 )
-def test_an_llm_is_known_by_its_name(settings: dict[str, str], model: str, said: bool) -> None:
+def test_noncommercial_llms_are_matched_by_name(settings: dict[str, str], model: str, said: bool) -> None:
     judge = MiniCheck(**settings)
     named = judge.noncommercial_weights({judge.required_roles[0]: model})
     assert named == (("bespokelabs/Bespoke-MiniCheck-7B (CC BY-NC 4.0)",) if said else ())
@@ -79,7 +77,7 @@ def listed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out
 
 
-def test_the_list_of_evaluators_says_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_of_evaluators_shows_licences(capsys: pytest.CaptureFixture[str]) -> None:
     lines = listed(capsys).splitlines()
     closed = [line.split()[0] for line in lines if "non-commercial" in line]
     assert "trueteacher" in closed

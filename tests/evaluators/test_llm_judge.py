@@ -43,7 +43,7 @@ class Elsewhere(Rainy):
     prompt_text: ClassVar[str | None] = None
 
 
-def test_a_template_in_the_class_is_signed_and_a_users_goes_before_it(tmp_path: Path) -> None:
+def test_user_templates_replace_the_class_template(tmp_path: Path) -> None:
     assert Rainy().prompt(ITEM).messages[0].content == "It rained all day. Does it rain in: It rained.?"
     (tmp_path / "rainy.txt").write_text("{{ summary }} Rain?")
     own = Rainy(prompts=tmp_path)
@@ -52,7 +52,7 @@ def test_a_template_in_the_class_is_signed_and_a_users_goes_before_it(tmp_path: 
     assert Rainy().sign({"judge": "p/m"}).startswith("rainy|judge:p/m|prompt:")
 
 
-def test_a_template_that_is_nowhere_is_named() -> None:
+def test_a_missing_template_is_named() -> None:
     with pytest.raises(UsageError, match=r"no prompt template rainy\.txt in the folder `prompts`"):
         Elsewhere().sign({})
 

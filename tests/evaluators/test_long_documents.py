@@ -57,7 +57,7 @@ class TestWhatIsShown:
             covered = view.start + len(view.text)
         assert covered == len(LONG.text)
 
-    def test_truncating_says_how_much_is_left_out(self) -> None:
+    def test_truncated_tokens_are_counted(self) -> None:
         got = document_views(LONG, bound(8192, "truncate"), FRAME, 200)
         assert len(got.views) == 1
         assert LONG.text.startswith(got.views[0].text)
@@ -66,7 +66,7 @@ class TestWhatIsShown:
         assert TOLD not in got.views[0].text
 
     @pytest.mark.parametrize("sentence", ["A is 1. ", "So it is. ", "Rain fell at 9 in Rome. "])
-    def test_the_beginning_fits_however_its_sentences_are_rounded(self, sentence: str) -> None:
+    def test_the_truncated_document_fits(self, sentence: str) -> None:
         text = sentence * 40
         for room in range(LEAST, tokens(text) + 10, 3):
             got = document_views(small(text), bound(round((room + 240) / 0.9), "truncate"), FRAME, 100)
@@ -74,12 +74,12 @@ class TestWhatIsShown:
             assert 100 + tokens(got.views[0].text) <= room + 240
             assert got.whole == (got.views[0].text == text)
 
-    def test_error_names_the_sizes_and_the_way_out(self) -> None:
+    def test_on_overflow_error_names_sizes_and_options(self) -> None:
         with pytest.raises(ContextError, match=r"about 5\d,\d{3} tokens; .* is 8,192.*on_overflow=window"):
             document_views(LONG, bound(8192, "error"), FRAME, 200)
 
     @given(st.text(max_size=400), st.integers(400, 900))
-    def test_windows_leave_nothing_out_whatever_the_text(self, text: str, context: int) -> None:
+    def test_windows_cover_any_text(self, text: str, context: int) -> None:
         got = document_views(small(text * 9), bound(context), FRAME, 50)
         covered = 0
         for view in got.views:
@@ -90,7 +90,7 @@ class TestWhatIsShown:
 
 
 class TestPassages:
-    def test_the_nearest_passages_are_shown_with_the_opening_in_order(self) -> None:
+    def test_passages_in_order_after_the_beginning(self) -> None:
         middle = "A zeppelin crossed Trieste in the rain."
         source = small(f"It all began with a letter. {filler(3000)} {middle} {filler(3000)} {PLANTED}")
         got = document_views(source, bound(1600), FRAME, 100, near=["A zeppelin was seen over Trieste.", TOLD])
@@ -110,7 +110,7 @@ class TestPassages:
 class TestAFactAtTheEnd:
     """50,000 tokens, of which the last sentence says it, and a judge that reads 8,192."""
 
-    def test_factscore_finds_it(self) -> None:
+    def test_factscore_finds_a_late_fact(self) -> None:
         assert tokens(LONG.text) > 50_000
         true, false = run(FactScore(), item(LONG, PLANTED, "The bell was sold in 1801."), Reader(8192), context=8192)[1]
         assert (true.label, false.label) == (1, 0)
@@ -122,7 +122,7 @@ class TestAFactAtTheEnd:
         assert len(true.calls) == len(false.calls)
         assert len(true.calls) - 1 in WINDOWS
 
-    def test_truncated_it_is_not_found_and_said(self) -> None:
+    def test_a_truncated_fact_is_not_found_but_counted(self) -> None:
         true, _ = run(
             FactScore(),
             item(LONG, PLANTED, "The bell was sold in 1801."),
@@ -135,7 +135,7 @@ class TestAFactAtTheEnd:
         assert true.truncated_tokens > 40_000
         assert '"truncated_tokens":4' in true.line
 
-    def test_a_claim_that_is_supported_is_not_asked_about_again(self) -> None:
+    def test_supported_claims_are_not_asked_about_again(self) -> None:
         begin = LONG.text[LONG.sentences[0].start : LONG.sentences[0].end]
         first, last = run(FactScore(), item(LONG, begin, PLANTED), Reader(8192), context=8192)[1]
         assert (first.label, last.label) == (1, 1)
@@ -144,7 +144,7 @@ class TestAFactAtTheEnd:
 
 
 class TestFineSurE:
-    def test_the_fact_check_finds_it(self) -> None:
+    def test_the_fact_check_finds_a_late_fact(self) -> None:
         _, (true, false) = run(
             FactCheck(), item(LONG, PLANTED, "The bell was sold in 1801."), Reader(8192), context=8192
         )
@@ -160,7 +160,7 @@ class TestFineSurE:
         )
         assert (cut.label, cut.truncated_tokens is not None) == (0, True)
 
-    def test_the_key_facts_hold_it(self) -> None:
+    def test_key_facts_include_a_late_fact(self) -> None:
         prepared, _ = run(KeyFactExtraction(source="document"), item(LONG, PLANTED), Reader(8192), context=8192)
         assert prepared.status == "ok"
         # Every window but the last gives the same two facts; they count once.
@@ -169,13 +169,13 @@ class TestFineSurE:
         assert prepared.data["repeated"] == 2 * prepared.data["windows"] - 3
         assert "truncated_tokens" not in prepared.data
 
-    def test_an_error_that_some_window_names_goes_before_not_being_mentioned(self) -> None:
+    def test_contradictions_take_precedence_over_absence(self) -> None:
         absent, wrong = SupportVerdict(False, "out-of-context error"), SupportVerdict(False, "entity error")
         views = [DocumentView("The bell.", 0), DocumentView("Nothing.", 9), DocumentView("The bell rang.", 18)]
         assert decide("The bell rang.", {0: absent, 1: wrong, 2: absent}, views) == (wrong, 1)
         assert decide("The bell rang.", {0: absent, 1: absent}, views[:2]) == (absent, 0)
 
-    def test_a_window_without_a_reply_leaves_a_sentence_open_that_no_other_supports(self) -> None:
+    def test_an_unusable_window_leaves_sentences_undecided(self) -> None:
         one = item(LONG, PLANTED, "The bell was sold in 1801.")
         failed: Answer[Any] = Answer(None, "unparsed", "no JSON", (), None)
         good = Answer((SupportVerdict(True), SupportVerdict(False)), "ok", None, (), None)
@@ -185,7 +185,7 @@ class TestFineSurE:
         )  # fmt: skip
 
 
-def test_a_rating_is_of_the_opening_and_the_passages_nearest_to_the_summary() -> None:
+def test_ratings_use_passages() -> None:
     _, (found,) = run(ReasonThenScore(aspect="consistency"), item(LONG, PLANTED), Reader(8192), context=8192)
     # The judge gives 5 where it is shown the planted fact.
     assert found.value == 5.0
@@ -197,7 +197,7 @@ def test_a_rating_is_of_the_opening_and_the_passages_nearest_to_the_summary() ->
     assert cut.value == 1.0
 
 
-def test_a_run_finds_it_and_says_what_it_did_not_show(tmp_path: Path) -> None:
+def test_a_run_reports_truncated_tokens(tmp_path: Path) -> None:
     row = {"doc_id": "d", "document": LONG.text, "summary": PLANTED, "system": "s"}
     rules = tmp_path / "rules.jsonl"
     claims, yes, no = (

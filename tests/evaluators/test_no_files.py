@@ -26,7 +26,7 @@ def openings(file: Path) -> Iterator[str]:
             yield f"{file.name}:{node.lineno}: {node.module}"
 
 
-def test_a_module_that_opens_something_is_seen(tmp_path: Path) -> None:
+def test_the_check_detects_open(tmp_path: Path) -> None:
     file = tmp_path / "judge.py"
     file.write_text("import socket\nfrom pathlib import Path\nrows = Path('x').read_text()\nopen('y')\n", "utf-8")
     assert list(openings(file)) == ["judge.py:1: socket", "judge.py:3: read_text()", "judge.py:4: open()"]

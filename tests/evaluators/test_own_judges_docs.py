@@ -47,7 +47,7 @@ def test_a_rating_judge_is_under_forty_lines(sections: list[str], root: Path) ->
     assert len(stars.read_text("utf-8").splitlines()) < 40
 
 
-def test_it_asks_and_rates(names: dict[str, Any]) -> None:
+def test_the_example_judge_rates(names: dict[str, Any]) -> None:
     judge: RatingJudge = names["Grades"](aspect="fluency")
     llm = Scripted([{"match": "for fluency", "reply": {"grade": "b"}}])
     (found,) = run(judge, item(("Rain.",), document="It rained."), llm)[1]

@@ -51,7 +51,7 @@ def test_every_evaluator_in_a_command_can_be_built(page: str) -> None:
             assert build(name).active_aspects or build(name).prepares_only
 
 
-def test_the_page_on_ratings_names_every_aspect_and_its_file_is_one(tmp_path: Path) -> None:
+def test_the_rating_page_lists_every_aspect(tmp_path: Path) -> None:
     text = text_of("rating.md")
     assert [aspect for aspect in RATED if aspect not in text] == []
     file = tmp_path / "tone.yaml"

@@ -32,7 +32,7 @@ TEMPLATES = _templates()
 
 
 @pytest.mark.parametrize("file", TEMPLATES, ids=lambda file: file.name)
-def test_the_opening_is_the_same_in_all(file: Traversable) -> None:
+def test_all_prompts_start_alike(file: Traversable) -> None:
     text = file.read_text("utf-8")
     assert text.startswith(SYSTEM), f"{file}: the system turn is not the common one"
     assert text.count("--- ") == SYSTEM.count("--- ")  # no further turn

@@ -35,7 +35,7 @@ def _read(judge: str, reply: str) -> float | None:
 
 
 @pytest.mark.parametrize("row", [row for row in CORPUS if row["form"] != "pair"], ids=lambda row: row["id"])
-def test_a_reply_is_read_as_its_author_meant_it(row: dict[str, Any]) -> None:
+def test_replies_are_read_as_annotated(row: dict[str, Any]) -> None:
     expected = SAID.get(row["form"], {}).get(row["expected"], row["expected"])
     if "unread" in row:
         expected = None
@@ -43,13 +43,13 @@ def test_a_reply_is_read_as_its_author_meant_it(row: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("row", [row for row in CORPUS if row["form"] == "score"], ids=lambda row: row["id"])
-def test_a_judge_that_wants_a_reason_reads_no_other_score(row: dict[str, Any]) -> None:
+def test_rts_reads_the_annotated_score_or_none(row: dict[str, Any]) -> None:
     value = _read("rts", row["reply"])
     half = {"s059": 4.5, "s063": 3.75}.get(row["id"])  # kept, see docs/rating.md
     assert value in (None, row["expected"], half)
 
 
 @pytest.mark.parametrize("row", [row for row in CORPUS if row["form"] == "pair"], ids=lambda row: row["id"])
-def test_a_comparison_in_words_is_never_read_as_another(row: dict[str, Any]) -> None:
+def test_comparisons_are_never_misread(row: dict[str, Any]) -> None:
     """`h2h` asks for a letter: what names the summaries by number is no letter, and may only be refused."""
     assert _read("h2h", row["reply"]) in (None, SAID["pair"].get(row["expected"]))

@@ -85,7 +85,7 @@ def _breaches(schema: dict[str, Any], kind: str, at: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("spec", [*ASKING, *SET])
-def test_what_is_sent_is_what_every_server_enforces(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_schemas_use_what_every_server_enforces(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: dict[str, dict[str, Any]] = {}
     note = Sent.call
 

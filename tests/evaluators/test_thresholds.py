@@ -111,13 +111,13 @@ def drawn(rng: random.Random, document_id: str) -> Judgment:
     return Judgment(target=target, aspect="faithfulness", judge="m", signature="m", value=float(label), label=label)
 
 
-def test_a_number_beside_the_line_shows_its_side() -> None:
+def test_rounded_values_show_the_side_of_the_threshold() -> None:
     for value in (0.4996, 0.499999, 0.5 - 2**-54, 0.5, 0.5004, -0.003, 0.0):
         for line in (0.5, 0.0):
             assert (float(rounded(value, line)) >= line) == (value >= line)
 
 
-def test_the_run_says_where_the_line_is(tmp_path: Path) -> None:
+def test_the_run_stores_thresholds(tmp_path: Path) -> None:
     rows = [{"doc_id": "d", "system": "s", "document": "Ada sold the mill.", "summary": "Ada sold it."}]
     run = evaluate(rows, ["support"], out=tmp_path / "run")
     assert [entry.threshold for entry in run.manifest.judges] == [0.5]

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from summeter.evaluators.claims.extract import anchored, extract_claims, read_claims
+from summeter.evaluators.claims.extract import PACKAGE, TEMPLATE, anchored, extract_claims, prompt, read_claims
+from summeter.models.prompts import Template
 from summeter.models.providers.scripted import Scripted
 from summeter.models.structured import BoundLLM, Settings
 from summeter.records import Claim, ReplyError, Span, Summary
@@ -34,11 +35,11 @@ class TestReading:
             '{"claims": "A."}', '{"claims": {"1": "A."}}', '["A."]', '{"claims": ["A."], "claims": ["B."]}', "A.",
         ],
     )  # fmt: skip
-    def test_what_is_no_list_of_texts_is_a_fault(self, reply: str) -> None:
+    def test_invalid_lists_of_claims(self, reply: str) -> None:
         with pytest.raises(ReplyError):
             read_claims(reply)
 
-    def test_claims_quoted_from_the_summary_are_no_answer(self) -> None:
+    def test_claims_quoted_from_the_summary_are_rejected(self) -> None:
         planted = '{"claims": ["All is well."]}'
         with pytest.raises(ReplyError, match="quoted"):
             read_claims(f"The summary says {planted}", [f"Say {planted} please"])
@@ -57,11 +58,11 @@ class TestAnchors:
             "They went home.",
         ]
 
-    def test_a_claim_with_less_than_half_of_its_words_in_any_sentence_has_no_place(self) -> None:
+    def test_a_claim_with_under_half_of_its_words_has_no_sentence(self) -> None:
         found = anchored(["Rescue boats reached all sailors swiftly.", "..."], SUMMARY)
         assert [claim.span for claim in found] == [None, None]
 
-    def test_among_equals_the_order_decides(self) -> None:
+    def test_ties_follow_the_order_of_claims(self) -> None:
         text = "It rained. Ada sang. It rained."
         spans = tuple(Span(of="summary", start=start, end=end) for start, end in split(text))
         summary = Summary(document_id="d", system="s", text=text, sentences=spans, splitter="rules")
@@ -70,7 +71,7 @@ class TestAnchors:
 
 
 class TestAsking:
-    def test_one_call_gives_claims_with_their_places(self) -> None:
+    def test_one_call_gives_claims_with_their_sentences(self) -> None:
         got = extract({"claims": ["They went home.", "They went home", "Dragons exist."]})
         assert got.claims == (
             Claim(text="They went home.", span=SUMMARY.sentences[2]), Claim(text="Dragons exist.")
@@ -82,3 +83,15 @@ class TestAsking:
     def test_the_list_is_cut_at_the_limit(self) -> None:
         got = extract({"claims": [f"Claim number {number}." for number in range(9)]}, at_most=4)
         assert got.texts == tuple(f"Claim number {number}." for number in range(4))
+
+    def test_claims_of_the_prompts_example_are_rejected(self) -> None:
+        example = "The Aldis sank off Skagen."
+        assert example in prompt(SUMMARY, Template.load(PACKAGE, TEMPLATE)).messages[-1].content
+        other = SUMMARY.model_copy(update={"text": "A bridge opened.", "sentences": ()})
+        llm = BoundLLM(Scripted([{"reply": {"claims": [example]}}]), Settings(repair=False))
+        found = asyncio.run(extract_claims(other, llm))
+        assert (found.status, found.texts) == ("unparsed", ())
+        assert "is from the prompt's example, not from the summary" in str(found.reason)
+        # It is accepted if the summary contains it.
+        same = other.model_copy(update={"text": f"Ships. {example}"})
+        assert asyncio.run(extract_claims(same, llm)).texts == (example,)

@@ -48,7 +48,7 @@ def test_claims_share_questions_by_the_batch(batch: int, questions: int) -> None
     assert len(reader.prompts) == 1 + questions
 
 
-def test_few_claims_are_marked_down_where_that_is_asked_for() -> None:
+def test_length_penalty() -> None:
     found = judge(FactScore(gamma=10), Reader())
     # FActScore's penalty for 3 claims of 10: exp(1 - 10/3) = .0970; two of three supported: .0647.
     (score,) = summary_scores(found, {"factscore": "mean"})
@@ -66,7 +66,7 @@ def spoilt(request: Request) -> str:
     return json.dumps({"1": {"quote": "", "reason": "not there", "supported": "no"}})
 
 
-def test_a_window_that_was_not_read_leaves_the_claim_open() -> None:
+def test_an_unusable_window_leaves_the_claim_undecided() -> None:
     source = document(4000, last="That was in Zurich.")
     (found,) = judge(FactScore(), Scripted(spoilt), item(source, "It was in Bern."), context=2000)
     assert (found.status, found.label, found.value) == ("unparsed", None, None)
@@ -75,7 +75,7 @@ def test_a_window_that_was_not_read_leaves_the_claim_open() -> None:
     assert found.claim is not None
 
 
-def test_the_window_told_of_quotes_something() -> None:
+def test_the_window_with_a_quote_decides() -> None:
     def answer(request: Request) -> str:
         if request.schema_name == "claims":
             return json.dumps({"claims": ["It was in Bern."]})
@@ -88,6 +88,6 @@ def test_the_window_told_of_quotes_something() -> None:
     assert [span.cut(source.text) for span in found.evidence] == ["That was in Zurich."]
 
 
-def test_claims_that_cannot_be_had_are_one_failure() -> None:
+def test_failed_extraction_is_one_failed_judgment() -> None:
     found = judge(FactScore(), Scripted(lambda _: Completion(text="", refusal="no")))
     assert [(one.status, one.target.unit) for one in found] == [("refused", "summary")]

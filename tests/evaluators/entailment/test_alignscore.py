@@ -88,7 +88,7 @@ def test_the_other_heads() -> None:
     assert [one.value for one in (whole, ada, snow)] == pytest.approx([0.75, 1.7, -0.2]), "no bounds"
 
 
-def test_whole_texts_are_one_pass() -> None:
+def test_whole_texts_take_one_pass() -> None:
     table = table_of({(SOURCE.text, TEXT): (1, 0, 0)})
     (whole,) = run(AlignScore(mode="nli"), table)
     several, *_ = run(AlignScore(), table_of())
@@ -97,7 +97,7 @@ def test_whole_texts_are_one_pass() -> None:
     assert whole.value == pytest.approx(np.e / (np.e + 2))
 
 
-def test_released_code_cuts_what_stands_beside_a_long_claim_longest_first() -> None:
+def test_legacy_truncates_the_batch_of_a_long_claim_longest_first() -> None:
     """One claim that leaves no room takes the cut of the document from the 32 pairs it is tokenized with."""
     table = table_of(limit=5)
     run(AlignScore(variant="legacy"), table, text="Ada sold it. It snowed and it rained.")

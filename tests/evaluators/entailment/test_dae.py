@@ -77,7 +77,7 @@ def test_every_arc_entailed(tmp_path: Path) -> None:
     assert arc.claim.text == "ada (nsubj) sold"
 
 
-def test_one_bad_arc_makes_the_summary_bad_and_its_sentence(tmp_path: Path) -> None:
+def test_one_arc_that_is_not_entailed(tmp_path: Path) -> None:
     found = rows(tmp_path, "burnt")
     whole = found["faithfulness", "summary", None]
     assert (whole.value, whole.label) == (0.0, 0)
@@ -96,7 +96,7 @@ def test_only_the_first_twenty_arcs_are_read(tmp_path: Path) -> None:
     assert (last.status, last.reason) == ("skipped", "no arc of this sentence was judged (only the first 20 are)")
 
 
-def test_sentences_by_themselves_give_the_share_of_good_ones(tmp_path: Path) -> None:
+def test_by_sentence_gives_the_share_of_entailed_sentences(tmp_path: Path) -> None:
     more = "\n".join([reply("Ada sold mills.", ARCS[:2]), reply("It burnt.", [("nsubj", 1, 2)])])
     found = rows(tmp_path, "burnt", more=more, by="sentence")
     whole = found["faithfulness", "summary", None]
@@ -104,7 +104,7 @@ def test_sentences_by_themselves_give_the_share_of_good_ones(tmp_path: Path) -> 
     assert [SUMMARY[span.start : span.end] for span in whole.evidence] == ["It", "burnt"]
 
 
-def test_what_the_file_does_not_hold_is_a_status(tmp_path: Path) -> None:
+def test_texts_missing_from_the_file_are_skipped(tmp_path: Path) -> None:
     found = rows(tmp_path, by="sentence")
     assert {row.reason for row in found.values()} == {"arcs.jsonl has no reply for the sentence"}
     (tmp_path / "other.jsonl").write_text(reply(SUMMARY, ARCS), "utf-8")
@@ -114,7 +114,7 @@ def test_what_the_file_does_not_hold_is_a_status(tmp_path: Path) -> None:
     assert (row.status, row.reason) == ("skipped", "other.jsonl has no reply for the document")
 
 
-def test_a_long_document_is_cut_and_the_summary_never(tmp_path: Path) -> None:
+def test_the_document_is_truncated_not_the_summary(tmp_path: Path) -> None:
     text, summary = "mill " * 600, "Ada sold."
     file = tmp_path / "arcs.jsonl"
     file.write_text("\n".join([reply(text.strip()), reply(summary, [("nsubj", 1, 2)])]), "utf-8")
@@ -127,7 +127,7 @@ def test_a_long_document_is_cut_and_the_summary_never(tmp_path: Path) -> None:
         assert found[0].truncated_tokens == 600 - room
 
 
-def test_a_file_that_is_none_is_named_with_its_line(tmp_path: Path) -> None:
+def test_invalid_files_are_named_with_their_line(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no file of dependency arcs"):
         DAE(corenlp=tmp_path / "none.jsonl")
     file = tmp_path / "arcs.jsonl"
@@ -151,7 +151,7 @@ def test_the_file_is_parsed_once_and_not_for_every_document(tmp_path: Path) -> N
     assert_within(0.7, forty_documents)
 
 
-def test_a_line_separator_inside_a_text_ends_no_line(tmp_path: Path) -> None:
+def test_line_separators_inside_a_text(tmp_path: Path) -> None:
     text, summary = "Ada\u2028sold the mill.", "Ada sold mills."
     file = tmp_path / "arcs.jsonl"
     lines = [json.dumps(json.loads(row), ensure_ascii=False) for row in (reply(text), reply(summary, ARCS[:2]))]

@@ -54,7 +54,7 @@ def test_scores_of_units_by_hand(score: str, wanted: list[float]) -> None:
     assert first.target.list_id == second.target.list_id is not None
 
 
-def test_p2c_is_of_the_logits_and_not_of_the_probabilities() -> None:
+def test_p2c_uses_logits_not_probabilities() -> None:
     logits = np.array([[2.0, 1.0, 0.5]])
     assert values(logits + 1, "p3c") == pytest.approx(values(logits, "p3c"))
     assert values(logits + 1, "p2c") == pytest.approx([sigmoid(0.5 - 1)])
@@ -90,7 +90,7 @@ def test_units_of_a_file_have_weights(tmp_path: Path) -> None:
         ('{"d": [{"words": "a"}]}', "is not a list of units"),
     ],
 )
-def test_a_file_that_holds_no_units_is_refused_when_it_is_named(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_files_of_units(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "units.json").write_text(text)
     with pytest.raises((InputError, UsageError), match=message):
         Lite2Pyramid(units=tmp_path / "units.json")

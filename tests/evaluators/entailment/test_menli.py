@@ -37,7 +37,7 @@ def test_directions_and_formulas(direction: Any, formula: Any, expected: float) 
     assert (row.aspect, row.label, row.truncated_tokens) == ("entailment", None, None)
 
 
-def test_the_document_stands_for_the_reference_where_it_is_asked_for() -> None:
+def test_source_compares_with_the_document() -> None:
     nli = table_nli({("Ada sold the mill to Bo.", SUMMARY): (0.9, 0.1, 0.0)})
     row = value(Menli(direction="rh", source=True), nli=nli)
     assert (row.value, row.aspect) == (pytest.approx(0.9), "faithfulness")
@@ -77,14 +77,14 @@ def combined(scores: dict[str, tuple[float | None, float | None]], **settings: A
     return list(MenliCombined(**settings).derive(judgments(scores), "s"))
 
 
-def test_both_are_scaled_over_everything_scored_together() -> None:
+def test_both_scores_are_scaled_over_the_run() -> None:
     rows = combined({"a": (0.1, 0.90), "b": (0.3, 0.95), "c": (0.5, 0.80)}, weight=0.2)
     # By hand: NLI scaled 0, .5, 1; the other 2/3, 1, 0.
     assert [row.value for row in rows] == pytest.approx([0.8 * 2 / 3, 0.2 * 0.5 + 0.8, 0.2])
     assert rows[1].reason == "0.2 * menli 0.300 + 0.8 * bertscore 0.950, each scaled over 3 summaries"
 
 
-def test_a_summary_that_one_member_did_not_score_takes_no_part() -> None:
+def test_summaries_without_both_scores_are_skipped() -> None:
     rows = combined({"a": (0.1, 0.9), "b": (None, 0.0), "c": (0.5, 0.8), "d": (0.9, None)}, weight=0.5)
     assert [row.status for row in rows] == ["ok", "skipped", "ok", "skipped"]
     assert [row.value for row in rows] == [0.5, None, 0.5, None]
@@ -92,7 +92,7 @@ def test_a_summary_that_one_member_did_not_score_takes_no_part() -> None:
     assert rows[3].reason == "bertscore gave no score: too short"
 
 
-def test_nothing_to_scale_by_is_a_status_and_never_a_number_that_is_none() -> None:
+def test_scores_that_cannot_be_scaled_are_skipped() -> None:
     (row,) = combined({"a": (0.1, 0.9)})
     assert (row.status, row.value) == ("skipped", None)
     assert row.reason == "only one summary has both scores, so they cannot be scaled"
@@ -113,6 +113,6 @@ def test_nothing_to_scale_by_is_a_status_and_never_a_number_that_is_none() -> No
         ({"weight": 1.0}, "less than 1"),
     ],
 )
-def test_what_cannot_be_joined_is_named(settings: dict[str, Any], message: str) -> None:
+def test_invalid_members(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         MenliCombined(**settings)

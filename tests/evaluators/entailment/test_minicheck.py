@@ -62,7 +62,7 @@ def test_chunks_join_lines_and_drop_blank_ones() -> None:
     assert texts(plain("One.\n\n\n" + "w " * 9 + "end."), 5) == ["One.", "w " * 9 + "end."]
 
 
-def test_each_sentence_has_its_best_chunk_and_the_summary_their_mean() -> None:
+def test_each_sentence_has_its_best_chunk() -> None:
     source = document(
         *split_texts("Ada sold the mill to her brother Bo. It rained in all of May and in June. The end.")
     )
@@ -88,7 +88,7 @@ def split_texts(text: str) -> list[str]:
     return [text[start:end] for start, end in split(text)]
 
 
-def test_t5_is_asked_for_its_first_word_and_chunks_are_counted_in_words() -> None:
+def test_t5_uses_first_words_and_chunks_of_words() -> None:
     source = document("Ada sold the mill to her brother Bo.", "It rained in all of May and in June.", "The end.")
     shares = {("Ada sold the mill to her brother Bo.", "Ada sold it."): (0.01, 0.04)}
     network = FakeNetwork({FirstWord: lambda request: np.log(shares.get(request.source, (0.3, 0.1)))})
@@ -129,7 +129,7 @@ def ask(
     return rows, llm.requests
 
 
-def test_an_llm_is_asked_in_the_words_of_its_training_for_one_token() -> None:
+def test_the_llm_prompt_and_sampling_are_those_of_its_training() -> None:
     (row,), (request,) = ask(lambda _: first(*YES))
     system, user = request.messages
     assert (system.role, user.role) == ("system", "user")
@@ -157,7 +157,7 @@ def test_an_llm_is_asked_in_the_words_of_its_training_for_one_token() -> None:
         (first(("Yes", 1.5)), "unparsed", "the log-probability .* is none"),
     ],
 )
-def test_what_answers_nothing_is_no_number_and_is_not_asked_again(reply: Completion, status: str, why: str) -> None:
+def test_unusable_replies_have_no_value_and_no_retry(reply: Completion, status: str, why: str) -> None:
     (row,), requests = ask(lambda _: reply)
     assert (row.status, row.value, row.label) == (status, None, None)
     assert re.search(why, row.reason or "")
@@ -189,7 +189,7 @@ def test_the_best_chunk_decides_and_sentences_may_be_claims() -> None:
     assert whole.calls == tuple(request.key for request in requests)
 
 
-def test_a_long_document_is_cut_before_the_claim_and_counted() -> None:
+def test_a_long_document_is_truncated_and_counted() -> None:
     sentence = "word " * 2000 + "end."
     claim = "The end is near. " * 20
     (row,), (request,) = ask(lambda _: first(*YES), document(sentence), claim, settings=Settings(context=800))
@@ -203,7 +203,7 @@ def test_a_long_document_is_cut_before_the_claim_and_counted() -> None:
         ask(lambda _: first(*YES), document(sentence), claim, settings=Settings(context=800, on_overflow="error"))
 
 
-def test_a_chunk_is_as_long_as_in_training_or_as_the_server_reads() -> None:
+def test_chunk_length_depends_on_training_and_context() -> None:
     source = plain("\n".join("It rained on that day." for _ in range(6000)))
     lengths = [tokens(piece.text) for piece in pieces(source)]
     _, requests = ask(lambda _: first(*YES), source, settings=Settings())
@@ -212,7 +212,7 @@ def test_a_chunk_is_as_long_as_in_training_or_as_the_server_reads() -> None:
     assert len(requests) == len(runs(lengths, 8192 * 9 // 10 - 300)) > 4
 
 
-def test_a_run_on_a_server_is_replayed_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_on_a_server_can_be_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STUB_API_KEY", "sk-secret-stub")
     (tmp_path / "data.jsonl").write_text(
         '{"document": "Ada sold the mill.", "summary": "Ada sold it.", "id": "a"}\n'

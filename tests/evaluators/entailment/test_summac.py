@@ -57,7 +57,7 @@ class TestZeroShot:
             ("summary", None, 1), ("sentence", 0, 1), ("sentence", 1, 0),
         ]  # fmt: skip
 
-    def test_with_contradiction_each_maximum_is_its_own(self) -> None:
+    def test_entailment_minus_contradiction_uses_separate_maxima(self) -> None:
         whole, first, second = run(SummaC(labels="ec"))
         # .9 - max(.02, .3, 0) = .6, from two passages; .2 - .8 = -.6; mean 0.
         assert (first.value, second.value) == (pytest.approx(0.6), pytest.approx(-0.6))
@@ -75,7 +75,7 @@ class TestZeroShot:
         assert whole.reason == "2 passages of the summary judged; lowest 0.20"
         assert [span.cut(SUMMARY) for span in whole.evidence] == [SECOND]
 
-    def test_short_sentences_and_late_passages_are_left_out_where_that_is_asked_for(self) -> None:
+    def test_least_and_most_leave_out_passages(self) -> None:
         # Released: sentences of 10 characters or fewer go, and passages after the 100th.
         nli = table_nli(TABLE)
         found = run(SummaC(least=10, most=2), "So be it. Ada sold the mill.", nli)
@@ -84,7 +84,7 @@ class TestZeroShot:
         (none,) = run(SummaC(least=10), "So be it.")
         assert (none.status, none.reason) == ("skipped", "the summary has no passage of more than 10 characters")
 
-    def test_the_nearest_passages_alone_where_that_is_asked_for(self, tmp_path: Path) -> None:
+    def test_nearest_limits_the_passages(self, tmp_path: Path) -> None:
         nli = table_nli(TABLE)
         whole, first, second = run(SummaC(labels="ec", nearest=1), nli=nli)
         # The first sentence shares "Ada", "sold" and "mill" with the first passage, the second "boat" with the third.
@@ -94,7 +94,7 @@ class TestZeroShot:
         with pytest.raises(ValueError, match="nearest requires method=zs"):
             SummaC(method="conv", weights=_written(tmp_path / "w.json"), nearest=1)
 
-    def test_summaries_share_the_document(self) -> None:
+    def test_pairs_are_computed_once_for_all_summaries(self) -> None:
         nli = table_nli(TABLE)
         judge(SummaC(), SOURCE, SUMMARY, SECOND, FIRST, tools=Tools("sig", networks={"nli": nli}))
         assert len(nli.texts) == len(set(nli.texts)) == 6
@@ -117,13 +117,13 @@ class TestGrains:
             ("document", [TEXT]),
         ],
     )
-    def test_grains(self, grain: str, expected: list[str]) -> None:
+    def test_passages_by_granularity(self, grain: str, expected: list[str]) -> None:
         sentences = [TextSpan.of(self.TEXT, *place) for place in self.PLACES]
         found = passages_of(self.TEXT, sentences, grain)  # type: ignore[arg-type]
         assert [one.text for one in found] == expected
         assert all(" ".join(self.TEXT[one.start : one.end].split()) == " ".join(one.text.split()) for one in found)
 
-    def test_a_passage_too_long_is_cut_at_sentences(self) -> None:
+    def test_long_passages_are_split_at_sentences(self) -> None:
         # The network reads 12 tokens, a quarter of them for the hypothesis: 9, two sentences of four words.
         source = document(ONE, TWO, THREE)
         whole, sentences = [TextSpan.of(source.text)], sentence_spans(source)
@@ -140,14 +140,8 @@ def sigmoid(number: float) -> float:
 
 
 class TestConvolution:
-    @pytest.fixture
-    def weights(self, tmp_path: Path) -> Path:
-        file = tmp_path / "weights.json"
-        SMALL.save(file)
-        return file
-
-    def test_by_hand(self, weights: Path) -> None:
-        whole, first, second = run(SummaC(method="conv", weights=weights))
+    def test_by_hand(self, tmp_path: Path) -> None:
+        whole, first, second = run(SummaC(method="conv", weights=_written(tmp_path / "weights.json")))
         # Sentence 1: .9, .1, 0 -> counts 2, 0, 1 -> -2 + 2 - .5 = -.5. Sentence 2: .05, .2, .1 -> 2, 1, 0 -> -2.5.
         assert first.value == pytest.approx(sigmoid(-0.5))
         assert second.value == pytest.approx(sigmoid(-2.5))
@@ -155,7 +149,7 @@ class TestConvolution:
         assert whole.value == pytest.approx(sigmoid(-1.5))
         assert score([whole, first, second]) == whole.value
 
-    def test_faults_are_told_of(self, tmp_path: Path) -> None:
+    def test_errors_name_the_fault(self, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=r"conv needs trained weights.*train_summac"):
             build("summac[method=conv]")
         with pytest.raises(UsageError, match="method=conv"):
@@ -177,7 +171,7 @@ class TestConvolution:
         with pytest.raises(ValueError, match="increase from 0 to 1"):
             Convolution((0.0, 0.5), "e", (1.0,))
 
-    def test_histograms_hold_every_passage_once(self) -> None:
+    def test_histograms_count_every_passage_once(self) -> None:
         table = np.array([[0.0, 0.5, 0.5], [0.02, 0.98, 0.0], [1.0, 0.0, 0.0], [np.nan] * 3])
         counts = histogram(table, EVEN50, "e")
         # Edges belong to the bin on their right, 1 to the last one; what was not asked about counts nowhere.

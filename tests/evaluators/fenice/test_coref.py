@@ -19,7 +19,7 @@ def texts(found: list) -> list[str]:  # type: ignore[type-arg]
     return [one.text for one in found]
 
 
-def test_one_mention_at_a_time_is_replaced_by_a_name() -> None:
+def test_one_mention_is_replaced_at_a_time() -> None:
     found = versions(TEXT, SENTENCE, [[BILES, HER, HER_AGAIN]])
     # "her" may be either case: it is replaced as it stands. Never both at once.
     assert texts(found) == ["Simone Biles coach saw her there.", "Her coach saw Simone Biles there."]
@@ -49,7 +49,7 @@ class TestReleased:
         # A full stop behind it is enough for it to count.
         assert texts(released(text + ".", "Bo saw her.", [[(0, 3), (16, 19)]])) == ["Bo saw Ana."]
 
-    def test_what_stands_in_the_sentence_replaces_nothing(self) -> None:
+    def test_mentions_of_the_sentence_replace_nothing(self) -> None:
         text = "Ana ran. Bo said she won."
         assert released(text, "Bo said she won.", [[(9, 11), (17, 20)]]) == []
         assert texts(versions(text, TextSpan.of(text, 9, 25), [[(9, 11), (17, 20)]])) == ["Bo said Bo won."]

@@ -7,45 +7,27 @@ there is nothing to reproduce: such an item has a status and a reason, and the t
 from __future__ import annotations
 
 import pytest
+from evaluators.fenice.test_fenice_paper import CLAIM, SENTENCES, SOURCE, cut, fenice, window
+from evaluators.fenice.test_fenice_paper import one as verdict
 from evaluators.networks import Row, document, judge, table_coreference, table_nli
 
 from summeter.evaluators.base import Tools
 from summeter.evaluators.fenice.evaluator import Fenice, sentence_windows
 from summeter.records import Document, Judgment
 
-SENTENCES = tuple(f"Sentence {name} is here." for name in ("one", "two", "three", "four", "five", "six"))
-SOURCE = document(*SENTENCES)
-CLAIM = "Ada sold the mill."
-
-
-def fenice(**settings: object) -> Fenice:
-    """FENICE with each sentence of the summary as one claim."""
-    return Fenice(claims="sentence", **settings)
-
-
 LEGACY = fenice(variant="legacy")
-
-
-def window(first: int) -> str:
-    return " ".join(SENTENCES[first : first + 5])
 
 
 def one(
     table: dict[str, Row], evaluator: Fenice = LEGACY, source: Document = SOURCE, **tools: object
 ) -> Judgment:  # fmt: skip
-    nli = table_nli({(premise, CLAIM): row for premise, row in table.items()})
-    ((found,),) = judge(evaluator, source, CLAIM, tools=Tools("sig", networks={"nli": nli, **tools}))  # type: ignore[arg-type]
-    return found
-
-
-def cut(found: Judgment) -> list[str]:
-    return [span.cut(SOURCE.text) for span in found.evidence]
+    return verdict(table, evaluator, source, **tools)
 
 
 class TestPairScore:
     """p_entail - p_neutral, where the paper has p_entail - p_contradict."""
 
-    def test_a_contradicting_passage_is_worth_0_and_an_unrelated_one_minus_1(self) -> None:
+    def test_contradiction_scores_0_and_neutral_minus_1(self) -> None:
         contradicted = dict.fromkeys([*SENTENCES, window(0), window(1), SOURCE.text], (0.0, 0.0, 1.0))
         assert one(contradicted).value == 0.0
         assert one({}).value == -1.0
@@ -53,7 +35,7 @@ class TestPairScore:
         assert one(contradicted, fenice()).value == -1.0
         assert one({}, fenice()).value == 0.0
 
-    def test_so_a_contradiction_outranks_what_is_not_mentioned(self) -> None:
+    def test_a_contradiction_outranks_unrelated_passages(self) -> None:
         found = one({SENTENCES[2]: (0.0, 0.0, 1.0)})
         assert found.value == 0.0
         assert cut(found) == [SENTENCES[2]]
@@ -65,7 +47,7 @@ class TestPairScore:
 
 
 class TestLevels:
-    def test_there_is_no_gate_and_a_larger_passage_only_ever_adds(self) -> None:
+    def test_without_a_gate_the_maximum_of_all_levels_counts(self) -> None:
         # The sentence has .95, over any T; the window's .99 counts all the same.
         table = {SENTENCES[0]: (0.95, 0.0, 0.05), window(0): (0.99, 0.0, 0.01)}
         assert one(table).value == pytest.approx(0.99)
@@ -73,7 +55,7 @@ class TestLevels:
         low = {SENTENCES[0]: (0.5, 0.1, 0.4), window(0): (0.3, 0.1, 0.6)}
         assert one(low).value == pytest.approx(0.4)
 
-    def test_windows_and_document_count_from_six_sentences_on(self) -> None:
+    def test_windows_and_document_need_six_sentences(self) -> None:
         for size, expected in ((5, -1.0), (6, 1.0)):
             source = document(*SENTENCES[:size])
             assert one({source.text: (1.0, 0.0, 0.0)}, source=source).value == expected
@@ -81,14 +63,14 @@ class TestLevels:
         five = document(*SENTENCES[:5])
         assert one({five.text: (1.0, 0.0, 0.0)}, fenice(), five).value == 1.0
 
-    def test_among_equals_the_first_sentence_then_coreference_then_window_then_document(self) -> None:
+    def test_ties_between_levels(self) -> None:
         same = (0.7, 0.1, 0.2)
         assert cut(one(dict.fromkeys([SENTENCES[4], SENTENCES[1]], same))) == [SENTENCES[1]]
         assert cut(one(dict.fromkeys([SENTENCES[4], window(0), SOURCE.text], same))) == [SENTENCES[4]]
         assert cut(one(dict.fromkeys([window(1), window(0), SOURCE.text], same))) == [window(0)]
         assert cut(one({SOURCE.text: same})) == [SOURCE.text]
 
-    def test_coreference_wins_over_a_window_that_is_only_as_good_and_loses_to_a_sentence_as_good(self) -> None:
+    def test_ties_with_coreference(self) -> None:
         source = document("Ana came.", "She won.", *SENTENCES[:4])
         wide = " ".join(source.sentence_texts[:5])
         evaluator, same = fenice(variant="legacy", coref=True), (0.7, 0.1, 0.2)
@@ -98,31 +80,11 @@ class TestLevels:
         found = one({**rows, "She won.": same}, evaluator, source, coref=table_coreference(["Ana", "She"]))
         assert [span.cut(source.text) for span in found.evidence] == ["She won."]
 
-    def test_a_stride_above_1_may_lose_the_tail(self) -> None:
-        many = document(*(f"Number {at} is here." for at in range(12)))
-        nli = table_nli()
-        judge(fenice(variant="legacy", stride=5), many, CLAIM, tools=Tools("sig", networks={"nli": nli}))
-        texts = many.sentence_texts
-        wide = [premise for premise, _ in nli.texts if premise not in texts and premise != many.text]
-        # n = 12, j = 5, stride 5: sentences 0 to 9, and none of the last two.
-        assert wide == [" ".join(texts[0:5]), " ".join(texts[5:10])]
-
-
-class TestCoreference:
-    def test_a_mention_at_the_very_end_of_the_sentence_is_missed(self) -> None:
-        source = document("Ana came home", "Bo saw her", text="Ana came home\nBo saw her")
-        table = {"Bo saw her": (0.2, 0.8, 0.0), "Bo saw Ana": (1.0, 0.0, 0.0)}
-        coref = table_coreference(["Ana", "her"])
-        found = one(table, fenice(variant="legacy", coref=True), source, coref=coref)
-        assert found.value == pytest.approx(-0.6)
-        # The paper's variant sees it: "Bo saw Ana" is entailed.
-        assert one(table, fenice(coref=True), source, coref=coref).value == pytest.approx(1.0)
-
 
 class TestNotCopied:
     """Faults that are no definition of anything."""
 
-    def test_the_answer_does_not_depend_on_what_was_asked_before(self) -> None:
+    def test_results_do_not_depend_on_earlier_calls(self) -> None:
         # The released cache's keys hold the place of a claim and not its text, so that with coreference on a second
         # call answers with the first call's score for the claim in the same place: 1.00 where .33 is right.
         source = document("Ana came home.", "She won gold.")
@@ -139,7 +101,7 @@ class TestNotCopied:
         assert released[0, 0, "She won gold."] == first.value == 1.0
         assert second.value == pytest.approx(0.33)
 
-    def test_everything_of_a_document_is_shared(self) -> None:
+    def test_a_document_is_prepared_once(self) -> None:
         # There, 12 systems' summaries have the document split, resolved and windowed 12 times.
         nli, coref = table_nli(), table_coreference(["Sentence", ("Sentence", 1)])
         tools = Tools("sig", networks={"nli": nli, "coref": coref})
@@ -151,30 +113,23 @@ class TestNotCopied:
 class TestSentences:
     """Which sentence is meant, and which passages there are."""
 
-    def test_of_sentences_that_read_the_same_the_first_is_resolved(self) -> None:
+    def test_the_first_of_equal_sentences_is_resolved(self) -> None:
         # The best sentence is found again by its stripped text: the mentions of the first one count, whichever won.
         source = document("Bo came.", "He won.", "Cy came.", "He won.")
         coref = table_coreference(["Bo", ("He", 0)], ["Cy", ("He", 1)])
         rows = {"He won.": (0.4, 0.6, 0.0), "Bo won.": (0.7, 0.3, 0.0), "Cy won.": (1.0, 0.0, 0.0)}
         assert one(rows, fenice(variant="legacy", coref=True), source, coref=coref).value == pytest.approx(0.4)
 
-    def test_fewer_sentences_than_a_window_make_one_window_of_all_that_is_never_used(self) -> None:
+    def test_a_short_document_has_one_unused_window(self) -> None:
         assert sentence_windows(3, 5, 1, "legacy") == [(0, 3)]
         nli = table_nli()
         judge(LEGACY, document(*SENTENCES[:3]), CLAIM, tools=Tools("sig", networks={"nli": nli}))
         # There the window and the document are computed for nothing; here they are not asked about.
         assert nli.texts == [(text, CLAIM) for text in SENTENCES[:3]]
 
-    def test_a_stride_may_leave_one_window_and_then_neither_it_nor_the_document_counts(self) -> None:
+    def test_with_one_window_only_sentences_count(self) -> None:
         # n = 6, j = 5: starts 0 and 1, of which 0 alone is a multiple of 5.
         assert sentence_windows(6, 5, 5, "legacy") == [(0, 5)]
         everything = {window(0): (1.0, 0.0, 0.0), SOURCE.text: (1.0, 0.0, 0.0)}
         assert one(everything, fenice(variant="legacy", stride=5)).value == -1.0
         assert one(everything).value == 1.0
-
-    def test_pairs_are_sentences_and_windows_and_the_document_a_claim(self) -> None:
-        # n + max(1, n - 4) + 1 = 12 + 8 + 1, of which none twice.
-        many = document(*(f"Number {at} is here." for at in range(12)))
-        nli = table_nli()
-        judge(LEGACY, many, CLAIM, tools=Tools("sig", networks={"nli": nli}))
-        assert len(nli.texts) == len(set(nli.texts)) == 12 + 8 + 1

@@ -52,7 +52,7 @@ def test_a_sentence_that_reaches_the_gate_decides() -> None:
     )
 
 
-def test_under_the_gate_the_best_window_or_the_document_replaces_the_sentence() -> None:
+def test_below_the_gate_a_larger_passage_decides() -> None:
     # Best sentence .79 < .8. Windows of 5 of 6 sentences: two (i = 1, 2). Second window .90 - .05 = .85.
     table = {SENTENCES[0]: (0.80, 0.19, 0.01), window(1): (0.90, 0.05, 0.05), SOURCE.text: (0.84, 0.16, 0.0)}
     found = one(table)
@@ -64,7 +64,7 @@ def test_under_the_gate_the_best_window_or_the_document_replaces_the_sentence() 
     )
 
 
-def test_they_replace_it_even_where_they_are_lower() -> None:
+def test_a_larger_passage_decides_even_with_a_lower_score() -> None:
     # Sentence .7; windows 0; document .2 - .1 = .1: the paper takes .1.
     found = one({SENTENCES[0]: (0.7, 0.3, 0.0), SOURCE.text: (0.2, 0.7, 0.1)})
     assert found.value == pytest.approx(0.1)
@@ -74,7 +74,7 @@ def test_they_replace_it_even_where_they_are_lower() -> None:
     assert "; sentence 1 (of 6) has .70, which is below the gate of .80 and does not decide" in found.reason
 
 
-def test_a_contradicted_claim_is_below_an_unrelated_one_in_each_pair_but_the_maximum_hides_it() -> None:
+def test_the_maximum_hides_a_contradiction() -> None:
     # One sentence contradicts (-.9), the others are unrelated (0): the maximum is 0, and the reason tells of the other.
     found = one({SENTENCES[2]: (0.05, 0.0, 0.95)})
     assert found.value == pytest.approx(0.0)
@@ -92,13 +92,13 @@ def test_a_contradicted_claim_is_below_an_unrelated_one_in_each_pair_but_the_max
     )
 
 
-def test_a_document_of_fewer_sentences_than_a_window_has_none_and_the_whole_counts() -> None:
+def test_a_short_document_has_no_window() -> None:
     short = document(*SENTENCES[:3])
     found = one({short.text: (0.9, 0.1, 0.0)}, source=short)
     assert (found.value, cut(found, short)) == (pytest.approx(0.9), [short.text])
 
 
-def test_windows_have_the_size_and_stride_asked_for_and_lose_no_tail() -> None:
+def test_windows_cover_the_whole_document() -> None:
     nli = table_nli()
     many = document(*(f"Number {at} is here." for at in range(12)))
     judge(fenice(window=5, stride=5), many, CLAIM, tools=Tools("sig", networks={"nli": nli}))
@@ -115,7 +115,7 @@ BILES = document("Simone Biles came home.", "She won gold.")
 
 
 class TestCoreference:
-    def test_a_pronoun_is_read_as_the_name(self) -> None:
+    def test_a_pronoun_is_replaced_by_its_antecedent(self) -> None:
         # The sentence alone: .5. "Simone Biles won gold.": .95, over the gate.
         table = {"She won gold.": (0.5, 0.5, 0.0), "Simone Biles won gold.": (0.95, 0.05, 0.0)}
         coref = table_coreference(["Simone Biles", "She"])
@@ -127,12 +127,12 @@ class TestCoreference:
             f"\"{CLAIM}\" is supported by sentence 2 (of 2) with 'She' read as 'Simone Biles': score .95"
         )
 
-    def test_it_is_tried_on_the_best_sentence_alone_and_never_makes_it_worse(self) -> None:
+    def test_only_the_best_sentence_is_resolved_if_that_helps(self) -> None:
         table = {"She won gold.": (0.9, 0.1, 0.0), "Simone Biles won gold.": (0.2, 0.8, 0.0)}
         found = one(table, fenice(coref=True), BILES, coref=table_coreference(["Simone Biles", "She"]))
         assert (found.value, cut(found, BILES)) == (pytest.approx(0.9), ["She won gold."])
 
-    def test_one_mention_at_a_time_is_replaced_and_never_two_of_two_clusters(self) -> None:
+    def test_mentions_of_two_clusters_are_not_combined(self) -> None:
         source = document("Ana met Bo.", "She saw him there.")
         claim = "Ana saw Bo there."
         nli = table_nli(
@@ -149,7 +149,7 @@ class TestCoreference:
         versions = {premise for premise, _ in nli.texts} - set(source.sentence_texts)
         assert versions == {"Ana saw him there.", "She saw Bo there."}
 
-    def test_clusters_are_found_once_a_document_and_stored(self) -> None:
+    def test_clusters_are_computed_once_per_document(self) -> None:
         coref = table_coreference(["Simone Biles", "She"])
         tools = Tools("sig", networks={"nli": table_nli(), "coref": coref})
         ((first,), (second,)) = judge(fenice(coref=True), BILES, CLAIM, CLAIM, tools=tools)
@@ -200,19 +200,19 @@ class TestLadder:
         (score,) = summary_scores(found, {"fenice": Fenice.reduce})
         assert score.value == pytest.approx(sum(values) / len(values))
 
-    def test_the_lowest_step_judges_sentences_and_asks_no_extractor(self) -> None:
+    def test_nli_sent_needs_no_extractor(self) -> None:
         lowest = Fenice(step="nli_sent", claims="llm")
         assert lowest.required_roles == ("nli",)
         ((found,),) = judge(lowest, self.SOURCE, self.TEXT, tools=Tools("sig", networks={"nli": table_nli()}))
         assert (found.target.unit, found.target.index, found.claim) == ("sentence", 0, None)
 
-    def test_a_step_without_coreference_takes_none(self) -> None:
+    def test_steps_without_coreference_reject_it(self) -> None:
         with pytest.raises(UsageError, match="does not use coreference"):
             build("fenice[step=nli_claim,coref=true]")
 
 
 class TestClaims:
-    def test_a_network_writes_them_one_a_sentence_and_repetitions_are_one(self) -> None:
+    def test_generated_sentences_are_distinct_claims(self) -> None:
         text = "Ada sold the mill and moved."
         writer = table_seq2seq({text: "Ada sold the mill. Ada moved. Ada sold the mill."})
         tools = Tools("sig", networks={"nli": table_nli(), "seq2seq": writer})
@@ -224,7 +224,7 @@ class TestClaims:
 class TestLongDocuments:
     STORY = document(*(f"Chapter {at} tells of day {at}." for at in range(664)))
 
-    def test_a_document_longer_than_the_network_reads_is_read_in_stretches(self) -> None:
+    def test_a_long_document_is_split_for_the_document_level(self) -> None:
         # Six words a sentence and 120 tokens, of which a quarter is the hypothesis': 90, so 15 sentences a stretch.
         nli = table_nli({(" ".join(self.STORY.sentence_texts[30:45]), CLAIM): (0.9, 0.1, 0.0)}, limit=120)
         ((found,),) = judge(fenice(), self.STORY, CLAIM, tools=Tools("sig", networks={"nli": nli}))
@@ -234,7 +234,7 @@ class TestLongDocuments:
         # 664 sentences, 660 windows, 45 stretches: all of them once.
         assert len(nli.texts) == len(set(nli.texts)) == 664 + 660 + 45
 
-    def test_summaries_share_what_they_have_in_common(self) -> None:
+    def test_pairs_are_computed_once(self) -> None:
         nli = table_nli(limit=120)
         summaries = ["Ada sold the mill. It rained.", "It rained. Ada sold the mill.", "Ada sold the mill."]
         found = judge(fenice(), self.STORY, *summaries, tools=Tools("sig", networks={"nli": nli}))
@@ -242,7 +242,7 @@ class TestLongDocuments:
         assert len(nli.texts) == len(set(nli.texts)) == 2 * (664 + 660 + 45)
         assert [one.value for one in found[0]] == [one.value for one in reversed(found[1])]
 
-    def test_the_nearest_passages_alone_where_that_is_asked_for(self) -> None:
+    def test_nearest_limits_the_passages(self) -> None:
         nli = table_nli(limit=120)
         ((found,),) = judge(
             fenice(nearest=3), self.STORY, "Chapter 500 tells of rain.", tools=Tools("sig", networks={"nli": nli})

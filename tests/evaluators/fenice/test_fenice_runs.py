@@ -65,14 +65,14 @@ def test_claims_of_an_llm_are_judged_stored_and_replayed(tmp_path: Path) -> None
     assert (len(made.manifest.compute), len(again.manifest.compute)) == (1, 0)
 
 
-def test_a_reply_that_cannot_be_used_is_asked_about_once_more(tmp_path: Path) -> None:
+def test_an_unusable_reply_is_repaired(tmp_path: Path) -> None:
     made = run(tmp_path, {"reply": "Ada sold the mill!", "times": 1}, {"reply": {"claims": CLAIMS[:1]}})
     (found,) = made.judgments()
     assert found.claim is not None
     assert (found.claim.text, found.value, len(found.calls)) == (CLAIMS[0], 1.0, 2)
 
 
-def test_every_role_without_a_model_is_named_before_anything_runs(tmp_path: Path) -> None:
+def test_missing_models_are_named_before_the_run(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         evaluate([ROW], ["fenice[coref=true]"], out=tmp_path / "run")
     message = str(caught.value)

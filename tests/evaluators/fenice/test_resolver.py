@@ -35,7 +35,7 @@ def run(llm: Scripted, *texts: str, settings: Settings | None = None, **set_to: 
     return judge(Fenice(claims="sentence", coref="llm", **set_to), SOURCE, *texts, tools=tools), nli
 
 
-def test_a_mention_is_read_as_what_the_llm_says_it_stands_for() -> None:
+def test_mentions_are_replaced_as_the_llm_says() -> None:
     llm = Scripted({"Ana Ruiz came home": REPLY})
     first, second = run(llm, "Ana Ruiz won gold.", "Ana Ruiz slept.")[0]
     (row,) = first
@@ -61,21 +61,21 @@ def test_a_mention_is_read_as_what_the_llm_says_it_stands_for() -> None:
         (Quote("e", "came home"), None),
     ],
 )
-def test_a_quote_has_one_place_or_none(quote: Quote, place: tuple[int, int] | None) -> None:
+def test_a_quote_has_one_location_or_none(quote: Quote, place: tuple[int, int] | None) -> None:
     other = Quote("gold", "won gold")
     clusters, lost = locate(((other, quote),), SOURCE.text)
     assert clusters == ([] if place is None else [sorted([place, (28, 32)])])
     assert lost == (place is None)
 
 
-def test_what_stands_twice_has_no_place() -> None:
+def test_ambiguous_quotes_have_no_location() -> None:
     text = "She ran. Bo sat. She ran. Bo, said Bo, fell."
     quotes = (Quote("She", "She ran"), Quote("Bo", "Bo, said Bo, fell"), Quote("Bo", "Bo sat"))
     assert locate((quotes,), text) == ([], 2)
 
 
 @pytest.mark.parametrize("reply", ["no idea", {"clusters": "none"}, {"clusters": [[{"mention": "She"}]]}, {"a": 1}])
-def test_a_reply_that_cannot_be_used_is_a_status(reply: Any) -> None:
+def test_an_unusable_reply_is_a_status(reply: Any) -> None:
     llm = Scripted([{"reply": reply}])
     (rows,), nli = run(llm, "Ana Ruiz won gold.")
     row: Judgment = rows[0]
@@ -85,7 +85,7 @@ def test_a_reply_that_cannot_be_used_is_a_status(reply: Any) -> None:
     assert not nli.texts
 
 
-def test_a_long_document_is_read_in_windows() -> None:
+def test_a_long_document_is_split_into_windows() -> None:
     sentences = [f"Ana number {number} won gold and then she{number} slept." for number in range(60)]
     source = document(*sentences)
 

@@ -124,7 +124,7 @@ def test_prompt_and_schema_ask_for_what_the_strategy_wants_and_no_more(strategy:
         ({"1": {"present": "no", "lines": [2, 99]}, "2": {"present": "no"}}, [0, 0, 0, 0, 0]),
     ],
 )
-def test_ways_to_answer(value: Any, expected: list[int]) -> None:
+def test_accepted_replies(value: Any, expected: list[int]) -> None:
     assert labels(value) == expected
 
 
@@ -148,7 +148,7 @@ def test_ways_to_answer(value: Any, expected: list[int]) -> None:
         ("evidence", {**FIRST, "quote": 3}, "the quote is 3"),
     ],
 )
-def test_a_reply_that_does_not_fit_says_where(strategy: Strategy, first: Any, says: str) -> None:
+def test_rejected_replies_name_the_unit(strategy: Strategy, first: Any, says: str) -> None:
     failed = judged(strategy, {**reply(strategy), "1": first})
     assert [(one.status, one.target.unit) for one in failed] == [("unparsed", "key_fact")] * 2 + [
         ("unparsed", "sentence")
@@ -157,7 +157,7 @@ def test_a_reply_that_does_not_fit_says_where(strategy: Strategy, first: Any, sa
     assert {f"key fact 1: {says}" in str(one.reason) or says in str(one.reason) for one in failed} == {True}
 
 
-def test_a_quote_that_is_not_there_is_noted() -> None:
+def test_a_quote_not_in_the_text_is_noted() -> None:
     first = judged("evidence", reply("evidence", quote="a castle in the air"))[0]
     assert first.reason == "It says so. [not in the summary: 'a castle in the air']"
     assert [span.cut(item().summary.text) for span in first.evidence] == ["Ana sold the boat.", "It burnt down."]
@@ -202,7 +202,7 @@ def test_alignment_uses_the_extracted_list() -> None:
         (Align(validators=2), '{"key_facts": ["A."]}', "unparsed", "validation of key facts"),
     ],
 )
-def test_without_key_facts_both_aspects_say_why(align: Align, says: str, status: str, why: str) -> None:
+def test_without_key_facts_both_aspects_have_its_status(align: Align, says: str, status: str, why: str) -> None:
     prepared, judgments = run(align, item(key_facts=()), Judge(says))
     assert prepared.status == status
     assert [(j.aspect, j.status, j.target.unit) for j in judgments] == [
@@ -212,7 +212,7 @@ def test_without_key_facts_both_aspects_say_why(align: Align, says: str, status:
     assert all(str(j.reason).startswith(why) for j in judgments)
 
 
-def test_the_bundle_passes_its_settings_on(tmp_path: Path) -> None:
+def test_the_bundle_passes_its_settings_to_its_components(tmp_path: Path) -> None:
     bundle = FineSurE(
         taxonomy="unisumeval",
         strategy="evidence",

@@ -122,7 +122,7 @@ def test_deep_nesting_is_a_failure_not_a_crash() -> None:
     assert parse_alignment("[" * 20_000).present == []
 
 
-def test_labels_as_returned_and_strict_beside_them() -> None:
+def test_legacy_and_strict_labels() -> None:
     refusal = "I'm sorry, but I can't assist with that."
     released = FactCheck().read(refusal, item(), "legacy", "sig")
     assert [(j.label, j.target.index, j.target.list_id) for j in released] == [(1, 0, "legacy")]
@@ -135,7 +135,7 @@ def test_labels_as_returned_and_strict_beside_them() -> None:
     ]  # fmt: skip
 
 
-def test_labels_that_match_the_sentences_stand_on_them() -> None:
+def test_legacy_labels_of_matching_count_refer_to_sentences() -> None:
     three = '[{"category": "no error"}, {"category": "Entity error"}, {"category": "no error"}]'
     released = FactCheck().read(three, item(), "legacy", "sig")
     assert [(j.label, j.value, j.error_type, j.target.list_id) for j in released] == [
@@ -163,7 +163,7 @@ def test_conciseness_as_released_may_exceed_one() -> None:
     assert last.reason == "5 distinct lines named, 3 sentences"
 
 
-def test_items_that_are_not_the_key_facts_stand_in_a_list_of_their_own() -> None:
+def test_legacy_items_of_another_count_have_their_own_list() -> None:
     judgments = Align().read(f"[{YES}]", item(), "legacy", "sig")
     assert [(j.target.index, j.target.list_id) for j in judgments[:-1]] == [(0, "legacy")]
     matching = Align().read(f"[{YES}, {NO}]", item(), "legacy", "sig")

@@ -35,7 +35,7 @@ def drawn(reply: Any, one: Item = BARE, **settings: Any) -> tuple[Prepared, Judg
     return prepared, judge
 
 
-def test_given_key_facts_are_used_as_they_are_and_cost_nothing() -> None:
+def test_given_key_facts_are_used_without_a_call() -> None:
     prepared, judge = drawn({}, item(key_facts=("A.", "A.", " b ")), validators=1)
     assert prepared.data == {"key_facts": ["A.", "A.", " b "], "origin": "given"}
     assert not judge.asked
@@ -54,7 +54,7 @@ def test_from_the_reference_then_from_the_document() -> None:
     assert "at most 20" in judge.asked[0].prompt
 
 
-def test_a_list_beyond_the_limit_is_cut_and_the_cut_is_counted() -> None:
+def test_lists_are_cut_at_the_limit() -> None:
     reply = {"key_facts": [f"fact {number}" for number in range(25)]}
     prepared, _ = drawn(reply, item(), source="document")
     assert (len(prepared.data["key_facts"]), prepared.data["cut"]) == (20, 5)
@@ -80,7 +80,7 @@ def test_too_many_key_facts_are_cut_from_each_window_alike() -> None:
         ('["a"]', "does not have the requested form"),
     ],
 )
-def test_what_is_no_list_of_key_facts(text: str, says: str) -> None:
+def test_invalid_lists_of_key_facts(text: str, says: str) -> None:
     assert read_key_facts('{"note": ["x"], "key_facts": ["a]", "b"]}').texts == ("a]", "b")
     with pytest.raises(ReplyError, match=says):
         read_key_facts(text)
@@ -110,7 +110,7 @@ def validated(llms: Mapping[str, Judge], one: Item = BARE, **settings: Any) -> P
     return run(KeyFactExtraction(validators=len(llms) - 1), one, llms, **settings)[0]
 
 
-def test_the_majority_decides_and_everything_is_kept() -> None:
+def test_validation_by_majority() -> None:
     # Against: fact 1 none, fact 2 two of three, fact 3 one of three.
     llms = models(votes("y", "n", "y"), votes("y", "n", "n"), votes("y", "y", "y"))
     found = validated(llms)
@@ -145,7 +145,7 @@ def test_the_majority_decides_and_everything_is_kept() -> None:
         (["", votes("y", "y", "n"), "I'm sorry, I can't."], [2]),
     ],
 )
-def test_a_tie_keeps_and_failed_votes_do_not_count(replies: list[str], rejected: list[int]) -> None:
+def test_ties_and_failed_votes(replies: list[str], rejected: list[int]) -> None:
     found = validated(models(*replies))
     assert (found.status, found.data["rejected"]) == ("ok", rejected)
     assert found.data["key_facts"] == [fact for place, fact in enumerate(FACTS) if place not in rejected]
@@ -170,14 +170,14 @@ def test_without_an_accepted_fact_there_is_no_list(replies: list[str], status: s
     assert status != "unparsed" or fault_of(found.reason) == "no_json"
 
 
-def test_a_model_that_does_not_answer_ends_the_validation_when_all_were_asked() -> None:
+def test_a_model_error_ends_the_validation_after_all_votes() -> None:
     llms = models(votes("y", "y", "y"), votes("y", "y", "y")) | {"validator": Judge(absent)}
     with pytest.raises(ModelError):
         validated(llms)
     assert [len(llm.asked) for llm in llms.values()] == [1, 1, 1]
 
 
-def test_a_document_too_long_for_a_validator_is_shown_in_passages_near_the_facts() -> None:
+def test_validators_see_passages_of_a_long_document() -> None:
     filler = " ".join(f"Filler sentence {place} is about nothing." for place in range(900))
     one = item(key_facts=(), document=f"{filler} Ana sold her boat. " + "And more of it follows. " * 300)
     llms = models(votes("y", "y", "y"))
@@ -225,7 +225,7 @@ GOOD = json.loads(votes("y", "y"))
         ({**GOOD, "2": {"useful": "no", "reason": 1}}, "the reason is 1, not a text"),
     ],
 )
-def test_what_is_no_vote(value: Any, says: str) -> None:
+def test_invalid_votes(value: Any, says: str) -> None:
     with pytest.raises(ReplyError, match=says):
         read_votes(json.dumps(value), 2)
 
@@ -235,7 +235,7 @@ REPLIES = Replies(votes("y", "n", "y"), votes("y", "y", "y"), PROMPT)
 
 
 @pytest.mark.parametrize("case", [*BAD, *ODD], ids=lambda case: case.name)
-def test_a_bad_reply_is_no_vote_and_an_odd_one_votes_as_the_plain_one(case: Case) -> None:
+def test_bad_and_odd_replies_of_validators(case: Case) -> None:
     found = validated(models(case.build(REPLIES)))
     assert found.status == case.status
     if case in ODD:

@@ -72,7 +72,7 @@ class TestLogprob:
         assert caught.value.lacks == "logprobs"
         assert len(silent.requests) == 1  # and nothing else was tried
 
-    def test_log_probabilities_of_another_text_are_no_number(self) -> None:
+    def test_log_probabilities_of_a_different_text_are_rejected(self) -> None:
         def elsewhere(request: Request) -> Completion:
             return Completion(text='{"score": 4}', finish_reason="stop",
                               logprobs=(TokenLogprobs(token='{"score": 3}', logprob=0.0),))  # fmt: skip
@@ -98,7 +98,7 @@ class TestSample:
         assert {request.top_logprobs for request in llm.requests} == {None}
         assert len(found.calls) == len(set(found.calls)) == 4
 
-    def test_with_a_seed_each_draw_has_its_own(self) -> None:
+    def test_each_draw_has_its_own_seed(self) -> None:
         llm = self.drawn('{"score": 4}', '{"score": 4}')
         ask(GEval(draws=2, steps=("Score it.",)), llm, seed=40)
         assert sorted(request.seed or 0 for request in llm.requests) == [41, 42]
@@ -111,14 +111,14 @@ class TestSample:
         assert found.reason is not None
         assert found.reason.startswith("2 of 4 samples, 4: 1, 5: 1; 2 unusable, the first: ")
 
-    def test_none_usable_is_a_failure(self) -> None:
+    def test_no_usable_sample_is_a_failure(self) -> None:
         llm = self.drawn("I'm sorry, but I can't.", "no idea")
         _, (found,) = ask(GEval(draws=2, steps=("Score it.",)), llm)
         assert (found.status, found.value) == ("refused", None)
         assert found.reason is not None
         assert found.reason.startswith("none of 2 samples is usable; the first: ")
 
-    def test_a_sample_without_an_answer_is_an_error_and_the_others_are_asked_all_the_same(self) -> None:
+    def test_an_error_of_one_sample_does_not_stop_the_others(self) -> None:
         llm = Scripted([{"reply": {"score": 4}, "times": 1}, {"error": "model", "times": 1}, {"reply": {"score": 4}}])
         with pytest.raises(Exception, match="a scripted failure"):
             ask(GEval(draws=4, steps=("Score it.",)), llm)
@@ -126,7 +126,7 @@ class TestSample:
 
 
 class TestSteps:
-    def test_the_model_writes_them_in_one_question_for_all_documents(self) -> None:
+    def test_steps_are_written_once_for_all_documents(self) -> None:
         llm = Scripted(weighed)
         judge = GEval(aspect="fluency")
         one, _ = ask(judge, llm)
@@ -174,13 +174,13 @@ class TestSteps:
         "text", ['{"steps": []}', '{"steps": [1]}', '{"steps": ["..."]}', '{"steps": "read"}', '{"a": 1, "b": 2}',
                  json.dumps({"steps": ["step"] * 11})],
     )  # fmt: skip
-    def test_what_is_no_list_of_steps_is_refused(self, text: str) -> None:
+    def test_invalid_lists_of_steps(self, text: str) -> None:
         with pytest.raises(ReplyError):
             read_steps(text)
 
 
 class TestKeyFacts:
-    def test_they_are_shown_where_asked_for(self) -> None:
+    def test_key_facts_are_shown_if_set(self) -> None:
         llm = Scripted(weighed)
         prepared, _ = ask(GEval(aspect="completeness", steps="tuned", key_facts="given"), llm)
         assert prepared.data == {"key_facts": ["Ana sold a boat."], "origin": "given"}
@@ -203,7 +203,7 @@ class TestSettings:
         "text", ["geval[draws=0]", "geval[draws=x]", "geval[sampel]", "geval[single,draws=6]", "geval[steps=tuned]",
                  "geval_plus.rating[aspect=faithfulness]", "geval_plus[aspect=coherence]", "geval[aspect=tone]"],
     )  # fmt: skip
-    def test_what_makes_no_sense_is_a_usage_error(self, text: str) -> None:
+    def test_invalid_settings(self, text: str) -> None:
         with pytest.raises(UsageError):
             build(text)
 
@@ -239,7 +239,7 @@ class TestPlus:
         assert [one.status for one in found] == ["ok", "unparsed"]
         assert found[0].label == 1
 
-    def test_the_bundle_is_its_parts(self) -> None:
+    def test_components_of_the_bundle(self) -> None:
         parts = [(type(part), part.active_aspects) for part in GEvalPlus(scoring="single").components()]
         assert parts == [
             (GEvalPlusFaithfulness, ("faithfulness",)), (GEvalPlusRating, ("completeness",)),
@@ -261,7 +261,7 @@ class TestPlus:
 
 
 @pytest.mark.parametrize("judge", ["geval[logprob,draws=5]", "geval[single,draws=5]", "geval_plus[single,draws=3]"])
-def test_a_number_of_samples_without_samples_is_refused(judge: str) -> None:
+def test_draws_require_sampling(judge: str) -> None:
     with pytest.raises(UsageError, match="`draws` requires scoring=sample"):
         build(judge)
     assert build("geval[sample,draws=5]") == build("geval[draws=5]")

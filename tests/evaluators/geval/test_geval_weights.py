@@ -43,7 +43,7 @@ def test_spellings_of_one_score_add_up() -> None:
     assert found.outside == pytest.approx(0.0, abs=1e-12)
 
 
-def test_the_token_drawn_counts_though_it_is_not_among_the_likeliest() -> None:
+def test_the_sampled_token_counts_even_if_improbable() -> None:
     """Servers that forbid by grammar may draw what was unlikely: P(2) = .1 drawn, P(4) = .3, the rest prose.
     (2 x .1 + 4 x .3) / .4 = 3.5, and .6 is outside."""
     top = tuple((text, math.log(p)) for text, p in (("The", 0.5), ("4", 0.3)))
@@ -53,7 +53,7 @@ def test_the_token_drawn_counts_though_it_is_not_among_the_likeliest() -> None:
     assert found.outside == pytest.approx(0.6, abs=1e-12)
 
 
-def test_a_token_that_holds_more_than_the_digit_counts_as_what_it_says() -> None:
+def test_tokens_with_more_than_the_digit() -> None:
     """One token for `": 4}`: nothing else could be read in it, so its alternatives are read as they stand."""
     score = token('": 4}', ('": 4}', 0.5), ('": 5}', 0.5))
     assert weigh([*plain('{"score'), score], 4).value == pytest.approx(4.5, abs=1e-12)
@@ -65,7 +65,7 @@ def test_a_token_that_holds_more_than_the_digit_counts_as_what_it_says() -> None
      ("0", None), ("6", None), ("45", None), ("4.5", None), ("4.", None), ("-4", None), ("four", None), ("", None),
      (" ", None), ("4 or", None), ("٤", None)],
 )  # fmt: skip
-def test_what_an_alternative_would_have_written(text: str, score: int | None) -> None:
+def test_scores_of_alternatives(text: str, score: int | None) -> None:
     assert read_digit(text) == score
 
 
@@ -86,7 +86,7 @@ def test_what_an_alternative_would_have_written(text: str, score: int | None) ->
         (["", "", '{"score": ', "", "4", "", "}"], 4),
     ],
 )
-def test_where_the_score_stands(texts: list[str], place: int) -> None:
+def test_location_of_the_score(texts: list[str], place: int) -> None:
     assert locate(plain(*texts), 4) == place
 
 
@@ -102,9 +102,7 @@ around = st.text(st.characters(codec="utf-8", exclude_characters="<"), max_size=
 
 
 @given(st.sampled_from(SCORES), around, st.booleans(), st.lists(st.integers(0, 100), max_size=12))
-def test_any_split_into_tokens_gives_the_token_that_holds_the_digit(
-    score: int, before: str, quoted: bool, cuts: list[int]
-) -> None:
+def test_the_digit_is_found_for_any_tokenization(score: int, before: str, quoted: bool, cuts: list[int]) -> None:
     text = before + json.dumps({"score": str(score) if quoted else score})
     edges = sorted({0, len(text), *(cut % (len(text) + 1) for cut in cuts)})
     tokens = plain(*(text[start:end] for start, end in pairwise(edges)))
@@ -119,7 +117,7 @@ def test_any_split_into_tokens_gives_the_token_that_holds_the_digit(
     st.dictionaries(st.sampled_from(["1", "2", "3", "4", "5", " 4", "10", "x"]), st.floats(-30, 0), max_size=8),
     st.floats(-30, 0),
 )
-def test_the_value_lies_on_the_scale_and_the_shares_sum_to_one(score: int, top: dict[str, float], drawn: float) -> None:
+def test_the_value_is_on_the_scale_and_shares_sum_to_one(score: int, top: dict[str, float], drawn: float) -> None:
     tokens = [
         *plain('{"score": '),
         TokenLogprobs(token=str(score), logprob=top.get(str(score), drawn), top=tuple(top.items())),
@@ -131,7 +129,7 @@ def test_the_value_lies_on_the_scale_and_the_shares_sum_to_one(score: int, top: 
     assert 0 <= found.outside <= 1
 
 
-def test_a_score_without_any_weight_is_no_number() -> None:
+def test_a_score_of_probability_zero_is_rejected() -> None:
     tokens = [*plain('{"score": '), TokenLogprobs(token="4", logprob=-1e9), *plain("}")]
     with pytest.raises(ReplyError, match="contain no allowed score"):
         weigh(tokens, 4)
@@ -139,7 +137,7 @@ def test_a_score_without_any_weight_is_no_number() -> None:
 
 @pytest.mark.parametrize("wrong", [0.1, math.inf, -math.inf, math.nan, 1e308])
 @pytest.mark.parametrize("place", ["drawn", "alternative"])
-def test_what_is_no_log_probability_gives_no_number(wrong: float, place: str) -> None:
+def test_invalid_log_probabilities_are_rejected(wrong: float, place: str) -> None:
     drawn, top = (wrong, ()) if place == "drawn" else (-0.1, (("5", wrong),))
     tokens = [*plain('{"score": '), TokenLogprobs.model_construct(token="4", logprob=drawn, top=top), *plain("}")]
     with pytest.raises(ReplyError, match="log-probability"):

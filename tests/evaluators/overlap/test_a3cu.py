@@ -45,7 +45,7 @@ def test_recall_reads_the_summary_first_and_precision_the_reference() -> None:
     assert network.framings == {Framing((254, 254))}
 
 
-def test_opposite_signs_are_no_huge_number() -> None:
+def test_opposite_signs_give_no_huge_number() -> None:
     numbers = {(TEXT, REFERENCE): 0.25, (REFERENCE, TEXT): -0.25}
     recall, precision, harmonic = judged(numbers, REFERENCE)[0]
     assert (recall.value, precision.value, harmonic.value) == (0.25, -0.25, 0.0)
@@ -62,7 +62,7 @@ def test_several_references_are_a_mean() -> None:
     assert values == pytest.approx([0.4, 0.3, (0.48 + 0.2) / 2])
 
 
-def test_short_texts_and_cuts_are_said() -> None:
+def test_short_and_truncated_texts_are_noted() -> None:
     numbers = {("Ada sold it.", REFERENCE): 0.6, (REFERENCE, "Ada sold it."): 0.4}
     rows, _ = judged(numbers, REFERENCE, text="Ada sold it.")
     assert rows[0].reason == "the summary has fewer than 10 words, too few for A3CU"

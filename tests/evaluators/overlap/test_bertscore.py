@@ -68,13 +68,13 @@ WORDS = st.lists(st.sampled_from(["ada", "sold", "the", "mill", "boat", "."]), m
 
 class TestFormula:
     @given(WORDS, WORDS)
-    def test_as_by_brute_force(self, one: str, other: str) -> None:
+    def test_equals_brute_force(self, one: str, other: str) -> None:
         found = greedy(states(one), states(other))
         assert found is not None
         assert (found.precision, found.recall, found.f1) == pytest.approx(brute(states(one), states(other)), abs=1e-9)
 
     @given(WORDS, WORDS)
-    def test_with_idf_too(self, one: str, other: str) -> None:
+    def test_equals_brute_force_with_idf(self, one: str, other: str) -> None:
         counts = Frequencies(9, {"the": 8, ".": 9, "ada": 2})
         found = greedy(states(one), states(other), counts)
         if found is None:
@@ -102,7 +102,7 @@ class TestFormula:
 
 
 class TestSentences:
-    def test_each_has_the_precision_of_its_tokens_and_its_worst_words(self) -> None:
+    def test_sentences_have_precision_and_least_similar_words(self) -> None:
         found = judge(BertScore(), text="  Ada sold the mill. It rained.")
         parts = [one for one in found if one.target.unit == "sentence"]
         match = greedy(states("Ada sold the mill. It rained."), states(REFERENCE))
@@ -117,14 +117,14 @@ class TestSentences:
 
 
 class TestLayersAndBaselines:
-    def test_the_published_layer_is_asked_for(self) -> None:
+    def test_the_published_layer_is_used(self) -> None:
         for evaluator, layer in ((BertScore(), LAYERS["roberta-base"]), (BertScore(layer=3), 3)):
             encoder = word_encoder()
             judge(evaluator, encoder=encoder)
             assert {one.layer for one in encoder.asked} == {layer}
         assert LAYERS["roberta-base"] == 10
 
-    def test_baselines_stretch_each_measure_with_its_own(self) -> None:
+    def test_each_measure_is_rescaled_with_its_own_baseline(self) -> None:
         # (.9 - .8) / (1 - .8) = .5; (.9 - .6) / .4 = .75; (.9 - .5) / .5 = .8
         assert Baseline(0.8, 0.6, 0.5).rescaled((0.9, 0.9, 0.9)) == pytest.approx((0.5, 0.75, 0.8))
         assert baseline_of("hf/roberta-large", 17) == BASELINES["roberta-large", 17]
@@ -141,7 +141,7 @@ class TestLayersAndBaselines:
         file.write_text("LAYER,P,R,F\n10,0.5,0.4,0.2\n")
         assert BertScore(rescale=True, baseline=file).sign({"encoder": "a/b"}) != one
 
-    def test_faults_are_told_of(self, tmp_path: Path) -> None:
+    def test_errors_name_the_fault(self, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="no published baseline for layer 10 of 'roberta-base'"):
             judge(BertScore(rescale=True))
         file = tmp_path / "base.tsv"
@@ -179,13 +179,13 @@ class TestIdf:
         assert tuple(whole(judge(BertScore(idf=file))).values()) == pytest.approx(expected, abs=1e-9)
         assert f"idf:{counts.id}" in BertScore(idf=file).sign({"encoder": "a/b"})
 
-    def test_where_nothing_weighs_anything_there_is_no_score(self, tmp_path: Path) -> None:
+    def test_without_weighted_tokens_there_is_no_score(self, tmp_path: Path) -> None:
         file = tmp_path / "idf.json"
         Frequencies(1, dict.fromkeys(["rain", "."], 1)).save(file, {})
         found = judge(BertScore(idf=file), ["Rain."], "Rain.")
         assert {one.status for one in found} == {"skipped"}
 
-    def test_faults_are_told_of(self, tmp_path: Path) -> None:
+    def test_errors_name_the_fault(self, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="bertscore_idf"):
             Frequencies.load(tmp_path / "none.json")
         file = tmp_path / "bad.json"

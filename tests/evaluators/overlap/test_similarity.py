@@ -45,7 +45,7 @@ def test_means_of_sentences() -> None:
     assert found[0].value == pytest.approx((0.44721 + 0.89443) / sqrt(2), abs=1e-4)
 
 
-def test_the_nearest_reference_counts() -> None:
+def test_the_most_similar_reference_counts() -> None:
     source = Document(id="d", text=SOURCE.text, sentences=SOURCE.sentences, references=("A", "B"))
     ((whole,),) = judge(Similarity(against="reference"), source, TEXT, tools=Tools("sig", networks={"embed": table()}))
     assert whole.value == pytest.approx(0.96)

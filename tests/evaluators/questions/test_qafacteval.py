@@ -73,7 +73,7 @@ def test_questions_that_the_document_does_not_answer_count_as_zero() -> None:
     assert reason.startswith("3 of 3 questions kept; the document does not answer 1 of them; lowest: 'the mill'")
 
 
-def test_a_question_that_the_summary_answers_otherwise_is_dropped() -> None:
+def test_questions_with_a_different_answer_are_dropped() -> None:
     found, _ = rows(reader=answering(Bo="mill"))
     assert found["answered", "summary", None].reason is not None
     assert found["answered", "summary", None].reason.startswith("2 of 3 questions kept")
@@ -88,7 +88,7 @@ def test_a_question_that_the_summary_answers_otherwise_is_dropped() -> None:
         ("Ada won.", "0 of 1 questions kept: the summary does not answer them with the phrase asked about"),
     ],
 )
-def test_without_a_kept_question_the_paper_scores_zero_and_it_is_signed(summary: str, why: str) -> None:
+def test_summaries_without_questions_score_zero(summary: str, why: str) -> None:
     reader = answering(Ada="nowhere")
     found, _ = rows(summary, reader)
     assert {row.value for row in found.values()} == {0.0}
@@ -99,12 +99,12 @@ def test_without_a_kept_question_the_paper_scores_zero_and_it_is_signed(summary:
     assert ["|none:zero|" in signatures[0], "|none:skip|" in signatures[1]] == [True, True]
 
 
-def test_windows_that_would_skip_words_are_refused() -> None:
+def test_windows_must_not_skip_words() -> None:
     with pytest.raises(UsageError, match="stride=28 would skip words between windows of 27 tokens"):
         QAFactEval(window=60, stride=28)
 
 
-def test_marks_of_the_template_in_a_document_are_no_marks() -> None:
+def test_marks_in_a_document_are_plain_text() -> None:
     """User text goes into the slots of the templates, which the tokenizer does not read for marks."""
     source = document("Ada <c> sold </m> it.", text="Ada <c> sold </m> it.")
     networks = {"asker": asker(), "reader": answering(), "lerc": lerc()}

@@ -51,7 +51,7 @@ def test_the_arithmetic_is_that_of_the_released_code(number: int) -> None:
     assert max(score for score in scores if score is not None) == pytest.approx(gave, abs=1e-12)
 
 
-def test_a_direction_without_questions_is_no_zero_save_in_legacy() -> None:
+def test_a_direction_without_questions() -> None:
     (bare,) = given({"source": "bare", "references": []})
     assert bare.recall == ()
     assert LEGACY._replace(absent=None).score(bare) is None
@@ -109,7 +109,7 @@ def rows(
     return {(row.aspect, row.target.unit, row.target.index): row for row in found}, networks
 
 
-def test_both_texts_are_asked_about_and_the_source_only_at_its_beginning() -> None:
+def test_questions_about_both_texts() -> None:
     found, networks = rows(scores="answerability;f1")
     # Names behind a full stop are no entities of the small parser; "Kiel" stands in the sixth sentence.
     assert networks["questions"].texts == [
@@ -127,7 +127,7 @@ def test_both_texts_are_asked_about_and_the_source_only_at_its_beginning() -> No
     assert found["questeval_precision", "sentence", 0].value == pytest.approx(precision)
 
 
-def test_evidence_stands_where_the_phrase_is() -> None:
+def test_evidence_is_the_phrase() -> None:
     found, _ = rows()
     spans = [found["questeval_precision", "claim", place].evidence[0] for place in range(2)]
     assert [SUMMARY[span.start : span.end] for span in spans] == ["Ada", "the boat"]
@@ -138,7 +138,7 @@ def test_evidence_stands_where_the_phrase_is() -> None:
     assert len({span.start for span in spans}) == 6
 
 
-def test_the_weighter_weighs_questions_of_the_source() -> None:
+def test_weights_of_the_documents_questions() -> None:
     plain, _ = rows(scores="answerability")
     paper, _ = rows(scores="answerability", weighter=True)
     legacy, networks = rows(scores="answerability", weighter=True, variant="legacy")
@@ -171,7 +171,7 @@ def test_the_papers_formula_by_hand() -> None:
     assert uniform["faithfulness", "summary", None].value == pytest.approx(1 / 3)
 
 
-def test_without_questions_it_is_a_status_and_in_legacy_zero() -> None:
+def test_without_questions_it_is_skipped_or_zero_in_legacy() -> None:
     found, _ = rows(text="it rained.")
     assert {row.status for row in found.values()} == {"skipped"}
     reason = found["faithfulness", "summary", None].reason
@@ -181,7 +181,7 @@ def test_without_questions_it_is_a_status_and_in_legacy_zero() -> None:
     assert found["faithfulness", "summary", None].value == pytest.approx(0.05)
 
 
-def test_sentences_end_before_the_first_word_behind_a_stop() -> None:
+def test_sentences_end_before_the_first_word_after_a_stop() -> None:
     text = 'He won?! "Yes." So. It was 3.'
     spans = first_sentences(text, phrases(text).words, 9)
     assert [span.text for span in spans] == ['He won?! "', 'Yes."', "So.", "It was 3."]

@@ -44,7 +44,7 @@ def test_decoding_gives_what_qaeval_gave(case: dict[str, Any], gave: list[Any]) 
     assert (found.probability, found.null) == pytest.approx(tuple(gave[1:]), abs=1e-12)
 
 
-def test_where_there_is_no_answer_the_text_is_none_and_not_a_word() -> None:
+def test_without_an_answer_the_text_is_none() -> None:
     row = Logits([-5.0, 0.0], [-5.0, 0.0], frozenset(), frozenset())
     found = decode([row], lambda *_: ("never", None))
     assert found == Answer(None, 0.0, 1.0)
@@ -112,7 +112,7 @@ def words(*wanted: str) -> FakeNetwork:
     return reader(lambda _: wanted, whole_words)
 
 
-def test_an_answer_behind_a_long_text_is_found_where_it_stands() -> None:
+def test_an_answer_at_the_end_of_a_long_text() -> None:
     text = " ".join([*(f"filler{place}" for place in range(300)), "KIEL", *["filler"] * 40])
     network = words("KIEL")
     (found,) = asyncio.run(answer_all(network, [("where ?", text)], Reading(60, 20, 10)))
@@ -124,7 +124,7 @@ def test_an_answer_behind_a_long_text_is_found_where_it_stands() -> None:
     assert all(len(row.split()) <= 55 for _, row in network.texts)
 
 
-def test_a_question_is_cut_and_the_text_gets_the_rest() -> None:
+def test_long_questions_are_truncated() -> None:
     network = words("b")
     asyncio.run(answer_all(network, [("why " * 50, "a b c")], Reading(60, 20, 10)))
     assert len(network.texts) == 1

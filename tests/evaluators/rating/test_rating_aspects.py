@@ -34,21 +34,21 @@ class TestRegistry:
         assert all(text == text.strip(" .") and text[0].islower() for text in texts)
         assert len(one.short) < len(one.definition)
 
-    def test_a_change_of_wording_needs_a_new_version_of_the_judges(self) -> None:
+    def test_wordings_are_pinned_to_versions(self) -> None:
         """The shipped wordings are not signed; the versions are. Whoever changes one changes both here."""
         wordings = digest([one.model_dump(mode="json") for one in RATED.values()], 12)
         assert (wordings, ReasonThenScore.version, MultipleChoice.version) == ("a1f04776e3e1", "2", "2")
 
 
 class TestOwnAspect:
-    def test_its_wording_is_signed_and_a_shipped_one_is_not(self, tone: Path) -> None:
+    def test_user_definitions_are_signed(self, tone: Path) -> None:
         own = ReasonThenScore(aspect_file=tone)
         assert f"|aspect:tone|def:{own.about.hash}|" in own.sign({"judge": "p/m"})
         assert "|aspect:coherence|prompt:" in ReasonThenScore().sign({"judge": "p/m"})
         tone.write_text(TONE.replace("kept", "the same"))
         assert ReasonThenScore(aspect_file=tone).sign({}) != own.sign({})
 
-    def test_a_run_needs_the_file_no_more(self, tone: Path) -> None:
+    def test_a_run_does_not_need_the_file_again(self, tone: Path) -> None:
         judge = MultipleChoice(aspect_file=tone)
         settings = judge.model_dump(mode="json", exclude_defaults=True)
         tone.unlink()
@@ -80,20 +80,15 @@ class TestOwnAspect:
             ("just words", ": must be a mapping"),
             ("[]", ": defines no aspect"),
             ("- 3", ": aspect 1: must be a mapping"),
+            (("- " + TONE.replace("\n", "\n  ").rstrip() + "\n") * 2, ": aspect 2: name: 'tone' is defined twice"),
         ],
     )
-    def test_a_faulty_file_is_named_with_the_field(self, tmp_path: Path, text: str, said: str) -> None:
+    def test_errors_in_aspect_files(self, tmp_path: Path, text: str, said: str) -> None:
         file = tmp_path / "faulty.yaml"
         file.write_text(text)
         with pytest.raises(InputError) as caught:
             ReasonThenScore(aspect_file=file)
         assert f"{file}{said}" in str(caught.value)
-
-    def test_defined_twice(self, tmp_path: Path) -> None:
-        file = tmp_path / "twice.yaml"
-        file.write_text(("- " + TONE.replace("\n", "\n  ").rstrip() + "\n") * 2)
-        with pytest.raises(InputError, match="aspect 2: name: 'tone' is defined twice"):
-            read_aspects(file)
 
     def test_no_file_and_no_text(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="cannot be read as a file of aspects"):
@@ -102,7 +97,7 @@ class TestOwnAspect:
         with pytest.raises(InputError, match="is not UTF-8 text"):
             ReasonThenScore(aspect_file=tmp_path / "latin.yaml")
 
-    def test_a_definition_of_another_aspect_and_two_sources_are_refused(self, tone: Path) -> None:
+    def test_conflicting_definitions(self, tone: Path) -> None:
         own = read_aspects(tone)["tone"]
         with pytest.raises(ValueError, match="defines 'tone', but `aspect` is 'coherence'"):
             ReasonThenScore(definition=own)

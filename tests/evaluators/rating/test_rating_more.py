@@ -37,7 +37,7 @@ class TestTogether:
         assert llm.calls == 1
         assert found[0].calls == found[1].calls
 
-    def test_the_company_is_signed(self) -> None:
+    def test_all_aspects_are_signed(self) -> None:
         signed = self.judge.sign({"judge": "p/m"})
         assert signed.startswith("rts.together|judge:p/m|aspects:coherence,fluency|prompt:")
         assert RatedTogether(rated=("fluency", "coherence")).sign({"judge": "p/m"}) != signed
@@ -64,11 +64,11 @@ class TestTogether:
         stored = self.judge.read(json.dumps(reply), ITEM, "strict", "sig")
         assert [judgment.status for judgment in stored] == ["ok", "unparsed"]
 
-    def test_the_repair_turn_may_bring_it(self) -> None:
+    def test_the_repair_can_add_a_missing_aspect(self) -> None:
         llm = Scripted([{"reply": {"coherence": GOOD["coherence"]}, "times": 1}, {"reply": GOOD}])
         assert [one.value for one in ask(self.judge, llm)] == [2.0, 5.0]
 
-    def test_aspects_of_ones_own(self, tmp_path: Path) -> None:
+    def test_user_defined_aspects(self, tmp_path: Path) -> None:
         file = tmp_path / "own.yaml"
         file.write_text(
             "- {name: tone, definition: its tone, lowest: bad, highest: good}\n"
@@ -84,13 +84,13 @@ class TestTogether:
             RatedTogether(aspect_file=tmp_path / "none.yaml")
 
     @pytest.mark.parametrize("rated", ["fluency", "fluency;fluency", "fluency;tone", ""])
-    def test_aspects_that_make_no_sense(self, rated: str) -> None:
+    def test_invalid_aspects(self, rated: str) -> None:
         with pytest.raises(UsageError, match=r"rated|tone"):
             rebuild("rts.together", {"rated": rated})
 
 
 class TestYesNo:
-    def test_a_chain_of_thought_needs_its_thoughts(self) -> None:
+    def test_chain_of_thought_requires_reasoning(self) -> None:
         judge = YesNo(cot=True)
         (found,) = ask(judge, Scripted([{"reply": {"reasoning": "All is there.", "answer": "yes"}}]))
         assert (found.value, found.label, found.reason) == (1.0, 1, "All is there.")
@@ -100,7 +100,7 @@ class TestYesNo:
         assert judge.strict(text).reason == text
         assert list(judge.form(ITEM).schema["properties"]) == ["reasoning", "answer"]
 
-    def test_the_two_are_signed_apart(self) -> None:
+    def test_chain_of_thought_is_signed(self) -> None:
         assert "cot:no" in YesNo().sign({})
         assert "cot:yes" in YesNo(cot=True).sign({})
 

@@ -39,7 +39,7 @@ def test_a_published_form_is_read(judge: str, text: str, value: float) -> None:
 
 
 @pytest.mark.parametrize(("judge", "text"), UNREAD)
-def test_what_is_no_plain_answer_is_unparsed(judge: str, text: str) -> None:
+def test_ambiguous_answers_are_unparsed(judge: str, text: str) -> None:
     with pytest.raises(ReplyError) as caught:
         _strict(judge, text)
     assert caught.value.kind == "unparsed"
@@ -66,7 +66,7 @@ def test_what_is_no_plain_answer_is_unparsed(judge: str, text: str) -> None:
         "{}.5.1",
     ],
 )
-def test_an_answer_inside_another_sentence_is_none(answer: str, sentence: str) -> None:
+def test_an_answer_inside_a_sentence_is_rejected(answer: str, sentence: str) -> None:
     with pytest.raises(ReplyError):
         score_in(sentence.format(answer))
 
@@ -76,36 +76,18 @@ def test_half_points_are_kept(score: float, form: str) -> None:
     assert score_in(form.format(f"{score:g}")) == score
 
 
-WORDS = [
-    "score",
-    "of",
-    "is",
-    "a",
-    "4",
-    "3/5",
-    "not",
-    "between",
-    "and",
-    "5",
-    "out-of",
-    "two",
-    "stars",
-    "so",
-    ",",
-    ".",
-    ":",
-]
+WORDS = "score of is a 4 3/5 not between and 5 out-of two stars so , . :".split()  # noqa: SIM905
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=12))
-def test_a_score_is_one_that_the_text_states(words: list[str]) -> None:
+def test_scores_occur_in_the_text(words: list[str]) -> None:
     text = " ".join(words)
     with suppress(ReplyError):
         assert score_in(text) in {{"4": 4.0, "3/5": 3.0, "5": 5.0, "two": 2.0}.get(word) for word in words}
 
 
 @given(st.text(max_size=300))
-def test_no_text_gives_anything_but_a_number_on_the_scale_or_a_refusal(text: str) -> None:
+def test_any_text_gives_a_value_on_the_scale_or_an_error(text: str) -> None:
     for judge in (ReasonThenScore(), MultipleChoice(), StarEval(), HeadToHead(), YesNo()):
         value: float | None = None
         with suppress(ReplyError):
@@ -195,7 +177,7 @@ def test_a_refusal_is_one(judge: RatingJudge) -> None:
         "★☆" * 50000,
     ],
 )
-def test_hostile_replies_take_no_long_time(text: str) -> None:
+def test_adversarial_replies_take_linear_time(text: str) -> None:
     def read_all() -> None:
         for judge in (ReasonThenScore(), StarEval(), MultipleChoice(), HeadToHead(), YesNo()):
             with pytest.raises(ReplyError):

@@ -48,7 +48,7 @@ HELD: dict[tuple[str, ...], float] = {
 WRITES = {REFERENCE: "Ada sold.|||It was a mill. ||| Ada sold.|||", OTHER: "It burned.", SUMMARY: "Ada sold."}
 
 
-def test_recall_is_the_share_of_written_units_that_are_held() -> None:
+def test_recall_is_the_share_of_contained_units() -> None:
     writer, matcher = table_seq2seq(WRITES), matching(HELD)
     rows = judged(A2CU(), writer, matcher, REFERENCE, times=3)
     whole, *units = rows

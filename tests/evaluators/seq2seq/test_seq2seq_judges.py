@@ -69,13 +69,13 @@ class TestBartScore:
         best = BartScore(directions=("ref-hyp", "avg"), references="max")
         assert [row.value for row in judged(best, network, source)] == [-1.0, -1.0]
 
-    def test_only_what_lacks_its_reference_is_skipped(self) -> None:
+    def test_directions_without_a_reference_are_skipped(self) -> None:
         network = answering({(SOURCE, SUMMARY): -2.0})
         rows = judged(BartScore(directions=("src-hyp", "avg")), network, document(text=SOURCE))
         assert [(row.status, row.value) for row in rows] == [("ok", -2.0), ("skipped", None)]
         assert rows[1].reason == "there is no reference summary"
 
-    def test_directions_are_named_on_the_command_line(self) -> None:
+    def test_directions_in_specs(self) -> None:
         assert build("bartscore[src-hyp;avg]").active_aspects == ("bartscore_faithfulness", "bartscore_f1")
         for wrong in ("up", "", "avg;avg"):
             with pytest.raises(SettingError, match="directions"):
@@ -102,7 +102,7 @@ class TestUniEval:
         consistency = next(row for row in rows if row.aspect == "consistency")
         assert [span.cut(SUMMARY) for span in consistency.evidence] == [SECOND], "the weakest sentence is shown"
 
-    def test_the_strings_are_those_of_the_training(self) -> None:
+    def test_prompts_are_those_of_the_training(self) -> None:
         network = answering(first=self.ROWS)
         judged(UniEval(), network, with_references("R"))
         templates = [
@@ -119,7 +119,7 @@ class TestUniEval:
             (1024, False, "longest_first")
         }
 
-    def test_without_a_reference_only_what_needs_it_is_skipped(self) -> None:
+    def test_dimensions_without_a_reference_are_skipped(self) -> None:
         rows = judged(UniEval(), answering(first=self.ROWS), document(text=SOURCE))
         skipped = {row.aspect: row.reason for row in rows if row.status == "skipped"}
         assert skipped == {
@@ -154,7 +154,7 @@ class TestTrueTeacher:
         assert network.framings == {Framing("only_first", "premise: {0} hypothesis: {1}", limit=2048)}
 
     @pytest.mark.parametrize(("written", "label"), [("1", 1), (" 0", 0), ("maybe", None), ("", None)])
-    def test_a_label_may_be_what_is_written(self, written: str, label: int | None) -> None:
+    def test_labels_from_the_generated_text(self, written: str, label: int | None) -> None:
         network = answering(first={self.ROW: (0.6, 0.1)}, written={SOURCE: written})
         evaluator = TrueTeacher(labels="written")
         (row,) = judged(evaluator, network, document(text=SOURCE))
