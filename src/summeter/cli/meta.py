@@ -33,7 +33,7 @@ ORDER = (
     "correlate", "classify", "errors", "prefer", "stability", "reliability", "compare", "agree", "estimate",
     "calibrate", "bias", "overlap", "card",
 )  # fmt: skip
-"""Order of the commands in the help."""
+"""Order of the commands in the help; other studies follow."""
 
 
 @app.callback()
@@ -235,4 +235,4 @@ def card(
     return [study]
 
 
-app.registered_commands.sort(key=lambda command: ORDER.index(command.name or ""))
+app.registered_commands.sort(key=lambda command: ORDER.index(command.name) if command.name in ORDER else len(ORDER))
