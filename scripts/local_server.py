@@ -1,4 +1,4 @@
-"""The running half of `local_judge.py`: where its things lie, and the server started, found and stopped."""
+"""The server part of `local_judge.py`: file locations, and starting, finding and stopping the server."""
 
 import contextlib
 import http.client
@@ -17,22 +17,22 @@ VARIABLE = "SUMMETER_LOCAL_JUDGE"
 NAME = "smollm2-135m-instruct"
 HOST = "127.0.0.1"
 WAIT = 120.0
-PORTS = 3  # a free port may be taken by somebody else before the server has it: so often another is tried
+PORTS = 3  # attempts: another process may take a free port before the server does
 
 ENGINE_VERSION, WEIGHTS_VERSION = "11434.0.0", "0.1.2"
 
-# One thread, and none that spins while it waits: four questions at a time share it, each with a quarter of the context.
+# One thread, which does not spin while it waits. Four requests share it, each with a quarter of the context.
 FLAGS = ("-t", "1", "-tb", "1", "--poll", "0", "-np", "4", "-c", "16384", "--no-webui")
 QUIET = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0"}
 
 
 class Failure(Exception):
-    """What happened, where, and what to do next."""
+    """An error with a message that says what happened, where, and what to do."""
 
 
 @dataclass(frozen=True)
 class Cache:
-    """Where things lie. `home` is complete or absent; `work` is what a build has so far."""
+    """File locations. `home` is complete or absent; `work` holds an unfinished build."""
 
     root: Path
 
@@ -70,7 +70,7 @@ class Cache:
 
     @classmethod
     def at(cls, environ: Mapping[str, str]) -> "Cache":
-        """$SUMMETER_LOCAL_JUDGE, else a folder under $XDG_CACHE_HOME, else under ~/.cache."""
+        """Return the cache in $SUMMETER_LOCAL_JUDGE, or else below $XDG_CACHE_HOME or ~/.cache."""
         chosen = environ.get(VARIABLE, "").strip()
         if chosen:
             return cls(Path(chosen).expanduser().absolute())
@@ -78,7 +78,7 @@ class Cache:
 
 
 class Server(NamedTuple):
-    """A server that was started: its process and its port on this machine."""
+    """A started server: its process and its port."""
 
     pid: int
     port: int
@@ -89,16 +89,16 @@ class Server(NamedTuple):
 
 
 def free_port() -> int:
-    """A port of the loopback address that nobody has at this moment."""
+    """Return a port of the loopback address that is free at the moment."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         return int(probe.getsockname()[1])
 
 
-def taken(port: int) -> bool:
-    """Whether somebody listens on the port already, or it may not be had."""
+def port_in_use(port: int) -> bool:
+    """Return whether a port is in use or not permitted."""
     with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # one that was just let go of is free
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port that was just released is free
         try:
             probe.bind((HOST, port))
         except OSError:
@@ -107,17 +107,17 @@ def taken(port: int) -> bool:
 
 
 def running(cache: Cache) -> Server | None:
-    """The server started from this folder, if it still lives."""
+    """Return the server started from this folder if it still runs, else None."""
     try:
-        found = json.loads(cache.state.read_text())
-        server = Server(int(found["pid"]), int(found["port"]))
+        state = json.loads(cache.state.read_text())
+        server = Server(int(state["pid"]), int(state["port"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return server if str(cache.server) in _command(server.pid) else None
 
 
 def _command(pid: int) -> str:
-    """The command line of a process, empty where there is none: a number may long be somebody else's."""
+    """Return the command line of a process, or "": the number may belong to another process by now."""
     file = Path(f"/proc/{pid}/cmdline")
     if Path("/proc/self/cmdline").exists():
         try:
@@ -129,7 +129,7 @@ def _command(pid: int) -> str:
 
 
 def healthy(port: int) -> bool:
-    """Whether the server has loaded its model. Asked directly: no proxy stands before this machine itself."""
+    """Return whether the server has loaded its model; no proxy is used."""
     connection = http.client.HTTPConnection(HOST, port, timeout=5)
     try:
         connection.request("GET", "/health")
@@ -141,16 +141,16 @@ def healthy(port: int) -> bool:
 
 
 def start(cache: Cache, port: int | None, *, foreground: bool = False) -> Server:
-    """A running, healthy server: the one that runs already, or a new one. With `foreground`, returns when it ends."""
+    """Return a healthy server, started if necessary. With `foreground`, return when it ends."""
     if not cache.built:
-        raise Failure(f"there is no local judge in {cache.root}; build it with: python scripts/local_judge.py build")
+        raise Failure(f"no local judge in {cache.root}; build it with: python scripts/local_judge.py build")
     if (server := running(cache)) and healthy(server.port):
         if port not in {None, server.port} or foreground:
-            raise Failure(f"a local judge runs already, at {server.url} (process {server.pid}); stop it first")
+            raise Failure(f"a local judge is running already, at {server.url} (process {server.pid}); stop it first")
         announce(server)
         return server
-    if port is not None and taken(port):
-        raise Failure(f"port {port} of {HOST} is taken; choose another --port, or none for a free one")
+    if port is not None and port_in_use(port):
+        raise Failure(f"port {port} of {HOST} is in use; choose another --port, or omit it for a free one")
     process, server = _launch(cache, port)
     announce(server)
     if foreground:
@@ -200,7 +200,7 @@ def _launch(cache: Cache, port: int | None) -> tuple["subprocess.Popen[bytes]", 
 
 
 def await_health(cache: Cache, process: Any, port: int, wait: float = WAIT) -> None:
-    """Return once the server answers; Failure, with its last words, where it dies or is not ready in time."""
+    """Wait until the server answers; raises Failure, with the end of its log, if it ends or is not ready in time."""
     end = time.monotonic() + wait
     while time.monotonic() < end:
         if (code := process.poll()) is not None:
@@ -216,11 +216,11 @@ def await_health(cache: Cache, process: Any, port: int, wait: float = WAIT) -> N
 
 
 def died(code: int, log: Path) -> str:
-    """What is said of a server that ended by itself."""
+    """Return the message about a server that ended by itself."""
     how = f"signal {signal.Signals(-code).name}" if code < 0 else f"code {code}"
     hint = ""
     if code == -signal.SIGILL:
-        hint = "\nIt was built for another processor; build it again here: python scripts/local_judge.py build --force"
+        hint = "\nIt was built for another processor. Build it again on this machine: python scripts/local_judge.py build --force"
     return f"the server ended with {how} before it was ready. Its log, {log}, ends:\n{last_lines(log)}{hint}"
 
 
@@ -244,18 +244,18 @@ def _stay(cache: Cache, process: "subprocess.Popen[bytes]") -> None:
 
 
 def announce(server: Server) -> None:
-    """What a user needs to go on."""
+    """Print the address of the server, and how to use it."""
     print(f"the local judge answers at {server.url} (process {server.pid})")
     print(f"  export LLAMACPP_BASE_URL={server.url}")
     print(f"  summeter score DATA -e rts -m llamacpp/{NAME} --timeout 600 -o RUN", flush=True)
 
 
 def stop(cache: Cache, *, patience: float = 10.0) -> None:
-    """End the server that was started from this folder, and only that."""
+    """Stop the server that was started from this folder, and no other."""
     server = running(cache)
     if server is None:
         cache.state.unlink(missing_ok=True)
-        print("no local judge runs")
+        print("no local judge is running")
         return
     with contextlib.suppress(ProcessLookupError):
         os.kill(server.pid, signal.SIGTERM)
@@ -270,7 +270,7 @@ def stop(cache: Cache, *, patience: float = 10.0) -> None:
 
 
 def status(cache: Cache, *, as_json: bool) -> int:
-    """Say what there is; 0 where a server answers, else 1."""
+    """Print the status; returns 0 if a server answers, else 1."""
     server = running(cache)
     answers = server is not None and healthy(server.port)
     if as_json:
@@ -288,15 +288,15 @@ def status(cache: Cache, *, as_json: bool) -> int:
 
 
 def last_lines(file: Path, count: int = 15) -> str:
-    """The end of a log."""
+    """Return the last lines of a log."""
     try:
         with file.open("rb") as stream:
             stream.seek(max(0, file.stat().st_size - 20_000))
             return tail(stream.read().decode(errors="replace"), count)
     except OSError as error:
-        return f"  (it cannot be read: {error})"
+        return f"  (cannot be read: {error})"
 
 
 def tail(text: str, count: int = 15) -> str:
-    """The last lines of a text, set in."""
-    return "\n".join(f"  {line}" for line in text.strip().splitlines()[-count:]) or "  (it is empty)"
+    """Return the last lines of a text, indented."""
+    return "\n".join(f"  {line}" for line in text.strip().splitlines()[-count:]) or "  (empty)"

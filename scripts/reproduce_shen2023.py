@@ -4,8 +4,8 @@
 
 DATA is a folder with `shen2023.jsonl.gz` (summaries and experts' ratings), `shen2023.outputs.jsonl.gz` (raw RTS and
 MCQ replies), `shen2023.h2h.jsonl.gz` (raw head-to-head replies) and `shen2023.expected.json` (the printed cells). The
-replies are read twice, as the paper's released code read them (legacy) and strictly; everything else is summeter's
-own arithmetic. The page holds numbers only, nothing of the texts.
+replies are parsed twice, as in the paper's released code (legacy) and strictly; everything else is computed by
+summeter. The page contains numbers only, no texts.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ TITLES = {
     "4": "Table 4: correlation with people, 1,200 summaries pooled",
     "5": "Table 5: correct preferences, of 66 pairs and of the 11 closest",
     "6": "Table 6: meta-correlation",
-    "7": "Table 7: does reliability tell where the judge agrees with people?",
-    "21": "Table 21: people's mean of each system",
+    "7": "Table 7: correlation of reliability and agreement with people",
+    "21": "Table 21: human mean of each system",
     "22": "Table 22: head-to-head points of three pairs",
     "23": "Table 23: correlation with people by system, RTS",
     "24": "Table 24: correlation with people by system, MCQ",
@@ -53,11 +53,11 @@ TITLES = {
     "29": "Table 29: reliability by system, RTS against MCQ",
 }
 HALF_UP = {"21", "25"}
-"""Tables printed to two digits, a half going up. The others print three, of correlations, or are exact."""
+"""Tables printed to two digits, with halves rounded up. Others print correlations to three digits, or exact numbers."""
 
 
 class Runs(NamedTuple):
-    """The replies as runs, read by one parser, with what became of them."""
+    """The replies as runs, parsed by one parser, with the import counts."""
 
     data: Dataset
     ratings: RunFolder
@@ -66,7 +66,7 @@ class Runs(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """One printed cell beside what comes out here. `expected` says whether the data are known to reproduce it."""
+    """A printed cell with the recomputed values. `expected` is True if the data are known to reproduce it."""
 
     key: Key
     paper: float
@@ -76,12 +76,12 @@ class Cell(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """To the printed digit."""
+        """True if the values are equal to the printed digit."""
         return self.value is not None and rounded(self.key[0], self.value) == rounded(self.key[0], self.paper)
 
 
 def rounded(table: str, value: float) -> str:
-    """A value as its table prints it.
+    """Return a value as its table prints it.
 
     >>> rounded("21", 4.205), rounded("4", -0.04196), rounded("5", 57.0)
     ('4.21', '-0.042', '57.00')
@@ -103,7 +103,7 @@ def read(folder: Path, parser: Parser, work: Path) -> Runs:
 
 
 def measure(runs: Runs) -> dict[Key, float | None]:
-    """Every cell of the ten tables that the data can give; None where the statistic is undefined."""
+    """Return all cells of the ten tables that the data allow; None if a statistic is undefined."""
     made = dict(_table_4(runs))
     made |= _table_5(runs)
     made |= _tables_6_23_24(runs)
@@ -201,7 +201,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def compare(folder: Path, legacy: Mapping[Key, float | None], strict: Mapping[Key, float | None]) -> list[Cell]:
-    """Every printed cell, in the order of the file, beside the values found."""
+    """Return all printed cells, in the order of the file, with the recomputed values."""
     printed = json.loads((folder / "shen2023.expected.json").read_text(encoding="utf-8"))["cells"]
     cells = []
     for one in printed:
@@ -211,7 +211,7 @@ def compare(folder: Path, legacy: Mapping[Key, float | None], strict: Mapping[Ke
 
 
 class Repeats(NamedTuple):
-    """What came of asking again: how many ids, how many gave another score, and the correlation-free agreement."""
+    """Repeated questions: the number of ids, of changed scores, and the agreement by judge and aspect."""
 
     ids: int
     changed: int
@@ -219,7 +219,7 @@ class Repeats(NamedTuple):
 
 
 def asked_twice(folder: Path, data: Dataset, work: Path) -> Repeats:
-    """The replies to ids that were asked twice, as two runs of one judge."""
+    """Return the agreement of replies to ids that were asked twice, as two runs of one judge."""
     with gzip.open(folder / "shen2023.outputs.jsonl.gz", "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     names = ("doc_id", "system", "evaluator", "aspect")
@@ -241,33 +241,35 @@ def asked_twice(folder: Path, data: Dataset, work: Path) -> Repeats:
 
 
 def page(cells: Sequence[Cell], runs: tuple[Runs, Runs], repeats: Repeats) -> str:
-    """The whole page."""
+    """Return the page as Markdown."""
     legacy, strict = runs
     agreeing = sum(cell.agrees for cell in cells)
     parts = [
         "# Reproduction: Shen et al. (2023), cell by cell",
         "",
-        (f"Made by `scripts/reproduce_shen2023.py` with summeter {__version__}; do not edit. "
-        "The raw ChatGPT replies that the authors released are read as their code reads them (legacy), and everything "
-        "is computed from there. A cell agrees when it is the printed one to the printed digit."),
+        (f"Generated by `python scripts/reproduce_shen2023.py DATA` with summeter {__version__}; do not edit. "
+        "The raw ChatGPT replies that the authors released are parsed as in their code (legacy), and all values "
+        "are computed from these scores. A cell agrees if it is equal to the printed value to the printed digit."),
         "",
-        (f"**{agreeing} of {len(cells)} cells agree.** The other {len(cells) - agreeing} are named below, with the "
-        "evidence that it is not the arithmetic."),
+        (f"**{agreeing} of {len(cells)} cells agree.** The other {len(cells) - agreeing} are listed below, with the "
+        "evidence that the computation is correct."),
         "",
         *_summary(cells), "", *_conventions(), "", *_exceptions(cells, legacy), "",
-        *_strictness(cells, legacy, strict), "", *_repeats(repeats), "", "## Every cell", "",
+        *_strictness(cells, legacy, strict), "", *_repeats(repeats), "", "## All cells", "",
         *(line for table in TITLES for line in _cells(table, cells)),
     ]  # fmt: skip
     return "\n".join(parts).rstrip() + "\n"
 
 
 def _summary(cells: Sequence[Cell]) -> list[str]:
-    lines = ["| table | cells | agree | move when replies are read strictly | largest move |", "|---|---|---|---|---|"]
+    lines = ["| table | cells | agree | change with strict parsing | largest change |", "|---|---|---|---|---|"]
     for table, title in TITLES.items():
-        own = [cell for cell in cells if cell.key[0] == table]
-        moved = [cell for cell in own if _moves(cell)]
-        most = max((_move(cell) for cell in own), default=0.0)
-        lines.append(f"| {title} | {len(own)} | {sum(cell.agrees for cell in own)} | {len(moved)} | {most:.4f} |")
+        cells_of_table = [cell for cell in cells if cell.key[0] == table]
+        moved = [cell for cell in cells_of_table if _moves(cell)]
+        most = max((_move(cell) for cell in cells_of_table), default=0.0)
+        lines.append(
+            f"| {title} | {len(cells_of_table)} | {sum(cell.agrees for cell in cells_of_table)} | {len(moved)} | {most:.4f} |"
+        )
     return lines
 
 
@@ -275,24 +277,24 @@ def _conventions() -> list[str]:
     return [
         "## How the cells are made",
         "",
-        "- People's score is the mean of the three experts' ratings; crowd workers are not used.",
+        "- The human score is the mean of the three experts' ratings; crowd workers are not used.",
         "- Correlations are Spearman's rho, Pearson's r and Kendall's tau-b, printed to three digits.",
         (
-            "- Table 5: a system gets 1, 1/2 or 0 points a document against another; a pair is correct when judge and "
-            "people are on the same side of one half. The 11 pairs are the neighbours in people's ranking by the average "
-            "of the four aspects."
+            "- Table 5: a system gets 1, 1/2 or 0 points per document against another; a pair is correct if the points by "
+            "judge and by people are on the same side of one half. The 11 pairs are the neighbours in the human ranking "
+            "by the average of the four aspects."
         ),
         (
-            "- Table 6: rho over 12 systems between people's mean of a system and the judge's correlation with people on "
-            "it, the same coefficient in both steps. Table 7: the same with the reliability of Table 29."
+            "- Table 6: rho over 12 systems between the human mean of a system and the judge's correlation with people on "
+            "it, with the same coefficient in both steps. Table 7: the same with the reliability of Table 29."
         ),
         (
-            "- Tables 21 and 25 are printed to two digits, a half going up; the average of Table 21 is that of the "
-            "four cells as printed."
+            "- Tables 21 and 25 are printed to two digits, with halves rounded up; the average in Table 21 is that of the "
+            "four printed cells."
         ),
         (
-            "- Table 22: points of both orders summed and halved; the mark is 1 where judge and people prefer alike. "
-            "Three of the paper's eleven pairs are here."
+            "- Table 22: the mean points of both orders; the mark is 1 if judge and people prefer the same system. "
+            "The data contain three of the paper's eleven pairs."
         ),
     ]
 
@@ -320,13 +322,13 @@ def _exceptions(cells: Sequence[Cell], runs: Runs) -> list[str]:
         "",
         (
             f"- **Table 4, ChatGPT-RTS, coherence.** The same scores give {len(rts)} other printed cells on RTS coherence "
-            f"to the digit (in Tables {', '.join(tables)}), among them the correlation with people on every single system, "
-            "so they are the scores behind the paper's other tables. The recomputed values lie above the printed ones; by "
-            f"them RTS agrees with people on coherence better than MCQ in {better}, where the paper finds MCQ better."
+            f"to the digit (in Tables {', '.join(tables)}), including the correlation with people on every system, so they "
+            "are the scores of the paper's other tables. The recomputed values are above the printed ones. According to "
+            f"them, RTS agrees better with people on coherence than MCQ in {better}, while the paper finds MCQ better."
         ),
         (
-            f"- **Tables 21 and 25, M15, consistency of people.** The {number} expert ratings sum to {total:g}, a mean of "
-            f"{total / number:.4f}. For a printed 4.95 they would have to sum to {4.945 * number:g} at least. The caption "
+            f"- **Tables 21 and 25, M15, human consistency.** The {number} expert ratings sum to {total:g}, a mean of "
+            f"{total / number:.4f}. A printed 4.95 requires a sum of at least {4.945 * number:g}. The caption "
             "says that the means are those reported by Fabbri et al., so the cell was not computed from the ratings."
         ),
     ]
@@ -350,14 +352,14 @@ def _sum_of(data: Dataset, system: str, aspect: str) -> tuple[float, int]:
 
 def _strictness(cells: Sequence[Cell], legacy: Runs, strict: Runs) -> list[str]:
     lines = [
-        "## What strict reading changes",
+        "## Changes with strict parsing",
         "",
         (
-            "The released code always finds a score: failing all else it takes the last digit from 1 to 5 in the reply. "
-            "Strict reading takes only what the reply plainly says; the rest has no score and is counted."
+            "The released code always finds a score: if nothing else matches, it takes the last digit from 1 to 5 in the "
+            "reply. Strict parsing accepts unambiguous replies only; the others have no score and are counted."
         ),
         "",
-        "| judge | replies | asked again | usable | not | read as another score |",
+        "| judge | replies | repeated | usable | unusable | different score |",
         "|---|---|---|---|---|---|",
     ]
     otherwise = _read_otherwise(legacy, strict)
@@ -366,8 +368,8 @@ def _strictness(cells: Sequence[Cell], legacy: Runs, strict: Runs) -> list[str]:
         for one in strict.imported
     ]
     moved = sorted((cell for cell in cells if _moves(cell)), key=lambda cell: -_move(cell))
-    lines += ["", f"{len(moved)} of {len(cells)} cells change at the printed digit. Those that move most:", "",
-              "| table | row | column | legacy | strict | move |", "|---|---|---|---|---|---|"]  # fmt: skip
+    lines += ["", f"{len(moved)} of {len(cells)} cells change at the printed digit. The largest changes:", "",
+              "| table | row | column | legacy | strict | change |", "|---|---|---|---|---|---|"]  # fmt: skip
     for cell in moved[:25]:
         table, row, column = cell.key
         move = f"{(cell.strict or 0.0) - (cell.value or 0.0):+.4f}"
@@ -376,7 +378,7 @@ def _strictness(cells: Sequence[Cell], legacy: Runs, strict: Runs) -> list[str]:
 
 
 def _read_otherwise(legacy: Runs, strict: Runs) -> dict[str, str]:
-    """By judge, how many usable replies have another score than by the released rules, by aspect."""
+    """Return, by judge, the numbers of usable replies whose score differs from the legacy score, by aspect."""
     study = self_consistency([legacy.ratings, strict.ratings], resamples=0).where(statistic="identical")
     found: dict[str, list[str]] = {}
     for row in study:
@@ -388,11 +390,11 @@ def _read_otherwise(legacy: Runs, strict: Runs) -> dict[str, str]:
 
 def _repeats(repeats: Repeats) -> list[str]:
     lines = [
-        "## The same question twice",
+        "## Repeated questions",
         "",
         (
-            f"{repeats.ids} questions were asked twice, at temperature 0; {repeats.changed} of the second replies give "
-            "another score. The last reply counts, as in the released code. Krippendorff's alpha (interval) of the two:"
+            f"{repeats.ids} questions were asked twice, at temperature 0; {repeats.changed} of the second replies have "
+            "a different score. The last reply counts, as in the released code. Krippendorff's alpha (interval) of both:"
         ),
         "",
         "| judge and aspect | alpha |",
@@ -422,29 +424,29 @@ def _move(cell: Cell) -> float:
 
 
 def _moves(cell: Cell) -> bool:
-    """Whether strict reading changes the cell at the printed digit."""
+    """Return whether strict parsing changes the cell at the printed digit."""
     if cell.value is None or cell.strict is None:
         return cell.value is not cell.strict
     return rounded(cell.key[0], cell.value) != rounded(cell.key[0], cell.strict)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the page; the exit code is 1 where a cell that should agree does not."""
+    """Write the page; returns 1 if a cell that is expected to agree does not."""
     parser = argparse.ArgumentParser(description="Recompute the tables of Shen et al. (2023).")
-    parser.add_argument("data", type=Path, help="the folder with the shen2023 files")
-    parser.add_argument("-o", "--output", type=Path, default=Path("reports/reproduction.md"))
-    given = parser.parse_args(arguments)
+    parser.add_argument("data", type=Path, help="folder with the shen2023 files")
+    parser.add_argument("-o", "--output", type=Path, default=Path("reports/reproduction.md"), help="output file")
+    options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        legacy, strict = (read(given.data, parser_name, work) for parser_name in ("legacy", "strict"))
-        cells = compare(given.data, measure(legacy), measure(strict))
-        given.output.write_text(
-            page(cells, (legacy, strict), asked_twice(given.data, legacy.data, work)), encoding="utf-8"
+        legacy, strict = (read(options.data, parser_name, work) for parser_name in ("legacy", "strict"))
+        cells = compare(options.data, measure(legacy), measure(strict))
+        options.output.write_text(
+            page(cells, (legacy, strict), asked_twice(options.data, legacy.data, work)), encoding="utf-8"
         )
     lost = [cell for cell in cells if cell.expected and not cell.agrees]
     for cell in lost:
         print(f"does not agree: {cell}", file=sys.stderr)
-    print(f"{sum(cell.agrees for cell in cells)} of {len(cells)} cells agree: {given.output}")
+    print(f"{sum(cell.agrees for cell in cells)} of {len(cells)} cells agree: {options.output}")
     return 1 if lost else 0
 
 

@@ -26,23 +26,23 @@ explains when to use which. This page is generated from the studies by `python s
 """
 SHARED = """## Shared keywords
 
-Keywords of several studies. A study names those that it takes; one with another default is listed with the study.
+Keywords of several studies. Each study lists those it accepts; a keyword with a different default is listed with the study.
 """
 
 
 def page() -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     for module in ("advise", "meta"):
-        import_module(f"summeter.cli.{module}")  # which makes the commands
-    taken = {name for study in STUDIES.values() for name in study.options.model_fields if is_shared(study, name)}
-    fields = {name: field for name, field in shared().items() if name in taken}
+        import_module(f"summeter.cli.{module}")  # registers the commands
+    used = {name for study in STUDIES.values() for name in study.options.model_fields if is_shared(study, name)}
+    fields = {name: field for name, field in shared().items() if name in used}
     lines = [INTRODUCTION, SHARED, *table(fields.items(), commands=True), ""]
     return "\n".join([*lines, *(line for name in sorted(STUDIES) for line in section(STUDIES[name]))])
 
 
 @cache
 def shared() -> dict[str, FieldInfo]:
-    """The fields of the models that studies' options are put together from."""
+    """Return the fields of the option models that studies share."""
     models = [model for model in vars(options).values() if inspect.isclass(model) and issubclass(model, Options)]
     fields: dict[str, FieldInfo] = {}
     for model in models:
@@ -52,13 +52,13 @@ def shared() -> dict[str, FieldInfo]:
 
 
 def is_shared(study: StudyEntry, name: str) -> bool:
-    """Whether a study has an option of the shared models as it is there."""
+    """Return whether an option of a study is equal to that of the shared models."""
     field, known = study.options.model_fields[name], shared().get(name)
     return known is not None and (field.default, field.description) == (known.default, known.description)
 
 
 def section(study: StudyEntry) -> Iterator[str]:
-    """The part of the page about one study."""
+    """Yield the lines of the section about one study."""
     inputs = ", ".join(f"{each.name}=None" if each.optional else each.name for each in study.inputs)
     command = COMMANDS.get(study.name)
     yield f"## {study.name}\n"
@@ -67,15 +67,15 @@ def section(study: StudyEntry) -> Iterator[str]:
         yield f"· `summeter {'' if command == 'advise' else 'meta '}{command}`"
     yield f"\n{study.doc}\n"
     fields = study.options.ordered()
-    if own := [name for name in fields if not is_shared(study, name)]:
-        yield from table(((name, fields[name]) for name in own), commands=command is not None)
+    if specific := [name for name in fields if not is_shared(study, name)]:
+        yield from table(((name, fields[name]) for name in specific), commands=command is not None)
         yield ""
-    if shared := [f"`{name}`" for name in fields if name not in own]:
+    if shared := [f"`{name}`" for name in fields if name not in specific]:
         yield f"Shared keywords: {', '.join(shared)}.\n"
 
 
 def table(fields: Iterable[tuple[str, FieldInfo]], *, commands: bool) -> Iterator[str]:
-    """A line a field; with the options of the command line where the study is a command."""
+    """Yield one table row per field, with command-line options if the study is a command."""
     yield "| keyword | option | default | |"
     yield "|---|---|---|---|"
     for name, field in fields:
@@ -84,14 +84,14 @@ def table(fields: Iterable[tuple[str, FieldInfo]], *, commands: bool) -> Iterato
 
 
 def option(name: str, field: FieldInfo) -> str:
-    """The names of an option on the command line; none for a keyword of Python only."""
+    """Return the names of an option on the command line; empty for a keyword of Python only."""
     if any(isinstance(each, CommandLine) and each.python_only for each in field.metadata):
         return ""
     return ", ".join(f"`{each}`" for each in option_names(name, field))
 
 
 def default(field: FieldInfo) -> str:
-    """The default of a field."""
+    """Return the default of a field."""
     match field.default:
         case _ if field.is_required():
             return "required"

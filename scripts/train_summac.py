@@ -1,14 +1,14 @@
-"""Fit the convolution of SummaC-Conv on labelled summaries, or take over released weights.
+"""Fit the convolution of SummaC-Conv on labelled summaries, or convert released weights.
 
     python scripts/train_summac.py DATA -m local/FOLDER -o weights.json
-    python scripts/train_summac.py --released summac_conv.bin --bins percentile -o weights.json    (needs torch)
+    python scripts/train_summac.py --released summac_conv.bin --bins percentile -o weights.json    (requires torch)
     summeter score DATA -e "summac[method=conv,weights=weights.json]" -m nli=local/FOLDER -o RUN
 
-DATA is anything `summeter score` reads, each summary with a column that is 1 (consistent) or 0 (`--label`, default
-`label`). The network (`-m`) is asked about every sentence of every summary and every passage of its document; then the
-weights are fitted by scikit-learn (`summeter[train]`): one optimum, the same on every machine. The ridge is the one of RIDGES with the best
-held-out likelihood over five folds of documents; the card in the file says what was measured on documents that the fit
-had not seen. Weights belong to their network: another one spreads its probabilities in another way.
+DATA is a data set in any format that `summeter score` reads, with a column that is 1 (consistent) or 0 (`--label`,
+default `label`). The network (`-m`) scores every sentence of every summary against every passage of its document; then
+scikit-learn (`summeter[train]`) fits the weights, with a unique optimum. The ridge penalty of RIDGES with the best
+held-out likelihood over five folds of documents is used; the card in the file contains the held-out results. Weights
+are specific to a network, because networks differ in the distribution of their probabilities.
 """
 
 import argparse
@@ -40,32 +40,32 @@ BINS = {"even50": EVEN50, "percentile": PERCENTILE}
 
 
 class Rows(NamedTuple):
-    """Labelled summaries as the fit sees them, and the documents they are of."""
+    """Labelled summaries for the fit, with their documents."""
 
     tables: list[list[Floats]]
     labels: list[int]
     documents: list[str]
 
-    def take(self, places: Sequence[int]) -> "Rows":
-        return Rows(*([column[at] for at in places] for column in self))
+    def take(self, indexes: Sequence[int]) -> "Rows":
+        return Rows(*([column[at] for at in indexes] for column in self))
 
 
 async def read(data: Dataset, nli: Network, label: str, grain: Grain = "sentence") -> Rows:
-    """What the network says of every labelled summary. UsageError for a label that is not 0 or 1."""
+    """Return the network's output for all labelled summaries; raises UsageError for a label other than 0 or 1."""
     rows = Rows([], [], [])
     for document, summaries in data.items():
         sentences = sentence_spans(document, "punkt")
         passages = await fitted(document.text, passages_of(document.text, sentences, grain), sentences, nli)
         premises = Premises(nli, [one.text for one in passages])
         for summary in summaries:
-            told = {"0": 0, "1": 1}.get(str(summary.extra.get(label)))
-            if told is None:
-                said = repr(summary.extra[label]) if label in summary.extra else "missing"
-                raise UsageError(f"{document.id}/{summary.system}: column {label!r} is {said}, not 0 or 1")
+            value = {"0": 0, "1": 1}.get(str(summary.extra.get(label)))
+            if value is None:
+                shown = repr(summary.extra[label]) if label in summary.extra else "missing"
+                raise UsageError(f"{document.id}/{summary.system}: column {label!r} is {shown}, not 0 or 1")
             texts = [sentence.text for sentence in sentence_spans(summary, "punkt")]
             if passages and texts:
                 rows.tables.append(await premises.against(texts))
-                rows.labels.append(told)
+                rows.labels.append(value)
                 rows.documents.append(document.id)
     return rows
 
@@ -78,13 +78,13 @@ def fit(
     labels: str = "e",
     ridge: float = 1.0,
 ) -> Convolution:
-    """The weights under which the labelled summaries are likeliest.
+    """Return the maximum-likelihood weights for the labelled summaries.
 
-    With the mean over sentences the model is linear in the mean histogram: a logistic regression with the squared
-    weights times `ridge` / 2 added to the loss.
+    With the mean over sentences the model is linear in the mean histogram: a logistic regression with `ridge` / 2 times
+    the squared weights added to the loss. Raises UsageError unless both labels occur.
     """
     if len(summaries) != len(consistent) or set(consistent) != {0, 1}:
-        raise UsageError("SummaC-Conv is fitted on summaries of both kinds, each labelled 1 (consistent) or 0")
+        raise UsageError("SummaC-Conv needs summaries with label 1 (consistent) and with label 0")
     means = np.array([np.mean([histogram(table, bins, labels) for table in tables], axis=0) for tables in summaries])
     model = LogisticRegression(C=1 / ridge, tol=1e-10, max_iter=100_000).fit(means, consistent)
     card = {"summaries": len(consistent), "consistent": sum(consistent), "ridge": ridge}
@@ -93,36 +93,36 @@ def fit(
 
 
 def held_out(rows: Rows, bins: Sequence[float], labels: str, ridge: float) -> Floats:
-    """The probability of every summary from a fit on the other folds' documents."""
+    """Return the probability of every summary from a fit on the documents of the other folds."""
     fold = np.array([int(hashlib.sha256(one.encode()).hexdigest(), 16) % FOLDS for one in rows.documents])
-    told = np.full(len(fold), np.nan)
+    probabilities = np.full(len(fold), np.nan)
     for number in range(FOLDS):
-        rest, own = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
-        if len(own):
-            seen = rows.take(rest.tolist())
-            if len(set(seen.labels)) < 2:
-                raise UsageError(f"{len(set(rows.documents))} documents are too few: {FOLDS} folds of them are needed, "
-                                 "each rest with summaries labelled 1 and 0")  # fmt: skip
-            made = fit(seen.tables, seen.labels, bins=bins, labels=labels, ridge=ridge)
-            told[own] = [made.probability([made.score(one) for one in rows.tables[at]]) for at in own]
-    return told
+        rest, held = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        if len(held):
+            training = rows.take(rest.tolist())
+            if len(set(training.labels)) < 2:
+                raise UsageError(f"{len(set(rows.documents))} documents are too few for {FOLDS} folds: the other folds "
+                                 "of each need summaries with label 1 and with label 0")  # fmt: skip
+            made = fit(training.tables, training.labels, bins=bins, labels=labels, ridge=ridge)
+            probabilities[held] = [made.probability([made.score(one) for one in rows.tables[at]]) for at in held]
+    return probabilities
 
 
-def measured(told: Floats, truth: Floats) -> dict[str, float]:
-    """Log-loss, balanced accuracy at .5, and the share of (consistent, inconsistent) pairs in the right order."""
-    sure = np.clip(told, 1e-9, 1 - 1e-9)
-    ones, zeros = told[truth == 1], told[truth == 0]
+def evaluate(probabilities: Floats, truth: Floats) -> dict[str, float]:
+    """Return log-loss, balanced accuracy at .5, and AUROC."""
+    clipped = np.clip(probabilities, 1e-9, 1 - 1e-9)
+    ones, zeros = probabilities[truth == 1], probabilities[truth == 0]
     order = (ones[:, None] > zeros[None]).mean() + 0.5 * (ones[:, None] == zeros[None]).mean()
     return {
-        "log_loss": float(-np.mean(truth * np.log(sure) + (1 - truth) * np.log(1 - sure))),
+        "log_loss": float(-np.mean(truth * np.log(clipped) + (1 - truth) * np.log(1 - clipped))),
         "balanced_accuracy": float(((ones >= 0.5).mean() + (zeros < 0.5).mean()) / 2), "auroc": float(order),
     }  # fmt: skip
 
 
 def train(rows: Rows, bins: Sequence[float], labels: str = "e") -> tuple[Convolution, dict[str, Any]]:
-    """The weights with the best ridge, and what was measured on documents held out."""
+    """Return the weights with the best ridge penalty, and the held-out results."""
     truth = np.array(rows.labels, dtype=np.float64)
-    tried = {ridge: measured(held_out(rows, bins, labels, ridge), truth) for ridge in RIDGES}
+    tried = {ridge: evaluate(held_out(rows, bins, labels, ridge), truth) for ridge in RIDGES}
     best = min(tried, key=lambda ridge: tried[ridge]["log_loss"])
     return fit(rows.tables, rows.labels, bins=bins, labels=labels, ridge=best), {
         "held_out": tried[best],
@@ -131,14 +131,14 @@ def train(rows: Rows, bins: Sequence[float], labels: str = "e") -> tuple[Convolu
 
 
 def network(text: str) -> Network:
-    """The network that `-m` names."""
+    """Return the network with the given model string."""
     from summeter.models.local.load import build, identify
 
     return build([identify("nli", text, "classifier")])["nli"]
 
 
-def take_over(file: Path, bins: Sequence[float], aggregate: str) -> Convolution:
-    """Weights as the released code stores them."""
+def convert(file: Path, bins: Sequence[float], aggregate: str) -> Convolution:
+    """Return weights from a file of the released code."""
     import torch
 
     state = torch.load(file, map_location="cpu", weights_only=True)
@@ -151,28 +151,28 @@ def take_over(file: Path, bins: Sequence[float], aggregate: str) -> Convolution:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", nargs="?", help="labelled summaries")
-    parser.add_argument("-m", "--model", help="the network: hf/ORG/NAME@REVISION, local/FOLDER or a path")
-    parser.add_argument("-o", "--out", type=Path, required=True)
-    parser.add_argument("--label", default="label", help="the column that is 1 or 0")
-    parser.add_argument("--granularity", default="sentence", help="what a passage of the document is")
-    parser.add_argument("--bins", choices=BINS, default="even50")
-    parser.add_argument("--count", default="e", help="which probabilities are counted: e, c, n or several")
-    parser.add_argument("--released", type=Path, help="weights of the released code, to be taken over")
-    parser.add_argument("--aggregate", choices=("mean", "min", "max", "all"), default="mean")
-    given = parser.parse_args(arguments)
-    if given.released is not None:
-        made = take_over(given.released, BINS[given.bins], given.aggregate)
+    parser.add_argument("data", nargs="?", help="data set with labelled summaries")
+    parser.add_argument("-m", "--model", help="network: hf/ORG/NAME@REVISION, local/FOLDER or a path")
+    parser.add_argument("-o", "--out", type=Path, required=True, help="output file")
+    parser.add_argument("--label", default="label", help="column that is 1 or 0")
+    parser.add_argument("--granularity", default="sentence", help="granularity of document passages")
+    parser.add_argument("--bins", choices=BINS, default="even50", help="bins of the histogram")
+    parser.add_argument("--count", default="e", help="probabilities to count: e, c, n or several of them")
+    parser.add_argument("--released", type=Path, help="weights of the released code to convert")
+    parser.add_argument("--aggregate", choices=("mean", "min", "max", "all"), default="mean", help="over sentences")
+    options = parser.parse_args(arguments)
+    if options.released is not None:
+        made = convert(options.released, BINS[options.bins], options.aggregate)
     else:
-        if not given.data or not given.model:
+        if not options.data or not options.model:
             parser.error("give DATA and -m, or --released FILE")
-        data, nli = load(given.data), network(given.model)
-        rows = asyncio.run(read(data, nli, given.label, given.granularity))
-        made, card = train(rows, BINS[given.bins], given.count)
-        about = {"network": nli.id, "data": data.card.name, "data_hash": data.hash, "granularity": given.granularity}
+        data, nli = load(options.data), network(options.model)
+        rows = asyncio.run(read(data, nli, options.label, options.granularity))
+        made, card = train(rows, BINS[options.bins], options.count)
+        about = {"network": nli.id, "data": data.card.name, "data_hash": data.hash, "granularity": options.granularity}
         made = replace(made, card={**made.card, **card, **about})
-    made.save(given.out)
-    print(f"{given.out}: {made.card}")
+    made.save(options.out)
+    print(f"{options.out}: {made.card}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The answers of the network that the combination is fitted on."""
+"""Network outputs for fitting the combination."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def script(root: Path) -> Any:
         yield importlib.import_module("combine")
 
 
-def test_an_answer_is_kept_for_what_the_network_read(script: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outputs_are_stored_by_network_input(script: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(script, "in_doubt", lambda log_odds: True)
     text = "It rained. Staff fell."
     claims = [script.Claim("facts", text, claim, True, "a", claim) for claim in ("It rained.", "Staff fell.")]
@@ -35,7 +35,7 @@ def test_an_answer_is_kept_for_what_the_network_read(script: Any, monkeypatch: p
     assert network.texts[2:] == [("Staff fell.", "It rained."), ("Staff fell.", "Staff fell.")]
 
 
-def test_it_is_not_asked_where_the_words_leave_no_doubt(script: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_network_is_not_run_if_the_words_are_decisive(script: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(script, "in_doubt", lambda log_odds: False)
     network = table_nli()
     ((words, answer),) = script.asked(

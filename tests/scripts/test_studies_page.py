@@ -1,4 +1,4 @@
-"""docs/studies.md is what the studies say of themselves."""
+"""docs/studies.md is up to date."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scripts that make weights for summac and token counts for bertscore: all but the loading of a network."""
+"""The scripts for weights of summac and token counts of bertscore, without loading a network."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from summeter.records import UsageError
 
 @pytest.fixture(scope="module")
 def scripts(root: Path) -> Iterator[tuple[ModuleType, ModuleType]]:
-    """Both scripts as modules."""
+    """Return both scripts as modules."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(root / "scripts")
         yield importlib.import_module("train_summac"), importlib.import_module("bertscore_idf")
@@ -27,7 +27,7 @@ def scripts(root: Path) -> Iterator[tuple[ModuleType, ModuleType]]:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Forty documents, each with a summary that copies it and one that does not."""
+    """Return a file of forty documents, each with a copied summary and an unrelated one."""
     rows = []
     for at in range(40):
         document = f"Ship {at} left port in May. It carried {at} tons of coal. Nobody was hurt."
@@ -42,7 +42,7 @@ def data(tmp_path: Path) -> Path:
     return file
 
 
-def test_weights_are_fitted_measured_and_loaded_again(
+def test_weights_are_fitted_evaluated_and_loaded(
     scripts: tuple[ModuleType, ModuleType], data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script, _ = scripts
@@ -59,7 +59,7 @@ def test_weights_are_fitted_measured_and_loaded_again(
     assert (tmp_path / "again.json").read_bytes() == out.read_bytes()
 
 
-def test_a_label_that_is_none_is_named(scripts: tuple[ModuleType, ModuleType], data: Path, tmp_path: Path) -> None:
+def test_an_invalid_label_is_reported(scripts: tuple[ModuleType, ModuleType], data: Path, tmp_path: Path) -> None:
     script, _ = scripts
     script_network, script.network = script.network, lambda _: table_nli()
     try:
@@ -69,7 +69,7 @@ def test_a_label_that_is_none_is_named(scripts: tuple[ModuleType, ModuleType], d
         script.network = script_network
 
 
-def test_what_is_needed_is_said(
+def test_missing_arguments_and_data_are_reported(
     scripts: tuple[ModuleType, ModuleType], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):

@@ -1,4 +1,4 @@
-"""The claims written for the embedded network: their form, and the commands of a second reader."""
+"""The claims written for the embedded network: format, and commands for a second annotator."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def words(text: str) -> list[str]:
 
 
 def overlaps(rows: list[Any]) -> list[float]:
-    """The share of each claim's words that its document has."""
+    """Return the share of each claim's words that are in its document."""
     vocabularies = {row.document_id: set(words(row.document)) for row in rows}
     shares = []
     for row in rows:
@@ -74,12 +74,12 @@ class TestLongRows:
             assert twin.pair == row.id
             assert (twin.document_id, twin.kind, twin.supported) == (row.document_id, row.kind, not row.supported)
 
-    def test_the_order_of_twins_says_nothing_about_the_label(self, rows: list[Any]) -> None:
+    def test_the_order_of_twins_is_independent_of_the_label(self, rows: list[Any]) -> None:
         places = {row.id: place for place, row in enumerate(rows)}
         first = [places[row.id] < places[row.pair] for row in rows if row.supported]
         assert 0.4 < sum(first) / len(first) < 0.6
 
-    def test_word_overlap_says_nothing_about_the_label(self, rows: list[Any]) -> None:
+    def test_word_overlap_is_independent_of_the_label(self, rows: list[Any]) -> None:
         value = auroc([float(row.supported) for row in rows], overlaps(rows)).value
         assert value is not None
         assert 0.40 <= value <= 0.65
@@ -99,7 +99,7 @@ class TestLongRows:
             own = [script.kept(row.document_id) for row in rows if (row.document_id >= "long-200") == later]
             assert low < sum(own) / len(own) < high
 
-    def test_what_decides_a_claim_stands_in_its_document(self, rows: list[Any], script: ModuleType) -> None:
+    def test_deciding_passages_are_in_the_document(self, rows: list[Any], script: ModuleType) -> None:
         texts = list(script._lines(script.FOLDER, "long"))
         quotes = [
             (text["text"], quote) for text in texts for claim in text["claims"] for quote in claim.get("evidence", ())
@@ -135,9 +135,7 @@ class TestTraining:
         (tmp_path / "long_z.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         return tmp_path
 
-    def test_a_claim_is_read_with_what_decides_it_and_a_true_one_without_it_too(
-        self, script: ModuleType, folder: Path
-    ) -> None:
+    def test_training_inputs_with_and_without_the_deciding_passage(self, script: ModuleType, folder: Path) -> None:
         assert not script.kept("long-203")
         rows = script.training(folder)["long"]
         assert [(row["hypothesis"], row["label"], "Ann paid Bob" in row["premise"]) for row in rows] == [
@@ -148,7 +146,7 @@ class TestTraining:
         assert {row["twin"] for row in rows} == {"long-203-01"}
 
     @pytest.mark.parametrize("start", [[], ["--start", "none"]], ids=["from the embedded network", "from none"])
-    def test_the_settings_name_the_rows_beside_them(
+    def test_the_settings_refer_to_the_rows(
         self, script: ModuleType, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: list[str]
     ) -> None:
         module, out = importlib.import_module("training_rows"), tmp_path / "rows"
@@ -180,7 +178,7 @@ class TestTraining:
         assert kept
         assert kept.isdisjoint(row["hypothesis"] for row in script.training()["long"])
 
-    def test_what_a_claim_tells_alone_comes_from_the_claims_of_other_documents(self, script: ModuleType) -> None:
+    def test_the_claim_only_baseline_uses_other_documents(self, script: ModuleType) -> None:
         claims = ["He was only late.", "He was late."] * 100
         labels = [False, True] * 100
         odds = script.sounds(claims, labels, [f"d{number // 2}" for number in range(200)])
@@ -208,11 +206,11 @@ class TestSecondReader:
         assert "long-900-02  Bob paid Ann." in shown
         assert {"entail", "not", "role"}.isdisjoint(words(shown))
 
-    def test_blind_refuses_documents_that_are_not_there(self, script: ModuleType, file: Path) -> None:
+    def test_blind_refuses_unknown_documents(self, script: ModuleType, file: Path) -> None:
         with pytest.raises(SystemExit, match="has documents 1 to 1, not 1 to 2"):
             list(script.blind(file, 1, 2))
 
-    def test_compare_counts_what_is_labelled_otherwise(self, script: ModuleType, file: Path, tmp_path: Path) -> None:
+    def test_compare_counts_differing_labels(self, script: ModuleType, file: Path, tmp_path: Path) -> None:
         answers = tmp_path / "answers.jsonl"
         answers.write_text('{"id": "long-900-01", "label": "not"}\n{"id": "long-900-02", "label": "not"}\n')
         rows = list(script.long_rows(file.parent))
@@ -230,7 +228,7 @@ class TestSecondReader:
             ('{"id": "long-900-01", "label": "no"}', "line 1: the label is 'no', not one of entail, not"),
         ],
     )
-    def test_answers_that_fit_no_claim_are_refused(
+    def test_answers_without_a_claim_are_refused(
         self, script: ModuleType, tmp_path: Path, line: str, message: str
     ) -> None:
         answers = tmp_path / "answers.jsonl"
