@@ -185,7 +185,7 @@ def test_a_study_is_one_file(page: dict[str, str], tree: Path) -> None:
     (code,) = _blocks(page[STUDY])
     (tree / "summeter" / "meta" / "_leniency.py").write_text(code, "utf-8")
     shown = _python(tree, "from summeter.cli.main import main; main(['meta', 'leniency', '--help'])")
-    assert "how much higher judges rate than people" in shown
+    assert "how much higher judges rate summaries" in shown
     assert "--resamples" in shown
     rows = json.loads(_python(tree, _LENIENCY))
     # The judge is .5 higher on A and 1.5 on B.
