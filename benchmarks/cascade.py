@@ -1,14 +1,15 @@
-"""Does a cascade keep its bound, and what does it save? A simulated inexpensive and expensive judge, many draws.
+"""Coverage of a cascade's error bound, and the calls it saves, for simulated judges and many draws.
 
     python benchmarks/cascade.py [--draws 500] [--items 3000] [--ratings --error .08]
 
-The expensive judge says 1 of half of the items. The inexpensive judge gives a calibrated probability whose AUROC
-against it is .85. Each draw makes new items, takes a sample that both judge, and compares the cascade's labels of *all*
-items with the expensive judge's. `kept`: the share of draws in which the share of differing labels is at most .05: as
-the cascade has them, and by the band alone, as if the sample were not judged by both (what the test is about). `saved`:
-the mean share of the expensive judge's calls that the band saves, without and with those of the sample.
+The expensive judge labels half of the items 1. The inexpensive judge gives a calibrated probability with an AUROC of
+.85 against it. Each draw simulates new items, samples items that both judge, and compares the cascade's labels of *all*
+items with those of the expensive judge. `kept` is the share of draws in which at most .05 of the labels differ, for the
+cascade and for the band alone (ignoring that both judged the sample, which is what the test is about). `saved` is the
+mean share of the expensive judge's calls that the band saves, without and with the calls for the sample.
 
-With --ratings the two are ratings from 1 to 5, and the error is the mean absolute difference as a share of the scale.
+With --ratings, both judges give ratings from 1 to 5, and the error is the mean absolute difference relative to the
+scale.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from summeter.evaluators.derived import ItemKey, MemberJudge, MemberJudgments
 from summeter.records import Judgment, Target
 
 SHIFT = 2**0.5 * NormalDist().inv_cdf(0.85)
-"""How far two normal distributions of spread 1 lie apart whose AUROC is .85."""
+"""Distance of two normal distributions with standard deviation 1 and an AUROC of .85."""
 SIZES = (100, 300, 1000)
 
 
 class Cheap(Evaluator):
-    """A calibrated probability; its label is a threshold of it."""
+    """A judge with a calibrated probability and a threshold for its label."""
 
     name: ClassVar[str] = "cheap"
     version: ClassVar[str] = "1"
@@ -44,12 +45,12 @@ class Cheap(Evaluator):
 
 
 class CheapRating(Cheap):
-    """A rating from 1 to 5."""
+    """A judge with a rating from 1 to 5."""
 
     name: ClassVar[str] = "cheap_rating"
 
     @property
-    def decision_threshold(self) -> None:  # type: ignore[override]  # a rating decides nothing
+    def decision_threshold(self) -> None:  # type: ignore[override]  # ratings have no threshold
         return None
 
     @property
@@ -57,41 +58,40 @@ class CheapRating(Cheap):
         return 1.0, 5.0
 
 
-class Dear(Cheap):
-    """Yes or no."""
+class Expensive(Cheap):
+    """A judge with a binary label."""
 
-    name: ClassVar[str] = "dear"
+    name: ClassVar[str] = "expensive"
 
 
-class DearRating(CheapRating):
-    """A rating from 1 to 5."""
+class ExpensiveRating(CheapRating):
+    """A judge with a rating from 1 to 5."""
 
-    name: ClassVar[str] = "dear_rating"
+    name: ClassVar[str] = "expensive_rating"
 
 
 class Simulated(Cascade):
-    """A cascade of these judges."""
+    """A cascade of the simulated judges."""
 
     ratings: bool = False
 
     @property
-    def members(self) -> tuple[MemberJudge, ...]:  # type: ignore[override]  # not from a text
-        first, second = (CheapRating(), DearRating()) if self.ratings else (Cheap(), Dear())
+    def members(self) -> tuple[MemberJudge, ...]:  # type: ignore[override]  # not parsed from text
+        first, second = (CheapRating(), ExpensiveRating()) if self.ratings else (Cheap(), Expensive())
         return MemberJudge(first), MemberJudge(second, partial=True)
 
 
 class Draw(NamedTuple):
-    """One draw: the error as it is and by the bands alone, and the calls of the second judge that are saved without and
-    with those of the sample."""
+    """One draw: the error of the cascade and of the band, and the shares of saved calls without and with the sample."""
 
     error: float
     band: float
     saved: float
-    all_told: float
+    saved_net: float
 
 
 def judgment(judge: str, item: int, value: float, label: int | None) -> Judgment:
-    """Of a summary."""
+    """Return the judgment of a summary."""
     return Judgment.model_construct(
         target=Target.model_construct(document_id=str(item), system="s", rival=None, unit="summary", index=None,
                                       list_id=None),
@@ -101,76 +101,77 @@ def judgment(judge: str, item: int, value: float, label: int | None) -> Judgment
 
 
 def both(
-    item: int, cheap: float, dear: float, cheap_label: int | None = None, dear_label: int | None = None
+    item: int, cheap: float, expensive: float, cheap_label: int | None = None, expensive_label: int | None = None
 ) -> MemberJudgments:
-    """What the two judges say of an item."""
-    rows = judgment("cheap", item, cheap, cheap_label), judgment("dear", item, dear, dear_label)
+    """Return the judgments of both judges on an item."""
+    rows = judgment("cheap", item, cheap, cheap_label), judgment("expensive", item, expensive, expensive_label)
     return MemberJudgments((str(item), "s", None), ((rows[0],), (rows[1],)))
 
 
 def simulated(rng: np.random.Generator, items: int, *, ratings: bool) -> list[MemberJudgments]:
-    """What the judges say of all items."""
+    """Return the judgments of both judges on all items."""
     if ratings:
         truth = rng.normal(3.6, 1.0, items)
-        dear = np.clip(np.rint(truth + rng.normal(0, 0.3, items)), 1, 5)
-        # Sure at the ends, unsure in the middle, and a little too kind.
-        cheap = np.clip(np.rint(truth + 0.1 + rng.normal(0, 0.3 + 0.5 * (np.abs(truth - 3) < 1), items)), 1, 5)
-        return [both(item, float(own), float(other)) for item, (own, other) in enumerate(zip(cheap, dear, strict=True))]
-    dear = rng.integers(0, 2, items).astype(np.float64)
+        second = np.clip(np.rint(truth + rng.normal(0, 0.3, items)), 1, 5)
+        # Confident at the ends, uncertain in the middle, and slightly lenient.
+        first = np.clip(np.rint(truth + 0.1 + rng.normal(0, 0.3 + 0.5 * (np.abs(truth - 3) < 1), items)), 1, 5)
+        return [both(item, float(one), float(two)) for item, (one, two) in enumerate(zip(first, second, strict=True))]
+    second = rng.integers(0, 2, items).astype(np.float64)
     judged = []
-    for item, (own, other) in enumerate(zip(probability(rng, dear, SHIFT), dear, strict=True)):
-        judged.append(both(item, float(own), float(other), int(own >= 0.5), int(other)))
+    for item, (one, two) in enumerate(zip(probability(rng, second, SHIFT), second, strict=True)):
+        judged.append(both(item, float(one), float(two), int(one >= 0.5), int(two)))
     return judged
 
 
 def probability(rng: np.random.Generator, labels: np.ndarray, shift: float) -> np.ndarray:
-    """P(label = 1 | z), where z is the label shifted, with noise."""
+    """Return P(label = 1 | z), where z is the shifted label plus noise."""
     z = rng.normal(shift * (labels - 0.5), 1.0)
     return np.asarray(1 / (1 + np.exp(-shift * z)))
 
 
 def draw(judged: list[MemberJudgments], cascade: Simulated) -> Draw:
-    """The cascade's labels beside the expensive judge's, on all items."""
+    """Compare the labels of the cascade with those of the expensive judge on all items."""
     plan = cascade.plan(judged)
     low, high = cascade.rating_scale or (0.0, 1.0)
 
     def error(by_second: Collection[ItemKey]) -> float:
         errors = []
-        for item, ((own,), (other,)) in judged:
+        for item, ((first,), (second,)) in judged:
             if item in by_second:
                 errors.append(0.0)
-            elif own.label is not None:
-                errors.append(float(own.label != other.label))
+            elif first.label is not None:
+                errors.append(float(first.label != second.label))
             else:
-                errors.append(abs((own.value or 0.0) - (other.value or 0.0)) / (high - low))
+                errors.append(abs((first.value or 0.0) - (second.value or 0.0)) / (high - low))
         return fmean(errors)
 
-    by_band, told = plan.passed_on, plan.passed_on | plan.sample
-    return Draw(error(told), error(by_band), 1 - len(by_band) / len(judged), 1 - len(told) / len(judged))
+    by_band, with_sample = plan.passed_on, plan.passed_on | plan.sample
+    saved, saved_net = (1 - len(items) / len(judged) for items in (by_band, with_sample))
+    return Draw(error(with_sample), error(by_band), saved, saved_net)
 
 
 def draws(many: int, items: int, sample: int, error: float, *, ratings: bool = False) -> Iterator[Draw]:
-    """New items each time."""
+    """Yield draws, each with new items."""
     for seed in range(many):
         judged = simulated(np.random.default_rng([seed, sample]), items, ratings=ratings)
         yield draw(judged, Simulated(sample=sample, error=error, seed=seed, ratings=ratings))
 
 
 def report(many: int, items: int, error: float, *, ratings: bool) -> None:
-    """A line a size of the sample."""
-    print("labels  bound  kept   kept by the band  mean error  saved  saved, sample paid")
+    """Print one line per sample size."""
+    print("labels  bound  kept   kept by the band  mean error  saved  saved less sample")
     for sample in SIZES:
         got = list(draws(many, items, sample, error, ratings=ratings))
         kept, band = (fmean(getattr(each, name) <= error + 1e-12 for each in got) for name in ("error", "band"))
-        mean, saved, told = (fmean(getattr(each, name) for each in got) for name in ("error", "saved", "all_told"))
-        print(f"{sample:6}  {error:5}  {kept:.3f}  {band:16.3f}  {mean:10.4f}  {saved:5.3f}  {told:5.3f}")
+        mean, saved, net = (fmean(getattr(each, name) for each in got) for name in ("error", "saved", "saved_net"))
+        print(f"{sample:6}  {error:5}  {kept:.3f}  {band:16.3f}  {mean:10.4f}  {saved:5.3f}  {net:5.3f}")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--draws", type=int, default=500)
-    parser.add_argument("--items", type=int, default=5000)
-    parser.add_argument("--error", type=float, default=0.05)
-    parser.add_argument("--ratings", action="store_true")
-    given = parser.parse_args()
-    report(given.draws, given.items, given.error, ratings=given.ratings)
+    parser.add_argument("--draws", type=int, default=500, help="number of draws")
+    parser.add_argument("--items", type=int, default=5000, help="number of items per draw")
+    parser.add_argument("--error", type=float, default=0.05, help="error bound")
+    parser.add_argument("--ratings", action="store_true", help="judges with ratings from 1 to 5")
+    options = parser.parse_args()
+    report(options.draws, options.items, options.error, ratings=options.ratings)

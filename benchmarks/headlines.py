@@ -1,10 +1,10 @@
-"""How often the headline of a page claims a difference between systems that are equal.
+"""Type 1 error of report headlines: how often a difference between equal systems is claimed.
 
     python benchmarks/headlines.py [--sets 2000] [--pages 300]
 
-A set has two equal systems, a page 25, each with 2 to 50 documents: scores are a document's difficulty plus noise, or
-shares of 1 to 8 binary labels; one in ten is missing. A claim is a headline that says of any system that it is better.
-The correction keeps such claims at 5 % of sets and of pages.
+A set has two equal systems and a page has 25, each with 2 to 50 documents. Scores are the difficulty of a document plus
+noise, or shares of 1 to 8 binary labels; in half of the sets, one in ten is missing. A claim is a headline that says
+that a system is better. The correction limits claims to 5 % of sets and of pages.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ COLUMN = ("judge", "judge|v:1", "faithfulness")
 
 
 def table(systems: int, rng: np.random.Generator, seed: int) -> SystemTable:
-    """A table of equal systems over the same documents."""
+    """Return a table of equal systems over the same documents."""
     documents = int(rng.integers(2, 51))
     if rng.random() < 0.5:
         values = rng.normal(size=(systems, documents)) + rng.normal(size=documents)
@@ -53,7 +53,7 @@ def table(systems: int, rng: np.random.Generator, seed: int) -> SystemTable:
 
 
 def claims(sets: int, systems: int, seed: int = 0) -> int:
-    """In how many of so many sets the headline claims a difference."""
+    """Return the number of sets in which the headline claims a difference."""
     rng = np.random.default_rng(seed)
     headlines = (leading(table(systems, rng, number), COLUMN, "judge") for number in range(sets))
     return sum("better than" in headline for headline in headlines)
@@ -61,17 +61,15 @@ def claims(sets: int, systems: int, seed: int = 0) -> int:
 
 def main() -> None:
     """Print the share of sets and of pages with a claim."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--sets", type=int, default=2000)
-    options.add_argument("--pages", type=int, default=300)
-    given = options.parse_args()
-    for systems, sets in ((2, given.sets), (25, given.pages)):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sets", type=int, default=2000, help="number of sets of 2 systems")
+    parser.add_argument("--pages", type=int, default=300, help="number of pages of 25 systems")
+    options = parser.parse_args()
+    for systems, sets in ((2, options.sets), (25, options.pages)):
         start = time.process_time()
         found = claims(sets, systems)
         spent = time.process_time() - start
-        print(
-            f"{systems:2} equal systems: claims in {found} of {sets} ({found / sets:.1%}); {spent:.0f} s of processor"
-        )
+        print(f"{systems:2} equal systems: claims in {found} of {sets} ({found / sets:.1%}); {spent:.0f} s of CPU")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""How fast and in how much memory studies run: a million judgments to a table of systems, and to correlations.
+"""Time and memory of studies: from a million judgments to a table of systems, and to correlations.
 
     python benchmarks/meta.py [--judgments 1000000]
 
-Each part runs in a process of its own, so that its peak of memory is its own. "polars" (`pip install polars`) is the
-means alone in bare polars; "plain" is the table through records, on a tenth of the judgments.
+Each part runs in a separate process, so that its peak memory can be measured. "polars" (`pip install polars`) computes
+only the means, in bare polars. "plain" computes the table from records, for a tenth of the judgments.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SYSTEMS, SENTENCES = 20, 5
 
 
 def write(folder: Path, total: int) -> None:
-    """`total` judgments of sentences (judge), and people's ratings of the same summaries."""
+    """Write `total` judgments of sentences by a judge, and human ratings of the same summaries."""
     documents = max(1, total // (SYSTEMS * SENTENCES))
     draw = random.Random(0)
     with (folder / "judge.jsonl").open("w") as judge, (folder / "gold.jsonl").open("w") as gold:
@@ -43,7 +43,7 @@ def row(
     target: dict[str, object], value: float, label: int | None, judge: str = "support",
     signature: str = "support|split:rules-2|v:1",
 ) -> dict[str, object]:  # fmt: skip
-    """One judgment as it stands on disk."""
+    """Return one judgment in its on-disk format."""
     return {
         "target": {**target, "list_id": None}, "aspect": "faithfulness", "judge": judge, "signature": signature,
         "model": None, "value": value, "label": label, "error_type": None,
@@ -53,7 +53,7 @@ def row(
 
 
 def table(folder: Path) -> str:
-    """Judgments to a table of systems: means with intervals, n and missing."""
+    """Compute a table of systems from judgments: means with intervals, n and missing."""
     from summeter.scoring import JudgmentTable, SystemTable, summary_scores, system_scores
 
     scores = summary_scores(JudgmentTable.read(folder / "judge.jsonl"), {})
@@ -62,7 +62,7 @@ def table(folder: Path) -> str:
 
 
 def polars(folder: Path) -> str:
-    """The same means in bare polars: no check of a line, no question asked twice, no interval."""
+    """Compute the same means in bare polars, without validation, deduplication and intervals."""
     import polars as pl
 
     target = pl.Struct({"document_id": pl.String, "system": pl.String, "unit": pl.String})
@@ -76,7 +76,7 @@ def polars(folder: Path) -> str:
 
 
 def plain(folder: Path) -> str:
-    """The table of systems from records."""
+    """Compute the table of systems from records."""
     from summeter.records import Judgment, read_lines
     from summeter.scoring import SystemTable, summary_scores, system_scores
 
@@ -85,7 +85,7 @@ def plain(folder: Path) -> str:
 
 
 def correlations(folder: Path) -> str:
-    """Judgments and people's ratings to correlations by document, with intervals."""
+    """Compute correlations by document, with intervals, from judgments and human ratings."""
     from summeter.meta import correlate
     from summeter.scoring import JudgmentTable
 
@@ -98,42 +98,42 @@ PARTS = {"table": table, "polars": polars, "plain": plain, "correlations": corre
 
 
 def measure(part: str, folder: Path) -> tuple[float, float, float, str]:
-    """Seconds, seconds of the processor, peak MiB and result of a part in a process of its own."""
+    """Return wall time, CPU time, peak MiB and output of a part in a separate process."""
     command = [sys.executable, __file__, "--part", part, "--folder", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    found = json.loads(done.stdout)
-    return found["seconds"], found["used"], found["mib"], found["said"]
+    result = json.loads(done.stdout)
+    return result["seconds"], result["used"], result["mib"], result["output"]
 
 
 def main() -> None:
-    """Write the judgments, measure each part, print the ratios."""
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--judgments", type=int, default=1_000_000)
-    options.add_argument("--part", choices=PARTS)
-    options.add_argument("--folder", type=Path)
-    given = options.parse_args()
-    if given.part:
+    """Write the judgments, measure each part, and print the ratios."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--judgments", type=int, default=1_000_000, help="number of judgments")
+    parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.part:
         start, used = time.perf_counter(), time.process_time()
-        said = PARTS[given.part](given.folder)
+        output = PARTS[options.part](options.folder)
         seconds, used = time.perf_counter() - start, time.process_time() - used
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(json.dumps({"seconds": seconds, "used": used, "mib": peak, "said": said}))
+        print(json.dumps({"seconds": seconds, "used": used, "mib": peak, "output": output}))
         return
     with tempfile.TemporaryDirectory() as name:
         many, few = Path(name) / "many", Path(name) / "few"
-        for folder, total in ((many, given.judgments), (few, given.judgments // 10)):
+        for folder, total in ((many, options.judgments), (few, options.judgments // 10)):
             folder.mkdir()
             write(folder, total)
         parts = [part for part in ("table", "polars", "correlations") if part != "polars" or find_spec("polars")]
         figures = {part: measure(part, many) for part in parts}
         figures |= {"table, a tenth": measure("table", few), "plain, a tenth": measure("plain", few)}
-    for part, (seconds, used, mib, said) in figures.items():
-        print(f"{part:<16} {seconds:7.2f} s ({used:.2f} s of processor)  {mib:6.0f} MiB   {said}")
+    for part, (seconds, used, mib, output) in figures.items():
+        print(f"{part:<16} {seconds:7.2f} s ({used:.2f} s of CPU)  {mib:6.0f} MiB   {output}")
     if "polars" in figures:
         ratio = figures["table"][1] / figures["polars"][1]
         print(f"the table takes {ratio:.2f} times as long as the means in bare polars")
     else:
-        print("polars is not installed (pip install polars): its line is left out")
+        print("polars is not installed (pip install polars), so that its line is omitted")
     print(f"records take {figures['plain, a tenth'][1] / figures['table, a tenth'][1]:.1f} times as long as columns")
 
 

@@ -1,10 +1,10 @@
-"""How many planted errors `support` labels unsupported, and how many of their faithful twins.
+"""Rates at which `support` labels planted errors, and their faithful twins, as unsupported.
 
     python benchmarks/planted.py [--network]
 
-planted_errors.jsonl holds 20 documents and 60 sentences about them, each beside a twin that differs in one point: six
-kinds of error, half of the sentences in other words than the document's. Somebody wrote them who had not read the
-checks; nothing was fitted or chosen on them. Intervals are Wilson's, at 95 %.
+planted_errors.jsonl has 20 documents and 60 sentences about them, each with a twin that differs in one point. The
+errors are of six types; half of the sentences are worded differently from the document. The author of the sentences did
+not know the checks, and nothing was fitted or selected on them. Intervals are Wilson intervals at 95 %.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PLANTED = Path(__file__).with_name("planted_errors.jsonl")
 
 
 def rows() -> Iterator[dict[str, Any]]:
-    """The sentences, each a summary of its document by the system `faithful` or `planted`."""
+    """Yield each sentence as a summary of its document, by the system `faithful` or `planted`."""
     documents: dict[str, str] = {}
     for line in PLANTED.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
@@ -39,12 +39,12 @@ def rows() -> Iterator[dict[str, Any]]:
 
 
 def groups_of(row: dict[str, Any]) -> tuple[str, ...]:
-    """The lines of the table that a sentence counts in."""
+    """Return the table rows in which a sentence is counted."""
     return "all", row["words"], row["kind"]
 
 
 def wilson(hits: int, n: int) -> str:
-    """A share with its interval."""
+    """Return a share with its Wilson interval."""
     z, share = 1.959964, hits / n
     middle, half = share + z * z / (2 * n), z * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     low, high = ((middle + sign * half) / (1 + z * z / n) for sign in (-1, 1))
@@ -52,13 +52,13 @@ def wilson(hits: int, n: int) -> str:
 
 
 def main() -> None:
-    """Judge all and print the table."""
+    """Judge all sentences and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--network", action="store_true", help="the joint scorer instead of words")
+    parser.add_argument("--network", action="store_true", help="use the joint scorer instead of words")
     network = parser.parse_args().network
-    given = list(rows())
-    run = evaluate(given, [f"support[network={str(network).lower()}]"])
-    about = {(row["doc_id"], row["system"]): row for row in given}
+    sentences = list(rows())
+    run = evaluate(sentences, [f"support[network={str(network).lower()}]"])
+    about = {(row["doc_id"], row["system"]): row for row in sentences}
     labels = {
         (judgment.target.document_id, judgment.target.system): judgment.label
         for judgment in run.judgments()
@@ -67,12 +67,12 @@ def main() -> None:
     assert set(labels) == set(about), "every sentence has a label"
 
     def share(system: str, group: str) -> str:
-        mine = [labels[key] for key, row in about.items() if key[1] == system and group in groups_of(row)]
-        return wilson(sum(label == 0 for label in mine), len(mine))
+        matching = [labels[key] for key, row in about.items() if key[1] == system and group in groups_of(row)]
+        return wilson(sum(label == 0 for label in matching), len(matching))
 
     print(run.manifest.judges[0].signature)
     print("| sentences | n | errors labelled unsupported | twins labelled unsupported |\n|---|---|---|---|")
-    counts = Counter(group for row in given for group in groups_of(row))
+    counts = Counter(group for row in sentences for group in groups_of(row))
     for group, n in counts.items():
         print(f"| {group} | {n // 2} | {share('planted', group)} | {share('faithful', group)} |")
 

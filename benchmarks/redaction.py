@@ -1,9 +1,10 @@
-"""How much planted personal data redaction finds, and how much of what it finds is personal data.
+"""Recall and precision of redaction on planted personal data.
 
     python benchmarks/redaction.py [--patterns]
 
-redaction_planted.txt holds 60 sentences with planted data of six categories and 60 look-alikes without any. A planted
-item is found if finds of its category cover all of it; a find is right if most of it is a planted item of its category.
+redaction_planted.txt has 60 sentences with planted data of six categories, and 60 similar sentences without any. A
+planted item is found if the finds of its category cover it completely. A find is correct if most of it is a planted
+item of its category.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ MARK = re.compile(r"\[\[([A-Z]+)\|([^\]]+)\]\]")
 
 
 def planted(line: str) -> tuple[str, list[Found]]:
-    """The text of a line, and what is planted in it."""
+    """Return the text of a line, and its planted items."""
     text, items, at = "", [], 0
     for mark in MARK.finditer(line):
         text += line[at : mark.start()]
@@ -31,22 +32,22 @@ def planted(line: str) -> tuple[str, list[Found]]:
 
 
 def shared(one: Found, other: Found) -> int:
-    """Characters that two finds of one category share."""
+    """Return the number of characters that two finds of the same category share."""
     return max(0, min(one.end, other.end) - max(one.start, other.start)) if one.category == other.category else 0
 
 
 def measure(recognize: Recognizer | None, lines: list[str]) -> tuple[Counter[tuple[str, str]], list[str]]:
-    """Counts by (what, category), and a line for each miss and each wrong find."""
+    """Return counts by (measure, category), and a line for each miss and each wrong find."""
     counts: Counter[tuple[str, str]] = Counter()
     wrong = []
     for line in lines:
         text, items = planted(line)
         found = find(text, recognize)
         for item in items:
-            whole = sum(shared(item, each) for each in found) == item.end - item.start
+            covered = sum(shared(item, each) for each in found) == item.end - item.start
             counts["planted", item.category] += 1
-            counts["found", item.category] += whole
-            if not whole:
+            counts["found", item.category] += covered
+            if not covered:
                 wrong.append(f"missed  {item.category} {text[item.start : item.end]!r}: {text}")
         for each in found:
             right = any(2 * shared(each, item) > each.end - each.start for item in items)
@@ -58,24 +59,26 @@ def measure(recognize: Recognizer | None, lines: list[str]) -> tuple[Counter[tup
 
 
 def main() -> None:
-    """Print recall and precision, by category and over all."""
+    """Print recall and precision by category and in total."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--patterns", action="store_true", help="Without the model: patterns alone.")
-    parser.add_argument("--file", type=Path, default=PLANTED, help="Marked sentences, one a line.")
-    parser.add_argument("--show", action="store_true", help="Print every miss and every wrong find.")
-    chosen = parser.parse_args()
-    lines = [line for line in chosen.file.read_text("utf-8").splitlines() if line and line[0] not in "#-"]
-    counts, wrong = measure(None if chosen.patterns else Presidio(), lines)
+    parser.add_argument("--patterns", action="store_true", help="use patterns only, without the model")
+    parser.add_argument("--file", type=Path, default=PLANTED, help="file of marked sentences, one per line")
+    parser.add_argument("--show", action="store_true", help="print all misses and wrong finds")
+    options = parser.parse_args()
+    lines = [line for line in options.file.read_text("utf-8").splitlines() if line and line[0] not in "#-"]
+    counts, wrong = measure(None if options.patterns else Presidio(), lines)
     marked = sum("[[" in line for line in lines)
     print(f"{marked} sentences with planted data, {len(lines) - marked} without")
     print(f"{'category':12} {'planted':>7} {'recall':>7} {'finds':>7} {'precision':>9}")
     for category in (*CATEGORIES, "all"):
-        own = CATEGORIES if category == "all" else (category,)
-        number = {what: sum(counts[what, each] for each in own) for what in ("planted", "found", "finds", "right")}
+        categories = CATEGORIES if category == "all" else (category,)
+        number = {
+            name: sum(counts[name, each] for each in categories) for name in ("planted", "found", "finds", "right")
+        }
         recall = f"{number['found'] / number['planted']:.3f}" if number["planted"] else "-"
         precision = f"{number['right'] / number['finds']:.3f}" if number["finds"] else "-"
         print(f"{category:12} {number['planted']:7} {recall:>7} {number['finds']:7} {precision:>9}")
-    if chosen.show:
+    if options.show:
         print("\n".join(wrong))
 
 

@@ -1,6 +1,6 @@
-"""The evaluators of scale.py, in a module of their own: workers import it.
+"""Evaluators of scale.py, in a separate module that workers import.
 
-A judgment's value is when it was begun, in seconds, and its reason when it was done: what start-up takes is told apart.
+The value of a judgment is its start time in seconds, and the reason its end time, so that start-up can be separated.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ _TURNS: dict[str, asyncio.Lock] = {}
 
 
 class Spinning(Evaluator):
-    """Keeps a processor busy for so many seconds for each summary."""
+    """Uses the processor for a number of seconds per summary."""
 
     name: ClassVar[str] = "spinning"
     version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "takes seconds of a processor"
+    summary: ClassVar[str] = "uses processor time"
     aspects: ClassVar[tuple[str, ...]] = ("coherence",)
 
     seconds: float = 0.2
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """When it was."""
+        """Return a judgment with its start and end time."""
         begun, until = time.time(), time.thread_time() + self.seconds
         while time.thread_time() < until:
             sum(range(1_000))
@@ -34,17 +34,17 @@ class Spinning(Evaluator):
 
 
 class Sleeping(Evaluator):
-    """Sleeps so many seconds for each summary, those of a document one after another: a model that is asked in turn."""
+    """Sleeps for a number of seconds per summary, one summary of a document at a time, like sequential model calls."""
 
     name: ClassVar[str] = "sleeping"
     version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "takes seconds of nobody"
+    summary: ClassVar[str] = "sleeps"
     aspects: ClassVar[tuple[str, ...]] = ("coherence",)
 
     seconds: float = 0.05
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """When it was."""
+        """Return a judgment with its start and end time."""
         async with _TURNS.setdefault(item.document.id, asyncio.Lock()):
             begun = time.time()
             await asyncio.sleep(self.seconds)

@@ -1,9 +1,9 @@
-"""How long summeter takes to start, beside a bare `python -c pass` in the same minute.
+"""Start-up time of summeter, compared with `python -c pass` on the same machine.
 
-    python benchmarks/startup.py                         nine starts of each: medians, and what they take beyond bare
+    python benchmarks/startup.py                         nine starts of each: medians, and the time beyond bare Python
 
-The starts are interleaved, so that a busy machine slows all of them alike. Wanted on a quiet one: `--help` under .35 s
-and within .3 s of bare Python, `import summeter` under .3 s.
+The starts are interleaved, so that a busy machine slows all of them equally. Goals on an idle machine: `--help` below
+.35 s and within .3 s of bare Python, `import summeter` below .3 s.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ STARTS = {
 
 
 def main() -> None:
-    """Print a line a start."""
+    """Print one line per command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--starts", type=int, default=9, help="how often each is started")
-    took: dict[str, list[float]] = {name: [] for name in STARTS}
+    parser.add_argument("--starts", type=int, default=9, help="number of starts of each command")
+    spent: dict[str, list[float]] = {name: [] for name in STARTS}
     for _ in range(parser.parse_args().starts):
         for name, arguments in STARTS.items():
-            began = time.perf_counter()
+            start = time.perf_counter()
             subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
-            took[name].append(time.perf_counter() - began)
-    bare = statistics.median(took["python -c pass"])
-    for name, seconds in took.items():
+            spent[name].append(time.perf_counter() - start)
+    bare = statistics.median(spent["python -c pass"])
+    for name, seconds in spent.items():
         median = statistics.median(seconds)
         print(f"{name:<32} {median:.3f} s   {median - bare:+.3f} s   {median / bare:.1f} times bare")
 
