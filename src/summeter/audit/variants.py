@@ -1,4 +1,4 @@
-"""The dataset of an audit: each sampled summary unchanged, with each control, and with each attack."""
+"""The dataset of an audit: sampled summaries unchanged, with controls and with attacks."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def subjects(data: Dataset, sample: int, seed: int) -> list[Subject]:
 
 
 def variants(data: Dataset, sampled: Sequence[Subject], attacks: Sequence[Attack], *, rivals: bool) -> Dataset:
-    """Return a dataset with every subject in every variant, each with its own document id (see `document_id`)."""
+    """Return a dataset of all subjects in all variants, with ids as in `document_id`."""
     documents: dict[str, Document] = {}
     summaries: list[Summary] = []
     for number, subject in enumerate(sampled):

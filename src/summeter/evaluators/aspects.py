@@ -117,7 +117,7 @@ def unknown_aspect(name: str, known: Iterable[str]) -> ValueError:
 
 
 def read_aspects(file: Path) -> dict[str, AspectDef]:
-    """Read aspect definitions from a YAML file: one mapping with the fields of `AspectDef`, or a list of them.
+    """Read aspect definitions from a YAML file: one mapping (see `AspectDef`) or a list of them.
 
     Raises InputError that names file, line (if YAML reports it) and field of each fault.
 

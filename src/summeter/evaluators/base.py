@@ -66,7 +66,7 @@ Choices = Annotated[tuple[T, ...], BeforeValidator(semicolons), AfterValidator(_
 
 
 def named_file(what: str, hint: str = "", *, inside: str | None = None) -> BeforeValidator:
-    """Return a validator that reads the file named by a setting; the parameters are those of `DataFile.read`."""
+    """Return a validator that reads the file named by a setting; parameters as in `DataFile.read`."""
     return BeforeValidator(lambda file: None if file is None else DataFile.read(file, what, hint, inside=inside))
 
 
@@ -123,7 +123,7 @@ class Role:
 
 @dataclass(frozen=True)
 class ExpectedJudgment:
-    """A judgment that an item should have; a failed judgment is written in its place if the item cannot be judged.
+    """A judgment that an item should have, written as failed if the item cannot be judged.
 
     Without `unit` it is about the whole item, as in `target`.
     """
@@ -358,7 +358,7 @@ class Evaluator(BaseModel):
         raise NotImplementedError
 
     def builder(self, item: Item, prepared: Prepared, tools: Tools, **fields: Any) -> JudgmentBuilder:
-        """Return a builder of judgments about the item; `fields` are its other fields (`model`, `calls`, ...)."""
+        """Return a builder of judgments about the item; `fields` are those all judgments share."""
         return JudgmentBuilder(self, item, tools.signature, prepared.stored_id, **fields)
 
     def expected(self, item: Item, data: Mapping[str, Any], parser: Parser = "strict") -> list[ExpectedJudgment]:
@@ -380,7 +380,7 @@ class Evaluator(BaseModel):
         return builder.all_failed(prepared.status, why, self.expected(item, prepared.data))
 
     def read(self, output: str, item: Item, parser: Parser, signature: str) -> list[Judgment]:
-        """Return judgments from a raw reply of an earlier experiment, by the strict or the released parser.
+        """Return judgments from a raw reply of an experiment, by the strict or the released parser.
 
         The item must be one that can be judged. Raises UsageError if the evaluator has no parser.
         """
@@ -404,7 +404,7 @@ class PromptedEvaluator(Evaluator):
         return ()
 
     def load_template(self, name: str) -> Template:
-        """Return the template `name`: the user's, else `prompt_text`, else the one in `prompts/` beside the module."""
+        """Return the template `name`: the user's, else `prompt_text`, else the shipped file."""
         return Template.load(type(self).__module__.rpartition(".")[0], name, self.prompts, self.prompt_text)
 
     def used_templates(self) -> tuple[Template, ...]:
@@ -428,7 +428,7 @@ class PromptedEvaluator(Evaluator):
 
 
 def target(item: Item, unit: Unit | None = None, index: int | None = None, list_id: str | None = None) -> Target:
-    """Return the target of a judgment about `item`: without `unit`, the summary or the pair of summaries."""
+    """Return the target of a judgment: a unit or, without `unit`, the summary or the pair."""
     rival = item.rival.system if item.rival else None
     return Target(
         document_id=item.document.id,
@@ -456,7 +456,7 @@ class JudgmentBuilder:
     truncated_tokens: int | None = None
 
     def ok(self, aspect: str, unit: Unit | None = None, index: int | None = None, **fields: Any) -> Judgment:
-        """Return a judgment of `unit`, or of the item; `fields` are `value`, `label`, `evidence`, `reason`, ..."""
+        """Return a judgment of `unit` or, without it, of the item, with these fields."""
         list_id = fields.pop("list_id", None)
         return Judgment(
             target=target(self.item, unit, index, list_id),

@@ -70,7 +70,7 @@ class CascadePlan(NamedTuple):
 
 
 class Cascade(DerivedEvaluator):
-    """Two judges of one aspect: `first` judges every item and decides the confident cases, `then` the others.
+    """Two judges of one aspect: `first` decides the confident cases, `then` the others.
 
     Both are written as for `-e`. The second judge is the standard. A summary is passed on as a whole, if the value of
     any of its sentences (or its rating) is in the band of uncertain values, or if a value is missing.
@@ -205,7 +205,7 @@ class Cascade(DerivedEvaluator):
         return plan.sample | plan.passed_on
 
     def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:
-        """Yield the deciding judge's judgments of each item whose decision does not wait for the second judge."""
+        """Yield the deciding judge's judgments of each item that does not wait for the second judge."""
         plan = self.plan(judged)
         by_second = plan.passed_on | plan.sampled
         yield from self.judgments(judged, signature, plan, plan.first - by_second - plan.waiting, by_second)

@@ -193,7 +193,7 @@ class DerivedEvaluator(Evaluator):
 
 
 def joint_scale(members: Sequence[MemberJudge]) -> Scale | None:
-    """Return the members' rating scale, 0 to 1 if they have different ones, or None if no member rates."""
+    """Return the members' rating scale, (0, 1) if they differ, or None if no member rates."""
     scales = {member.scale for member in members}
     return None if scales == {SHARES} else scales.pop() if len(scales) == 1 else SHARES
 
@@ -264,7 +264,7 @@ def unit_of(judgment: Judgment) -> UnitKey:
 
 
 def opinion_of(member: MemberJudge, rows: Sequence[Judgment], unit: UnitKey | None = None) -> Opinion:
-    """Return a member's verdict on one unit or, without `unit`, its score of the summary as reported by a run."""
+    """Return a member's verdict on one unit or, without `unit`, its score of the summary."""
     if unit is None:
         score = next(iter(summary_scores(rows, {member.evaluator.name: member.evaluator.reduce})), None)
         if score is None or score.value is None:

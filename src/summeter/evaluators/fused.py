@@ -40,7 +40,7 @@ _SHOWN = 3  # inputs listed in a reason
 
 
 class FusedMember(Record):
-    """A judge whose judgments are inputs: its catalog name, settings, role instead of `judge`, and signature.
+    """A judge whose judgments are inputs: catalog name, settings, role and signature.
 
     The signature is the one in the training data. `asks` are the LLMs that it uses, by role, and `networks` its local
     models; a judge without either is free.
@@ -59,7 +59,7 @@ class FusedMember(Record):
 
 
 class Input(Record):
-    """One number about a summary: a statistic of the judgments of `aspect` by member number `member` (from 0)."""
+    """One number about a summary: a statistic of a member's judgments of an aspect."""
 
     member: int = Field(ge=0)
     aspect: str
@@ -149,7 +149,7 @@ class FusedModel(Record):
 
 
 class Measured(NamedTuple):
-    """The inputs of items, shape (items, inputs); missing ones are NaN, with status and reason by (row, column)."""
+    """The inputs of items, shape (items, inputs); missing ones are NaN, with their reasons."""
 
     values: Floats
     why: dict[tuple[int, int], tuple[Status, str]]
@@ -161,7 +161,7 @@ def measure(
     items: Sequence[ItemKey],
     judgments: Sequence[Iterable[Judgment] | JudgmentTable],
 ) -> Measured:
-    """Return the inputs of `items` from each member's judgments of these items (and possibly of others)."""
+    """Return the inputs of `items` from the judgments of each member."""
     row_of = {(document, system): row for row, (document, system, _) in enumerate(items)}
     values = np.full((len(items), len(inputs)), np.nan)
     why: dict[tuple[int, int], tuple[Status, str]] = {}
@@ -330,7 +330,7 @@ def dumped(model: FusedModel) -> str:
 
 
 def _fields(combination: Combination, value: float, inputs: Floats, fitted: FusedModel) -> dict[str, Any]:
-    """Return the value of a judgment and its reason: the interval and the inputs with the largest contributions."""
+    """Return the value of a judgment and its reason: the interval and the largest contributions."""
     added = combination.contributions(inputs[None, :])[0] * combination.slope
     order = sorted(range(len(added)), key=lambda at: (-abs(added[at]), at))
     shown = ", ".join(

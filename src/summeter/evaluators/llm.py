@@ -32,7 +32,7 @@ class NoVerdict(NamedTuple):
 
 
 class LLMJudge(PromptedEvaluator, Generic[R]):
-    """A judge that asks the model in the role `judge` one question per item; R is the type of a parsed reply.
+    """A judge that asks an LLM one question per item; R is the type of a parsed reply.
 
     Class attributes: `prompt_text`, the template if it is not in a file; `reply`, the fields of the JSON reply with
     their schemas; `long_documents`, how a document longer than the model's context is shown: "passages" (its beginning
@@ -70,7 +70,7 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
 
     @property
     def template(self) -> str:
-        """The name of the prompt template and of the JSON schema: the evaluator's name with underscores for dots."""
+        """The name of the prompt template and the JSON schema: the evaluator's, with underscores for dots."""
         return self.name.replace(".", "_")
 
     @property
@@ -87,7 +87,7 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
         return self.reply_tokens
 
     def is_decided(self, answers: Sequence[Answer[R]], item: Item) -> bool:
-        """Return whether the windows asked about so far determine the result, so that the rest can be skipped."""
+        """Return whether the replies on the windows so far determine the result."""
         return False
 
     def combine(self, answers: Sequence[Answer[R]], item: Item, views: Sequence[DocumentView]) -> R | NoVerdict:

@@ -1,4 +1,4 @@
-"""JSON schemas of LLM replies, and a strict parser that accepts a reply or rejects it, without guessing.
+"""JSON schemas of LLM replies, and a strict parser that never guesses.
 
 Accepted, because nothing is lost: a byte-order mark and zero-width characters, Markdown fences, text before and after
 the JSON, a leading `<think>` block, trailing commas, single quotes and Python's True/False/None, `\\'` inside a string,
@@ -111,7 +111,7 @@ def keyed_schema(keys: int | Sequence[str], name: str, properties: Mapping[str, 
 
 
 def text_schema(most: int) -> dict[str, Any]:
-    """Return the schema of a text of at most `most` characters; without a limit, small models do not stop."""
+    """Return the schema of a text; without the limit `most`, small models do not stop."""
     return {"type": "string", "maxLength": most}
 
 
@@ -127,7 +127,7 @@ def is_object(value: Any) -> bool:
 
 
 def is_record(value: Any) -> bool:
-    """Return whether the value is an object, or a list that contains one, as replies with one entry per unit do."""
+    """Return whether the value is an object or a list that contains one."""
     entries = value if isinstance(value, list) else [value]
     return bool(value) and any(isinstance(entry, dict) for entry in entries)
 
@@ -246,7 +246,7 @@ def by_choice(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unwrap(value: Any) -> Any:
-    """Return the value inside one-key objects such as {"verdicts": [...]}; keys that are numbers are kept."""
+    """Return the value inside one-key objects such as {"verdicts": [...]}, except numeric keys."""
     while isinstance(value, dict) and len(value) == 1:
         key, inner = next(iter(value.items()))
         if number(key) is not None or not isinstance(inner, dict | list):
@@ -400,7 +400,7 @@ def optional_text(entry: Mapping[str, Any], name: str = "reason") -> str | None:
 
 
 def number(value: Any) -> int | None:
-    """Return the whole number in 3, "3", "[3]" or "sentence 3"; None for other values, including True and 3.5."""
+    """Return the whole number in 3, "3", "[3]" or "sentence 3", or None (True, 3.5)."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -444,7 +444,7 @@ def is_refusal(text: str) -> bool:
 
 
 def answer_text(text: str) -> str:
-    """Return the reply without invisible characters at its ends and without a leading block of thoughts.
+    """Return the reply without invisible characters at its ends or a leading block of thoughts.
 
     Raises ReplyError if that block is not closed.
     """

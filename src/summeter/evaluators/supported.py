@@ -1,4 +1,4 @@
-"""Judges of whether the document supports each sentence or claim: verdicts, and their combination over windows.
+"""Judges of whether the document supports each sentence or claim, combined over windows.
 
 A document longer than the judge's context is judged window by window; what one window supports is supported.
 """
@@ -40,7 +40,7 @@ class SupportVerdict(NamedTuple):
 def decide(
     text: str, by_window: Mapping[int, SupportVerdict | NoVerdict], views: Sequence[DocumentView]
 ) -> tuple[SupportVerdict | NoVerdict, int]:
-    """Return the verdict on a sentence or claim from those by window, and the deciding window's number.
+    """Combine the verdicts by window; return the verdict and the deciding window's number.
 
     A sentence that one window supports is supported. Otherwise, a window without a usable reply means no verdict,
     because it might have supported it. Otherwise the verdict is that of the most similar window among those that

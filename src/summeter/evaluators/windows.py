@@ -1,4 +1,4 @@
-"""Documents longer than the model's context: which views of a document a judge is shown, in how many questions.
+"""Documents longer than the model's context: which parts a judge is shown, in which questions.
 
 A document that fits into the prompt is shown whole. Otherwise `--on-overflow` decides: "window" (the default) omits
 nothing without a note, "truncate" keeps the beginning and counts the omitted tokens, "error" judges nothing.
@@ -49,7 +49,7 @@ class DocumentView(NamedTuple):
 
 
 class DocumentViews(NamedTuple):
-    """The views that a judge is shown; `truncated_tokens` is the estimated number of tokens shown in no view."""
+    """The views that a judge is shown, and the estimated number of tokens in none of them."""
 
     views: tuple[DocumentView, ...]
     truncated_tokens: int | None = None
@@ -149,7 +149,7 @@ def closest(text: str, views: Sequence[DocumentView], among: Sequence[int] | Non
 
 
 def room_for(document: Document, llm: BoundLLM, frame: Prompt, reply: int) -> int | None:
-    """Return the number of tokens left for the document in one question, or None if it fits or the limit is unknown."""
+    """Return the number of tokens left for the document, or None if it fits or the limit is unknown."""
     context = llm.context
     if context is None:
         return None

@@ -1,4 +1,4 @@
-"""Claims of a summary: its sentences, or those extracted by a sequence-to-sequence network or an LLM.
+"""Claims of a summary: its sentences, or those that a network or an LLM extracts.
 
 A claim is an atomic statement that can be checked by itself, after FENICE (Scirè et al., Findings of ACL 2024, section
 3.1) and FActScore (Min et al., EMNLP 2023: atomic facts). Networks and LLMs are asked once per summary.
@@ -65,7 +65,7 @@ def sentence_claims(summary: Summary) -> Claims:
 
 
 async def generate_claims(summary: Summary, model: Network) -> Claims:
-    """Return each distinct sentence that the network generates for the summary as one claim (FENICE, section 3.1)."""
+    """Return each distinct sentence generated for the summary as one claim (FENICE, section 3.1)."""
     (text,) = await model.ask([Generate((summary.text,))])
     texts = tuple(dict.fromkeys(text[start:end] for start, end in split(text)))
     if not texts:

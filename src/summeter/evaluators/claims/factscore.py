@@ -53,7 +53,7 @@ class ClaimAnswers(NamedTuple):
 
 
 class FactScore(PromptedEvaluator):
-    """Claims of the summary, extracted by the model in the role `extractor` and checked by the `judge`.
+    """Claims of the summary, extracted by the role `extractor` and checked by the `judge`.
 
     `batch`: claims per question. `extractor`: "judge" extracts the claims with the judge's model. `at_most`: maximum
     number of claims. `gamma`: if set, summaries with fewer claims are penalised by exp(1 - gamma / claims), FActScore's
@@ -94,7 +94,7 @@ class FactScore(PromptedEvaluator):
         return (TEMPLATE, self.name)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """Extract the claims in one call, then make one call per batch of claims and window of the document."""
+        """Extract the claims in one call; check them in one call per batch of claims and window."""
         llm = tools.llm("judge")
         builder = self.builder(item, prepared, tools, model=llm.id)
         extractor = tools.llm(self.extractor)

@@ -31,7 +31,7 @@ CLASSES: dict[str, Classes] = {"nli": "nli", "bin": 2, "reg": 1}
 
 
 class AlignScore(Evaluator):
-    """How well the document supports each summary sentence, at the best chunk of the document (AlignScore).
+    """How well the best chunk of the document supports each summary sentence (AlignScore).
 
     `mode`: the head of the checkpoint, and what is compared. `nli` (the paper's) is the probability of "aligned" among
     three classes, `bin` of two, `reg` a regression without bounds. With `_sp` (the paper's) each sentence of the

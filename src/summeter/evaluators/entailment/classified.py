@@ -16,7 +16,7 @@ from summeter.text.spans import TextSpan, evidence
 
 
 async def unread(network: Network, texts: Sequence[str], claims: Sequence[str], how: Framing) -> int | None:
-    """Return the estimated number of tokens of the texts truncated beside the longest claim, or None for 0."""
+    """Return the estimated number of tokens truncated beside the longest claim, or None for 0."""
     lengths = await network.ask([CountTokens(text) for text in (*texts, *claims)])
     (room,) = await network.ask([TokenLimit(how)])
     longest = max(lengths[len(texts) :])
@@ -32,7 +32,7 @@ def at_best_chunk(
     verdicts: tuple[str, str],
     more: str = "",
 ) -> Judgment:
-    """Return the judgment on a sentence (`index` None: the summary) from its value at each chunk: the greatest counts.
+    """Return the judgment on a sentence (`index` None: the summary) by its greatest value.
 
     `verdicts` are the texts of the reason from `threshold` on and below it, `more` is appended to the reason.
     """
@@ -54,7 +54,7 @@ def at_best_chunk(
 def over_sentences(
     builder: JudgmentBuilder, best: Floats, chunks: Sequence[TextSpan], threshold: float, pool: str = "mean"
 ) -> Judgment:
-    """Return the judgment on the summary: the mean, or with `pool` "min" the least, of its sentences' best values."""
+    """Return the judgment on the summary: the mean (or the least) of its sentences' values."""
     value, weakest = float(best.mean() if pool == "mean" else best.min()), rounded(float(best.min()), threshold)
     count = "1 sentence" if len(best) == 1 else f"{len(best)} sentences"
     chunk_count = "1 chunk" if len(chunks) == 1 else f"{len(chunks)} chunks"

@@ -65,11 +65,11 @@ class Convolution:
         return digest([value for name, value in asdict(self).items() if name != "card"], HASH)
 
     def score(self, table: Floats) -> float:
-        """Return a sentence's score, an unbounded number; higher is more consistent with the default `final`."""
+        """Return a sentence's unbounded score; higher is more consistent with the default `final`."""
         return float(histogram(table, self.bins, self.labels) @ np.array(self.weights) + self.bias)
 
     def probability(self, scores: Sequence[float]) -> float:
-        """Return the probability that a summary with these sentence scores is consistent with its document."""
+        """Return the probability that a summary with these sentence scores is consistent."""
         used = np.array(scores[: self.rows])
         pooled = np.array([used.min(), used.mean(), used.max()])
         return float(1 / (1 + np.exp(-(pooled @ np.array(self.final) + self.final_bias))))

@@ -44,7 +44,7 @@ CHECKPOINTS = tuple(Checkpoint(f"shiyue/roberta-large-{data}", "none stated") fo
 
 
 class Lite2Pyramid(Evaluator):
-    """The share of content units (key facts) that the summary entails, by an NLI network (Lite2Pyramid).
+    """The share of content units (key facts) that the summary entails (Lite2Pyramid).
 
     The summary is the premise, each unit the hypothesis. `score` is the value of a unit. `p2c` (the paper's, for the
     checkpoints tuned on human labels): sigmoid(e - (n + c)) of the three logits, with the other two summed into one
@@ -175,7 +175,7 @@ def parsed_units(references: tuple[str, ...]) -> tuple[ContentUnit, ...]:
 
 
 def values(logits: Floats, score: Score) -> Floats:
-    """Return the value of each unit from logits of shape (units, 3): entailment, neutral, contradiction.
+    """Return the value of each unit from its logits (entailment, neutral, contradiction).
 
     p2c is a softmax over (e, n + c), a sum of logits: unlike p3c it changes if all three are shifted.
 

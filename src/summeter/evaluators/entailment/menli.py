@@ -79,7 +79,7 @@ class Menli(Evaluator):
         return (FAITHFULNESS,) if self.source else (ENTAILMENT,)
 
     def skip_reason(self, item: Item) -> str | None:
-        """Return the reason of every evaluator, or that there is no reference although `source` is not set."""
+        """Return the reason for skipping the item: also a missing reference if `source` is not set."""
         if self.source:
             return super().skip_reason(item)
         if not any(text.strip() for text in item.references):
@@ -182,7 +182,7 @@ class MenliCombined(DerivedEvaluator):
         return next((reason for reason in reasons if reason), None)
 
     def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:
-        """Yield the weighted mean of both scores of each summary, scaled over all summaries that have both."""
+        """Yield the weighted mean of both scores of each summary, scaled over all with both scores."""
         aspects = (*self.active_aspects, self.aspect)
         scores = [
             tuple(

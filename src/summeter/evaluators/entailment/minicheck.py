@@ -83,7 +83,7 @@ class Verdicts(NamedTuple):
 
 
 class MiniCheck(Evaluator):
-    """The probability that the document supports each summary sentence, at the best chunk (MiniCheck).
+    """The probability that the best chunk supports each summary sentence (MiniCheck).
 
     - `network`: `encoder` for MiniCheck's RoBERTa and DeBERTa (role `minicheck`), `t5` for Flan-T5 (role
       `minicheck_t5`), `llm` for Bespoke-MiniCheck-7B on a server with log-probabilities (role `judge`).
@@ -237,7 +237,7 @@ class MiniCheck(Evaluator):
                 assert_never(self.network)
 
     async def _llm_verdicts(self, chunks: Sequence[TextSpan], claims: Sequence[str], llm: BoundLLM) -> Verdicts:
-        """Ask the LLM one question per chunk and claim; stop asking about a claim after an unusable reply."""
+        """Ask one question per chunk and claim; stop asking about a claim after an unusable reply."""
         values, cut = np.zeros((len(chunks), len(claims))), [0] * len(chunks)
         failures, calls = dict[int, NoVerdict](), dict[int, tuple[str, ...]]()
         lengths = [tokens(chunk.text) for chunk in chunks]
@@ -299,7 +299,7 @@ def pieces(document: Document, splitter: Splitter = "punkt") -> list[TextSpan]:
 
 
 def joined(spans: Sequence[TextSpan], chunks: Iterable[tuple[int, int]]) -> list[TextSpan]:
-    """Return the chunks as texts, given the range of pieces of each; chunks of line breaks alone are left out."""
+    """Return the text of each range of pieces, without chunks that are only line breaks."""
     found = []
     for first, last in chunks:
         inside = spans[first:last]
@@ -311,7 +311,7 @@ def joined(spans: Sequence[TextSpan], chunks: Iterable[tuple[int, int]]) -> list
 
 
 def readable(llm: BoundLLM) -> int:
-    """Return the usable input length of the LLM in tokens: that of its training or of its server, minus a reserve."""
+    """Return the usable input length of the LLM in tokens: of its training or server, less a reserve."""
     return PLACES if llm.context is None else min(PLACES, int(llm.context * (1 - RESERVE)))
 
 

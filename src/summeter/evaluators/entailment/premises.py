@@ -26,7 +26,7 @@ RESERVED = 4
 async def fitted(
     text: str, spans: Sequence[TextSpan], sentences: Sequence[TextSpan], network: Network
 ) -> list[TextSpan]:
-    """Return the spans, splitting those that do not fit beside a hypothesis into runs of whole sentences.
+    """Return the spans; those that do not fit beside a hypothesis are split between sentences.
 
     A sentence that is too long is a span by itself; the network truncates it.
     """

@@ -1,4 +1,4 @@
-"""Semantic triplet units (STUs): the content of a sentence as short sentences, one per verb and argument.
+"""Semantic triplet units (STUs): one short sentence per verb and argument of a sentence.
 
 Lite3Pyramid (Zhang and Bansal, EMNLP 2021). They are extracted from semantic roles, or from a dependency parse.
 """
@@ -38,7 +38,7 @@ _ROLES: Final = {
 
 
 class RoleSentence(NamedTuple):
-    """The words of a sentence and, for each verb, their roles in BIO tags (`B-ARG0`, `I-ARG0`, `B-V`, `O`)."""
+    """The words of a sentence and, for each verb, their roles in BIO tags (`B-ARG0`, `O`)."""
 
     words: Sequence[str]
     frames: Sequence[Sequence[str]]

@@ -27,7 +27,7 @@ Clusters = Sequence[Sequence[Mention]]
 
 
 class Version(NamedTuple):
-    """A sentence with the text `mention` replaced by `replacement`, the text of the mention `antecedent`."""
+    """A sentence with `mention` replaced by `replacement`, the text of `antecedent`."""
 
     text: str
     mention: str

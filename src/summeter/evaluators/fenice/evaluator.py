@@ -41,7 +41,7 @@ Step = Literal["full", "nli_coref", "nli_claim", "nli_sent"]
 
 
 class Fenice(PromptedEvaluator):
-    """Claims of the summary against the document's sentences, windows of sentences, and the whole (FENICE, 2024).
+    """Claims of the summary, checked against passages of the document (FENICE, 2024).
 
     - `claims`: source of the claims: `seq2seq` (a network in the role `seq2seq`, such as the paper's T5), `llm` (an LLM
       in the role `extractor`), `sentence` (each sentence is one claim; no model).
@@ -127,7 +127,7 @@ class Fenice(PromptedEvaluator):
         return tuple(by_role[role] for role in self.required_roles if role in by_role)
 
     def load_template(self, name: str) -> Template:
-        """Return the user's template, else the shipped one; the template of the claims is that of `factscore`."""
+        """Return the user's or the shipped template; that of the claims is from `factscore`."""
         return Template.load(PACKAGE, name, self.prompts) if name == TEMPLATE else super().load_template(name)
 
     def score(self, table: Floats) -> Floats:
@@ -274,7 +274,7 @@ class Aligner:
         ]
 
     async def _resolved(self, claims: Sequence[str], best: Sequence[Best]) -> list[Best]:
-        """Return the best version of each claim's best sentence, if it scores higher than the sentence itself."""
+        """Return the best version of each claim's best sentence, if it scores higher than that."""
         by_claim = []
         for current in best:
             sentence = current.spans[0]

@@ -1,4 +1,4 @@
-"""Reasons of FENICE's verdicts: the claim, the deciding passage with its score, and contradictions."""
+"""Reasons of FENICE's verdicts: the claim, the deciding passage and contradictions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Verdict(NamedTuple):
 def explanation(
     claim: str, verdict: Verdict, sentences: Sequence[TextSpan], threshold: float, gate: float, *, neutral: bool
 ) -> str:
-    """Return the reason: the deciding passage, a better sentence below the gate, and the strongest contradiction.
+    """Return the reason: the deciding passage, a better sentence below the gate, a contradiction.
 
     `sentences` are the document's, counted from 1 in the text; `neutral` adds the probability of that class.
     """
@@ -66,7 +66,7 @@ def explanation(
 
 
 def strongest_contradiction(verdict: Verdict, sentences: Sequence[TextSpan], threshold: float) -> int | None:
-    """Return the index of the sentence that contradicts an unsupported claim most, unless it is the deciding one."""
+    """Return the index of the sentence that most contradicts a claim, unless it decides."""
     worst = against(verdict.sentences)
     if worst is None or verdict.best.score >= threshold or sentences[worst] in verdict.best.spans:
         return None

@@ -1,4 +1,4 @@
-"""Coreference by an LLM (role `resolver`): clusters of mentions that it quotes, located in the document.
+"""Coreference by an LLM (role `resolver`): quoted mentions, located in the document.
 
 Mentions such as "she" occur many times, so each is quoted with a surrounding passage. Mentions whose quotes do not
 determine one location are dropped and counted.
@@ -107,7 +107,7 @@ def read(value: Any) -> Quotes:
 
 
 def locate(clusters: Quotes, text: str) -> tuple[list[list[Mention]], int]:
-    """Return the located clusters, as (start, end) in code points, and the number of unlocated mentions.
+    """Return the clusters as (start, end) in code points and the number of unlocated mentions.
 
     A mention has no location if its passage is not in the text or occurs twice, or if the mention is not in the passage
     or occurs twice in it. Clusters of one mention are left out.

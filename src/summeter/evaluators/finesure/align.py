@@ -1,4 +1,4 @@
-"""`finesure.align`: which key facts a summary conveys, and by which sentences; `finesure`: all of FineSurE.
+"""`finesure.align`: which key facts a summary conveys; `finesure`: all of FineSurE.
 
 FineSurE, section 3.2 (Song et al., ACL 2024). With edges E between key facts K and sentences S: completeness = |{k :
 (k, s) in E}| / |K|, conciseness = |{s : (k, s) in E}| / |S|. One call per summary; the prompt does not contain the
@@ -136,7 +136,7 @@ class Align(LLMJudge[Alignment]):
         return super().read(output, item, parser, signature)
 
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the template variables; all summaries of a document share the key facts, which come first."""
+        """Return the template variables, first the key facts that all summaries share."""
         facts = _facts(data)
         return {
             "key_facts": lines(facts.texts),
@@ -296,7 +296,7 @@ class FineSurE(Evaluator):
 
 
 def _match(entry: Any, sentences: int, fields: ReplyFields) -> Match:
-    """Parse an entry in this evaluator's form or the released one: {"key fact", "response", "line number"}.
+    """Parse an entry in this form or the released: {"key fact", "response", "line number"}.
 
     A single line number is a list of one; the lines of an absent fact are ignored. A present fact without a line is
     rejected as contradictory.

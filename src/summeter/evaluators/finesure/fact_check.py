@@ -53,7 +53,7 @@ QUOTE: Final = 400
 
 
 class ReplyFields(NamedTuple):
-    """What a strategy asks for beside the verdict; `steps` are instructions in the prompt, the others fields."""
+    """Fields of a reply beside the verdict; `steps` are instructions in the prompt."""
 
     steps: bool
     category: bool
@@ -108,7 +108,7 @@ class FactCheck(SentenceJudge):
         return "fact_check" if self.taxonomy == "finesure" else f"fact_check_{self.taxonomy}"
 
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the template variables, with the document first so that providers can cache the common prefix."""
+        """Return the template variables, the document first so that the prefix can be cached."""
         return {
             "document": item.document.text,
             "document_code": fence_code(item.document.text),

@@ -212,7 +212,7 @@ class KeyFactExtraction(PromptedEvaluator):
     async def _vote(
         self, model: BoundLLM, document: Document, facts: Sequence[str], sampling: Sampling
     ) -> tuple[dict[str, Any], tuple[str, ...]]:
-        """Return one validator's row and calls; of a long document it sees the passages most similar to the facts."""
+        """Return one validator's row and calls; it sees the most similar passages of a long document."""
         frame = self.validation_prompt("", facts)
         shown = document_views(document, model, frame, VOTE_TOKENS * len(facts), near=facts)
         source = shown.views[0].text
@@ -265,7 +265,7 @@ def read_votes(reply: str, count: int, material: Sequence[str] = ()) -> tuple[di
 
 
 def merged(lists: Sequence[Texts], limit: int) -> dict[str, Any]:
-    """Merge the lists of all windows in order; over the limit, each window's first facts take precedence."""
+    """Merge the lists of all windows; over the limit, each window's first facts take precedence."""
     distinct: dict[str, tuple[int, int, str]] = {}
     repeated = 0
     for window, facts in enumerate(lists):

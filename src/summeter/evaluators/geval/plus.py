@@ -1,4 +1,4 @@
-"""G-Eval+ of UniSumEval (Lee et al., EMNLP 2024): faithfulness by sentence, and two ratings from 1 to 5.
+"""G-Eval+ of UniSumEval (Lee et al., EMNLP 2024): faithfulness and two ratings.
 
 `geval_plus.faithfulness`: whether each sentence is supported, yes or no. Asking about all sentences in one reply is
 UniSumEval's; the score as the share of yes follows its section 3.3.

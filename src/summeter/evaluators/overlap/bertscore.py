@@ -115,7 +115,7 @@ class BertScore(Evaluator):
 def _sentences(
     builder: JudgmentBuilder, candidate: TokenStates, match: Greedy, base: Baseline | None
 ) -> list[Judgment]:
-    """Return the precision of each sentence's tokens; a sentence without weighted or read tokens is skipped."""
+    """Return the precision of each sentence; one without weighted or read tokens is skipped."""
     text = builder.item.summary.text
     shift = len(text) - len(text.lstrip())
     starts = np.array([start for start, _ in candidate.offsets]) + shift

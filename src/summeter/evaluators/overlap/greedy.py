@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 
 
 class Greedy(NamedTuple):
-    """Precision, recall and F1, and the highest similarity and the weight of each token of the candidate."""
+    """Precision, recall and F1, and the similarity and weight of each candidate token."""
 
     precision: float
     recall: float

@@ -53,7 +53,7 @@ class Similarity(Evaluator):
         return "there is no reference summary" if missing else None
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
-        """Compute the embeddings of the document or the references, which are cached for all its summaries."""
+        """Compute the embeddings of the document or the references, cached for all summaries."""
         await self._embeddings(document, tools)
         return Prepared(document_id=document.id)
 

@@ -30,7 +30,7 @@ NONCE = "empty"
 
 
 class Asked(NamedTuple):
-    """A question with its phrase, the document's answer, and the answer's similarity (LERC-QuIP; 0: no answer)."""
+    """A question, its phrase, the document's answer, and their similarity (0: no answer)."""
 
     phrase: TextSpan
     question: str
@@ -47,7 +47,7 @@ class Asked(NamedTuple):
 
 
 class QAFactEval(Evaluator):
-    """Questions about noun chunks of the summary, and the similarity of the document's answers (QAFactEval, 2022).
+    """Questions about the summary's noun chunks, answered from the document (QAFactEval, 2022).
 
     Networks: `asker` generates a question from a sentence with a marked phrase (BART), `reader` answers it from a text
     (ELECTRA on SQuAD 2.0), `lerc` scores the similarity of the answer and the phrase (LERC-QuIP, about 0 to 5). A

@@ -104,7 +104,7 @@ class Formula(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """The summary compared with one text: its questions asked on the text, and the text's asked on the summary."""
+    """The summary compared with one text: the questions of each, answered from the other."""
 
     side: Text
     precision: tuple[Asked, ...]
@@ -112,7 +112,7 @@ class Compared(NamedTuple):
 
 
 class QuestEval(Evaluator):
-    """Questions of the summary answered by the document, and of the document by the summary (QuestEval, 2021).
+    """Summary and document answer each other's questions (QuestEval, 2021).
 
     Networks: `questions` generates a question about a phrase of a text, `answers` answers it from another text (both
     T5), `answer_encoder` compares answers (BERTScore), and `weighter` rates the importance of a question of the
@@ -205,7 +205,7 @@ class QuestEval(Evaluator):
         return {**always, **super().signature_fields(), "parser": dependency.version()}
 
     def skip_reason(self, item: Item) -> str | None:
-        """Return the reason of every evaluator, or that there is no reference although only references are compared."""
+        """Return the reason for skipping the item: also a missing reference if only those are compared."""
         if self.compare == ("reference",) and not any(text.strip() for text in item.references):
             return "there is no reference summary; questeval compares with the document by default"
         return super().skip_reason(item)
@@ -321,7 +321,7 @@ class QuestEval(Evaluator):
         return [*whole, *sentences, *questions]
 
     def _value(self, one: Asked, aspect: str) -> float:
-        """Return the value of a question, times its weight if the score is divided by the number of questions."""
+        """Return the value of a question, weighted if the score is divided by the number of questions."""
         formula = self.arithmetic
         value = one.value(formula.precision if aspect == PRECISION else formula.recall)
         return value if formula.normalized else one.weight * value

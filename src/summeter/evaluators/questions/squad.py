@@ -1,4 +1,4 @@
-"""Extractive question answering as in SQuAD 2.0: windows, the best answer and the null answer, answer overlap.
+"""Extractive question answering as in SQuAD 2.0: windows, best and null answer, overlap.
 
 The decoding is QAEval's (Deutsch et al., 2021): the best answer even if the null answer is more probable, with the
 probabilities of both.

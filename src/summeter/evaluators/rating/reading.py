@@ -131,7 +131,7 @@ def yes_no_in(text: str, material: Sequence[str] = ()) -> bool:
 
 
 def explains(*texts: str) -> bool:
-    """Return whether texts after an answer explain it: there is a text, and no sentence mentions an answer."""
+    """Return whether texts after an answer explain it, that is, no sentence mentions an answer."""
     sentences = [sentence for text in texts for sentence in re.split(r"(?<=[.!?]) |\n", text)]
     return bool(sentences) and all(map(_EXPLANATION.match, sentences))
 

@@ -72,7 +72,7 @@ class YesNo(LLMJudge[Rating]):
         return [builder.ok(FAITHFULNESS, value=reply.value, label=int(reply.value), reason=reply.reason)]
 
     def strict(self, text: str, material: Sequence[str] = ()) -> Rating:
-        """Return the answer in a reply: in its JSON, or in a text that starts or ends with it or states it.
+        """Return the answer in a reply: in its JSON, at an end of its text, or stated in the text.
 
         Raises ReplyError if the reply is ambiguous. Text quoted from `material` is not an answer.
         """

@@ -1,4 +1,4 @@
-"""`a2cu`: content units that a network extracts from the reference, and whether the summary contains them.
+"""`a2cu`: whether the summary contains the content units extracted from the reference.
 
 A2CU: Liu et al., EMNLP 2023.
 """
@@ -40,7 +40,7 @@ HELD = 2
 
 
 class A2CU(Evaluator):
-    """The content units of the reference that the summary contains: one network extracts, another matches (A2CU).
+    """The share of the reference's content units that the summary contains (A2CU).
 
     Roles `acu_writer` (extracts the units of a text, separated by `|||`) and `acu_matcher` (a classifier of text and
     unit, whose third class is that the text contains the unit). `measures`, with semicolons: `recall`, the share of the

@@ -30,7 +30,7 @@ LONGEST = 1024
 
 
 class BartScore(Evaluator):
-    """The mean log-probability of a text's tokens given another text, by an encoder-decoder (BARTScore).
+    """The mean log-probability of a text's tokens given another text (BARTScore).
 
     Role `bartscore`. `directions`, with semicolons: `src-hyp` (document to summary: faithfulness), `ref-hyp` (reference
     to summary: precision), `hyp-ref` (summary to reference: recall), `avg` (their mean, the paper's F), `harm` (their

@@ -20,7 +20,7 @@ LONGEST = 2048
 
 
 class TrueTeacher(Evaluator):
-    """The probability that a network generates 1 (consistent) for the document and the whole summary (TrueTeacher).
+    """The probability that a network calls the whole summary consistent (TrueTeacher).
 
     Role `trueteacher`. The value is the probability of 1 at the first step, over the whole vocabulary. `labels`: the
     label is whether the value reaches `threshold`, or what the network generates (`written`: 1 or 0; other texts give

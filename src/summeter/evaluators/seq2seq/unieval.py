@@ -39,7 +39,7 @@ _WORDS: Mapping[Dimension, str] = {
 
 
 class UniEval(Evaluator):
-    """The probability that a network answers Yes instead of No to a question about the summary (UniEval).
+    """The probability of Yes instead of No for a question about the summary (UniEval).
 
     `task=sum`: role `unieval`, `dimensions` (with semicolons) among coherence, consistency, fluency and relevance,
     which needs a reference (the first non-blank one is used). `task=fact`: consistency alone, by the checkpoint in the
@@ -100,7 +100,7 @@ class UniEval(Evaluator):
         return ("unieval",) if self.task == "sum" else ("unieval_fact",)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """Return judgments of the summary per dimension and overall, and of sentences for consistency and fluency."""
+        """Return judgments of the summary, and of sentences for consistency and fluency."""
         network = tools.network(self.required_roles[0])
         builder = self.builder(item, prepared, tools, model=network.id)
         reference = next((text for text in item.references if text.strip()), None)
