@@ -260,7 +260,7 @@ def test_missing_packages_of_all_steps_are_reported_before_the_first_step(
         ("name: a\nsummarize:\n  models: {a: b/c}\n  word: 7\n", 4, "summarize.word", "is not known.*words"),
         ("name: a\nsummarize:\n  models: {a: b/c}\n  words: 0\n", 4, "summarize.words", "is 0; give at least 1"),
         ("name: a\nsummarize:\n  models: {}\n", 3, "summarize.models", "has 0 entries; give at least 1"),
-        ("name: a\nsummarize: 7\n", 2, "summarize", "give fields of its own"),
+        ("name: a\nsummarize: 7\n", 2, "summarize", "give a mapping"),
         ("input: x\nsummarize:\n  models: {a: b/c}\n", 1, "name", "is missing"),
         ("name: a\nname: b\nsummarize:\n  models: {a: b/c}\n", 2, "name", "is given twice"),
         ("name: a\nsummarize:\n  models: {a: b/c}\n", 1, "input", "is missing. The first step is `summarize`"),

@@ -1,4 +1,4 @@
-"""WHAT: the frozen records everything else reads and writes."""
+"""Frozen records of documents, summaries, judgments and errors."""
 
 from summeter.records.base import HASH, Record, canonical, digest
 from summeter.records.errors import (

@@ -1,4 +1,4 @@
-"""What every record shares: frozen, closed, and hashed by its canonical JSON."""
+"""The base class of records, and hashes of JSON values."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Record(BaseModel):
-    """A frozen value. Unknown fields are an error, so that a misspelt field is never lost; numbers are finite, since
-    JSON has no others."""
+    """Immutable record. Unknown fields and non-finite numbers are validation errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 HASH = 16
-"""Hex digits of a hash in a signature: 64 bits, so that nobody finds two texts with one hash by trying."""
+"""Number of hex digits of a hash in a signature (64 bits)."""
 
 
 def canonical(value: Any) -> str:
-    """JSON with sorted keys and no spare blanks: equal values give equal text.
+    """Return compact JSON with sorted keys; equal values give equal texts.
 
     >>> canonical({"b": 1, "a": "é"})
     '{"a":"é","b":1}'
@@ -30,6 +29,6 @@ def canonical(value: Any) -> str:
 
 
 def digest(value: Any, length: int = 64) -> str:
-    """The first `length` hex digits of the SHA-256 of `canonical(value)`."""
-    # A lone surrogate is legal in a Python string but not in UTF-8; it must still have a hash.
+    """Return the first `length` hex digits of the SHA-256 of `canonical(value)`."""
+    # A Python string may contain a lone surrogate, which UTF-8 cannot encode.
     return hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()[:length]

@@ -1,22 +1,25 @@
-"""The one tree of errors. Each says what happened, where, and what to do next.
+"""Exceptions. Each message says what happened, where, and what to do next.
 
 SummeterError                 exit 1
-|- UsageError                 exit 2   the command or the call makes no sense
-|  |- InputError              exit 2   a file is at fault: named by file, line and field
-|  `- SettingError            exit 2   an evaluator's setting is at fault: named, with the nearest ones
-|- InstallError               exit 2   something is not installed; names the command that adds it
-|- GateError                  exit 3
+|- UsageError                 exit 2   invalid command or call
+|  |- InputError              exit 2   invalid input file; gives file, line and field
+|  |- SettingError            exit 2   unknown or invalid setting of an evaluator
+|  `- InstallError            exit 2   missing package; gives the command that installs it
+|- GateError                  exit 3   a score is below its threshold
 |- CoverageError              exit 4   too few usable judgments
-|- BudgetError                exit 130 the next call would pass the budget; the run can be carried on
-|- WorkerError                exit 1   workers of a run keep dying; what is finished is kept
+|- BudgetError                exit 130 the next call would exceed the budget; the run can be resumed
+|- PendingCall                exit 1   a call waits for the next batch
+|- WriteError                 exit 1   a file of the run cannot be written; the run can be resumed
+|- WorkerError                exit 1   workers cannot start or keep crashing; finished work is kept
 |- ModelError                 exit 1   a model did not answer
-|  |- TransientError                   worth another try (429, 5xx, reset, timeout)
-|  |  `- OutageError                   the endpoint answered before and cannot be reached now
-|  |- UnreachableError        exit 2   no server answers at the address; ends the run, which can be carried on
-|  |- CapabilityError                  the endpoint lacks something that was asked for
-|  |- ContextError                     the prompt is longer than the model reads
-|  `- ReplayMiss             exit 2   the recorded run holds no such call
-`- ReplyError                          a model answered, but not usably; becomes a status, never a number
+|  |- TransientError                   temporary failure (429, 5xx, reset, timeout); retried
+|  |  `- OutageError                   an endpoint that answered before is unreachable
+|  |- UnreachableError        exit 2   no server answers at the address; stops the run, which can be resumed
+|  |- AccessError             exit 2   the endpoint denies access; stops the run
+|  |- CapabilityError                  the endpoint does not support a requested feature
+|  |- ContextError                     the prompt exceeds the context length of the model
+|  `- ReplayMiss              exit 2   the recorded run does not contain the call
+`- ReplyError                          the reply is unusable; becomes the status of a judgment
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ from summeter.records.base import Record
 
 
 class Parameter(NamedTuple):
-    """A parameter that a message names: in Python by its name, on the command line by its option (`--max-cost`).
+    """A parameter in a message: shown by its name in Python, and as an option (`--max-cost`) on the command line.
 
     >>> str(Parameter("max_cost")), str(Parameter("prices", "FILE")), str(Parameter("models", "judge=openai/gpt-4o"))
     ('max_cost', 'prices=FILE', "models={'judge': 'openai/gpt-4o'}")
@@ -47,7 +50,7 @@ class Parameter(NamedTuple):
 
 
 class Message(str):
-    """A text with parameters in it: as a string, what a Python caller reads; `worded` says it in other words.
+    """Message with parameters. The string is the Python wording; `worded` returns another one.
 
     >>> text = Message("set ", Parameter("max_cost"), ", or raise ", Parameter("max_tokens", "9000"))
     >>> text, text.worded(lambda parameter: f"--{parameter.name}")
@@ -57,19 +60,19 @@ class Message(str):
     parts: tuple[str | Parameter, ...]
 
     def __new__(cls, *parts: str | Parameter) -> Message:
-        """Messages among the parts keep their own parts; other strings that are put together with one lose them."""
+        """Join texts, parameters and messages; the parts of nested messages are preserved."""
         self = super().__new__(cls, "".join(map(str, parts)))
         nested = ((part.parts if isinstance(part, Message) else (part,)) for part in parts)
         self.parts = tuple(part for several in nested for part in several)
         return self
 
     def worded(self, name: Callable[[Parameter], str]) -> str:
-        """The text with each parameter as `name` has it."""
+        """Return the text, with each parameter formatted by `name`."""
         return "".join(name(part) if isinstance(part, Parameter) else part for part in self.parts)
 
 
 def nearest(name: object, known: Iterable[str]) -> str:
-    """` (did you mean this?)` for the known name that is most like this one; empty where none is near.
+    """Return ` (did you mean NAME?)` for the most similar known name, or an empty text if none is similar.
 
     >>> nearest("tempreature", ["seed", "temperature"])
     ' (did you mean temperature?)'
@@ -79,8 +82,7 @@ def nearest(name: object, known: Iterable[str]) -> str:
 
 
 class SummeterError(Exception):
-    """Base of every error summeter raises on purpose. Its text may name parameters (`Parameter`), which a Python caller
-    and a user of the command line each read in their own words.
+    """Base class of all errors. The message may contain parameters, which Python and the command line word differently.
 
     >>> str(UsageError("runs/a is a file; choose another ", Parameter("out")))
     'runs/a is a file; choose another out'
@@ -93,11 +95,11 @@ class SummeterError(Exception):
         super().__init__(self._text)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # To another process without the constructor, which may want more than the text.
+        # Unpickle without the constructor, whose parameters differ between subclasses.
         return _revived, (type(self), self.args), self.__dict__
 
     def worded(self, name: Callable[[Parameter], str]) -> str:
-        """The text with each parameter as `name` has it."""
+        """Return the text, with each parameter formatted by `name`."""
         return self._text.worded(name)
 
 
@@ -106,17 +108,17 @@ def _revived(kind: type[SummeterError], args: tuple[Any, ...]) -> SummeterError:
 
 
 class UsageError(SummeterError):
-    """A command or call that cannot be carried out as given."""
+    """Invalid command or call."""
 
     exit_code: ClassVar[int] = 2
 
 
 class SettingError(UsageError, ValueError):
-    """A setting of an evaluator that does not exist, or with a value that it cannot have."""
+    """Unknown or invalid setting of an evaluator."""
 
 
 class Fault(NamedTuple):
-    """One thing wrong with an input file; `line` counts from 1, `field` is the column (or None for the row)."""
+    """One fault of an input file. `line` counts from 1; `field` is the column, or None for the whole row."""
 
     file: str
     line: int | None
@@ -125,16 +127,16 @@ class Fault(NamedTuple):
 
     @property
     def text(self) -> Message:
-        """The whole of it in one line: place, field, message."""
-        place = self.file if self.line is None else f"{self.file}:{self.line}"
-        return Message(f"{place}: {self.field}: " if self.field else f"{place}: ", self.message)
+        """The fault as `file:line: field: message`."""
+        location = self.file if self.line is None else f"{self.file}:{self.line}"
+        return Message(f"{location}: {self.field}: " if self.field else f"{location}: ", self.message)
 
     def __str__(self) -> str:
         return self.text
 
 
 class InputError(UsageError):
-    """Faulty input. Carries every fault found, in file order.
+    """Invalid input. `faults` lists all faults in file order; the message shows the first 20.
 
     >>> str(InputError([Fault("a.jsonl", 3, "summary", "is null; give a text (it may be empty)")]))
     'a.jsonl:3: summary: is null; give a text (it may be empty)'
@@ -151,67 +153,70 @@ class InputError(UsageError):
 
     @classmethod
     def at(cls, file: str | Path, line: int | None, field: str | None, message: str) -> InputError:
-        """One fault."""
+        """Return an error with one fault."""
         return cls([Fault(str(file), line, field, message)])
 
 
 class InstallError(UsageError):
-    """A missing package; the message names the command that adds it."""
+    """Missing package. The message gives the command that installs it."""
 
     @classmethod
     def missing(cls, what: str, extra: str) -> InstallError:
-        """`what` needs an extra that is not installed."""
+        """Return the error that `what` is not installed and belongs to an extra of summeter."""
         return cls(f"{what} is not installed; add it with: pip install 'summeter[{extra}]'")
 
 
 class GateError(SummeterError):
-    """A score is under the gate that was set."""
+    """A score is below its threshold."""
 
     exit_code: ClassVar[int] = 3
 
 
 class CoverageError(SummeterError):
-    """Too small a share of what was to be judged has a usable judgment."""
+    """The share of units with a usable judgment is too small."""
 
     exit_code: ClassVar[int] = 4
 
 
 class BudgetError(SummeterError):
-    """The run's budget allows no further call; what is finished is kept and the run can be carried on."""
+    """The budget allows no further call. Finished work is kept and the run can be resumed."""
 
     exit_code: ClassVar[int] = 130
 
 
 class PendingCall(SummeterError):
-    """A call waits for the next batch: its item is left to a later round."""
+    """A call waits for the next batch; its item is judged in a later round."""
 
 
 class WriteError(SummeterError):
-    """What a run takes in cannot be kept: it ends before it asks for more, and can be carried on."""
+    """A file of the run cannot be written. The run stops before the next call and can be resumed."""
 
     @classmethod
     def of(cls, file: object, what: str, error: Exception) -> WriteError:
-        """The failed write of a file, which is `what`."""
+        """Return the error that `file`, which contains `what`, cannot be written."""
         return cls(
-            f"{file}: {what} cannot be written: {error}; nothing more was asked. What was finished is kept, and the "
-            "same again carries on once it can be written"
+            f"{file}: {what} cannot be written: {error}; no further call was made. Finished work is kept; make "
+            "the file writable, then repeat the command to resume"
         )
 
 
 class WorkerError(SummeterError):
-    """The workers of a run cannot begin, or keep dying: what is finished is kept and the run can be carried on."""
+    """Workers cannot start or keep crashing. Finished work is kept and the run can be resumed."""
 
 
 class ModelError(SummeterError):
-    """A model gave no answer. `reply` is the one that came and cannot be used, where it came to that: it was paid for
-    (a `models.Completion`; see `models.base.turned_away`)."""
+    """A model did not answer. `reply` is the `models.Completion` that was received but rejected, if any; its tokens
+    are counted."""
 
     reply: Record | None = None
 
 
 class TransientError(ModelError):
-    """A failure worth another try. `retry_after`: seconds after which the server wants to be asked again, or None.
-    `throttled`: the endpoint has more calls than it can take (429, 503, 529)."""
+    """Temporary failure that may be retried.
+
+    `retry_after` is the delay in seconds that the server requests, or None. `throttled` is true if the endpoint is
+    overloaded (429, 503, 529).
+    """
 
     def __init__(self, message: str, *, retry_after: float | None = None, throttled: bool = False) -> None:
         super().__init__(message)
@@ -220,23 +225,23 @@ class TransientError(ModelError):
 
 
 class OutageError(TransientError):
-    """An endpoint that answered before cannot be reached: its server may be restarting."""
+    """An endpoint that answered before is unreachable; its server may be restarting."""
 
 
 class UnreachableError(ModelError):
-    """No server answers at the address: every call would fail, so the run stops."""
+    """No server answers at the address. The run stops, because every call would fail."""
 
     exit_code: ClassVar[int] = 2
 
 
 class AccessError(ModelError):
-    """The endpoint turns us away (401, 403, 404, a redirect): every call would fail alike, so the run stops."""
+    """The endpoint denies access (401, 403, 404, redirect). The run stops, because every call would fail."""
 
     exit_code: ClassVar[int] = 2
 
 
 class CapabilityError(ModelError):
-    """The endpoint cannot do what was asked (a response format, a seed, log-probabilities)."""
+    """The endpoint does not support `lacks`: a response format, a seed or log-probabilities."""
 
     def __init__(self, message: str, *, lacks: str) -> None:
         super().__init__(message)
@@ -244,33 +249,33 @@ class CapabilityError(ModelError):
 
 
 class ContextError(ModelError):
-    """What is to be judged does not fit into the model's context: one item's failure, no other's."""
+    """The prompt exceeds the context length of the model. Only this item fails."""
 
 
 class ReplayMiss(ModelError):
-    """A replayed run asks for a call that was never recorded."""
+    """A replayed run requests a call that was not recorded."""
 
     exit_code: ClassVar[int] = 2
 
 
 ReplyFault = Literal["no_json", "meaningless", "wrong_count", "ambiguous", "truncated", "refused"]
 REPLY_FAULTS: dict[ReplyFault, str] = {
-    "no_json": "no JSON",  # nothing of the form asked for, or broken: FineSurE's first class of failure
-    "meaningless": "meaningless",  # of that form, but it says nothing that could be meant: the second
-    "wrong_count": "wrong count",  # too few verdicts, too many, or of other units: the third
-    "ambiguous": "ambiguous",  # several answers, and nothing says which one counts
-    "truncated": "truncated",  # it ends before the answer does
+    "no_json": "no JSON",  # missing or malformed JSON: FineSurE's first failure class
+    "meaningless": "meaningless",  # valid format without a usable answer: the second class
+    "wrong_count": "wrong count",  # too few or too many verdicts, or verdicts on other units: the third class
+    "ambiguous": "ambiguous",  # several answers, none marked as final
+    "truncated": "truncated",  # the reply ends within the answer
     "refused": "refused",
 }
-"""Classes of unusable replies, after section 4.2 of FineSurE (Song et al., 2024) and beyond, and the words that
-reasons begin with."""
+"""Classes of unusable replies and the words with which their reasons begin. The first three follow section 4.2 of
+FineSurE (Song et al., 2024)."""
 
 
 class ReplyError(SummeterError):
-    """A reply that came but cannot be used. `kind` becomes the judgment's status.
+    """Unusable reply. `kind` becomes the status of the judgment.
 
-    `fault` is its class; the text begins with that in words, save for a refusal, whose status says it.
-    `detail` is the message alone.
+    `fault` is the class of the fault, with which the message begins unless the reply is a refusal. `detail` is the
+    message without the class.
 
     >>> str(ReplyError("no entry for sentence 2", fault="wrong_count"))
     'wrong count: no entry for sentence 2'
@@ -285,12 +290,14 @@ class ReplyError(SummeterError):
         super().__init__(message if kind == "refused" else f"{REPLY_FAULTS[self.fault]}: {message}")
 
     def within(self, where: str) -> ReplyError:
-        """The same failure, with the place it is at before its message."""
+        """Return the same error, with `where` before its message."""
         return ReplyError(f"{where}: {self.detail}", kind=self.kind, fault=self.fault)
 
 
 def fault_of(reason: str | None) -> ReplyFault | None:
-    """The class that a stored reason names, or None. It stands first, or behind what was asked for.
+    """Return the fault class that a stored reason contains, or None if it contains none.
+
+    The class comes first, or after the name of the call.
 
     >>> fault_of("key facts from the document: no JSON: the reply is empty")
     'no_json'
@@ -300,7 +307,7 @@ def fault_of(reason: str | None) -> ReplyFault | None:
 
 
 def first_error(error: BaseException) -> BaseException:
-    """The first single error inside a group of errors (or groups): what a caller can act on.
+    """Return the first error in a (nested) exception group, or the error itself if it is not a group.
 
     >>> first_error(ExceptionGroup("two", [UsageError("a"), UsageError("b")]))
     UsageError('a')

@@ -1,4 +1,4 @@
-"""Facts a text is judged by: key facts (what a summary should hold) and claims (what it does hold)."""
+"""Key facts of documents and claims of summaries."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ Origin = Literal["given", "reference", "document"]
 
 
 class KeyFact(Record):
-    """One fact a good summary of the document holds."""
+    """A fact that a good summary of the document conveys."""
 
     text: str
 
 
 class KeyFacts(Record):
-    """The list of key facts one judge used for one document, and where it came from.
+    """The list of key facts of a document, and its origin.
 
-    `id` is a hash of the texts: judgments name it, since the same index in two lists is two facts.
+    Judgments refer to the list by its `id`, a hash of the texts.
     """
 
     facts: tuple[KeyFact, ...]
@@ -30,22 +30,22 @@ class KeyFacts(Record):
 
     @classmethod
     def of(cls, texts: Sequence[str], origin: Origin) -> KeyFacts:
-        """From plain strings."""
+        """Return a list of key facts made from texts."""
         return cls(facts=tuple(KeyFact(text=text) for text in texts), origin=origin)
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The facts as strings."""
+        """The texts of the facts."""
         return tuple(fact.text for fact in self.facts)
 
     @property
     def id(self) -> str:
-        """Twelve hex digits that change with any text of the list."""
+        """Hash of the texts, 12 hex digits."""
         return digest(list(self.texts), 12)
 
 
 class FactVote(Record):
-    """What a model says of a key fact that another model proposed: whether a summary should hold it, and why."""
+    """A model's verdict on whether a proposed key fact belongs in a summary, with a reason."""
 
     judge: str
     model: str
@@ -54,8 +54,11 @@ class FactVote(Record):
 
 
 class FactReview(Record):
-    """What people say of a key fact: how many of how many annotators found it valid, how many found that it `lacks`
-    which criterion, and the reasons they gave. `decided_by` is who adjudicated; None for the majority."""
+    """Result of the human review of a key fact.
+
+    `valid` of `answers` annotators found the fact valid. `lacks` counts, by criterion, the annotators who found that
+    the fact does not meet it; `why` lists their reasons. `decided_by` is the adjudicator, or None for a majority vote.
+    """
 
     valid: int = Field(ge=0)
     answers: int = Field(ge=0)
@@ -65,10 +68,11 @@ class FactReview(Record):
 
 
 class FactOrigin(Record):
-    """Where a key fact comes from: how it was first worded (`proposed`), from what (`origin`) and by which model, how
-    other models voted on it, and what people made of it (`review`; None where nobody was asked).
+    """Provenance of a key fact.
 
-    A key fact that people reworded stands in its list with the new wording, and here with the first one.
+    `proposed` is the original wording, which annotators may have changed since. `origin` and `model` say from what and
+    by which model the fact was extracted, `votes` how other models judged it, and `review` how annotators did (None if
+    the fact was not reviewed).
     """
 
     proposed: str
@@ -79,7 +83,7 @@ class FactOrigin(Record):
 
 
 class Claim(Record):
-    """An elementary statement of a summary; `span` is the stretch it was drawn from, where known."""
+    """Atomic statement of a summary. `span` is the passage from which it was extracted, if known."""
 
     text: str
     span: Span | None = None

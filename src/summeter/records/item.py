@@ -1,4 +1,4 @@
-"""Item: what an evaluator judges."""
+"""The item that an evaluator judges."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from summeter.records.text import Document, Summary
 
 
 class Item(Record):
-    """A summary beside its document; `rival` is the other summary where two are compared."""
+    """A summary with its document. `rival` is the other summary of a pairwise comparison."""
 
     document: Document
     summary: Summary
@@ -15,15 +15,15 @@ class Item(Record):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The summary's sentences."""
+        """Texts of the sentences of the summary."""
         return self.summary.sentence_texts
 
     @property
     def references(self) -> tuple[str, ...]:
-        """Human-written summaries of the document."""
+        """Reference summaries of the document."""
         return self.document.references
 
     @property
     def key_facts(self) -> tuple[str, ...]:
-        """Key facts given with the document."""
+        """Key facts of the document."""
         return self.document.key_facts

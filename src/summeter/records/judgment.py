@@ -1,4 +1,4 @@
-"""Judgment: the one record that people, LLM judges and local models all produce."""
+"""The record of a judgment by an annotator or an evaluator."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from summeter.records.facts import Claim
 from summeter.records.text import Span
 
 UNNAMED = "?"
-"""How the judge of a vote begins whose annotator is not known: `?1`, `?2`."""
+"""Prefix of the names of unidentified annotators: `?1`, `?2`."""
 
 Unit = Literal["document", "summary", "sentence", "claim", "key_fact", "span", "pair"]
 Status = Literal["ok", "unparsed", "refused", "skipped", "error"]
 
 
 def unnamed(judge: str | None) -> bool:
-    """Whether a judge is an annotator who is not known, so that the same name elsewhere may be somebody else.
+    """Return whether the name is that of an unidentified annotator.
+
+    Equal names of unidentified annotators may denote different people on different summaries.
 
     >>> unnamed("?1"), unnamed("ben")
     (True, False)
@@ -27,8 +29,10 @@ def unnamed(judge: str | None) -> bool:
 
 
 class Target(Record):
-    """What was judged. `index` counts from 0 within the unit; `list_id` names the list it counts in
-    where that is not the summary's own sentences (a list of key facts, say)."""
+    """The unit under judgment.
+
+    `index` counts from 0 in the list `list_id`, such as a list of key facts (None: the sentences of the summary).
+    """
 
     document_id: str
     system: str
@@ -39,25 +43,24 @@ class Target(Record):
 
     @property
     def item(self) -> tuple[str, str, str | None]:
-        """(document_id, system, rival): the item the target is part of."""
+        """The item of the target: (document_id, system, rival)."""
         return self.document_id, self.system, self.rival
 
 
-def _decided(label: int | str | None) -> int | str | None:
+def _check_label(label: int | str | None) -> int | str | None:
     if isinstance(label, int) and label not in (0, 1):
         raise ValueError(f"a label is 1 (supported, present), 0 (not) or a name, not {label}")
     return label
 
 
 class Judgment(Record):
-    """One verdict.
+    """One judgment of one unit.
 
-    `value` is the judge's raw score (a probability, a rating, a share), `label` the decision: 1 supported
-    or present, 0 not; a name where the judge gives names. `error_type` names what is wrong (or
-    "no error"). `evidence` points into the document or the summary. A judgment whose status is not `ok`
-    has neither value nor label, and says why in `reason`. `claim` is what was judged where the unit is a claim:
-    it stands nowhere else. `confidence`, from 0 to 1, is how sure the judge is, where it says so.
-    `truncated_tokens` is how much of the document the judge was not shown (estimated); None where all of it was.
+    `value` is the raw score (a probability, a rating or a share). `label` is the decision: 1 for supported or present,
+    0 for not, or the name of a category. `error_type` is the type of the error, or "no error". `evidence` refers to
+    spans of the document or the summary. A judgment with a status other than `ok` has a `reason`, and neither value
+    nor label. `claim` is the claim, if the unit is a claim. `confidence` is the judge's certainty, from 0 to 1.
+    `truncated_tokens` is the estimated number of tokens of the document that were cut off, or None if none were.
     """
 
     target: Target
@@ -66,37 +69,39 @@ class Judgment(Record):
     signature: str
     model: str | None = None
     value: float | None = None
-    label: Annotated[int | str | None, AfterValidator(_decided)] = None
+    label: Annotated[int | str | None, AfterValidator(_check_label)] = None
     error_type: str | None = None
     evidence: tuple[Span, ...] = ()
     reason: str | None = None
     status: Status = "ok"
     prepared: str | None = None
     calls: tuple[str, ...] = ()
-    # A line leaves out the fields from here on where they have their default, so that a new one changes no other line.
+    # `line` omits the following fields if they have their default, so that a new field changes no other line.
     claim: Claim | None = None
     confidence: float | None = None
     truncated_tokens: int | None = None
 
     @model_validator(mode="after")
-    def _failure_is_no_number(self) -> Self:
+    def _check_status(self) -> Self:
         if self.status != "ok":
             if self.value is not None or self.label is not None:
                 raise ValueError(f"a judgment with status {self.status!r} must have no value and no label")
             if not self.reason:
-                raise ValueError(f"a judgment with status {self.status!r} must say why in `reason`")
+                raise ValueError(f"a judgment with status {self.status!r} must have a `reason`")
         elif self.value is None and self.label is None:
             raise ValueError("a judgment with status 'ok' needs a value or a label")
         return self
 
     @property
     def line(self) -> str:
-        """The judgment as a line of JSON; what only few judgments have is left out where it is absent."""
-        return self.model_dump_json(exclude={name for name, absent in _RARE.items() if getattr(self, name) == absent})
+        """The judgment as one line of JSON, without rarely used fields that have their default."""
+        return self.model_dump_json(
+            exclude={name for name, default in _OPTIONAL.items() if getattr(self, name) == default}
+        )
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """Two judgments with one key are two answers to one question; the later one counts."""
+        """Identity of the judgment. Of several judgments with the same key, the last one counts."""
         target = self.target
         return (
             self.judge, self.signature, target.document_id, target.system, target.rival,
@@ -104,7 +109,8 @@ class Judgment(Record):
         )  # fmt: skip
 
 
-_ALWAYS = 1 + list(Judgment.model_fields).index("calls")
-_RARE = {
-    name: field.get_default(call_default_factory=True) for name, field in list(Judgment.model_fields.items())[_ALWAYS:]
+_FIRST_OPTIONAL = 1 + list(Judgment.model_fields).index("calls")
+_OPTIONAL = {
+    name: field.get_default(call_default_factory=True)
+    for name, field in list(Judgment.model_fields.items())[_FIRST_OPTIONAL:]
 }

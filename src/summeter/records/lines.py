@@ -1,4 +1,4 @@
-"""Records in files of JSON lines."""
+"""Read records from JSON Lines files."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ R = TypeVar("R", bound=Record)
 
 
 def read_lines(file: Path, record: type[R], damaged: list[Fault] | None = None) -> Iterator[R]:
-    """Records of a JSONL file, none if it is absent. A torn last line (a killed writer) is passed over.
+    """Yield the records of a JSON Lines file, or none if the file does not exist.
 
-    Raises InputError naming file, line and field of a damaged line; given a list, notes it there and reads on.
+    An incomplete last line, left by a killed writer, is ignored. A damaged line raises InputError with file, line and
+    field; if the list `damaged` is given, the fault is appended to it and reading continues.
     """
     for number, line in enumerate(whole_lines(file), 1):
         try:
@@ -31,13 +32,13 @@ def read_lines(file: Path, record: type[R], damaged: list[Fault] | None = None) 
 
 
 def whole_lines(file: Path) -> Generator[bytes, None, None]:
-    """The lines of a file, each with its line feed, without a torn last one; none if the file is absent."""
+    """Yield the complete lines of a file, each with its line feed, or none if the file does not exist."""
     if file.exists():
         with file.open("rb") as lines:
             yield from (line for line in lines if line.endswith(b"\n"))
 
 
 def damaged_line(file: Path, number: int, error: ValidationError) -> Fault:
-    """What is wrong with a line, and where."""
+    """Return the first fault of a damaged line."""
     first = faults_in(file, number, error)[0]
     return first._replace(message=f"damaged: {first.message}")

@@ -1,4 +1,4 @@
-"""Signatures: the readable name that stands beside every number and says how it was made."""
+"""Signatures of judgments: readable identifiers of evaluator, settings, models, prompt and version."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 SHOWN = 4
-"""Digits of a hash that a table shows, where they tell its rows apart."""
+"""Digits of a hash that a table shows if they distinguish its rows."""
 
 SAMPLING = ("t", "seed", "max", "ctx", "overflow", "rep")
-"""Parts that say how an LLM is asked: temperature, seed, longest reply, context length, what is done with documents
-that are too long, and which repetition it is."""
+"""Keys of the sampling settings: temperature, seed, maximum reply length, context length, handling of documents that
+are too long, and repetition."""
 
 _UNSAFE = re.compile(r"[|\s]+")
 
 
 def signature(name: str, parts: Mapping[str, object]) -> str:
-    """`name|key:value|...` in the order given; None values are left out.
+    """Return `name|key:value|...` in the order of `parts`, without None values.
 
     >>> signature("finesure.fact_check", {"judge": "openai/gpt-4o", "t": 0, "prompt": "c1a09f3e5b7d2468", "v": 1})
     'finesure.fact_check|judge:openai/gpt-4o|t:0|prompt:c1a09f3e5b7d2468|v:1'
@@ -46,7 +46,7 @@ _HASHED = re.compile(
 
 
 def shown_signatures(signatures: Iterable[str]) -> dict[str, str]:
-    """Each signature as a table for people shows it: of a hash the first four digits, where they tell the rows apart.
+    """Map each signature to a short form for tables, with hashes cut to four digits if the forms stay distinct.
 
     >>> shown_signatures(["rts|prompt:c1a09f3e5b7d2468|v:2"])
     {'rts|prompt:c1a09f3e5b7d2468|v:2': 'rts|prompt:c1a0|v:2'}
@@ -63,7 +63,7 @@ def shown_signatures(signatures: Iterable[str]) -> dict[str, str]:
 
 
 def composite_signature(signatures: list[str]) -> str:
-    """The signature of a mean over scores with these signatures (each named once, in order)."""
+    """Return the signature of a mean of scores with these signatures, without repetitions."""
     return "composite(" + " + ".join(dict.fromkeys(signatures)) + ")"
 
 
@@ -72,7 +72,7 @@ _PARTS = re.compile(r"\||(?: \+ )")
 
 
 class JudgeKey(NamedTuple):
-    """What tells one judge from another: its name, its signature, and the model it asks."""
+    """Identity of a judge: its name, its signature, and the model that it calls."""
 
     judge: str
     signature: str
@@ -80,10 +80,10 @@ class JudgeKey(NamedTuple):
 
 
 def judge_names(judges: Iterable[JudgeKey]) -> dict[JudgeKey, str]:
-    """The shortest name that tells each judge from its namesakes.
+    """Map each judge to the shortest distinct name.
 
-    Alone it goes by its name. Among namesakes it is told by its model where no other has that one, else by what its
-    signature alone says, written as `-e` takes settings; one with nothing of its own keeps the bare name.
+    A judge with a unique name keeps it. Judges with the same name are distinguished by model, if it is unique, or by
+    the settings in their signatures that they do not share, in the syntax of `-e`.
 
     >>> keys = [JudgeKey("rouge", "rouge|v:1"), JudgeKey("rouge", "rouge|stemmer:yes|v:1")]
     >>> list(judge_names(keys).values())
@@ -100,11 +100,11 @@ def _short_name(key: JudgeKey, namesakes: Sequence[JudgeKey]) -> str:
         return f"{key.judge} ({key.model})"
     shown = shown_signatures(other.signature for other in namesakes)
     shared = set.intersection(*(set(_parts(signature)) for signature in shown.values()))
-    own = dict.fromkeys(part.replace(":", "=", 1) for part in _parts(shown[key.signature]) if part not in shared)
-    return f"{key.judge}[{','.join(own)}]" if own else key.judge
+    differing = dict.fromkeys(part.replace(":", "=", 1) for part in _parts(shown[key.signature]) if part not in shared)
+    return f"{key.judge}[{','.join(differing)}]" if differing else key.judge
 
 
 def _parts(signature: str) -> list[str]:
-    """`key:value` by `key:value`; of a composite those of all that it is made of."""
+    """Return the `key:value` parts of a signature, or those of all components of a composite."""
     composite = _COMPOSITE.fullmatch(signature)
     return _PARTS.split(composite["inner"] if composite else signature)

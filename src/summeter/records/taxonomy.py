@@ -1,7 +1,6 @@
-"""Error types: the kinds of error that a sentence has, in one canonical spelling.
+"""Error types of sentences, in one canonical spelling.
 
-A sentence has a set of types. Records write the set as one text, the names sorted and joined by "+".
-`error_types` reads such a text and `joined_error_types` writes it.
+A sentence has a set of types. Records store the set as one text: the sorted names, joined by "+".
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ FRANK = {
     "prede": "predicate error", "circe": "circumstantial error", "grame": "grammatical error",
     "corefe": "coreference error", "linke": "linking error", "othere": "other error",
 }  # fmt: skip
-"""FRANK's short names in lower case, as its annotations and many later datasets write them."""
+"""FRANK's abbreviations in lower case, as in its annotations and many later data sets."""
 
 
 def canonical_error_type(name: str) -> str:
-    """The canonical name of one error type; an unknown name is kept, without blanks around it.
+    """Return the canonical name of an error type; an unknown name is only stripped of blanks.
 
-    Case, hyphens, underscores, quotes, a full stop and the word "error" do not matter.
+    Case, hyphens, underscores, quotes, a final full stop and the word "error" are ignored.
 
     >>> canonical_error_type("OutE"), canonical_error_type("Out of context"), canonical_error_type("invented")
     ('out-of-context error', 'out-of-context error', 'invented')
@@ -37,7 +36,7 @@ def canonical_error_type(name: str) -> str:
 
 
 def error_types(text: str | None) -> frozenset[str]:
-    """The canonical names in a record's text; "no error" beside an error says nothing and is left out.
+    """Return the canonical names in the text of a record, without "no error" if there is another type.
 
     >>> sorted(error_types("OutE+EntE")), error_types("NoE"), error_types(None)
     (['entity error', 'out-of-context error'], frozenset({'no error'}), frozenset())
@@ -47,30 +46,30 @@ def error_types(text: str | None) -> frozenset[str]:
 
 
 def joined_error_types(names: Iterable[str]) -> str | None:
-    """The text of a record that holds these types, each once, sorted; None where there is none.
+    """Return the text of a record with these error types, sorted and without repetitions, or None if there are none.
 
-    Names keep their spelling; of several spellings of one type the first counts. A name may itself be a joined text.
+    Names keep their spelling; the first of several spellings of a type is used. A name may itself be a joined text.
 
     >>> joined_error_types(["OutE", "EntE", "out-of-context error"])
     'EntE+OutE'
     """
-    kept: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for text in names:
         for name in text.split(SEPARATOR):
             if name.strip():
-                kept.setdefault(canonical_error_type(name), name.strip())
-    if len(kept) > 1:
-        kept.pop(NO_ERROR, None)
-    return SEPARATOR.join(sorted(kept.values())) or None
+                spellings.setdefault(canonical_error_type(name), name.strip())
+    if len(spellings) > 1:
+        spellings.pop(NO_ERROR, None)
+    return SEPARATOR.join(sorted(spellings.values())) or None
 
 
 def names_no_error(text: str) -> bool:
-    """Whether a text says that there is no error ("no error"; FRANK: "NoE")."""
+    """Return whether a text means that there is no error ("no error"; FRANK: "NoE")."""
     return error_types(text) == {NO_ERROR}
 
 
 def error_type_stem(name: str) -> str:
-    """A name as it is compared; "no error" stays whole, since "no" names nothing.
+    """Return the form of a name that is compared: lower case, without punctuation and the word "error".
 
     >>> error_type_stem("Out-of-Context Error.")
     'out of context'

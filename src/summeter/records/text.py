@@ -1,4 +1,4 @@
-"""Texts under judgment: Document, Summary, and Span, the way everything points into them."""
+"""Records of documents, summaries and text spans."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Side = Literal["document", "summary"]
 
 
 class Span(Record):
-    """A stretch of a text: `text[start:end]`, counted in Unicode code points.
+    """A passage of a text: `text[start:end]`, in Unicode code points.
 
     >>> Span(of="document", start=4, end=7).cut("the cat")
     'cat'
@@ -23,13 +23,13 @@ class Span(Record):
     end: int = Field(ge=0)
 
     @model_validator(mode="after")
-    def _ordered(self) -> Self:
+    def _check_order(self) -> Self:
         if self.end < self.start:
             raise ValueError(f"span ends at {self.end}, before its start at {self.start}")
         return self
 
     def cut(self, text: str) -> str:
-        """The text under the span; `text` is the document or summary the span is `of`."""
+        """Return the passage; `text` is the document or summary that the span refers to."""
         return text[self.start : self.end]
 
 
@@ -37,25 +37,25 @@ def _check_spans(spans: tuple[Span, ...], text: str, of: Side) -> None:
     previous = 0
     for index, span in enumerate(spans):
         if span.of != of:
-            raise ValueError(f"sentence {index} is of the {span.of}, not of the {of}")
+            raise ValueError(f"sentence {index} refers to the {span.of}, not to the {of}")
         if span.start < previous or span.end > len(text):
-            raise ValueError(f"sentence {index} ({span.start}-{span.end}) overlaps or leaves the text")
+            raise ValueError(
+                f"sentence {index} ({span.start}-{span.end}) overlaps the one before it or exceeds the text"
+            )
         previous = span.end
 
 
 SHARE = "share"
-"""Field of a document: whether its text may be passed on."""
+"""The field of a document that says whether its text may be published."""
 
 
 def is_share(column: str) -> bool:
-    """Whether a column's name can be read as `share`, apart from its case and surrounding blanks."""
+    """Return whether a column is called `share`, in any case and with or without surrounding blanks."""
     return column.strip().casefold() == SHARE
 
 
 def read_share(cell: Any) -> Any:
-    """A cell of a table as the value of `share`: the texts true and false, in any case, as booleans.
-
-    Any other text, also an empty one, is returned as it is.
+    """Return the booleans for the texts "true" and "false", in any case, and any other value unchanged.
 
     >>> read_share("FALSE"), read_share("no")
     (False, 'no')
@@ -65,18 +65,17 @@ def read_share(cell: Any) -> Any:
 
 
 def _check_columns(extra: dict[str, Any]) -> None:
-    """Raise ValueError where an unknown column would hold what only the field `share` of a document may hold."""
+    """Raise ValueError if an unknown column is called `share`."""
     if column := next(filter(is_share, extra), None):
-        raise ValueError(f"the column {column!r} is not read; set the field `share` of the document")
+        raise ValueError(f"the column {column!r} is not read; use the field `share` of the document")
 
 
 class Document(Record):
-    """A source text with what belongs to it whichever system summarized it.
+    """A source text with its references and key facts.
 
-    `sentences` are spans of `text`. `references` are human-written summaries; `key_facts` the facts a
-    good summary holds (empty when nobody gave any). `share` says whether the text may be passed on. `extra` is what
-    else is known of it (its source, licence, length class...). A document that may be shared, or has no `extra`, is
-    written, and hashed, without that field.
+    `sentences` are spans of `text`. `references` are summaries written by people. `key_facts` are the facts that a
+    good summary conveys. `share` says whether the text may be published. `extra` holds further fields, such as source
+    or licence. Serialization omits `share` if it is true and `extra` if it is empty.
     """
 
     id: str
@@ -90,7 +89,7 @@ class Document(Record):
     extra: dict[str, Any] = Field(default_factory=dict)
 
     def __hash__(self) -> int:
-        """By id and text: what else is known of a document cannot always be hashed."""
+        """Hash of id and text, because `extra` is not hashable."""
         return hash((self.id, self.text))
 
     @model_serializer(mode="wrap")
@@ -103,27 +102,27 @@ class Document(Record):
         return fields
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def _check(self) -> Self:
         _check_spans(self.sentences, self.text, "document")
         _check_columns(self.extra)
         return self
 
     @property
     def is_withheld(self) -> bool:
-        """Whether the text is missing because it may not be passed on; its length is unknown then, not 0."""
+        """Whether the text is absent because it may not be published; its length is then unknown, not 0."""
         return not self.share and not self.text
 
     @property
     def sentence_texts(self) -> tuple[str, ...]:
-        """The sentences as strings."""
+        """Texts of the sentences."""
         return tuple(span.cut(self.text) for span in self.sentences)
 
 
 class Summary(Record):
-    """One system's summary of one document.
+    """A system's summary of a document.
 
-    `sentences` are spans of `text`: boundaries are data, never recomputed by a run. `splitter` names who
-    drew them ("given" when the input did). `category` is the kind of system; `extra` keeps unknown columns.
+    `sentences` are spans of `text`. `splitter` is the method that found them, or "given" if the input contains them.
+    `category` is the kind of system. `extra` holds the unknown columns of the input.
     """
 
     document_id: str
@@ -135,12 +134,12 @@ class Summary(Record):
     extra: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def _check(self) -> Self:
         _check_spans(self.sentences, self.text, "summary")
         _check_columns(self.extra)
         return self
 
     @property
     def sentence_texts(self) -> tuple[str, ...]:
-        """The sentences as strings."""
+        """Texts of the sentences."""
         return tuple(span.cut(self.text) for span in self.sentences)

@@ -1,4 +1,4 @@
-"""What pydantic finds wrong with a value, in one wording for files, settings and rows."""
+"""Messages for pydantic's validation errors, shared by files, settings and rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 from summeter.records.errors import Fault, InputError, nearest
 
 EXPECTED = {
-    "string_type": "a text, in quotes where it looks like something else",
+    "string_type": "a text, in quotes if it looks like another type",
     "int_type": "a whole number",
     "int_parsing": "a whole number",
     "int_from_float": "a whole number",
@@ -23,15 +23,15 @@ EXPECTED = {
     "bool_parsing": "true or false",
     "tuple_type": "a list",
     "list_type": "a list",
-    "dict_type": "fields of its own (name: value)",
-    "model_type": "fields of its own (name: value)",
+    "dict_type": "a mapping (name: value)",
+    "model_type": "a mapping (name: value)",
 }
-"""What is wanted, by the type of pydantic's error."""
+"""Description of the expected value, by pydantic's error type."""
 _BOUNDS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
 
 
 def describe(value: Any) -> str:
-    """What a JSON value is, in words, for messages.
+    """Return a description of a JSON value for messages.
 
     >>> describe([1]), describe(None)
     ('a list', 'null')
@@ -50,10 +50,10 @@ def describe(value: Any) -> str:
 
 
 def problem_of(details: ErrorDetails, fields: Iterable[str] = (), expected: str | None = None) -> str:
-    """What is wrong with a value, and what to give: a message that follows the name of the field.
+    """Return the message for a validation error, to be printed after the name of the field.
 
-    `fields` are those of the section in which an unknown one stands; `expected` overrules what is wanted in place of a
-    value of another type.
+    `fields` are the known fields of the section, for an unknown field. `expected` replaces the default description of
+    the expected value, for a value of the wrong type.
     """
     kind, value, context = details["type"], details["input"], details.get("ctx", {})
     least, most = context.get("min_length"), context.get("max_length")
@@ -62,8 +62,8 @@ def problem_of(details: ErrorDetails, fields: Iterable[str] = (), expected: str 
             return "is missing"
         case "extra_forbidden":
             known = list(fields)
-            own = f"; its fields are {', '.join(known)}" if known else ""
-            return f"is not known{nearest(details['loc'][-1], known) or own}"
+            listed = f"; the fields are {', '.join(known)}" if known else ""
+            return f"is not known{nearest(details['loc'][-1], known) or listed}"
         case "literal_error" | "enum":
             known = [name.strip("'") for name in str(context["expected"]).replace(" or ", ", ").split(", ")]
             return f"is {value!r}; give {' or '.join(known)}{nearest(value, known)}"
@@ -83,7 +83,7 @@ def problem_of(details: ErrorDetails, fields: Iterable[str] = (), expected: str 
 
 
 def faults_in(file: str | Path, line: int | None, error: ValidationError, advice: str = "") -> list[Fault]:
-    """What is wrong with a record of a file, field by field; `advice` ends each message."""
+    """Return one fault per invalid field of a record; `advice` is appended to each message."""
     ending = f"; {advice}" if advice else ""
     return [
         Fault(str(file), line, ".".join(map(str, details["loc"])) or None, problem_of(details) + ending)
@@ -92,5 +92,5 @@ def faults_in(file: str | Path, line: int | None, error: ValidationError, advice
 
 
 def invalid(file: str | Path, line: int | None, error: ValidationError, advice: str = "") -> InputError:
-    """The error of a file that a record cannot be read from."""
+    """Return the InputError for a file that contains an invalid record."""
     return InputError(faults_in(file, line, error, advice))
