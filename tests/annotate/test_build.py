@@ -89,7 +89,7 @@ def test_what_is_no_yaml_is_said_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not UTF-8"):
         read_campaign(file)
     file.write_text("- 1\n", encoding="utf-8")
-    with pytest.raises(InputError, match="is no mapping"):
+    with pytest.raises(InputError, match="is not a mapping"):
         read_campaign(file)
 
 

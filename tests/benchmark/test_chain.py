@@ -266,7 +266,7 @@ def test_missing_packages_of_all_steps_are_reported_before_the_first_step(
         ("name: a\nsummarize:\n  models: {a: b/c}\n", 1, "input", "is missing. The first step is `summarize`"),
         ("name: a\ninput: x\nsource: {sources: {n: x}}\n", 2, "input", "is not used"),
         ("name: a\n", None, None, "names no step"),
-        ("- a\n", None, None, "is no mapping"),
+        ("- a\n", None, None, "is not a mapping"),
     ],
 )
 def test_faults_of_a_file_have_line_and_field(

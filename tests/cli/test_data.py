@@ -134,7 +134,7 @@ class TestImport:
         run("import", flat, "-o", folder)
         again = run("import", flat, "-o", folder)
         assert isinstance(again.exception, UsageError)
-        assert "already holds a dataset" in str(again.exception)
+        assert "already contains a dataset" in str(again.exception)
         assert run("import", flat, "-o", folder, "--force").exit_code == 0
 
     def test_a_change_by_hand_is_sealed_by_importing_again(self, flat: Path, tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ class TestShow:
 
     def test_tables(self, flat: Path) -> None:
         lines = run("show", flat).stdout.splitlines()
-        for title in ("Lengths", "Systems", "Votes", "Worth a look"):
+        for title in ("Lengths", "Systems", "Votes", "Warnings"):
             assert title in lines
         # 4 words in the document, 2 and 0 in the summaries
         assert "  all            1       4.0        2.0        2.0          2      1.0        0.5          2.0" in lines

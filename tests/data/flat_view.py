@@ -1,4 +1,4 @@
-"""Flat rows with the judgments of each summary as a `human` block: a compact view of what an import made."""
+"""Convert a dataset to flat rows with a `human` block per summary, for compact assertions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from summeter.records import Judgment
 
 
 def flat_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
-    """The flat rows of a dataset, each with the block of which import makes the judgments of its summary."""
+    """Yield the flat rows of a dataset, with the judgments of each summary as a block."""
     judged: dict[tuple[str, str], dict[str, list[Judgment]]] = {}
     for name in dataset.judgment_sets:
         for judgment in dataset.iter_judgments(name):
@@ -30,14 +30,14 @@ def flat_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
 
 
 def to_block(sets: Mapping[str, Sequence[Judgment]], subject: Subject) -> dict[str, Any]:
-    """The block of which import makes exactly these judgments of one summary, by judgment set.
+    """Return a block that is converted to exactly these judgments of a summary, given by judgment set.
 
-    Cells hold those of `RAW` and `CROWD` that they can; all others stand in `judgments` as whole records.
+    Judgments of `RAW` and `CROWD` are stored in cells if possible, all others in `judgments`.
     """
     cells = _Block(subject)
     placed = {name: [judgment for judgment in sets.get(name, ()) if cells.add(judgment)] for name in (RAW, CROWD)}
     block = cells.finished()
-    if not _says(block, subject, placed):
+    if not _represents(block, subject, placed):
         block, placed = {}, {}
     records = [
         _record(name, judgment)
@@ -47,8 +47,8 @@ def to_block(sets: Mapping[str, Sequence[Judgment]], subject: Subject) -> dict[s
     return {**block, "judgments": records} if records else block
 
 
-def _says(block: Mapping[str, Any], subject: Subject, sets: Mapping[str, Sequence[Judgment]]) -> bool:
-    """Whether a block in cells says just these judgments."""
+def _represents(block: Mapping[str, Any], subject: Subject, sets: Mapping[str, Sequence[Judgment]]) -> bool:
+    """Return whether a block is converted to exactly these judgments."""
     try:
         checked = HumanBlock.model_validate(block, context=subject.summary)
     except ValidationError:
@@ -60,14 +60,14 @@ def _says(block: Mapping[str, Any], subject: Subject, sets: Mapping[str, Sequenc
 
 
 def _record(name: str, judgment: Judgment) -> dict[str, Any]:
-    """A judgment as a row of its summary holds it: without the ids of the row."""
+    """Return a judgment as an entry of `judgments`, without the ids of the summary."""
     record = judgment.model_dump(mode="json", exclude_defaults=True)
     target = {field: value for field, value in record.pop("target").items() if field not in ("document_id", "system")}
     return {**({} if name == RAW else {"set": name}), **({"target": target} if target else {}), **record}
 
 
 class _Block:
-    """Cells by annotator while judgments come in."""
+    """Collects judgments in cells by annotator."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
@@ -78,7 +78,7 @@ class _Block:
         self.span_annotators: set[str] = set()
 
     def add(self, judgment: Judgment) -> bool:
-        """Whether the judgment has a place in the block."""
+        """Add a judgment. Return False if cells cannot represent it."""
         name = judgment.signature.partition("|")[0].removeprefix("human.")
         index, unit = judgment.target.index, judgment.target.unit
         if judgment.signature != SIGNATURES.get(name) or judgment.status not in {"ok", "skipped"}:

@@ -1,4 +1,4 @@
-"""A cache folder as huggingface_hub lays it out, written by hand: refs, blobs by hash, snapshots of relative links."""
+"""Write a cache folder in the layout of huggingface_hub: refs, blobs by hash, and snapshots with relative links."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COMMIT = "a" * 40
 def fill(
     root: Path, repo: str, files: Mapping[str, str | bytes], *, revision: str = "main", commit: str = COMMIT
 ) -> Path:
-    """Files of one commit of a data set, under a branch or tag; returns the repository's folder in the cache."""
+    """Write the files of one commit to the cache. Return the folder of the repository."""
     home = root / f"datasets--{repo.replace('/', '--')}"
     reference = home / "refs" / revision
     reference.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Small files of our own invention in the layouts of public data sets, and how much they hold."""
+"""Small invented files in the layouts of public data sets, and their sizes."""
 
 from __future__ import annotations
 
@@ -500,4 +500,4 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str] | None, int, int]] = {
     ),
     "summeval_op": (OPINIONS, None, 1, 1),
 }
-"""By preset: files, documents by id, and the numbers of documents and of summaries."""
+"""By preset: files, documents by id, and the numbers of documents and summaries."""

@@ -1,4 +1,4 @@
-"""Files in released layouts, as tests write them, and the faults that reading them gives."""
+"""Helpers that write files in released layouts and return the faults of reading them."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from summeter.records import InputError
 
 
 def write(path: Path, content: str | bytes) -> Path:
-    """A file, with the folders it lies in."""
+    """Write a file and its parent folders."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
 
 
 def put(path: Path, rows: Iterable[dict[str, Any]]) -> Path:
-    """A JSONL file."""
+    """Write a JSON Lines file."""
     return write(path, "".join(json.dumps(row) + "\n" for row in rows))
 
 
 def table(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
-    """A CSV file."""
+    """Write a CSV file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as handle:
         writer = csv.DictWriter(handle, list(rows[0]))
@@ -37,7 +37,7 @@ def table(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
 
 
 def faults(data: Any, preset: str, **how: Any) -> list[str]:
-    """What is said of data that a preset cannot read."""
+    """Return the faults of data that a preset refuses."""
     with pytest.raises(InputError) as caught:
         load(data, preset=preset, **how)
     return [str(fault) for fault in caught.value.faults]

@@ -1,4 +1,4 @@
-"""Files as named: two texts for one id, rows that bring another text, a file twice, a folder that is not there."""
+"""Documents in separate files: contradictory, repeated and missing files."""
 
 from __future__ import annotations
 
@@ -33,53 +33,49 @@ def faults(rows: Path, *documents: Path) -> list[str]:
     return [str(fault).replace(f"{rows.parent}/", "") for fault in caught.value.faults]
 
 
-def test_two_texts_of_one_id_name_both_places(tmp_path: Path) -> None:
+def test_contradictory_documents_are_reported_with_both_files(tmp_path: Path) -> None:
     rows = put(tmp_path / "rows.jsonl", ROW)
     one = put(tmp_path / "a.jsonl", {"id": "d1", "text": "It rained."})
     two = put(tmp_path / "b.jsonl", {"id": "x", "text": "Snow."}, {"id": "d1", "text": "It snowed."})
-    assert faults(rows, one, two) == ["b.jsonl:2: id: 'd1' is there twice with two texts (a.jsonl, line 1); keep one"]
+    assert faults(rows, one, two) == ["b.jsonl:2: id: 'd1' has another text in a.jsonl, line 1; keep one"]
     folder = text(tmp_path / "texts" / "cnn" / "d1.txt", "It rained.").parent.parent
     text(folder / "mail" / "d1.txt", "It poured.")
     text(folder / "mail" / "unasked.txt", "x")
     text(folder / "cnn" / "unasked.txt", "y")
-    assert faults(rows, folder) == [
-        "texts/mail/d1.txt: 'd1' is there twice with two texts, also in texts/cnn/d1.txt; keep one"
-    ]
+    assert faults(rows, folder) == ["texts/mail/d1.txt: 'd1' has another text in texts/cnn/d1.txt; keep one"]
     (folder / "mail" / "d1.txt").write_text("It rained.\n")
     assert load(rows, documents=[folder, folder, one]).documents["d1"].text == "It rained."
     assert faults(rows, two, folder) == [
-        f"texts/{place}/d1.txt: 'd1' is there twice with two texts, also in b.jsonl (line 2); keep one"
-        for place in ("cnn", "mail")
+        f"texts/{place}/d1.txt: 'd1' has another text in b.jsonl (line 2); keep one" for place in ("cnn", "mail")
     ]
 
 
-def test_a_row_with_another_text_than_that_of_the_documents(tmp_path: Path) -> None:
+def test_document_of_a_row_takes_precedence_with_a_warning(tmp_path: Path) -> None:
     own = [ROW | {"system": system, "document": "It snowed."} for system in "abc"]
     rows = put(tmp_path / "rows.jsonl", *own, ROW | {"doc_id": "d2", "document": "It rained. "})
     documents = put(tmp_path / "a.jsonl", *({"id": name, "text": "It rained."} for name in ("d1", "d2")))
     data = load(rows, documents=documents)
     assert data.documents["d1"].text == "It snowed."
-    (warning,) = [warning for warning in data.warnings if "another text" in warning.message]
+    (warning,) = [warning for warning in data.warnings if "differs from" in warning.message]
     assert str(warning).endswith(
-        "rows.jsonl:1: document: in 3 rows, is another text than that of documents=FILE|FOLDER; the row's own was taken"
+        "rows.jsonl:1: document: in 3 rows, differs from the document in documents=FILE|FOLDER; "
+        "the text of the row is used"
     )
 
 
-def test_a_file_of_a_preset_that_is_named_twice(tmp_path: Path) -> None:
+def test_repeated_file_is_a_fault(tmp_path: Path) -> None:
     rows = put(tmp_path / "q.jsonl", {"article": "It rained.", "summary_sentences": []})
     (tmp_path / "link.jsonl").symlink_to(rows)
     for again in (rows, tmp_path / "x" / ".." / "q.jsonl", tmp_path / "link.jsonl"):
         (tmp_path / "x").mkdir(exist_ok=True)
         with pytest.raises(InputError) as caught:
             load([rows, again], preset="qags")
-        assert f"{again}: is named twice; name it once" in [str(fault) for fault in caught.value.faults]
+        assert f"{again}: is given twice; give it once" in [str(fault) for fault in caught.value.faults]
 
 
 @pytest.mark.parametrize("name", ["nosuchfolder", "no.txt", "no.jsonl"])
 @pytest.mark.parametrize("more", [[], ["--preset", "qags"]])
-def test_data_that_are_not_there(
-    tmp_path: Path, name: str, more: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_missing_data(tmp_path: Path, name: str, more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["data", "show", str(tmp_path / name), *more])
     assert ended.value.code == 2

@@ -1,4 +1,4 @@
-"""Files and folders appear whole or not at all."""
+"""Atomic writing of files and folders."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_lines_and_count(tmp_path: Path) -> None:
     assert (tmp_path / "a").read_text(encoding="utf-8") == "x\ny\u2028z\n"
 
 
-def test_gzip_holds_no_time(tmp_path: Path) -> None:
+def test_gzip_is_reproducible(tmp_path: Path) -> None:
     write_lines(tmp_path / "a.gz", ["x"])
     write_lines(tmp_path / "b.gz", ["x"])
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
@@ -48,7 +48,7 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path, name: str) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_text_that_is_no_utf8_leaves_the_old_file(tmp_path: Path) -> None:
+def test_encoding_error_leaves_the_old_file(tmp_path: Path) -> None:
     write_text(tmp_path / "a", "old")
     with pytest.raises(UnicodeEncodeError):
         write_text(tmp_path / "a", "\ud800")
@@ -124,8 +124,8 @@ def test_a_failed_rename_puts_the_old_folder_back(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="no /dev/fd here")
-def test_a_pipe_by_the_number_of_its_file_is_written_to() -> None:
-    """As /dev/stdout is: a link whose target has no path of its own."""
+def test_pipe_by_file_descriptor_is_written() -> None:
+    """Like /dev/stdout, the path is a link whose target has no path."""
     reading, writing = os.pipe()
     try:
         assert write_lines(f"/dev/fd/{writing}", ["one", "two"]) == 2
@@ -135,8 +135,8 @@ def test_a_pipe_by_the_number_of_its_file_is_written_to() -> None:
         os.close(writing)
 
 
-def test_an_old_folder_whose_successor_never_came_is_put_back(tmp_path: Path) -> None:
-    """What a kill between the two renames of a replacement leaves: no folder, and the old one under another name."""
+def test_folder_is_restored_after_a_kill_during_replacement(tmp_path: Path) -> None:
+    """A kill between the two renames of a replacement leaves the old folder under another name."""
     gone = subprocess.Popen(["true"])
     gone.wait()
     for name, there in (("a", False), ("b", True)):

@@ -1,4 +1,4 @@
-"""Datasets: flat rows in, every fault named, the folder whole and sealed, and the same rows out again."""
+"""Loading of flat rows with all faults, dataset folders, judgment sets, and round trips."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def warnings(data: Dataset) -> list[str]:
 
 
 class TestRows:
-    def test_the_smallest_row(self) -> None:
+    def test_minimal_row(self) -> None:
         data = load([{"document": "It rained. We stayed.", "summary": "It rained."}])
         (summary,) = data.summaries
         # the id is the hash of the text as canonical JSON: '"It rained. We stayed."'
@@ -70,13 +70,13 @@ class TestRows:
             "rows:2: document: is empty: valid, and judged `skipped`",
         ]
 
-    def test_given_sentences_win_and_are_located(self) -> None:
+    def test_given_sentences_are_located(self) -> None:
         data = load([ONE | {"summary": "He saw  Dr. No. Left.", "sentences": ["He saw Dr.", "No. Left."]}])
         (summary,) = data.summaries
         assert summary.splitter == "given"
         assert summary.sentence_texts == ("He saw  Dr.", "No. Left.")
 
-    def test_letters_count_more_than_words(self) -> None:
+    def test_exact_matches_of_sentences_come_first(self) -> None:
         # "\u0301" alone is found letter by letter, before any reading that would join it to the blank
         data = load([ONE | {"summary": "a \u0301", "sentences": ["a", "\u0301"]}])
         assert data.summaries[0].sentence_texts == ("a", "\u0301")
@@ -85,7 +85,7 @@ class TestRows:
         data = load([ONE | {"summary": "cost 69 -lrb- 65 .", "sentences": ["cost 69 -lr", "b- 65 ."]}])
         assert data.summaries[0].sentence_texts == ("cost 69 -lr", "b- 65 .")
 
-    def test_rows_may_leave_out_what_another_row_says(self) -> None:
+    def test_fields_of_a_document_may_be_in_any_row(self) -> None:
         rows = [ONE, ONE | {"system": "s2", "reference": "r", "key_facts": ["k"]},
                 ONE | {"system": "s3", "domain": None}]  # fmt: skip
         document = load(rows).documents["d1"]
@@ -112,10 +112,10 @@ class TestFaults:
             ({"doc_id": ["x"]}, "rows:1: doc_id: is a list; give a text"),
             ({"doc_id": 1.5}, "rows:1: doc_id: is the number 1.5; give a text"),
             ({"system": True}, "rows:1: system: is true; give a text"),
-            ({"system": ""}, "rows:1: system: is empty; give a name, or leave it out"),
+            ({"system": ""}, "rows:1: system: is empty; leave it out"),
             ({"domain": {}}, "rows:1: domain: is an object; give a text"),
             ({"reference": ["a"]},
-             "rows:1: reference: is a list; give a text (a list of texts goes into `references`)"),
+             "rows:1: reference: is a list; give a text (`references` takes a list of texts)"),
             ({"reference": "a", "references": ["b"]},
              "rows:1: reference: is not among `references`; give one of the two"),
             ({"references": "a"}, "rows:1: references: is a text; give a list of texts"),
@@ -128,7 +128,7 @@ class TestFaults:
             ({"note": {1, 2}}, ("rows:1: note: cannot be stored as JSON (Object of type set is not JSON serializable); "
                                "give texts, numbers, lists or objects")),
             ({"summary": "a\ud83d"},
-             "rows:1: summary: holds half a surrogate pair (U+D83D), which is no character; remove it"),
+             "rows:1: summary: contains half a surrogate pair (U+D83D), which is not a character; remove it"),
         ],
     )  # fmt: skip
     def test_wrong_cells(self, change: dict[str, Any], message: str) -> None:
@@ -139,40 +139,37 @@ class TestFaults:
         (found,) = faults([ONE | {"sentences": ["It rained.", "It snowed."]}])
         assert found == (
             "rows:1: sentences: sentence 1 does not occur in the text after the previous sentence: 'It snowed.'; "
-            "sentences must stand in the summary, in order"
+            "sentences must occur in the summary, in order"
         )
 
-    def test_missing_columns_are_never_guessed(self) -> None:
+    def test_missing_columns(self) -> None:
         assert faults([{"source": "a", "output": "b"}, {"x": 1}]) == [
             (
-                "rows:1: document: is missing; if the column 'source' holds it, say map={'document': 'source'}, or "
-                "name the layout with preset (the names of columns are never guessed)"
+                "rows:1: document: is missing; if it is in the column 'source', give map={'document': 'source'}, or "
+                "name the layout with preset (column names are never guessed)"
             ),
             (
-                "rows:1: summary: is missing; if the column 'output' holds it, say map={'summary': 'output'}, or name "
-                "the layout with preset (the names of columns are never guessed)"
+                "rows:1: summary: is missing; if it is in the column 'output', give map={'summary': 'output'}, or name "
+                "the layout with preset (column names are never guessed)"
             ),
             (
-                "rows:2: document: is missing; give each row a document, or name the column that holds it with "
+                "rows:2: document: is missing; give each row a document, or name its column with "
                 "map={'document': 'COLUMN'}"
             ),
-            (
-                "rows:2: summary: is missing; give each row a summary, or name the column that holds it with "
-                "map={'summary': 'COLUMN'}"
-            ),
+            ("rows:2: summary: is missing; give each row a summary, or name its column with map={'summary': 'COLUMN'}"),
         ]
 
-    def test_the_same_summary_twice_is_numbered_and_told_once(self) -> None:
+    def test_repeated_summaries_are_numbered_with_one_warning(self) -> None:
         data = load([ONE, ONE | {"system": "s2"}, ONE, ONE | {"system": "s1#2"}, ONE])
         assert [one.system for one in data.summaries] == ["s1", "s2", "s1#2", "s1#2#2", "s1#3"]
         assert warnings(data) == [
             (
                 "rows:3: system: repeats a document and system of an earlier row; it is kept as a summary by 's1#2' "
-                "(and so in 2 more rows)"
+                "(and 2 more rows)"
             )
         ]
 
-    def test_references_that_differ_by_row_are_all_kept(self) -> None:
+    def test_different_references_are_combined(self) -> None:
         rows = [ONE | {"reference": "x"}, ONE | {"system": "s2", "reference": "y"},
                 ONE | {"system": "s3", "references": ["y", "z"]}, ONE | {"system": "s4"}]  # fmt: skip
         data = load(rows)
@@ -180,7 +177,7 @@ class TestFaults:
         assert warnings(data) == [
             (
                 "rows:2: references: differs from that of earlier rows of document 'd1'; all references are kept "
-                "(and so in 1 more rows)"
+                "(and 1 more rows)"
             )
         ]
 
@@ -197,7 +194,7 @@ class TestFaults:
         )
 
     def test_no_rows(self) -> None:
-        assert faults([]) == ["rows: holds no rows; give one row per summary"]
+        assert faults([]) == ["rows: contains no rows; give one row per summary"]
 
     def test_all_faults_in_file_order(self) -> None:
         rows = [ONE | {"human": {"ratings": {"x": "y"}}}, ONE | {"system": 2.5, "summary": None}, ONE | {"domain": []}]
@@ -205,12 +202,12 @@ class TestFaults:
             ["rows:1", "human.ratings.x"], ["rows:2", "summary"], ["rows:2", "system"], ["rows:3", "domain"],
         ]  # fmt: skip
 
-    def test_a_near_miss_is_warned_about(self) -> None:
+    def test_misspelt_column_causes_a_warning(self) -> None:
         data = load([ONE | {"refernce": "x"}])
         assert warnings(data) == [
             (
-                "rows: refernce: is kept as an unknown column; if it is 'reference' that is meant, "
-                "say map={'reference': 'refernce'}"
+                "rows: refernce: is kept as an unknown column; if you mean 'reference', "
+                "give map={'reference': 'refernce'}"
             )
         ]
         assert data.summaries[0].extra == {"refernce": "x"}
@@ -229,16 +226,16 @@ class TestMap:
         data = load([row], map={"summary": "output", "reference": "summary"})
         assert (data.summaries[0].text, data.documents[data.summaries[0].document_id].references) == ("mine", ("gold",))
 
-    def test_moves_a_column_out_of_the_way(self) -> None:
+    def test_renames_a_clashing_column(self) -> None:
         data = load([{"document": "x", "summary": "gold", "output": "mine"}],
                     map={"summary": "output", "extra.gold": "summary"})  # fmt: skip
         assert data.summaries[0].extra == {"gold": "gold"}
 
-    def test_never_hides_a_column(self) -> None:
+    def test_name_clash_is_a_fault(self) -> None:
         assert faults([{"document": "x", "summary": "gold", "output": "mine"}], map={"summary": "output"}) == [
             (
-                "rows:1: summary: is named by map={'summary': 'output'}, but there is also a column 'summary'; "
-                "keep that one as map={'extra.old_summary': 'summary'}"
+                "rows:1: summary: is mapped by map={'summary': 'output'}, but there is also a column 'summary'; "
+                "keep that column with map={'extra.old_summary': 'summary'}"
             )
         ]
 
@@ -321,7 +318,7 @@ class TestFolder:
         assert json.loads((tmp_path / "set" / "dataset.json").read_text())["licence"] == "MIT"
         assert [one.name for one in tmp_path.iterdir()] == ["set"]
 
-    def test_comes_back_the_same(self, tmp_path: Path) -> None:
+    def test_round_trip(self, tmp_path: Path) -> None:
         data = load(self.rows())
         card = save(data, tmp_path / "set")
         again = load(tmp_path / "set")
@@ -339,7 +336,7 @@ class TestFolder:
         cards = [save(load(self.rows()), tmp_path / name) for name in "ab"]
         assert cards[0] == cards[1]
 
-    def test_hash_is_of_what_is_judged(self) -> None:
+    def test_hash_covers_documents_and_summaries(self) -> None:
         rows = self.rows()
         base = load(rows).hash
         assert load([{key: row[key] for key in reversed(row)} for row in rows]).hash == base
@@ -347,7 +344,7 @@ class TestFolder:
         assert load([row | {"summary": row["summary"] + "."} for row in rows]).hash != base
         assert load(rows[::-1]).hash != base
 
-    def test_refuses_a_folder_that_is_no_dataset(self, tmp_path: Path) -> None:
+    def test_other_folders_are_never_replaced(self, tmp_path: Path) -> None:
         (tmp_path / "set").mkdir()
         (tmp_path / "set" / "thesis.tex").write_text("years of work")
         for force in (False, True):
@@ -358,17 +355,17 @@ class TestFolder:
             )
         assert (tmp_path / "set" / "thesis.tex").read_text() == "years of work"
 
-    def test_replaces_a_dataset_by_force_only(self, tmp_path: Path) -> None:
+    def test_dataset_is_replaced_with_force_only(self, tmp_path: Path) -> None:
         save(load(self.rows()), tmp_path / "set")
         with pytest.raises(UsageError) as caught:
             save(load([ONE]), tmp_path / "set")
         assert str(caught.value) == (
-            f"{tmp_path / 'set'} already holds a dataset; choose another folder, or replace it with force=True"
+            f"{tmp_path / 'set'} already contains a dataset; choose another folder, or replace it with force=True"
         )
         save(load([ONE]), tmp_path / "set", force=True)
         assert len(load(tmp_path / "set")) == 1
 
-    def test_an_empty_folder_is_free(self, tmp_path: Path) -> None:
+    def test_empty_folder_is_used(self, tmp_path: Path) -> None:
         (tmp_path / "set").mkdir()
         save(load([ONE]), tmp_path / "set")
         assert len(load(tmp_path / "set")) == 1
@@ -383,7 +380,7 @@ class TestFolder:
     @pytest.mark.parametrize(
         "name", ["documents.jsonl", "summaries.jsonl", "keyfacts.jsonl", "judgments/human.raw.jsonl"]
     )
-    def test_a_change_by_hand_is_noticed(self, tmp_path: Path, name: str) -> None:
+    def test_changed_file_is_an_error(self, tmp_path: Path, name: str) -> None:
         folder = tmp_path / "set"
         save(load(self.rows()), folder)
         path = folder / name
@@ -391,7 +388,7 @@ class TestFolder:
         with pytest.raises(InputError) as caught:
             load(folder)
         assert str(caught.value) == (
-            f"{folder}: {name}: was changed after import; to keep the change, check it and seal it: "
+            f"{folder}: {name}: was changed after import; to accept the change, check the file, then run: "
             f"summeter data import {folder} -o {folder} --force"
         )
         save(load(folder, verify=False), folder, force=True)
@@ -418,14 +415,14 @@ class TestFolder:
              "documents.jsonl:2: id: is a second document 'd1'; import the data again"),
             ("documents.jsonl", "no", "documents.jsonl:2: is not JSON: Expecting value at column 1"),
             ("summaries.jsonl", '{"document_id": "d9", "system": "s", "text": "", "splitter": "x"}',
-             "summaries.jsonl:3: document_id: names 'd9', which is not in the dataset; import the data again"),
+             "summaries.jsonl:3: document_id: refers to 'd9', which is not in the dataset; import the data again"),
             ("summaries.jsonl", '{"document_id": "d1", "system": "s1", "text": "", "splitter": "x"}',
              "summaries.jsonl:3: system: is a second summary of 'd1' by 's1'; import the data again"),
             ("keyfacts.jsonl", '{"document_id": "d9", "id": "x", "origin": "given", "facts": []}',
-             "keyfacts.jsonl: document_id: names 'd9', which is not in the dataset; import the data again"),
+             "keyfacts.jsonl: document_id: refers to 'd9', which is not in the dataset; import the data again"),
             ("judgments/human.raw.jsonl",
              '{"target": {"document_id": "d9", "system": "s"}, "aspect": "", "judge": "", "signature": "", "label": 1}',
-             "human.raw.jsonl:4: target: is about 'd9' by 's', which is not in the dataset; import the data again"),
+             "human.raw.jsonl:4: target: refers to 'd9' by 's', which is not in the dataset; import the data again"),
             ("judgments/human.raw.jsonl",
              '{"target": {"document_id": "d1", "system": "s"}, "aspect": "", "judge": "", "signature": "", "label": 2}',
              f"human.raw.jsonl:4: label: {NO_LABEL}; import the data again"),
@@ -453,7 +450,7 @@ class TestFolder:
             ".parquet); give a flat file, a folder of flat files, or a folder made by `summeter data import`"
         )
 
-    def test_flat_options_do_not_fit_a_folder(self, tmp_path: Path) -> None:
+    def test_options_of_flat_files_are_refused_for_a_folder(self, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="is a folder; map, preset and format are for flat files"):
             load(tmp_path, preset="aggrefact")
 
@@ -477,7 +474,7 @@ class TestJudgmentSets:
 
     def test_names_and_targets_are_checked(self) -> None:
         data = load([ONE | {"human": {"ratings": {"x": 1}}}])
-        with pytest.raises(UsageError, match=r"'../x' cannot name a judgment set"):
+        with pytest.raises(UsageError, match=r"'../x' is not a valid name of a judgment set"):
             data.with_judgments("../x", [])
         (one,) = data.judgments("human.raw")
         target = one.target.model_copy(update={"system": "other"})
@@ -486,7 +483,7 @@ class TestJudgmentSets:
             data.with_judgments("mine", [stray])
 
     def test_card_fields(self) -> None:
-        with pytest.raises(UsageError, match="a card has no 'license' to set"):
+        with pytest.raises(UsageError, match="unknown field 'license'"):
             load([ONE]).with_card(license="MIT")
 
 
@@ -565,7 +562,7 @@ def test_flat_folder_flat(rows: list[dict[str, Any]], tmp_path_factory: pytest.T
 
 
 def in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows in the order of their documents."""
+    """Return the rows in the order of their documents."""
     ids = [row.get("doc_id") or f"doc-{digest(row['document'], 12)}" for row in rows]
     first = {doc_id: place for place, doc_id in reversed(list(enumerate(ids)))}
     return [row for _, row in sorted(zip(ids, rows, strict=True), key=lambda pair: first[pair[0]])]
@@ -580,7 +577,7 @@ def test_ids_of_documents_without_one(text: str) -> None:
 
 @pytest.mark.shared
 @pytest.mark.parametrize("name", SHARED)
-def test_real_data_come_back_as_they_were(shared: Path, tmp_path: Path, name: str) -> None:
+def test_real_data_round_trip(shared: Path, tmp_path: Path, name: str) -> None:
     path = shared / "data" / f"{name}.jsonl.gz"
     save(load(path), tmp_path / "set")
     with gzip.open(path, "rt", encoding="utf-8") as lines:
@@ -591,7 +588,7 @@ def test_real_data_come_back_as_they_were(shared: Path, tmp_path: Path, name: st
 
 
 @pytest.mark.shared
-def test_real_votes_are_all_there(shared: Path) -> None:
+def test_real_votes_are_complete(shared: Path) -> None:
     data = load(shared / "data" / "realsumm.jsonl.gz")
     labels = [one for one in data.iter_judgments("human.raw") if one.target.unit == "key_fact"]
     units = {(one.target.item, one.target.index) for one in labels}
@@ -618,7 +615,7 @@ BLOCK = st.dictionaries(
 @settings(max_examples=60, deadline=None)
 @given(rows=st.lists(st.dictionaries(FIELD, ANY, max_size=4), min_size=1, max_size=3), human=BLOCK,
        preset=st.none() | st.sampled_from(["unisumeval", "summeval", "frank", "qags"]))  # fmt: skip
-def test_anything_is_loaded_or_a_fault(rows: list[dict[str, Any]], human: Any, preset: str | None) -> None:
+def test_arbitrary_rows_are_loaded_or_refused(rows: list[dict[str, Any]], human: Any, preset: str | None) -> None:
     base = ONE | {"key_facts": ["k"], "sentences": ["It rained."]}
     for row in rows:
         for tried in (row, base | row, base | row | {"human": human}):
@@ -665,17 +662,17 @@ PRESET_CELL = ANY | VOTES | LISTS
 
 @settings(max_examples=60, deadline=None)
 @given(row=st.dictionaries(PRESET_COLUMN, PRESET_CELL, max_size=8), votes=VOTES)
-def test_presets_never_break(row: dict[str, Any], votes: Any) -> None:
+def test_presets_accept_or_refuse_arbitrary_rows(row: dict[str, Any], votes: Any) -> None:
     for name in PRESETS:
         for tried in (row, WHOLE | row, WHOLE | {"raw_annotations": votes}):
             with contextlib.suppress(InputError):
                 load([tried], preset=name)
 
 
-class TestWhatElseIsKnownOfADocument:
+class TestExtraFieldsOfDocuments:
     PLAIN = Document(id="d1", text="It rained.")
 
-    def test_it_is_kept_in_the_folder_and_told_in_flat_rows(self, tmp_path: Path) -> None:
+    def test_round_trip_in_folder_and_flat_rows(self, tmp_path: Path) -> None:
         known = self.PLAIN.model_copy(update={"extra": {"length": "short", "words": 2}})
         data = load([{"doc_id": "d1", "document": "It rained.", "summary": "Rain."}])
         data = Dataset({"d1": known}, data.summaries, {}, data.card)
@@ -692,23 +689,23 @@ class TestWhatElseIsKnownOfADocument:
             "words": 2,
         }
 
-    def test_a_study_can_group_by_it(self) -> None:
+    def test_studies_can_group_by_extra_fields(self) -> None:
         known = self.PLAIN.model_copy(update={"extra": {"length": "short"}})
         summary = Summary(document_id="d1", system="a", text="Rain.", splitter="given")
         assert Context.of([known], [summary]).lookup("length")("d1", "a") == "short"
 
-    def test_without_any_a_document_is_written_as_ever(self) -> None:
+    def test_empty_extra_is_not_serialized(self) -> None:
         assert self.PLAIN.model_dump_json(exclude_none=True) == (
             '{"id":"d1","text":"It rained.","sentences":[],"references":[],"key_facts":[]}'
         )
         assert "extra" not in self.PLAIN.model_dump()
 
-    def test_documents_without_summaries_are_a_dataset(self, tmp_path: Path) -> None:
+    def test_documents_without_summaries(self, tmp_path: Path) -> None:
         card = load([{"document": "x", "summary": "y"}]).card
         save(Dataset({"d1": self.PLAIN}, (), {}, card), tmp_path / "data")
         assert load(tmp_path / "data").documents == {"d1": self.PLAIN}
 
 
-def test_a_document_with_more_known_of_it_still_counts_among_others() -> None:
+def test_documents_with_extra_fields_are_hashable() -> None:
     document = Document(id="a", text="It rained.", extra={"licence": "CC0-1.0"})
     assert len({document, document.model_copy(), Document(id="a", text="It rained.")}) == 2

@@ -1,4 +1,4 @@
-"""docs/data.md does what it says: its files are read, its commands and Python run, its output compared."""
+"""Run the commands and the Python code of docs/data.md, and compare their output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pages import carry_out
 
 
 def steady(text: str) -> str:
-    """Without what changes with the splitter's version."""
+    """Return the text without hashes that depend on the version of the splitter."""
     return re.sub(r"rules-\d+", "rules-N", re.sub(r"(hash )?\b[0-9a-f]{12}\b", "H", text))
 
 
@@ -19,7 +19,7 @@ def same(command: str, printed: str, expected: str) -> None:
     assert steady(printed) == steady(expected), command
 
 
-def test_the_page_is_true(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_of_the_page(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("huggingface_hub", reason="needs huggingface_hub (extra `hub`), which is not here")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))

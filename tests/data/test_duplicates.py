@@ -1,4 +1,4 @@
-"""Near-duplicates: a planted pair by hand, every pair that a comparison of all finds, and growth with the data."""
+"""Near-duplicates: a hand-worked pair, agreement with exhaustive comparison, and running time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def shingles(text: str, length: int = 5) -> set[tuple[str, ...]]:
 
 
 def by_comparing_all(texts: dict[str, str], threshold: float = 0.7) -> set[frozenset[str]]:
-    """Groups by the definition."""
+    """Return the groups found by comparing all pairs."""
     sets = {name: shingles(text) for name, text in texts.items()}
     groups = [{name} for name in texts]
     for one, other in combinations(texts, 2):
@@ -34,7 +34,7 @@ def by_comparing_all(texts: dict[str, str], threshold: float = 0.7) -> set[froze
 
 
 def variants(count: int, seed: int, size: int = 60) -> dict[str, str]:
-    """Texts of random words, each with a copy in which up to a quarter of the words are others."""
+    """Return texts of random words, each with a copy in which up to a quarter of the words are replaced."""
     draw = random.Random(seed)
     texts = {}
     for place in range(count):
@@ -57,7 +57,7 @@ def test_a_planted_pair() -> None:
     assert near_duplicates(texts, threshold=0.92) == []
 
 
-def test_the_threshold_itself_counts() -> None:
+def test_threshold_is_inclusive() -> None:
     # Sets of 7 and 10 shingles, 7 of them shared: exactly 0.7.
     tokens = [f"w{number}" for number in range(14)]
     texts = {"short": " ".join(tokens[:11]), "long": " ".join(tokens)}
@@ -65,13 +65,13 @@ def test_the_threshold_itself_counts() -> None:
     assert near_duplicates(texts, threshold=0.700001) == []
 
 
-def test_texts_of_few_words_or_none() -> None:
+def test_short_and_empty_texts() -> None:
     texts = {"e1": "", "e2": "!?", "s1": "Tea time.", "s2": "tea TIME", "s3": "Tea"}
     assert near_duplicates(texts) == [DuplicateGroup(("s1", "s2"), 1.0)]
     assert near_duplicates({}) == []
 
 
-def test_a_chain_is_one_group_and_its_similarity_the_lowest() -> None:
+def test_chain_is_one_group_with_the_lowest_similarity() -> None:
     tokens = [f"w{number}" for number in range(30)]
     texts = {"one": " ".join(tokens[:20]), "two": " ".join(tokens[2:23]), "three": " ".join(tokens[5:26])}
     # 16, 17 and 17 shingles; one and two share 14 of 19, two and three 14 of 20, one and three 11 of 22.
@@ -87,13 +87,13 @@ def test_no_pair_is_missed(seed: int) -> None:
 
 
 @given(st.lists(st.text("ab ", max_size=30), max_size=8), st.sampled_from([0.3, 0.7, 1.0]))
-def test_as_the_definition_says(texts: list[str], threshold: float) -> None:
+def test_agrees_with_exhaustive_comparison(texts: list[str], threshold: float) -> None:
     named = {str(place): text for place, text in enumerate(texts)}
     groups = near_duplicates(named, threshold=threshold)
     assert {frozenset(group.ids) for group in groups} == by_comparing_all(named, threshold)
 
 
-def test_templates_share_nearly_all_and_stay_cheap() -> None:
+def test_many_similar_texts_are_fast() -> None:
     shared = " ".join(f"w{number}" for number in range(200))
     texts = {str(number): f"{shared} number {number} of the series" for number in range(400)}
     (group,) = near_duplicates(texts)

@@ -1,4 +1,4 @@
-"""Parquet files and hub folders: what was exported is loaded again, value by value."""
+"""Round trips of exports to JSON Lines, Parquet and hub folders."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def content(data: Dataset) -> tuple[Any, ...]:
 
 
 def extras_of(data: Dataset) -> str:
-    """As JSON, where 1 is not 1.0 and what is absent is not null."""
+    """Return JSON, in which 1 differs from 1.0, and absent values from null."""
     return json.dumps([summary.extra for summary in data.summaries], sort_keys=True)
 
 
@@ -52,7 +52,7 @@ WRITE = {"jsonl": write_jsonl, "jsonl.gz": write_jsonl, "parquet": write_parquet
 
 
 @pytest.mark.parametrize("suffix", WRITE)
-def test_a_round_trip_loses_nothing(tmp_path: Path, suffix: str) -> None:
+def test_round_trip(tmp_path: Path, suffix: str) -> None:
     data = load(ROWS)
     sets = {"human.merged": "people", "fenice": "fenice"}
     for name, judge in sets.items():
@@ -69,20 +69,20 @@ def test_a_round_trip_loses_nothing(tmp_path: Path, suffix: str) -> None:
     assert (texts.hash, texts.judgment_sets) == (data.hash, ())
 
 
-def test_files_of_some_documents_each(tmp_path: Path) -> None:
+def test_write_files(tmp_path: Path) -> None:
     data = load(ROWS)
     assert write_files(data, tmp_path / "parts", 1) == 2
     assert load(tmp_path / "parts").hash == data.hash
     assert content(load(tmp_path / "parts", preset="tables")) == content(data)
 
 
-def test_an_export_without_judgments_removes_those_of_an_earlier_one(tmp_path: Path) -> None:
+def test_export_without_judgments_removes_an_old_judgment_file(tmp_path: Path) -> None:
     write_jsonl(load(ROWS), tmp_path / "rows.jsonl")
     write_jsonl(load(ROWS[1:]), tmp_path / "rows.jsonl", force=True)
     assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
 
 
-def test_columns_others_can_read(tmp_path: Path) -> None:
+def test_column_types(tmp_path: Path) -> None:
     write_parquet(load(ROWS), tmp_path / "rows.parquet")
     table = pq.read_table(tmp_path / "rows.parquet")
     types = {name: str(table.schema.field(name).type) for name in table.column_names}
@@ -110,14 +110,16 @@ values = st.recursive(
 
 @settings(max_examples=15)
 @given(st.lists(st.dictionaries(st.sampled_from(["x", "y"]), values), min_size=1, max_size=4))
-def test_any_other_columns(tmp_path_factory: pytest.TempPathFactory, extras: list[dict[str, Any]]) -> None:
+def test_round_trip_of_arbitrary_columns(
+    tmp_path_factory: pytest.TempPathFactory, extras: list[dict[str, Any]]
+) -> None:
     rows = [{"doc_id": str(place), "document": "A.", "summary": "B.", **extra} for place, extra in enumerate(extras)]
     path = tmp_path_factory.mktemp("any") / "rows.parquet"
     write_parquet(load(rows), path)
     assert extras_of(load(path)) == json.dumps(extras, sort_keys=True)
 
 
-def test_a_column_that_was_changed_is_a_fault(tmp_path: Path) -> None:
+def test_invalid_json_in_a_column_is_a_fault(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     write_parquet(load(ROWS), path)
     table = pq.read_table(path)
@@ -128,14 +130,14 @@ def test_a_column_that_was_changed_is_a_fault(tmp_path: Path) -> None:
         load(path)
 
 
-def test_parquet_of_others_keeps_its_nulls(tmp_path: Path) -> None:
+def test_nulls_of_foreign_parquet_files_are_kept(tmp_path: Path) -> None:
     import pyarrow as pa
 
     pq.write_table(pa.table({"document": ["A."], "summary": ["B."], "note": [None]}), tmp_path / "x.parquet")
     assert load(tmp_path / "x.parquet").summaries[0].extra == {"note": None}
 
 
-def test_a_hub_folder_gives_back_what_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hub_folder_round_trip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("huggingface_hub", reason="needs huggingface_hub (extra `hub`), which is not here")
     data = load(ROWS).with_card(name="rain", licence="CC-BY-4.0", citation="Rain (2024)", version="2")
     assert write_hub(data, tmp_path / "rain") == 3
@@ -165,12 +167,12 @@ def test_a_hub_folder_gives_back_what_was_written(tmp_path: Path, monkeypatch: p
     assert [row.text for row in local.summaries] == [row.text for row in data.summaries]
 
 
-def test_a_hub_folder_is_new_and_its_splits_are_words(tmp_path: Path) -> None:
+def test_invalid_hub_folders(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes").write_text("x", encoding="utf-8")
     with pytest.raises(UsageError, match="exists and is not empty"):
         write_hub(load(ROWS), tmp_path / "mine")
-    with pytest.raises(UsageError, match=r"the split '\.\./x' cannot name one on a hub"):
+    with pytest.raises(UsageError, match=r"'\.\./x' is not a valid name of a split on a hub"):
         write_hub(load([{**ROWS[2], "split": "../x"}]), tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
@@ -192,7 +194,7 @@ SPANS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.parquet"])
 @pytest.mark.parametrize("kept", [["d1"], ["d2"], ["d1", "d2", "d3"]])
-def test_a_subset_keeps_who_judged_what(tmp_path: Path, name: str, kept: list[str]) -> None:
+def test_table_rows_of_a_split(tmp_path: Path, name: str, kept: list[str]) -> None:
     part = load(SPANS).with_documents(kept)
     save(part, tmp_path / "part")
     rows, judgments = tmp_path / name, tmp_path / name.replace(".", ".judgments.")
@@ -208,7 +210,7 @@ def test_a_subset_keeps_who_judged_what(tmp_path: Path, name: str, kept: list[st
 
 
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.parquet"])
-def test_replaces_a_file_with_force_only(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_file_is_replaced_with_force_only(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     path, source = tmp_path / name, tmp_path / "source.jsonl"
     write_jsonl(load(ROWS), source)
     path.write_text("mine", encoding="utf-8")
@@ -224,13 +226,13 @@ def test_replaces_a_file_with_force_only(tmp_path: Path, name: str, capsys: pyte
 
 def test_kinds() -> None:
     assert [target_of(name) for name in ("a.pq", "a.PARQUET", "-", "a")] == ["parquet", "parquet", "jsonl", "jsonl"]
-    with pytest.raises(UsageError, match="unknown kind of export 'csv'; there are: jsonl, parquet, hub"):
+    with pytest.raises(UsageError, match="unknown kind of export 'csv'; kinds are: jsonl, parquet, hub"):
         target_of("a.csv", "csv")
 
 
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["finesure_samples", "qags_xsum", "dialsummeval"])
-def test_real_data_come_back(shared: Path, tmp_path: Path, name: str) -> None:
+def test_real_data_round_trip(shared: Path, tmp_path: Path, name: str) -> None:
     data = load(shared / "data" / f"{name}.jsonl.gz")
     write_parquet(data, tmp_path / "rows.parquet")
     again = load([tmp_path / "rows.parquet", tmp_path / "rows.judgments.parquet"], preset="tables")

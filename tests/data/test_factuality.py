@@ -1,4 +1,4 @@
-"""Files of factuality benchmarks, made up in each layout: what becomes of them, what is counted, what is a fault."""
+"""Invented files of factuality benchmarks in each layout: conversion, counts and faults."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_aggrefact(tmp_path: Path) -> None:
     assert found.tally.lines()[0] == "2 rows (1 test, 1 val)"
 
 
-def test_everything_odd_is_kept_and_counted(tmp_path: Path) -> None:
+def test_tally(tmp_path: Path) -> None:
     found = read(
         tmp_path, ROW, ROW, ROW | {"label": 0}, ROW | {"dataset": "Beta"}, ROW | {"label": "", "summary": "Rain."},
         ROW | {"summary": ""}, ROW | {"model_name": "LEAD3", "summary": "It did."},
@@ -97,7 +97,7 @@ def test_a_column_of_scores_that_the_first_row_lacks_is_read_too(tmp_path: Path)
     assert found.tally.scores == {"Toy": 1}  # missing of one of two rows
 
 
-def test_files_that_are_none_of_a_layout(tmp_path: Path) -> None:
+def test_invalid_calls(tmp_path: Path) -> None:
     (tmp_path / "a.dat").touch()
     assert faults("aggrefact", Files([(None, tmp_path)])) == [(tmp_path.name, None, None)]
     with pytest.raises(UsageError, match="cannot tell the format"):
@@ -122,8 +122,8 @@ def test_files_that_are_none_of_a_layout(tmp_path: Path) -> None:
         ("aggrefact", Files([(None, table(tmp_path, ROW))], columns={"documents": "text"}), "did you mean 'document'"),
         ("agrefact", Files([]), "did you mean 'aggrefact'"),
         ("summac", Files([]), "no file of summac is named"),
-        ("aggrefact", Files([("train", table(tmp_path, ROW))]), "'train' is no split"),
-        ("summac", Files([("test", tmp_path)], [tmp_path]), "has its documents in the rows"),
+        ("aggrefact", Files([("train", table(tmp_path, ROW))]), "'train' is not a split"),
+        ("summac", Files([("test", tmp_path)], [tmp_path]), "contain the documents"),
     ):
         with pytest.raises(UsageError, match=why):
             read_benchmark(layout, files)
@@ -171,7 +171,7 @@ def test_story_summeval_finds_its_stories(tmp_path: Path) -> None:
     assert faults("story-summeval", Files([("test", rows)], [other]))[0] == ("test.jsonl", 1, "text_id")
 
 
-def test_no_summarizer_is_in_two_groups() -> None:
+def test_groups_are_disjoint() -> None:
     models = [model for group in GROUPS.values() for model in group]
     assert len(models) == len(set(models))
     assert all(set(layout.required) <= set(layout.columns) for layout in CLAIMS.values())

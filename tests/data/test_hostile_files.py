@@ -1,4 +1,4 @@
-"""Files that are small and would become huge, and settings that no value can be made of."""
+"""Decompression bombs, malformed sheets and invalid settings."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ HEADER = "doc_id,system,document,summary\n"
 
 
 def code(*words: str) -> int:
-    """The exit code of a command."""
+    """Return the exit code of a command."""
     with pytest.raises(SystemExit) as ended:
         main(list(words))
     return int(ended.value.code or 0)
 
 
-def test_a_sheet_with_one_cell_far_away_is_read_at_once(tmp_path: Path) -> None:
+def test_sheet_with_a_distant_cell(tmp_path: Path) -> None:
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
     for row in ([*HEADER.strip().split(",")], ["1", "a", "It rained.", "Rain."]):
@@ -41,7 +41,7 @@ def test_a_sheet_of_empty_cells_is_refused(tmp_path: Path, monkeypatch: pytest.M
     assert code("data", "validate", str(tmp_path / "wide.xlsx")) == 2
 
 
-def test_a_sheet_that_names_dimensions_it_does_not_have(tmp_path: Path) -> None:
+def test_sheet_with_false_dimensions(tmp_path: Path) -> None:
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
     for row in ([*HEADER.strip().split(",")], ["1", "a", "It rained.", "Rain."]):
@@ -54,7 +54,7 @@ def test_a_sheet_that_names_dimensions_it_does_not_have(tmp_path: Path) -> None:
     assert code("data", "validate", str(tmp_path / "lies.xlsx")) == 0
 
 
-def test_a_parquet_file_that_becomes_gigabytes_is_refused(tmp_path: Path) -> None:
+def test_parquet_bomb_is_refused(tmp_path: Path) -> None:
     pa = pytest.importorskip("pyarrow")
     import pyarrow.parquet as pq
 
@@ -79,7 +79,7 @@ def test_a_parquet_list_of_many_equal_values_is_refused(tmp_path: Path) -> None:
 
 
 def aliases() -> str:
-    """Nine levels of nine aliases: 400 million values."""
+    """Return nine levels of nine aliases each: 400 million values."""
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
     return "\n".join(lines)
@@ -91,13 +91,13 @@ def aliases() -> str:
     ids=["many aliases", "an alias of itself", "nested", "no such date", "no number"],
 )
 @pytest.mark.parametrize("command", [["bench", "run"], ["annotate", "new"], ["train"]])
-def test_settings_that_cannot_be(tmp_path: Path, command: list[str], text: str) -> None:
+def test_invalid_settings(tmp_path: Path, command: list[str], text: str) -> None:
     (tmp_path / "settings.yaml").write_text(text)
     assert code(*command, str(tmp_path / "settings.yaml"), "-o", str(tmp_path / "out")) == 2
     assert not (tmp_path / "out").exists()
 
 
-class TestOneCauseOneLine:
+class TestOneMessagePerCause:
     def faults(self, capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
         assert code(*words) == 2
         printed = capsys.readouterr()
@@ -117,7 +117,7 @@ class TestOneCauseOneLine:
         assert code(*words) == 0
         assert len((tmp_path / "out" / "summaries.jsonl").read_text().splitlines()) == 2
 
-    def test_a_wrong_map_comes_first(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_invalid_map_is_reported_first(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         rows = "".join(f'{{"article": "It rained {number}.", "summary": "Rain."}}\n' for number in range(2000))
         (tmp_path / "m.jsonl").write_text(rows)
         lines = self.faults(capsys, "data", "validate", str(tmp_path / "m.jsonl"), "--map", "document=artcle")

@@ -1,4 +1,4 @@
-"""Data of a hub: from a cache folder in its own layout, without a network; and from a hub that is pretended."""
+"""Data from a hub: from a cache folder without network access, and from a fake hub."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ ONE = LINES.splitlines(keepends=True)[0]
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache, and no way to the hub."""
+    """An empty cache, without access to the hub."""
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     return tmp_path / "hub"
 
 
 def fault(address: str) -> str:
-    """What is said of an address that cannot be read."""
+    """Return the fault of an address that cannot be read."""
     with pytest.raises(InputError) as caught:
         load(address)
     return str(caught.value)
@@ -67,13 +67,13 @@ class TestAddresses:
             "hf:@x#y",
         ],
     )
-    def test_no_address(self, text: str) -> None:
-        with pytest.raises(UsageError, match=r"is no address of a data set; give hf:ORG/NAME"):
+    def test_invalid_addresses(self, text: str) -> None:
+        with pytest.raises(UsageError, match=r"is not an address of a data set; give hf:ORG/NAME"):
             load(text)
 
 
 class TestCache:
-    def test_rows_card_and_word(self, cache: Path) -> None:
+    def test_rows_card_and_warning(self, cache: Path) -> None:
         fill(cache, "org/rain", {"test.jsonl": LINES, "README.md": "---\nlicense: cc-by-4.0\n---\n# Rain\n"})
         data = load("hf:org/rain#test")
         assert [summary.document_id for summary in data.summaries] == ["ana", "ben"]
@@ -101,21 +101,21 @@ class TestCache:
         assert len(load(f"hf:org/rain@{COMMIT}#test")) == 2
 
     @pytest.mark.parametrize("revision", ["v2", "aaaaaaa", "../../../etc/hostname"])
-    def test_a_wrong_revision_names_those_that_are_there(self, cache: Path, revision: str) -> None:
+    def test_unknown_revision_lists_known_ones(self, cache: Path, revision: str) -> None:
         fill(cache, "org/rain", {"test.jsonl": LINES})
         fill(cache, "org/rain", {"test.jsonl": LINES}, revision="refs/convert/parquet", commit="b" * 40)
         said = fault(f"hf:org/rain@{revision}#test")
         assert f"there is no revision {revision!r} in the cache (offline)" in said
-        assert f"there are: main, refs/convert/parquet, {COMMIT}, {'b' * 40}" in said
-        assert ("(a commit is given by all its 40 digits)" in said) == (revision == "aaaaaaa")
+        assert f"revisions are: main, refs/convert/parquet, {COMMIT}, {'b' * 40}" in said
+        assert ("(give all 40 digits of a commit)" in said) == (revision == "aaaaaaa")
 
     def test_a_revision_that_leaves_the_folder(self, cache: Path) -> None:
         home = fill(cache, "org/rain", {"test.jsonl": LINES})
         (home / "elsewhere").write_text(COMMIT, encoding="utf-8")
         assert "there is no revision '../elsewhere'" in fault("hf:org/rain@../elsewhere#test")
 
-    def test_nothing_of_it_is_there(self, cache: Path) -> None:
-        assert f"offline, and the cache ({cache}) holds nothing of org/rain" in fault("hf:org/rain#test")
+    def test_unknown_repository_offline(self, cache: Path) -> None:
+        assert f"offline, and the cache ({cache}) does not contain org/rain" in fault("hf:org/rain#test")
 
     def test_shards_are_one_split(self, cache: Path) -> None:
         lines = LINES.splitlines(keepends=True)
@@ -126,7 +126,7 @@ class TestCache:
         assert data.card.origin is not None
         assert list(data.card.origin["files"]) == list(files)
         fill(cache, "org/half", dict(list(files.items())[1:]))
-        assert "1 of its 2 files are in the cache; fetch it once online" in fault("hf:org/half#test")
+        assert "1 of its 2 files are in the cache; fetch it online first" in fault("hf:org/half#test")
 
     def test_patterns_do_not_cross_folders(self, cache: Path) -> None:
         lines = LINES.splitlines(keepends=True)
@@ -144,35 +144,33 @@ class TestCache:
         home = fill(cache, "org/rain", {"test.jsonl": LINES})
         next((home / "blobs").iterdir()).unlink()
         said = fault("hf:org/rain#test")
-        assert "test.jsonl: is named in the cache, but its content is not there" in said
+        assert "test.jsonl: is listed in the cache, but its content is missing" in said
 
     def test_a_link_that_leaves_the_cache(self, cache: Path, tmp_path: Path) -> None:
         home = fill(cache, "org/rain", {"test.jsonl": LINES})
         (tmp_path / "secret.jsonl").write_text(LINES, encoding="utf-8")
         (home / "snapshots" / COMMIT / "dev.jsonl").symlink_to(tmp_path / "secret.jsonl")
-        assert "which is outside of the repository's cache; nothing there is read" in fault("hf:org/rain#dev")
+        assert "which is outside of the cache of the repository" in fault("hf:org/rain#dev")
 
     @pytest.mark.parametrize("path", ["../../secret.jsonl", "/etc/passwd", "https://x.org/a.jsonl", "data/../../a.csv"])
     def test_a_path_that_leaves_the_repository(self, cache: Path, path: str) -> None:
         head = f"---\nconfigs:\n- config_name: default\n  data_files:\n  - split: test\n    path: {path}\n---\n"
         fill(cache, "org/rain", {"README.md": head, "test.jsonl": LINES})
         said = fault("hf:org/rain#test")
-        assert f"README.md: configs: data_files: names {path!r}, which leaves the repository" in said
+        assert f"README.md: configs: data_files: contains {path!r}, which is outside of the repository" in said
 
     def test_scripts_are_not_run(self, cache: Path) -> None:
         fill(cache, "org/rose", {"rose.py": "raise SystemExit", "rose_data.tar.gz": b"x"})
-        assert "it is a script (rose.py), which is never run; what the hub made of it is at" in fault(
-            "hf:org/rose#test"
-        )
+        assert "it is a script (rose.py), which is never run; the hub's conversion is at" in fault("hf:org/rose#test")
 
-    def test_of_a_preset_and_as_documents(self, cache: Path) -> None:
+    def test_preset_and_documents_from_the_hub(self, cache: Path) -> None:
         claims = {"dataset": "cnn", "doc": "It rained.", "claim": "Rain.", "label": 1, "contamination_identifier": "x"}
         fill(cache, "org/claims", {"data/test.jsonl": json.dumps(claims) + "\n"})
         data = load("hf:org/claims#test", preset="llm_aggrefact")
         assert data.judgment_sets == ("human.raw",)
         assert data.card.origin is not None
 
-    def test_files_of_another_place_beside_those_of_a_hub(self, cache: Path, tmp_path: Path) -> None:
+    def test_local_files_and_hub_files(self, cache: Path, tmp_path: Path) -> None:
         fill(cache, "org/texts", {"test.jsonl": json.dumps({"id": "ana", "article": "It rained on Ana."}) + "\n"})
         (tmp_path / "rows.jsonl").write_text(json.dumps({"doc_id": "ana", "summary": "Rain."}), encoding="utf-8")
         data = load(tmp_path / "rows.jsonl", documents="hf:org/texts#test")
@@ -204,18 +202,18 @@ configs:
         assert list(load("hf:org/two#mail/train").documents) == ["ben"]
 
     def test_not_named(self, two: Path) -> None:
-        assert "has several configs: news, mail; name one, for example hf:org/two@main#news/dev" in fault("hf:org/two")
+        assert "has several configs: news, mail; give one, for example hf:org/two@main#news/dev" in fault("hf:org/two")
         assert "has no config 'newz'; did you mean 'news'?; it has: news, mail" in fault("hf:org/two#newz/test")
         assert "has no split 'tes'; did you mean 'test'?; it has: dev, test" in fault("hf:org/two#news/tes")
 
-    def test_one_of_them_is_the_default(self, cache: Path) -> None:
+    def test_default_config(self, cache: Path) -> None:
         head = self.TWO.replace("config_name: mail", "config_name: mail\n  default: true")
         fill(cache, "org/two", {"README.md": head, "mail.jsonl": ONE, "news/dev.jsonl": LINES})
         assert len(load("hf:org/two")) == 1
-        assert "has no split 'news'; 'news' is a config: say #news/dev" in fault("hf:org/two#news")
+        assert "has no split 'news'; 'news' is a config: give #news/dev" in fault("hf:org/two#news")
         assert "none of its files is in the cache" in fault("hf:org/two#news/test")
 
-    def test_by_names_alone(self, cache: Path) -> None:
+    def test_configs_from_file_names(self, cache: Path) -> None:
         files = {
             "xsum/test/0000.jsonl": LINES,
             "cnn/test/0000.jsonl": ONE,
@@ -228,7 +226,7 @@ configs:
 
     def test_several_splits(self, cache: Path) -> None:
         fill(cache, "org/rain", {"dev.jsonl": LINES, "test.jsonl": LINES})
-        assert "has several splits: dev, test; name one, for example hf:org/rain@main#dev" in fault("hf:org/rain")
+        assert "has several splits: dev, test; give one, for example hf:org/rain@main#dev" in fault("hf:org/rain")
 
     @pytest.mark.parametrize(
         ("data_files", "problem"),
@@ -236,18 +234,18 @@ configs:
          ("[{split: [a], path: x}]", "has a name that is no text"),
          ("[{split: test, path: 3}]", "has a split whose path is neither a text")],
     )  # fmt: skip
-    def test_a_head_that_says_nothing(self, cache: Path, data_files: str, problem: str) -> None:
+    def test_useless_front_matter(self, cache: Path, data_files: str, problem: str) -> None:
         head = f"---\nconfigs:\n- config_name: default\n  data_files: {data_files}\n---\n"
         fill(cache, "org/rain", {"README.md": head, "test.jsonl": LINES})
         assert problem in fault("hf:org/rain#test")
 
-    def test_a_head_that_is_no_yaml(self, cache: Path) -> None:
+    def test_invalid_front_matter(self, cache: Path) -> None:
         fill(cache, "org/rain", {"README.md": "---\nlicense: [\n---\n", "test.jsonl": LINES})
         assert "is not YAML" in fault("hf:org/rain#test")
 
 
 class Answers:
-    """The hub's own functions, answered from here: those that `data.hub` calls."""
+    """Fake of the functions of the hub that `data.hub` calls."""
 
     def __init__(self, cache: Path, files: dict[str, str]) -> None:
         self.cache, self.files = cache, files
@@ -283,7 +281,7 @@ def answers(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Answers]:
 
 
 def refused(kind: str, status: int) -> Exception:
-    """An answer of the hub that refuses, as the library raises it."""
+    """Return an error of the hub, as raised by the library."""
     response = SimpleNamespace(status_code=status, headers={}, request=None, url="", text="")
     error = getattr(errors, kind)
     made = error.__new__(error)
@@ -293,7 +291,7 @@ def refused(kind: str, status: int) -> Exception:
 
 
 class TestHub:
-    def test_only_what_is_read_is_fetched(self, answers: Answers) -> None:
+    def test_only_needed_files_are_fetched(self, answers: Answers) -> None:
         data = load("hf:org/rain#test")
         assert len(data) == 2
         assert sorted(answers.fetched) == ["README.md", "test.jsonl"]
@@ -308,31 +306,31 @@ class TestHub:
             assert "is gated: accept its terms at https://huggingface.co/datasets/org/rain, then set HF_TOKEN" in said
             setattr(answers, name, None)
 
-    def test_a_set_that_is_not_there(self, answers: Answers) -> None:
+    def test_missing_repository(self, answers: Answers) -> None:
         answers.error = refused("RepositoryNotFoundError", 404)
         assert "the hub has no such data set, or it is private" in fault("hf:org/rain#test")
 
-    def test_a_revision_that_is_not_there(self, answers: Answers) -> None:
+    def test_missing_revision(self, answers: Answers) -> None:
         answers.error = refused("RevisionNotFoundError", 404)
-        assert "there is no revision 'v2' on the hub; there are: main, v1" in fault("hf:org/rain@v2#test")
+        assert "there is no revision 'v2' on the hub; revisions are: main, v1" in fault("hf:org/rain@v2#test")
 
-    def test_no_network_says_that_the_cache_answered(self, answers: Answers, cache: Path) -> None:
+    def test_cache_is_used_without_network(self, answers: Answers, cache: Path) -> None:
         answers.error = ConnectionError("no way")
         assert "the hub did not answer (ConnectionError), and the cache" in fault("hf:org/rain#test")
         fill(cache, "org/rain", {"test.jsonl": LINES})
         (warning,) = fetch("hf:org/rain#test").warnings
         assert warning.message == f"the hub did not answer (ConnectionError): read from the cache, commit {COMMIT}"
 
-    def test_a_file_that_does_not_come(self, answers: Answers) -> None:
+    def test_failed_download(self, answers: Answers) -> None:
         answers.refuses = ConnectionError("cut")
         assert "test.jsonl: could not be fetched (ConnectionError); try again" in fault("hf:org/rain#test")
 
-    def test_a_pattern_that_fits_nothing(self, answers: Answers) -> None:
+    def test_pattern_without_matches(self, answers: Answers) -> None:
         answers.files["README.md"] = "---\nconfigs:\n- data_files: tests.jsonl\n---\n"
-        assert "names 'tests.jsonl', and no file of the repository is called so" in fault("hf:org/rain")
+        assert "contains 'tests.jsonl', which matches no file of the repository" in fault("hf:org/rain")
 
 
-def test_an_error_of_the_network_leads_to_the_cache(answers: Answers, cache: Path) -> None:
+def test_cache_is_used_after_a_network_error(answers: Answers, cache: Path) -> None:
     fill(cache, "org/rain", {"test.jsonl": LINES})
     answers.error = errors.HTTPError("down")  # as the library raises it, in each of its versions
     assert len(load("hf:org/rain#test")) == 2

@@ -1,4 +1,4 @@
-"""The `human` block: what it may hold, which judgments it becomes, and back."""
+"""The `human` block: validation, and conversion to judgments and back."""
 
 from __future__ import annotations
 
@@ -102,13 +102,13 @@ class TestJudgments:
             ("people", "conciseness", "sentence", 1, None, None, None, "skipped", "human.conciseness_labels|v:1"),
         ]
 
-    def test_a_name_less_annotator_read_no_other_summary(self) -> None:
+    def test_unidentified_annotator_read_no_other_summary(self) -> None:
         marked, clean = [{"annotator": "?1", "start": 0, "end": 2, "label": 0}], {"spans": []}
         data = load([row({"spans": marked}), row(clean, system="t")])
         readers = {one.target.system for one in data.judgments("human.raw") if one.target.unit == "summary"}
         assert readers == {"s"}  # a person called `a` would have read both
 
-    def test_conciseness_is_open_where_a_fact_was_not_voted_on(self) -> None:
+    def test_conciseness_needs_votes_on_all_key_facts(self) -> None:
         every = judged({"alignment": [{"a": [0]}, {"a": None}, {"a": []}]})
         found = [one for one in every if one.aspect == "conciseness"]
         assert [(one.target.index, one.label, one.reason) for one in found] == [
@@ -123,7 +123,7 @@ class TestJudgments:
         assert one.evidence[0].cut(SUMMARY) == "rained"
         assert short(two) == ("people", "faithfulness", "span", 1, 1.0, 1, None, "ok")
 
-    def test_spans_label_the_summary_and_the_sentences_they_touch(self) -> None:
+    def test_spans_label_the_summary_and_overlapping_sentences(self) -> None:
         # "rained. We" touches both sentences; "We" only the second; a span labelled 1 is no error.
         spans = [
             {"annotator": "a", "start": 3, "end": 13, "label": "OutE"},
@@ -148,7 +148,7 @@ class TestJudgments:
             ({"ratings": {"x": {"b": 1}}}, []),  # nobody looked for spans here
         ],
     )
-    def test_who_marked_nothing_may_have_looked(self, clean: dict[str, Any], readers: list[str]) -> None:
+    def test_annotators_without_spans(self, clean: dict[str, Any], readers: list[str]) -> None:
         mark = {"start": 0, "end": 2, "label": 0}
         others = {"ratings": {"x": {"b": 2}}} if "b" in readers else {}
         first = row({"spans": [{"annotator": who, **mark} for who in ("b" if others else "a")], **others})
@@ -161,11 +161,11 @@ class TestJudgments:
         again = load(list(flat_rows(data)))
         assert again.judgments("human.raw") == data.judgments("human.raw")
 
-    def test_a_type_in_a_list_holds_no_plus(self) -> None:
+    def test_types_in_a_list_contain_no_plus(self) -> None:
         mark = {"start": 0, "end": 2, "label": ["who+what"]}
         for block in ({"sentence_labels": [["who+what"], 1]}, {"sentence_error_types": [["who+what"], None]},
                       {"spans": [mark]}):  # fmt: skip
-            with pytest.raises(InputError, match=r"holds 'who\+what', and '\+' joins error types"):
+            with pytest.raises(InputError, match=r"contains 'who\+what', but '\+' joins error types"):
                 load([row(block)])
 
     def test_a_set_of_error_types_is_one_text(self) -> None:
@@ -184,10 +184,10 @@ class TestJudgments:
         assert one.target.list_id == KeyFacts.of(["f"], "given").id
 
     @pytest.mark.parametrize("human", [{}, None, {"ratings": None}, {"ratings": {}}, {"spans": []}])
-    def test_nothing_said_is_no_set(self, human: Any) -> None:
+    def test_empty_block_creates_no_set(self, human: Any) -> None:
         assert load([row(human)]).judgment_sets == ()
 
-    def test_who_looked_for_spans_may_be_said(self) -> None:
+    def test_span_annotators(self) -> None:
         mark = {"annotator": "a", "start": 0, "end": 2, "label": 0}
         data = load([row({"spans": [mark], "span_annotators": ["b"]}), row({"span_annotators": ["c"]}, system="t"),
                      row({"spans": []}, system="u")])  # fmt: skip
@@ -200,15 +200,15 @@ class TestFaults:
     @pytest.mark.parametrize(
         ("human", "message"),
         [
-            ("x", "rows:1: human: is a text; give an object of people's judgments"),
-            ({"rating": {}}, ("rows:1: human.rating: is not known; did you mean 'ratings'?; a block holds: ratings, "
+            ("x", "rows:1: human: is a text; give an object of human judgments"),
+            ({"rating": {}}, ("rows:1: human.rating: is not known; did you mean 'ratings'?; fields: ratings, "
              "crowd_ratings, overall, sentence_labels, sentence_error_types, conciseness_labels, key_fact_labels, "
              "alignment, spans, span_annotators, judgments")),
             ({"ratings": [1]}, "rows:1: human.ratings: is a list; give an object {name: value}"),
             ({"ratings": {"x": "4"}}, "rows:1: human.ratings.x: is a text; give a number, or null for no vote"),
             ({"ratings": {"x": {"a": True}}}, "rows:1: human.ratings.x.a: is true; give a number, or null for no vote"),
             ({"ratings": {"x": {"": 1}}},
-             "rows:1: human.ratings.x: names an annotator with no name; give each annotator an id"),
+             "rows:1: human.ratings.x: has an annotator without a name; give each annotator an id"),
             ({"overall": {"x": 10**400}},
              f"rows:1: human.overall.x: is the number {10**400}; give a number, or null for no vote"),
             ({"sentence_labels": 1}, "rows:1: human.sentence_labels: is the number 1; give a list"),
@@ -221,7 +221,7 @@ class TestFaults:
             ({"sentence_error_types": [0, None]},
              "rows:1: human.sentence_error_types[0]: is the number 0; give an error type, or null"),
             ({"sentence_labels": ["EntE", 1], "sentence_error_types": ["OutE", None]},
-             ("rows:1: human.sentence_error_types[0]: says 'OutE' where sentence_labels says 'EntE' (people); "
+             ("rows:1: human.sentence_error_types[0]: is 'OutE', but sentence_labels has 'EntE' (people); "
              "give one of the two")),
             ({"conciseness_labels": [1]},
              "rows:1: human.conciseness_labels: has 1 cells for 2 sentences; give one cell per sentence"),
@@ -234,27 +234,27 @@ class TestFaults:
             ({"alignment": [[], [], 0]},
              "rows:1: human.alignment[2]: is the number 0; give a list of sentence indexes (from 0), or null"),
             ({"alignment": [[2], [], []]},
-             "rows:1: human.alignment[0]: holds 2, which is no sentence; the summary has 2, counted from 0"),
-            ({"alignment": [[0, 0], [], []]}, "rows:1: human.alignment[0]: names a sentence twice; name it once"),
+             "rows:1: human.alignment[0]: contains 2, which is not a sentence; the summary has 2, counted from 0"),
+            ({"alignment": [[0, 0], [], []]}, "rows:1: human.alignment[0]: contains a sentence twice; give it once"),
             ({"span_annotators": [3]}, "rows:1: human.span_annotators[0]: is the number 3; give an annotator's id"),
             ({"judgments": [4]},
              "rows:1: human.judgments[0]: is the number 4; give a judgment as an object, its `target` an object too"),
             ({"judgments": [{"set": "a b"}]},
-             "rows:1: human.judgments[0]: names no judgment set in `set`; use letters, digits, full stops, _ and -"),
+             "rows:1: human.judgments[0]: has an invalid name in `set`; use letters, digits, full stops, _ and -"),
             ({"judgments": [{"judge": "a", "signature": "x|v:1", "value": 1}]},
              "rows:1: human.judgments[0]: is not a judgment: aspect is missing"),
             ({"spans": ["x"]},
              "rows:1: human.spans[0]: is a text; give an object with annotator, start, end and label"),
             ({"spans": [{"start": 0, "end": 22, "label": 0}]},
              "rows:1: human.spans[0]: runs from 0 to 22; give 0 <= start < end <= 21, code points of the summary"),
-            ({"spans": [{"start": 0, "label": 0}]}, "rows:1: human.spans[0]: needs start and end as whole numbers"),
+            ({"spans": [{"start": 0, "label": 0}]}, "rows:1: human.spans[0]: needs start and end as integers"),
             ({"spans": [{"start": 0, "end": 1}]},
              "rows:1: human.spans[0].label: is null; give an error type, 1 (supported) or 0 (error)"),
             ({"spans": [{"start": 0, "end": 1, "label": 0, "annotator": 3}]},
              "rows:1: human.spans[0].annotator: is the number 3; give an annotator's id"),
             ({"spans": [{"start": 0, "end": 1, "labl": 0, "label": 0}]},
              ("rows:1: human.spans[0].labl: is not known; did you mean 'label'?; "
-             "a span has: annotator, start, end, label")),
+             "fields of a span: annotator, start, end, label")),
         ],
     )  # fmt: skip
     def test_message(self, human: Any, message: str) -> None:
@@ -266,7 +266,7 @@ class TestFaults:
     def test_a_label_beside_another_type_is_a_warning(self) -> None:
         data = load([row({"sentence_labels": [0, 1], "sentence_error_types": ["no error", "EntE"]})])
         assert [str(one) for one in data.warnings] == [
-            "rows:1: human.sentence_error_types[0]: says 'no error' beside the label 0 (people); both are kept",
-            "rows:1: human.sentence_error_types[1]: says 'EntE' beside the label 1 (people); both are kept",
+            "rows:1: human.sentence_error_types[0]: is 'no error', but the label is 0 (people); both are kept",
+            "rows:1: human.sentence_error_types[1]: is 'EntE', but the label is 1 (people); both are kept",
         ]
         assert [one.label for one in data.judgments("human.raw")] == [0, 1]

@@ -1,4 +1,4 @@
-"""Data larger than the limit for memory are the same data, read from disk when they are asked for."""
+"""Data that exceed the memory limit equal the same data in memory."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def assert_same(large: Dataset, small: Dataset) -> None:
 
 @pytest.fixture
 def limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything is too large for memory."""
+    """Set the memory limit to 0."""
     monkeypatch.setattr(folders, "LARGE", 0)
 
 
-def test_a_large_folder_is_the_data_that_were_saved(tmp_path: Path, limit: None) -> None:
+def test_large_folder_round_trip(tmp_path: Path, limit: None) -> None:
     small = load(ROWS)
     origins = {"001": tuple(FactOrigin(proposed=fact, origin="document") for fact in small.documents["001"].key_facts)}
     small = small.with_key_facts({}, origins)
@@ -79,7 +79,7 @@ def test_a_large_folder_is_the_data_that_were_saved(tmp_path: Path, limit: None)
     assert large.key_facts("002") == small.key_facts("002")
 
 
-def test_what_is_made_of_large_data_is_what_is_made_of_small_data(tmp_path: Path, limit: None) -> None:
+def test_derived_datasets_do_not_depend_on_size(tmp_path: Path, limit: None) -> None:
     small = load(ROWS)
     save(small, tmp_path / "data")
     large = load(tmp_path / "data")
@@ -106,7 +106,7 @@ def test_the_order_of_rows_does_not_matter_as_long_as_documents_come_in_order(tm
     assert_same(load(tmp_path / "data"), load(ROWS))
 
 
-def test_a_file_changed_under_a_large_dataset_is_an_error(tmp_path: Path, limit: None) -> None:
+def test_file_changed_after_opening_is_an_error(tmp_path: Path, limit: None) -> None:
     save(load(ROWS), tmp_path / "data")
     large = load(tmp_path / "data")
     summaries = tmp_path / "data" / "summaries.jsonl"
@@ -151,7 +151,7 @@ _rows = st.lists(
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=_rows, size=st.integers(1, 3))
-def test_any_rows_too_large_for_memory_are_those_loaded(
+def test_streamed_rows_equal_loaded_rows(
     tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]], size: int
 ) -> None:
     source = write(tmp_path_factory.mktemp("any") / "rows.jsonl", rows)
@@ -175,7 +175,7 @@ BAD: list[list[dict[str, Any]]] = [
 
 @pytest.mark.parametrize("extra", BAD)
 @pytest.mark.parametrize("on_fault", ["error", "skip", "keep-valid"])
-def test_faults_of_large_data_are_those_of_small_data(
+def test_faults_do_not_depend_on_size(
     tmp_path: Path, extra: list[dict[str, Any]], on_fault: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = [write(tmp_path / "a.jsonl", ROWS), write(tmp_path / "b.jsonl", extra)]
@@ -216,7 +216,9 @@ def test_tables_stdin_and_mapped_columns(tmp_path: Path, monkeypatch: pytest.Mon
         assert_same(load("-", map=columns), small)
 
 
-def test_the_temporary_copy_goes_with_the_data(tmp_path: Path, limit: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_temporary_folder_is_removed_with_the_data(
+    tmp_path: Path, limit: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = write(tmp_path / "rows.jsonl", ROWS)
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
@@ -229,7 +231,7 @@ def test_the_temporary_copy_goes_with_the_data(tmp_path: Path, limit: None, monk
     assert not list((tmp_path / "temporary").iterdir())
 
 
-def test_files_that_are_not_there(tmp_path: Path) -> None:
+def test_missing_files(tmp_path: Path) -> None:
     for source in (tmp_path / "*.jsonl", [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]):
         with pytest.raises(InputError, match=r"jsonl: no such file"):
             load(source)

@@ -1,4 +1,4 @@
-"""The files of a public layout: told apart, joined, and what is said where one is missing or of another layout."""
+"""Files of public layouts: roles, joins, and faults of missing files and other layouts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ROWS = [labelled("n1", [1, 0], [1]), labelled("n2", [1], [0])]
 
 class TestTwoFiles:
     @pytest.mark.parametrize("first", ["rows", "facts"])
-    def test_are_joined_in_any_order(self, tmp_path: Path, first: str) -> None:
+    def test_order_of_files_does_not_matter(self, tmp_path: Path, first: str) -> None:
         files = [put(tmp_path / "realsumm-data.json", ROWS), put(tmp_path / "human-keyfact-list.json", FACTS)]
         data = load(files if first == "rows" else files[::-1], preset="finesure")
         assert human(data) == [
@@ -45,64 +45,64 @@ class TestTwoFiles:
         assert data.documents["n1"].key_facts == ("It rained.", "In n1.")
         assert (data.card.name, data.card.licence) == ("finesure", "Apache-2.0")
 
-    def test_a_missing_one_is_one_fault(self, tmp_path: Path) -> None:
+    def test_missing_file_is_one_fault(self, tmp_path: Path) -> None:
         rows = put(tmp_path / "realsumm-data.json", [labelled(f"n{n}", [1], [1]) for n in range(30)])
         assert faults(rows, "finesure") == [
             (
-                f"{rows}: the key facts are missing: they stand in human-keyfact-list.json "
-                "(columns doc_id, key_facts); name that file as well (preset finesure)"
+                f"{rows}: the key facts are missing; give human-keyfact-list.json "
+                "(columns doc_id, key_facts) as well (preset finesure)"
             )
         ]
 
-    def test_the_rows_missing(self, tmp_path: Path) -> None:
+    def test_missing_rows(self, tmp_path: Path) -> None:
         facts = put(tmp_path / "human-keyfact-list.json", FACTS)
         assert faults(facts, "finesure") == [
             (
-                f"{facts}: the rows are missing: they stand in frank-data.json or realsumm-data.json (columns model, "
-                "transcript, sentences); name that file as well (preset finesure)"
+                f"{facts}: the rows are missing; give frank-data.json or realsumm-data.json (columns model, "
+                "transcript, sentences) as well (preset finesure)"
             )
         ]
 
-    def test_a_document_without_its_part(self, tmp_path: Path) -> None:
+    def test_row_without_a_match(self, tmp_path: Path) -> None:
         files = [put(tmp_path / "rows.json", ROWS), put(tmp_path / "facts.json", FACTS[:1])]
-        assert faults(files, "finesure") == [f"{files[0]}:2: {files[1]} holds no key facts of 'n2'; add them there"]
+        assert faults(files, "finesure") == [f"{files[0]}:2: {files[1]} contains no key facts of 'n2'; add them there"]
 
-    def test_one_that_cannot_be_read(self, tmp_path: Path) -> None:
+    def test_unreadable_file(self, tmp_path: Path) -> None:
         rows = put(tmp_path / "rows.json", ROWS)
         assert faults([rows, tmp_path / "gone.json"], "finesure") == [f"{tmp_path / 'gone.json'}: no such file"]
 
     def test_rows_and_files_do_not_mix(self, tmp_path: Path) -> None:
         mixed: Any = [tmp_path / "a.jsonl", {"document": "x"}]
-        with pytest.raises(UsageError, match="rows and files at once"):
+        with pytest.raises(UsageError, match="contain both rows and files"):
             load(mixed, preset="finesure")
 
-    def test_a_folder_of_a_layout_of_single_files(self, tmp_path: Path) -> None:
+    def test_folder_for_a_preset_that_takes_files(self, tmp_path: Path) -> None:
         files = [put(tmp_path / "a.jsonl", ROWS), tmp_path]
         with pytest.raises(UsageError, match="is a folder, and preset=finesure takes files"):
             load(files, preset="finesure")
 
 
 class TestAnotherLayout:
-    def test_is_named(self, tmp_path: Path) -> None:
+    def test_matching_preset_is_suggested(self, tmp_path: Path) -> None:
         row = {"hash": "h", "model_name": "bart", "article": "It rained.", "summary": "Rain."}
         path = put(tmp_path / "human_annotations_sentence.json", [row] * 5)
         assert faults(path, "finesure") == [
             (
-                f"{path}:1: model: is missing, and this layout has it; check the preset (preset finesure); "
+                f"{path}:1: model: is missing, but this layout has it; check the preset (preset finesure); "
                 "its columns are those of preset=frank"
             )
         ]
 
-    def test_of_the_columns_that_are_known(self) -> None:
+    def test_preset_of_columns(self) -> None:
         assert preset_of(["model", "transcript", "sentences", "doc_id"]) == "finesure"
         assert preset_of(["id", "text"]) is None
 
-    def test_a_fault_of_every_row_is_told_once(self, tmp_path: Path) -> None:
+    def test_fault_of_every_row_is_listed_once(self, tmp_path: Path) -> None:
         rows = [labelled(f"n{n}", [1], [1]) | {"key_facts": ["x"], "sentences": f"{n}"} for n in range(25)]
         assert faults(put(tmp_path / "a.jsonl", rows), "finesure") == [
             (
-                f"{tmp_path / 'a.jsonl'}:1: sentences: is not a list of texts, as this layout has it; check the preset "
-                "(preset finesure) (the same in all 25 rows)"
+                f"{tmp_path / 'a.jsonl'}:1: sentences: is not a list of texts, as this layout requires; "
+                "check the preset (preset finesure) (the same in all 25 rows)"
             )
         ]
         rows[3]["sentences"] = ["It rained."]
@@ -110,7 +110,7 @@ class TestAnotherLayout:
 
 
 class TestFineSurE:
-    def test_flattened_types_are_kept_aside(self) -> None:
+    def test_types_without_sentences_are_kept_in_a_column(self) -> None:
         votes = {
             "annotator_0": {"factuality_labels": [1], "factuality_types": ["EntE", "OutE"]},
             "annotator_1": {"factuality_labels": ["None"], "factuality_types": ["NoE"]},
@@ -121,10 +121,13 @@ class TestFineSurE:
         assert flat["human"]["sentence_labels"] == [{"annotator_0": 0, "annotator_1": None}]
         assert flat["factuality_types"] == {"annotator_0": ["EntE", "OutE"]}
         assert [str(warning) for warning in data.warnings] == [
-            "rows:1: raw_annotations.factuality_types: has not one type a sentence (annotator_0); kept as they are"
+            (
+                "rows:1: raw_annotations.factuality_types: does not have one type per sentence "
+                "(annotator_0); kept in a column"
+            )
         ]
 
-    def test_labels_are_not_about_the_machine_s_key_facts(self, tmp_path: Path) -> None:
+    def test_labels_do_not_refer_to_generated_key_facts(self, tmp_path: Path) -> None:
         facts = [row | {"key_facts": ["It poured."]} for row in FACTS]
         files = [
             put(tmp_path / "realsumm-data.json", ROWS), put(tmp_path / "machine-keyfact-list-from-gpt4.json", facts),
@@ -134,4 +137,4 @@ class TestFineSurE:
         assert first["human"] == {"conciseness_labels": [{"0": 1, "1": 1}]}
         assert (second["key_facts"], second["key_facts_by"]) == (["It poured."], "gpt-4")
         assert second["key_fact_labels"] == {"0": [1], "1": [1]}
-        assert "are about other key facts than GPT-4's; kept as they are" in str(data.warnings[0])
+        assert "do not refer to the key facts of GPT-4; kept in a column" in str(data.warnings[0])

@@ -1,4 +1,4 @@
-"""What a faulty row does: it ends the import, is left out, or is kept without the field at fault; and what is told."""
+"""Handling of faulty rows (`on_fault`), and messages of the import."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def dropped(data: Dataset) -> list[tuple[Any, ...]]:
 
 
 def rows(*changes: dict[str, Any]) -> list[dict[str, Any]]:
-    """A row with each change, by systems s0, s1..."""
+    """Return one row per change, with systems s0, s1..."""
     return [ONE | {"system": f"s{place}"} | change for place, change in enumerate(changes)]
 
 
 class TestSkip:
-    def test_the_row_goes_and_the_reason_stays(self) -> None:
+    def test_faulty_row_is_dropped_with_its_reason(self) -> None:
         data = loaded(rows({}, {"summary": None}, {"human": {"overall": {"x": "high"}}}), "skip")
         assert data.systems == ("s0",)
         assert dropped(data) == [(2, "summary", "row", None), (3, "human.overall.x", "row", None)]
@@ -43,25 +43,25 @@ class TestSkip:
         data = load(path, on_fault="skip")
         assert (len(data), [each.line for each in data.dropped]) == (1, [2, 3, 4])
 
-    def test_key_facts_that_do_not_fit_are_known_last(self) -> None:
+    def test_mismatch_with_later_key_facts(self) -> None:
         labels = {"human": {"key_fact_labels": [1, 0]}}
         data = loaded(rows(labels, {"key_facts": ["a"]}, {"doc_id": "d2", **labels}), "skip")
         assert (data.systems, list(data.documents)) == (("s1",), ["d1"])
         assert [each.line for each in data.dropped] == [1, 3]
         assert list(flat_rows(data)) == list(flat_rows(load(list(flat_rows(data)))))
 
-    def test_nothing_left(self) -> None:
-        with pytest.raises(InputError, match="rows: has no row that is not at fault; give one row per summary"):
+    def test_all_rows_dropped(self) -> None:
+        with pytest.raises(InputError, match="rows: has no valid row; give one row per summary"):
             loaded(rows({"summary": None}), "skip")
 
     @pytest.mark.parametrize("content", ["a,a\n1,2\n", "document;summary\nx;y\n", 'document,summary\n"a,b\n'])
-    def test_a_file_that_cannot_be_read_is_no_row(self, tmp_path: Path, content: str) -> None:
+    def test_unreadable_file_still_fails(self, tmp_path: Path, content: str) -> None:
         path = tmp_path / "a.csv"
         path.write_text(content, "utf-8")
         with pytest.raises(InputError):
             load(path, on_fault="skip")
 
-    def test_a_preset_s_rows(self) -> None:
+    def test_rows_of_a_preset(self) -> None:
         row = {"article": "It rained.", "summary_sentences": [{"sentence": "Rain.", "responses": []}]}
         data = load([row, row | {"summary_sentences": "x"}], preset="qags", on_fault="skip")
         assert (len(data), data.dropped[0].field) == (1, "summary_sentences")
@@ -100,7 +100,7 @@ class TestKeepValid:
             ({"human": 5}, None, ("human", 5)),
         ],
     )  # fmt: skip
-    def test_the_field_goes(self, change: dict[str, Any], kept: Any, gone: tuple[str, Any]) -> None:
+    def test_faulty_field_is_dropped(self, change: dict[str, Any], kept: Any, gone: tuple[str, Any]) -> None:
         data = loaded(rows(change), "keep-valid")
         (row,) = flat_rows(data)
         assert row.get("human") == (kept or None)
@@ -117,21 +117,21 @@ class TestKeepValid:
             {"ratings": {"fluency": {"ben": "high"}, "tone": {"ben": 1}}},
         ],
     )
-    def test_a_vote_that_went_leaves_no_judge_behind(self, human: dict[str, Any]) -> None:
+    def test_dropped_vote_removes_its_annotator(self, human: dict[str, Any]) -> None:
         data = loaded(rows({"human": human}), "keep-valid")
         assert [(row.judge, row.status, row.value) for row in data.judgments("human.raw")] == [("ben", "ok", 1.0)]
         assert len(data.dropped) == 1
 
-    def test_labels_by_sentence_go_with_the_sentences(self) -> None:
+    def test_sentence_labels_are_dropped_with_the_sentences(self) -> None:
         counted = {"sentence_labels": [1, 0, 1], "sentence_error_types": [None, "EntE", None],
                    "conciseness_labels": [1, 1, 0], "alignment": [[2]]}  # fmt: skip
         change = {"sentences": ["It", "wet.", "left."], "key_facts": ["a"], "human": counted | {"overall": {"x": 1}}}
         data = loaded(rows(change), "keep-valid")
         assert [judgment.aspect for judgment in data.judgments("human.raw")] == ["x"]
         assert [each.field for each in data.dropped] == ["sentences", *(f"human.{name}" for name in counted)]
-        assert data.dropped[1].reason == "is counted by `sentences`, which is left out"
+        assert data.dropped[1].reason == "refers to `sentences`, which is left out"
 
-    def test_labels_by_key_fact_go_with_the_key_facts(self) -> None:
+    def test_key_fact_labels_are_dropped_with_the_key_facts(self) -> None:
         labels = {"human": {"key_fact_labels": [1, 0], "alignment": [[0], []], "overall": {"x": 1}}}
         given = rows({"key_facts": ["a", "b"]}, {"key_facts": ["c", "d"]} | labels, {"key_facts": ["a", ""]} | labels)
         data = loaded(given, "keep-valid")
@@ -140,7 +140,7 @@ class TestKeepValid:
         assert [each.field for each in data.dropped] == ["key_facts", *gone, "key_facts[1]", *gone]
 
     @pytest.mark.parametrize("bad", [{"end": 99}, {"annotator": 7}, {"text": "nowhere"}])
-    def test_no_verdict_is_derived_of_spans_that_went(self, bad: dict[str, Any]) -> None:
+    def test_no_label_is_derived_from_dropped_spans(self, bad: dict[str, Any]) -> None:
         span = {"annotator": "ben", "start": 0, "end": 2, "label": "EntE"}
         given = rows({"human": {"spans": [span]}}, {"human": {"spans": [span, span | bad]}}, {"human": {"spans": []}})
         data = loaded(given, "keep-valid")
@@ -150,7 +150,7 @@ class TestKeepValid:
 
     @pytest.mark.parametrize("rule", ["skip", "keep-valid"])
     @pytest.mark.parametrize("votes", [{"overall": {"x": {"ben": 1}}}, {"overall": {"x": {"ben": "high"}}}])
-    def test_who_voted_is_no_annotator_of_spans_alone(self, rule: OnFault, votes: dict[str, Any]) -> None:
+    def test_voters_are_not_annotators_of_spans_only(self, rule: OnFault, votes: dict[str, Any]) -> None:
         span = {"annotator": "ben", "start": 0, "end": 2, "label": "EntE"}
         given = rows({"human": {"spans": [span]}}, {"human": {"spans": [span | {"end": 99}], **votes}},
                      {"human": {"spans": []}})  # fmt: skip
@@ -158,7 +158,7 @@ class TestKeepValid:
         assert "s2" not in {each.target.system for each in judged}
 
     @pytest.mark.parametrize("text", ["1", " 0.0", "Yes", "FALSE", "supported"])
-    def test_a_label_as_a_text_is_no_error_type(self, text: str) -> None:
+    def test_label_as_text_is_not_an_error_type(self, text: str) -> None:
         span = {"start": 0, "end": 2, "label": text}
         for human in ({"sentence_labels": [text, 1]}, {"sentence_labels": [[text], 1]}, {"spans": [span]}):
             with pytest.raises(InputError, match=r"is the text '.*'; give the number 1 or 0"):
@@ -167,12 +167,12 @@ class TestKeepValid:
         assert [(row.judge, row.target.index, row.label) for row in data.judgments("human.raw")] == [("people", 1, 1)]
 
     @pytest.mark.parametrize("change", [{"summary": None}, {"document": 3}, {"doc_id": 1.5}, {"system": ""}])
-    def test_without_its_texts_and_names_there_is_no_row(self, change: dict[str, Any]) -> None:
+    def test_row_without_required_fields_is_dropped(self, change: dict[str, Any]) -> None:
         data = loaded(rows({}, change), "keep-valid")
         assert data.systems == ("s0",)
         assert dropped(data) == [(2, *change, "row", None)]
 
-    def test_what_contradicts_an_earlier_row(self) -> None:
+    def test_contradiction_of_an_earlier_row(self) -> None:
         data = loaded(rows({"domain": "news"}, {"domain": "law"}, {"document": "Another."}), "keep-valid")
         assert (data.domains, data.systems) == (("news",), ("s0", "s1"))
         assert dropped(data) == [(2, "domain", "field", "law"), (3, "document", "row", None)]
@@ -183,7 +183,7 @@ class TestKeepValid:
         assert next(flat_rows(data))["human"] == {"overall": {"x": 1}}
         assert dropped(data) == [(1, "human.key_fact_labels", "field", [1, 0])]
 
-    def test_a_preset_s_column(self) -> None:
+    def test_column_of_a_preset(self) -> None:
         row = {"id": "dm-test-1", "model_id": "M0", "text": "It rained.", "decoded": "Rain.",
                "expert_annotations": [1], "turker_annotations": [{"fluency": 4}]}  # fmt: skip
         data = load([row], preset="summeval", on_fault="keep-valid")
@@ -191,14 +191,14 @@ class TestKeepValid:
         assert data.dropped[0].field == "expert_annotations"
 
     @pytest.mark.parametrize("value", ["x", [{"sentence": 5, "responses": []}], [{"sentence": "Rain."}]])
-    def test_a_preset_s_row_that_is_lost_is_told_once(self, value: Any) -> None:
+    def test_dropped_row_of_a_preset_is_reported_once(self, value: Any) -> None:
         row = {"article": "It rained.", "summary_sentences": [{"sentence": "Rain.", "responses": []}]}
         data = load([row, row | {"summary_sentences": value}], preset="qags", on_fault="keep-valid")
         assert len(data) == 1
         ((line, field, what, _),) = dropped(data)
         assert (line, field.partition("[")[0], what) == (2, "summary_sentences", "row")
 
-    def test_a_table_s_json(self, tmp_path: Path) -> None:
+    def test_json_in_a_table(self, tmp_path: Path) -> None:
         path = tmp_path / "a.csv"
         path.write_text('document,summary,human\nx,y,"{""overall"": {""a"": 1, ""b"": ""c""}}"\nx,z,{\n', "utf-8")
         data = load(path, on_fault="keep-valid")
@@ -219,9 +219,7 @@ class TestKeepValid:
             ({"sents": ["\ud800"]}, {"map": {"sentences": "sents"}}),
         ],
     )
-    def test_a_value_that_cannot_be_stored_and_on_which_others_hang(
-        self, change: dict[str, Any], how: dict[str, Any]
-    ) -> None:
+    def test_required_value_that_cannot_be_stored(self, change: dict[str, Any], how: dict[str, Any]) -> None:
         data = loaded(rows({"sents": None}, {"human": {"sentence_labels": [1, 0]}} | change), "keep-valid", **how)
         assert data.systems == ("s0",)
         assert dropped(data) == [(2, next(iter(change)), "row", None)]
@@ -261,32 +259,32 @@ class TestFolder:
 
     def test_an_unknown_rule(self) -> None:
         rule: Any = "ignore"
-        with pytest.raises(UsageError, match="on_fault=ignore: there is no such rule; rules are: error, skip, keep-"):
+        with pytest.raises(UsageError, match="on_fault=ignore: unknown rule; rules are: error, skip, keep-"):
             loaded([ONE], rule)
 
 
-class TestTold:
+class TestMessages:
     def test_columns_that_look_like_ratings(self) -> None:
         data = load(rows({"annotations": [{"fluency": 4}], "label": 1, "rouge_score": 0.3, "note": "x"}))
         assert [str(warning) for warning in data.warnings] == [
             (
-                "rows: columns `annotations`, `label` look like people's ratings; they are kept with the summaries and "
-                "judge nothing: name the layout with preset, or give them as `human`"
+                "rows: columns `annotations`, `label` look like human ratings; they are kept with the summaries, "
+                "not used as judgments; name the layout with preset, or give them as `human`"
             )
         ]
 
-    def test_where_some_row_has_judgments_nothing_is_pointed_at(self) -> None:
+    def test_no_hint_if_some_row_has_judgments(self) -> None:
         data = load(rows({"annotations": [{"fluency": 4}]}, {"human": {"overall": {"x": 1}}}))
         assert data.warnings == ()
 
-    def test_a_warning_of_every_row_is_told_once(self) -> None:
+    def test_warning_of_every_row_is_listed_once(self) -> None:
         data = load(rows(*[{"summary": ""}] * 40))
         assert [str(warning) for warning in data.warnings] == [
             "rows:1: summary: is empty: valid, and judged `skipped` (the same in all 40 rows)"
         ]
 
     @pytest.mark.parametrize(("start", "place"), [(1, (0, 2)), (3, (0, 2)), (9, (11, 13))])
-    def test_a_span_is_where_its_text_is(self, start: int, place: tuple[int, int]) -> None:
+    def test_offsets_of_spans_are_corrected(self, start: int, place: tuple[int, int]) -> None:
         words = ONE["summary"][place[0] : place[1]]
         span = {"annotator": "ben", "start": start, "end": start + 2, "label": "EntE", "text": words}
         data = load(rows({"human": {"spans": [span]}}))
@@ -294,15 +292,15 @@ class TestTold:
         assert (found["start"], found["end"]) == place
         assert f"is {words!r} at {place[0]} to {place[1]}, not at {start}" in str(data.warnings[0])
 
-    def test_a_span_whose_text_is_nowhere_near(self) -> None:
+    def test_span_with_distant_text_is_a_fault(self) -> None:
         span = {"start": 12, "end": 99, "label": "EntE", "text": "It"}
         with pytest.raises(InputError) as caught:
             load(rows({"human": {"spans": [span]}}))
         assert str(caught.value.faults[0]) == (
-            "rows:1: human.spans[0]: is 'It', which does not stand within 3 characters of 12"
+            "rows:1: human.spans[0]: is 'It', which does not occur within 3 characters of 12"
         )
 
-    def test_licence_and_what_is_known(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_licence_and_notes(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         row = {"article": "It rained.", "summary_sentences": [{"sentence": "Rain.", "responses": []}]}
         path = tmp_path / "mturk_xsum.jsonl"
         path.write_text(json.dumps(row) + "\n", "utf-8")
@@ -310,11 +308,11 @@ class TestTold:
             main(["data", "import", "--preset", "qags", str(path), "-o", str(tmp_path / "data")])
         told = capsys.readouterr().out
         assert "licence: the authors state none; ask them before you share the data" in told
-        assert "known of this data: articles of XSum begin with the gold summary" in told
+        assert "known of this data: articles of XSum begin with the reference summary" in told
         assert "as released: 235 summaries of 235 documents (mturk_cnndm.jsonl); 239 summaries" in told
 
 
-def test_progress_goes_to_a_terminal_alone(
+def test_progress_needs_a_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "rows.jsonl"

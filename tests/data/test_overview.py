@@ -1,4 +1,4 @@
-"""What `describe` says of a dataset: every figure worked out by hand, and what it finds odd in real data."""
+"""`describe` on hand-worked examples and on real data."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_votes(tiny: Dataset) -> None:
     )
 
 
-def test_votes_without_names_have_no_annotators() -> None:
+def test_unidentified_annotators_are_not_counted() -> None:
     human = {"ratings": {"fluency": {"?1": 4, "?2": 5}}, "crowd_ratings": {"fluency": {"ben": 2}}}
     votes = describe(load([{"document": "It rained.", "summary": "Rain.", "human": human}])).votes
     assert [(row.judgment_set, row.annotators, row.votes, row.mean) for row in votes] == [
@@ -75,7 +75,7 @@ def test_votes_without_names_have_no_annotators() -> None:
     ]  # fmt: skip
 
 
-def test_a_value_that_came_merged_is_nobodys_vote() -> None:
+def test_aggregated_value_has_no_annotator() -> None:
     human = {"sentence_labels": [{"ben": 1, "cleo": 0}, 1]}
     (votes,) = describe(load([{"document": "It rained.", "summary": "Rain. It fell.", "human": human}])).votes
     assert (votes.annotators, votes.items) == (2, 2)
@@ -85,7 +85,7 @@ def test_near_duplicates(tiny: Dataset) -> None:
     assert describe(tiny).duplicates == (DuplicateGroup(("a", "b"), 22 / 24),)
 
 
-def test_oddities(tiny: Dataset) -> None:
+def test_warnings(tiny: Dataset) -> None:
     assert {odd.kind: (odd.cases, odd.of, odd.examples, dict(odd.by_system)) for odd in describe(tiny).warnings} == {
         "reference_in_document": (1, 3, ("c",), {}),
         "markup_in_documents": (1, 3, ("c",), {}),
@@ -101,7 +101,7 @@ def odd(*rows: dict[str, Any]) -> dict[str, DataWarning]:
     return {warning.kind: warning for warning in describe(load(list(rows))).warnings}
 
 
-def test_nothing_odd_is_nothing() -> None:
+def test_no_warnings() -> None:
     row = {"document": "It rained for hours. We all stayed in.", "summary": "Rain kept us home."}
     assert odd(row) == {}
 
@@ -113,7 +113,7 @@ def test_empty_and_cut_documents() -> None:
     assert odd(*rows)["cut_documents"].examples == ("cut",)
 
 
-def test_a_summary_as_long_as_its_document_and_one_that_is_the_reference() -> None:
+def test_long_summary_and_copy_of_the_reference() -> None:
     row = {"document": "It rained.", "summary": "It rained all day.", "reference": "it rained all day"}
     assert {"as_long_as_source", "copies_of_reference"} == odd(row).keys()
 
@@ -124,17 +124,17 @@ def test_systems_with_one_text() -> None:
     assert odd(*rows)["same_by_systems"].by_system == {"a": 1, "b": 1}
 
 
-def test_one_text_for_equal_documents_is_nothing_odd() -> None:
+def test_equal_summaries_of_equal_documents_are_no_warning() -> None:
     rows = [{"doc_id": name, "document": "It rained for hours.", "summary": "Rain."} for name in "ab"]
     assert odd(*rows) == {}
 
 
-def test_markup_is_told_from_placeholders() -> None:
+def test_markup_is_distinguished_from_placeholders() -> None:
     row = {"document": "<PLACE_1> was wet &amp; cold.", "summary": "<t> Rain. </t>", "reference": "a < b > c"}
     assert {"markup_in_documents", "markup_in_summaries"} == odd(row).keys()
 
 
-def test_annotators_who_gave_one_value_throughout() -> None:
+def test_constant_votes() -> None:
     def row(place: int, votes: dict[str, int]) -> dict[str, Any]:
         document = f"Text {place} tells of rain. We all stayed in."
         return {"document": document, "summary": f"Rain {place}.", "human": {"ratings": {"fluency": votes}}}
@@ -142,13 +142,13 @@ def test_annotators_who_gave_one_value_throughout() -> None:
     rows = [row(place, {"ben": 5, "cleo": place % 5 + 1}) for place in range(10)]
     assert odd(*rows)["constant_annotators"] == DataWarning(
         "constant_annotators",
-        "annotators with 10 votes or more on fluency (human.raw, ratings) gave one value throughout",
+        "annotators with 10 votes or more on fluency (human.raw, ratings) gave the same value each time",
         1, 2, ("ben (5)",),
     )  # fmt: skip
     assert odd(*rows[:9]) == {}  # nine votes are few
 
 
-def test_spans_that_all_mark_errors_are_nothing_odd() -> None:
+def test_spans_cause_no_warning_about_constant_votes() -> None:
     marked = [{"annotator": "ben", "start": start, "end": start + 3, "label": 0} for start in (0, 5)]
     row = {
         "document": "It rained for hours. We all stayed in.",
@@ -158,7 +158,7 @@ def test_spans_that_all_mark_errors_are_nothing_odd() -> None:
     assert odd(row) == {}
 
 
-def test_tables_say_the_same(tiny: Dataset) -> None:
+def test_tables(tiny: Dataset) -> None:
     lengths, systems, votes, duplicates, warnings = describe(tiny).tables()
     assert lengths.text().splitlines()[2:] == [
         "all                    3      20.3        2.7        1.5          4      4.8        0.8          3.3",
@@ -174,7 +174,7 @@ def test_tables_say_the_same(tiny: Dataset) -> None:
     assert "systems" not in describe(load([{"document": "It rained and", "summary": "Rain."}])).tables()[-1].heads
 
 
-def test_parts_that_say_nothing_have_no_table() -> None:
+def test_empty_tables_are_omitted() -> None:
     row = {"document": "It rained for hours. We all stayed in.", "summary": "Rain kept us home."}
     assert [table.title for table in describe(load([row])).tables()] == ["Lengths", "Systems"]
 

@@ -1,4 +1,4 @@
-"""Presets on rows of our own invention in each public layout."""
+"""Presets on invented rows in public layouts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TestFineSurE:
         "reference": "Rain.", "sentences": ["It rained.", "We left."],
     }  # fmt: skip
 
-    def test_factuality_is_turned_round(self) -> None:
+    def test_factuality_labels_are_inverted(self) -> None:
         votes = {
             "annotator_0": {"factuality_labels": [0, 1], "factuality_types": ["NoE", "RelE"]},
             "annotator_1": {"factuality_labels": [0, None], "factuality_types": ["NoE", None]},
@@ -47,8 +47,8 @@ class TestFineSurE:
         votes = {"0": {"key_fact_labels": [1, 0], "sentence_labels": [1, 0]}}
         row = self.ROW | {"raw_annotations": votes}
         assert fault("finesure", row) == (
-            "rows: the key facts are missing: they stand in human-keyfact-list.json (columns doc_id, key_facts); "
-            "name that file as well (preset finesure)"
+            "rows: the key facts are missing; give human-keyfact-list.json (columns doc_id, key_facts) "
+            "as well (preset finesure)"
         )
         joined = turned("finesure", row | {"key_facts": ["It rained.", "We stayed."]})
         assert joined["human"] == {
@@ -58,13 +58,13 @@ class TestFineSurE:
     def test_without_annotations(self) -> None:
         assert "human" not in turned("finesure", self.ROW)
 
-    def test_misfits(self) -> None:
+    def test_faults(self) -> None:
         assert fault("finesure", {"doc_id": "x", "model": "m", "transcript": "t"}) == (
-            "rows:1: sentences: is missing, and this layout has it; check the preset (preset finesure)"
+            "rows:1: sentences: is missing, but this layout has it; check the preset (preset finesure)"
         )
         votes = {"a": {"factuality_labels": [0, 2]}}
         assert fault("finesure", self.ROW | {"raw_annotations": votes}) == (
-            "rows:1: raw_annotations.factuality_labels: holds 2 where this layout has 0 or 1; check the preset "
+            "rows:1: raw_annotations.factuality_labels: is 2, but this layout has 0 or 1; check the preset "
             "(preset finesure)"
         )
         uneven = {"a": {"factuality_labels": [0, 0]}, "b": {"factuality_labels": [0]}}
@@ -94,7 +94,7 @@ def test_unisumeval() -> None:
     assert load([row], preset="unisumeval", map={"document": "input_text"}).warnings == ()  # `keyfact` was read
     assert (found["system"], found["key_facts"], found["source"]) == ("tiny", ["It rained.", "They stayed."], "SetA")
     assert "document: is missing" in fault("unisumeval", row)
-    assert "fact_verification_label: holds [0]" in fault("unisumeval", row | {"fact_verification_label": [[0], [1]]})
+    assert "fact_verification_label: is [0]" in fault("unisumeval", row | {"fact_verification_label": [[0], [1]]})
     assert "is not a list with one label per key fact" in fault("unisumeval", row | {"keyfact_label": 1})
     assert "is not a list of texts" in fault("unisumeval", row | {"fact_verification_error_type": [None, "x"]})
 
@@ -137,7 +137,7 @@ def test_frank() -> None:
     broken = row | {"summary_sentences_annotations": [{"annotator_0": "NoE"}, {}]}
     assert "is not a list of {annotator: [categories]}" in fault("frank", broken)
     joined = row | {"summary_sentences_annotations": [{"annotator_0": ["OutE+EntE"]}, {}]}
-    assert "sentence_labels[0].annotator_0: holds 'OutE+EntE', and '+' joins error types" in fault("frank", joined)
+    assert "sentence_labels[0].annotator_0: contains 'OutE+EntE', but '+' joins error types" in fault("frank", joined)
 
 
 def test_qags() -> None:
@@ -168,7 +168,7 @@ def test_aggrefact() -> None:
         "some_score": "0.3",
     }  # fmt: skip
     assert fault("aggrefact", row | {"label": "yes"}) == (
-        "rows:1: label: holds 'yes' where this layout has 0 or 1; check the preset (preset aggrefact)"
+        "rows:1: label: is 'yes', but this layout has 0 or 1; check the preset (preset aggrefact)"
     )
 
 

@@ -1,4 +1,4 @@
-"""docs/presets.md lists the presets as they are."""
+"""The table of presets in docs/presets.md."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from summeter.data.presets.base import Preset
 
 
 def line(preset: Preset) -> str:
-    """The preset's row of the table."""
+    """Return the row of a preset in the table."""
     counts = "; ".join(map(str, preset.counts))
     cells = (f"`{preset.name}`", preset.about, preset.needs, preset.gives, counts or "-", preset.terms)
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
-def test_the_table_is_that_of_the_presets(root: Path) -> None:
+def test_table_lists_all_presets(root: Path) -> None:
     page = (root / "docs" / "presets.md").read_text(encoding="utf-8").splitlines()
-    start = page.index("| preset | what | files | gives | counts | licence |") + 2
+    start = page.index("| preset | content | files | fields | size | licence |") + 2
     table = page[start : page.index("", start)]
     assert table == [line(preset) for preset in PRESETS.values()]

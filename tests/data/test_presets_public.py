@@ -1,4 +1,4 @@
-"""Public layouts: labels, spans, types, counts, faults, and there and back."""
+"""Presets of public layouts: labels, spans, types, counts, faults and round trips."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from summeter.records import InputError
 
 
 class Read:
-    """A preset's files in a folder, read."""
+    """The dataset read from the files of a preset."""
 
     def __init__(
         self, folder: Path, preset: str, files: dict[str, Any], documents: dict[str, str] | None = None
@@ -83,7 +83,7 @@ def read(tmp_path: Path) -> Callable[[str], Read]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_counts_and_there_and_back(name: str, read: Callable[[str], Read]) -> None:
+def test_counts_and_round_trip(name: str, read: Callable[[str], Read]) -> None:
     found = read(name)
     assert (len(found.data.documents), len(found.data)) == CASES[name][2:]
     assert "human.raw" in found.data.judgment_sets
@@ -107,7 +107,7 @@ def test_on_the_command_line(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if any(part.files for part in PRESETS[name].roles)])
-def test_a_folder_as_it_was_downloaded(name: str, tmp_path: Path) -> None:
+def test_downloaded_folder(name: str, tmp_path: Path) -> None:
     files, documents, *counts = CASES[name]
     for file, content in files.items():
         write(tmp_path / "release" / "data", file, content)
@@ -127,7 +127,7 @@ def test_aggrefact(read: Callable[[str], Read]) -> None:
     assert found.rows["Goyal21/7#2", "BART"]["document"] == RAIN  # one id, two articles
     assert found.warnings == [
         "system: repeats a document and system of an earlier row; it is kept as a summary by 'missing#2'",
-        "doc_id: is that of another document as well; this one is kept as 'Goyal21/7#2'",
+        "doc_id: is also the id of another document; this document is kept as 'Goyal21/7#2'",
     ]
     typed = found.rows["CLIFF/9", "bart"]
     spans = [{"start": 10, "end": 14, "label": "extrinsic-NP"}]
@@ -135,7 +135,7 @@ def test_aggrefact(read: Callable[[str], Read]) -> None:
     assert (typed["error_type"], typed["DAE_score"], typed["domain"]) == ("['extrinsic-NP']", "0.5", "cnndm")
 
 
-def test_aggrefact_types_by_themselves(read: Callable[[str], Read]) -> None:
+def test_aggrefact_types_alone(read: Callable[[str], Read]) -> None:
     by_text = {row["summary"]: row["human"] for row in read("aggrefact_types").rows.values()}
     assert by_text["It snowed hail."] == {
         "overall": {"faithfulness": 0},
@@ -147,14 +147,14 @@ def test_aggrefact_types_by_themselves(read: Callable[[str], Read]) -> None:
     assert by_text["Hail."] == {"overall": {"faithfulness": 0}}  # its span is not there; the columns stay
 
 
-def test_aggrefact_joins_types_of_a_set_that_is_spelled_otherwise(tmp_path: Path) -> None:
+def test_aggrefact_with_another_spelling_of_the_data_set(tmp_path: Path) -> None:
     typed = {name: value for name, value in TYPED.items() if name != "model_name"} | {"dataset": "Goyal’21"}
     files = {"a.csv": [aggrefact("Goyal21", SNOW, "It snowed  hail.", 0, "bart", "9")], "b.csv": [typed]}
     found = Read(tmp_path, "aggrefact", files)
     assert [span["label"] for span in found.human("Goyal21/9", "bart")["spans"]] == ["extrinsic-NP"]
 
 
-def test_aggrefact_spans_as_cliff_and_goyal_give_them(tmp_path: Path) -> None:
+def test_aggrefact_spans_of_cliff_and_goyal(tmp_path: Path) -> None:
     def typed(own_id: str, types: str, texts: str) -> dict[str, Any]:
         text = "three men saw three dogs"
         return TYPED | {"id": own_id, "summ": text, "error_type": types, "annotated_span": texts}
@@ -181,7 +181,7 @@ def test_aggrefact_spans_as_cliff_and_goyal_give_them(tmp_path: Path) -> None:
         "2": [],  # which span is of which type is not said
         "3": [(0, "extrinsic-NP"), (6, "intrinsic-NP"), (20, "intrinsic-NP")],
     }
-    assert any("annotated_span: names a span that is not in the summary" in line for line in found.warnings)
+    assert any("annotated_span: contains a span that is not in the summary" in line for line in found.warnings)
 
 
 def test_llm_aggrefact_across_sets(read: Callable[[str], Read]) -> None:
@@ -192,7 +192,7 @@ def test_llm_aggrefact_across_sets(read: Callable[[str], Read]) -> None:
     assert {row["cut"] for row in found.rows.values()} == {"dev"}
 
 
-def test_summac_ids_that_are_no_key(read: Callable[[str], Read]) -> None:
+def test_summac_ids_that_are_not_unique(read: Callable[[str], Read]) -> None:
     assert [doc_id for doc_id, _ in read("summac").rows] == ["polytope/1", "polytope/1#2"]
 
 
@@ -234,7 +234,7 @@ def test_frank_with_its_scores(read: Callable[[str], Read]) -> None:
     assert row["frank_scores"] == {"dataset": "cnndm", "Factuality": 0.5, "Flip_X": 1.0}
 
 
-def test_frank_texts_beside_the_annotations_are_one_summary(tmp_path: Path) -> None:
+def test_frank_texts_and_annotations_are_one_summary(tmp_path: Path) -> None:
     (row,) = FRANK["human_annotations_sentence.json"]
     texts = [{name: value for name, value in row.items() if not name.startswith("summary_")}]
     found = Read(tmp_path, "frank", {**FRANK, "benchmark_data.json": texts})
@@ -252,7 +252,7 @@ def test_xsumfaith(read: Callable[[str], Read]) -> None:
     assert human["overall"] == {"factual": {"wid_0": 0, "wid_1": 1, "wid_2": None}}
     assert (row["document"], row["eval_scores"]["R1"]) == (RAIN, "0.5")
     assert [cells["hallucinated_span"] for cells in row["unplaced_spans"]] == ["hail", "rained", "sleet"]
-    assert any("hallucinated_span: is not in the summary, whose spans are kept" in line for line in found.warnings)
+    assert any("hallucinated_span: is not in the summary; its spans are kept" in line for line in found.warnings)
 
 
 def test_xsumfaith_spans(tmp_path: Path) -> None:
@@ -280,7 +280,7 @@ def test_tofueval(read: Callable[[str], Read]) -> None:
     assert (first["key_facts"], first["domain"], first["cut"]) == (["It rained.", "They stayed."], "mediasum", "dev")
     assert first["explanations"] == [None, "why"]
     assert second["sentences"] == ["It rained.", "We sang."]
-    assert any("sent_idx: counts 1, 3 in one summary" in line for line in found.warnings)
+    assert any("sent_idx: has the values 1, 3 in one summary" in line for line in found.warnings)
 
 
 def test_tofueval_with_a_sentence_twice_and_no_key_points(tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ def test_tofueval_with_a_sentence_twice_and_no_key_points(tmp_path: Path) -> Non
     assert row["sentences"] == ["It rained.", "It poured.", "We left."]
     assert row["human"]["sentence_labels"] == [1, 0, 1]
     assert "key_facts" not in row
-    assert any("sent_idx: counts 1, 1, 2 in one summary" in line for line in found.warnings)
+    assert any("sent_idx: has the values 1, 1, 2 in one summary" in line for line in found.warnings)
 
 
 def test_tofueval_takes_the_transcripts_as_released(tmp_path: Path) -> None:
@@ -317,25 +317,25 @@ def test_ragtruth(read: Callable[[str], Read]) -> None:
     assert [(one.target.system, one.label) for one in free] == [("m", 0), ("n", 1)]
     assert found.rows["7", "m"]["labels"][0]["implicit_true"] is False
     assert any("quality: is truncated; such rows are left out" in line for line in found.warnings)
-    assert any("task_type: is QA; only summaries are read" in line for line in found.warnings)
+    assert any("task_type: is QA; such rows are left out" in line for line in found.warnings)
 
 
 def _derived(found: Read) -> list[str]:
-    """The verdicts that are made of spans."""
+    """Return the labels that are derived from spans."""
     return [vote.signature for vote in found.data.judgments("human.raw") if vote.signature.startswith("human.span")]
 
 
-def test_ragtruth_span_of_another_text_makes_no_verdict(tmp_path: Path) -> None:
+def test_ragtruth_span_of_another_text_creates_no_label(tmp_path: Path) -> None:
     gone = {"start": 10, "end": 99, "text": "sleet", "label_type": "x"}
     row = RAGTRUTH_ROW | {"labels": [*RAGTRUTH_ROW["labels"], gone]}
     found = Read(tmp_path, "ragtruth", RAGTRUTH | {"response.jsonl": [row, RAGTRUTH_ROW | {"model": "n"}]})
     assert (found.human("7", "m"), found.rows["7", "m"]["labels"][1]) == (None, gone)
     assert {vote.target.system for vote in found.data.judgments("human.raw")} == {"n"}
-    assert any("labels: holds a span whose text is not in the response" in line for line in found.warnings)
+    assert any("labels: contains a span that is not in the response" in line for line in found.warnings)
 
 
 @pytest.mark.parametrize("lost", [note(["Unwanted"], "sleet", 10), note(["Unwanted"], "", 0) | {"summary_span": None}])
-def test_faithbench_error_without_a_place_makes_no_verdict(lost: dict[str, Any], tmp_path: Path) -> None:
+def test_faithbench_error_without_offsets_creates_no_label(lost: dict[str, Any], tmp_path: Path) -> None:
     marked = [note(["Unwanted"], "hail", 10, "a2"), lost]
     found = Read(tmp_path, "faithbench", {"batch_1.json": {"samples": [bench("m", marked)]}})
     (row,) = found.rows.values()
@@ -343,7 +343,7 @@ def test_faithbench_error_without_a_place_makes_no_verdict(lost: dict[str, Any],
     assert not _derived(found)
 
 
-def test_diasumfact_error_without_a_place_makes_no_verdict(tmp_path: Path) -> None:
+def test_diasumfact_error_without_offsets_creates_no_label(tmp_path: Path) -> None:
     files = json.loads(json.dumps(DIASUMFACT).replace('"error_span": "left"', '"error_span": "stayed"'))
     found = Read(tmp_path, "diasumfact", files)
     assert found.human("3", "bart") == {
@@ -351,7 +351,7 @@ def test_diasumfact_error_without_a_place_makes_no_verdict(tmp_path: Path) -> No
         "sentence_error_types": ["No Error", "EntE+PredE"],
     }
     assert not _derived(found)
-    assert any("annotations.bart: has an error_span that is not found" in line for line in found.warnings)
+    assert any("annotations.bart: has an error_span that is not in the summary" in line for line in found.warnings)
 
 
 def test_faithbench(read: Callable[[str], Read]) -> None:
@@ -376,7 +376,7 @@ def test_faithbench_annotators_by_the_name_of_its_readme(tmp_path: Path) -> None
     assert row["human"]["spans"] == [{"annotator": "a1", "start": 10, "end": 14, "label": "Unwanted.Extrinsic"}]
 
 
-def test_summedits_before_it_had_splits(tmp_path: Path) -> None:
+def test_summedits_without_splits(tmp_path: Path) -> None:
     rows = [{name: value for name, value in EDIT.items() if name != "split"}]
     (row,) = Read(tmp_path, "summedits", {"summedits_news.json": rows}).rows.values()
     assert (row["human"], "cut" in row) == ({"overall": {"faithfulness": 0}}, False)
@@ -392,7 +392,7 @@ def test_faithbench_as_a_table(tmp_path: Path) -> None:
     found.lossless()
     assert faults(tmp_path, "faithbench", {"FaithBench.csv": [rows[0] | {"worst-label": "bad"}]}) == [
         (
-            "FaithBench.csv:2: worst-label: holds 'bad' where this layout has Unwanted, Questionable, Benign, "
+            "FaithBench.csv:2: worst-label: is 'bad', but this layout has Unwanted, Questionable, Benign, "
             "Consistent; check the preset (preset faithbench)"
         )
     ]
@@ -404,7 +404,7 @@ def test_storysumm(read: Callable[[str], Read]) -> None:
     assert found.human("1", "gpt#2") == {"overall": {"faithfulness": 1}, "sentence_labels": [1, 1]}
     assert found.human("1", "claude") == {"overall": {"faithfulness": 0}}
     assert found.rows["1", "claude"]["errors"] == [0]
-    assert any("errors: has 1 labels for 2 sentences; which is missing is not known" in line for line in found.warnings)
+    assert any("has 1 labels for 2 sentences; it is unknown which is missing" in line for line in found.warnings)
 
 
 def test_storysumm_with_the_stray_quotation_mark(tmp_path: Path) -> None:
@@ -444,7 +444,7 @@ def test_summedits(read: Callable[[str], Read]) -> None:
     assert rows[0]["edit_types"] == ["entity_modification"]
 
 
-def test_dialsummeval_places_are_persons(read: Callable[[str], Read]) -> None:
+def test_dialsummeval_annotators_are_identified_by_position(read: Callable[[str], Read]) -> None:
     human = read("dialsummeval").human("d1", "A")
     assert human["ratings"]["consistency"] == {"annotator1": 5, "annotator2": 4, "annotator3": 3}
     assert set(human["ratings"]) == {"consistency", "relevance", "fluency", "coherence"}
@@ -461,7 +461,7 @@ def test_diasumfact(read: Callable[[str], Read]) -> None:
     }
     odd = found.rows["3", "t5"]
     assert (odd["summary"], odd["model_prediction"]) == ("Ana rained.", "Ana")
-    assert any("annotations.t5: has a model_prediction that is not its sentences" in line for line in found.warnings)
+    assert any("annotations.t5: has a model_prediction unlike its sentences" in line for line in found.warnings)
 
 
 def test_summeval_op(read: Callable[[str], Read], tmp_path: Path) -> None:
@@ -512,15 +512,15 @@ def test_story_summeval(read: Callable[[str], Read], tmp_path: Path) -> None:
     assert own.rows["Gutenberg/84", next(iter(own.rows))[1]]["document"] == SNOW
     assert faults(tmp_path, "story_summeval", {"test.jsonl": rows, "stories.jsonl": stories}) == [
         (
-            "test.jsonl:2: text_id: names the story 'Wikisource Snow', which is in no file; name a file of source, "
+            "test.jsonl:2: text_id: refers to 'Wikisource Snow', which is in no file; give a file with source, "
             "text_id, text (preset story_summeval)"
         )
     ]
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_cell_of_another_kind_is_a_fault_or_is_kept(name: str, tmp_path: Path) -> None:
-    """Whatever a column holds, and where it is missing, an import ends well or with a fault of that file."""
+def test_cell_of_another_type_is_a_fault_or_is_kept(name: str, tmp_path: Path) -> None:
+    """With any value of a column, or without the column, the import succeeds or fails with a fault of that file."""
     files, documents = CASES[name][:2]
     for file, content in files.items():
         rows = content.get("samples", list(content.values())) if isinstance(content, dict) else content
@@ -548,45 +548,45 @@ def less(name: str, *files: str) -> dict[str, Any]:
         (
             "aggrefact",
             {"a.csv": [aggrefact("A", RAIN, "Rain.", 1) | {"label": "yes"}]},
-            "a.csv:2: label: holds 'yes' where this layout has 0 or 1; check the preset",
+            "a.csv:2: label: is 'yes', but this layout has 0 or 1; check the preset",
         ),
         (
             "xsumfaith",
             {"h.csv": [xsumfaith_row("w", "wild")]},
-            "h.csv:2: hallucination_type: holds 'wild' where this layout has intrinsic, extrinsic, NULL",
+            "h.csv:2: hallucination_type: is 'wild'; this layout has intrinsic, extrinsic, NULL; check the preset",
         ),
         (
             "tofueval",
             {"m.csv": [tofu(1, "It rained.", "maybe")]},
-            "m.csv:2: sent_label: holds 'maybe' where this layout has yes or no; check the preset",
+            "m.csv:2: sent_label: is 'maybe', but this layout has yes or no; check the preset",
         ),
         (
             "tofueval",
             {"m.csv": [tofu(1, "It rained.", "yes") | {"sent_idx": "one"}]},
-            "m.csv:2: sent_idx: is no whole number, as this layout has it; check the preset",
+            "m.csv:2: sent_idx: is not an integer, as this layout requires; check the preset",
         ),
         (
             "factcc",
             {"d.jsonl": [{"id": "x", "filepath": "1.story", "claim": "c", "label": "RIGHT", "text": RAIN}]},
-            "d.jsonl:1: label: holds 'RIGHT' where this layout has CORRECT, INCORRECT; check the preset",
+            "d.jsonl:1: label: is 'RIGHT', but this layout has CORRECT, INCORRECT; check the preset",
         ),
         (
             "gofigure",
             {"x.jsonl": [{"article": RAIN, "summary": "Rain.", "label": "fine", "errors": []}]},
             (
-                "x.jsonl:1: label: holds 'fine' where this layout has factual, factually incorrect, too incoherent; "
+                "x.jsonl:1: label: is 'fine', but this layout has factual, factually incorrect, too incoherent; "
                 "check the preset"
             ),
         ),
         (
             "faithbench",
             {"batch_1.json": {"samples": [bench("m", [note(["Odd"], "hail", 10)])]}},
-            ("batch_1.json:3: annotations: holds the label ['Odd']; this layout has Unwanted, Questionable, Benign"),
+            ("batch_1.json:3: annotations: contains the label ['Odd']; this layout has Unwanted, Questionable, Benign"),
         ),
         (
             "faithbench",
             {"batch_1.json": {"samples": [bench("m", []) | {"metadata": {}}]}},
-            "batch_1.json:3: metadata: names no summarizer, as this layout does; check the preset",
+            "batch_1.json:3: metadata: has no summarizer, which this layout requires; check the preset",
         ),
         (
             "ragtruth",
@@ -596,62 +596,62 @@ def less(name: str, *files: str) -> dict[str, Any]:
                     RAGTRUTH_ROW | {"labels": [{"start": 99, "end": 120, "text": "gone", "label_type": "x"}]}
                 ],
             },
-            "response.jsonl:1: labels: holds a span from 99 to 120, outside the response",
+            "response.jsonl:1: labels: contains a span from 99 to 120, outside the response",
         ),
         (
             "dialsummeval",
             {"h.jsonl": [DIALOGUE | {"annotations": [5]}]},
-            "h.jsonl:1: annotations: is not a list of ratings, as this layout has it; check the preset",
+            "h.jsonl:1: annotations: is not a list of ratings, as this layout requires; check the preset",
         ),
         (
             "bump",
             {"t.json": [bump(1, "x", "It snowed.") | {"reference_summary": None}]},
-            "t.json:2: reference_summary: is not a text, as this layout has it; check the preset",
+            "t.json:2: reference_summary: is not a text, as this layout requires; check the preset",
         ),
     ],
 )
-def test_rows_of_no_layout(preset: str, files: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_rows_with_faults(preset: str, files: dict[str, Any], message: str, tmp_path: Path) -> None:
     documents = {"1": RAIN, "CNN-1": RAIN} if CASES[preset][1] and preset != "factcc" else None
     assert faults(tmp_path, preset, files, documents) == [f"{message} (preset {preset})"]
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if name not in ("aggrefact_types", "polytope")])
-def test_a_file_of_another_layout_names_its_own(name: str, tmp_path: Path) -> None:
+def test_file_of_another_layout_suggests_its_preset(name: str, tmp_path: Path) -> None:
     other = "dialsummeval" if name != "dialsummeval" else "summedits"
     files = CASES[name][0]
     rows = next(iter(files))
     (told, *_) = faults(tmp_path, other, {rows: files[rows]})
-    assert f"is missing, and this layout has it; check the preset (preset {other})" in told
+    assert f"is missing, but this layout has it; check the preset (preset {other})" in told
     assert told.endswith(f"its columns are those of preset={name}")
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case[1] is not None])
-def test_documents_that_are_missing_are_one_fault(name: str, tmp_path: Path) -> None:
+def test_missing_documents_are_one_fault(name: str, tmp_path: Path) -> None:
     (told,) = faults(tmp_path, name, CASES[name][0])
-    assert "the documents are missing" in told
+    assert "the rows have no documents" in told
     assert "documents=FILE|FOLDER" in told
 
 
-def test_parts_that_are_missing_are_one_fault(tmp_path: Path) -> None:
+def test_missing_files_are_one_fault(tmp_path: Path) -> None:
     (told,) = faults(tmp_path, "ragtruth", less("ragtruth", "source_info.jsonl"))
-    assert "the sources are missing: they stand in source_info.jsonl" in told
+    assert "the sources are missing; give source_info.jsonl" in told
 
 
-def test_a_row_that_lacks_a_column_is_a_fault_of_its_line(tmp_path: Path) -> None:
+def test_missing_column_is_a_fault_of_its_line(tmp_path: Path) -> None:
     rows = [EDIT, {name: value for name, value in EDIT.items() if name != "doc"}]
     assert faults(tmp_path, "summedits", {"summedits_news.json": rows}) == [
-        "summedits_news.json:13: doc: is missing, and this layout has it; check the preset (preset summedits)"
+        "summedits_news.json:13: doc: is missing, but this layout has it; check the preset (preset summedits)"
     ]
 
 
-def test_a_claim_that_lacks_its_label_is_a_fault_of_its_line(tmp_path: Path) -> None:
+def test_missing_label_is_a_fault_of_its_line(tmp_path: Path) -> None:
     rows = [{"dataset": "A", "doc": RAIN, "claim": "Rain.", "label": 1}, {"doc": RAIN, "claim": "Rain."}]
     assert faults(tmp_path, "llm_aggrefact", {"dev.jsonl": rows}) == [
-        "dev.jsonl:2: label: is missing, and this layout has it; check the preset (preset llm_aggrefact)"
+        "dev.jsonl:2: label: is missing, but this layout has it; check the preset (preset llm_aggrefact)"
     ]
 
 
-def test_every_preset_says_what_it_is() -> None:
+def test_metadata_of_presets() -> None:
     for preset in PRESETS.values():
         assert preset.about
         assert len(preset.about) < 90

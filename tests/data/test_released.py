@@ -1,4 +1,4 @@
-"""Presets on files in the layouts that were released, written by hand: counts, polarity, and each known fault."""
+"""Presets on hand-written files in released layouts: counts, polarity of labels, and faults."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def warned(data: Dataset) -> list[str]:
     return [str(warning) for warning in data.warnings]
 
 
-def comes_out_again(data: Dataset, folder: Path) -> None:
+def assert_round_trip(data: Dataset, folder: Path) -> None:
     rows = list(flat_rows(data))
     save(data, folder)
     assert list(flat_rows(load(folder))) == rows
@@ -36,11 +36,11 @@ class TestSummEval:
             "references": ["Rain.", "It rained."], "expert_annotations": votes, "turker_annotations": votes + votes[:2],
         } | more  # fmt: skip
 
-    def test_unpaired_is_one_fault(self, tmp_path: Path) -> None:
+    def test_missing_articles_are_one_fault(self, tmp_path: Path) -> None:
         file = put(tmp_path / "model_annotations.aligned.jsonl", [self.row(f"M{n}") for n in range(16)])
         (fault,) = faults(file, "summeval")
         assert fault == (
-            f"{file}: the documents are missing: the rows have none; give CNN/DailyMail's stories, by the hash in "
+            f"{file}: the rows have no documents; give CNN/DailyMail's stories, by the hash in "
             "`id`, with documents=FILE|FOLDER"
         )
 
@@ -55,7 +55,7 @@ class TestSummEval:
         votes = {judgment.judge: judgment.value for judgment in data.judgments("human.raw")
                  if judgment.aspect == "relevance" and judgment.target.system == "M0"}  # fmt: skip
         assert votes == {"expert0": 1, "expert1": 2, "expert2": 3}
-        comes_out_again(data, tmp_path / "folder")
+        assert_round_trip(data, tmp_path / "folder")
 
     @pytest.mark.parametrize("given", ["option", "file"])
     def test_documents_of_the_hub(self, tmp_path: Path, given: str) -> None:
@@ -68,7 +68,7 @@ class TestSummEval:
             data = load([rows, texts], preset="summeval")
         assert [document.text for document in data.documents.values()] == ["It rained."]
 
-    def test_an_article_that_is_not_there(self, tmp_path: Path) -> None:
+    def test_missing_article(self, tmp_path: Path) -> None:
         rows = put(tmp_path / "a.jsonl", [self.row(), self.row(id="dm-test-0", model_id="M1")])
         texts = put(tmp_path / "texts.jsonl", [{"id": HASH, "text": "It rained."}])
         assert faults(rows, "summeval", documents=texts) == [
@@ -76,21 +76,19 @@ class TestSummEval:
         ]
         without = put(tmp_path / "more.jsonl", [{"id": HASH, "title": "Rain"}])
         assert faults(rows, "summeval", documents=without)[0].startswith(
-            f"{without}:1: has no column for a text (one of text, document, article, story, source); its columns are: "
+            f"{without}:1: has no column with a text (one of text, document, article, story, source); its columns are: "
             "id, title"
         )
         gone = tmp_path / "gone"
         assert faults(rows, "summeval", documents=gone) == [f"{gone}: no such file or folder"]
         (tmp_path / "empty").mkdir()
-        assert (
-            "holds no documents; give files named ID.story" in faults(rows, "summeval", documents=tmp_path / "empty")[0]
-        )
+        assert "contains no documents; give files named ID" in faults(rows, "summeval", documents=tmp_path / "empty")[0]
 
     def test_scores_are_kept(self) -> None:
         (row,) = flat_rows(load([self.row(text="It rained.", metric_scores_1={"rouge": 0.3})], preset="summeval"))
         assert row["metric_scores_1"] == {"rouge": 0.3}
 
-    def test_passed_on_forms(self) -> None:
+    def test_other_forms(self) -> None:
         mteb = {
             "id": "7", "text": "It rained.", "machine_summaries": ["Rain.", "Snow."], "human_summaries": ["Wet."],
             "coherence": [4.0, 1.0], "consistency": [5.0, 1.0], "fluency": [5, 5], "relevance": [3, 2],
@@ -146,11 +144,11 @@ class TestQAGS:
         first, second = flat_rows(data)
         assert (first["domain"], first["system"], second["doc_id"]) == (domain, system, f"{domain}-1")
         assert first["human"] == {"sentence_labels": [{"w3": 1, "w5": 0}]}
-        comes_out_again(data, tmp_path / "folder")
+        assert_round_trip(data, tmp_path / "folder")
 
-    def test_another_name_is_told(self, tmp_path: Path) -> None:
+    def test_unknown_file_name(self, tmp_path: Path) -> None:
         data = load(put(tmp_path / "mine.jsonl", [self.ROW]), preset="qags")
-        assert warned(data)[0].endswith("is of no known system: the file's name has neither cnndm nor xsum in it")
+        assert warned(data)[0].endswith("has an unknown system, because the file name contains neither cnndm nor xsum")
 
 
 class TestUniSumEval:
@@ -190,22 +188,20 @@ class TestUniSumEval:
             "conciseness_labels": [1, 0],
         }  # fmt: skip
         assert (row["pred_keyfact"], row["machine_evaluation_results_x"]) == (["x"], "{'a': 1}")
-        comes_out_again(data, tmp_path / "folder")
+        assert_round_trip(data, tmp_path / "folder")
 
-    def test_one_alone(self, tmp_path: Path) -> None:
+    def test_single_file(self, tmp_path: Path) -> None:
         faithfulness, facts = self.files(tmp_path, "success", "success")
         assert faults(faithfulness, "unisumeval") == [
-            (f"{faithfulness}: the key facts are missing: they stand in data/unisumeval_keyfact.jsonl (columns uid, "
-            "model, keyfact, keyfact_label); name that file as well (preset unisumeval)")
+            (f"{faithfulness}: the key facts are missing; give data/unisumeval_keyfact.jsonl (columns uid, "
+            "model, keyfact, keyfact_label) as well (preset unisumeval)")
         ]  # fmt: skip
-        assert (
-            "the rows are missing: they stand in data/unisumeval_faithfulness.jsonl" in faults(facts, "unisumeval")[0]
-        )
+        assert "the rows are missing; give data/unisumeval_faithfulness.jsonl" in faults(facts, "unisumeval")[0]
 
-    def test_summaries_that_failed_are_left_out(self, tmp_path: Path) -> None:
+    def test_failed_summaries_are_left_out(self, tmp_path: Path) -> None:
         data = load(self.files(tmp_path, "success", "failed"), preset="unisumeval")
         assert len(data) == 1
-        assert "is 'failed': there is no summary, the row is left out" in warned(data)[0]
+        assert "is 'failed'; the row is left out, because it has no summary" in warned(data)[0]
 
 
 FACTS = {"cnndm5476": ["It rained.", "We stayed."], "cnndm17": ["It poured."]}
@@ -249,7 +245,7 @@ class TestREALSumm:
 
     @pytest.fixture
     def folder(self, tmp_path: Path) -> Path:
-        """abs: t5_out and t5_out_large, and a bart_out whose pickle is a copy of ext's; ext: bart_out."""
+        """Write a release: abs has t5_out, t5_out_large and a bart_out copied from ext; ext has bart_out."""
         root = tmp_path / "REALSumm"
         (root / "scores_dicts").mkdir(parents=True)
         ext, abstractive = self.summaries(["bart_out"], "ext"), self.summaries(["t5_out", "t5_out_large"], "abs")
@@ -271,7 +267,7 @@ class TestREALSumm:
             write(root / "selected_docs_for_human_eval" / "abs" / system / "src.txt", lines)
         return root
 
-    def test_the_folder_as_released(self, folder: Path, tmp_path: Path) -> None:
+    def test_released_folder(self, folder: Path, tmp_path: Path) -> None:
         data = load(folder, preset="realsumm")
         assert data.systems == ("abs_t5_out", "abs_t5_out_large", "abs_bart_out", "ext_bart_out")
         assert (len(data), len(data.documents)) == (8, 2)
@@ -283,40 +279,37 @@ class TestREALSumm:
         assert row["sentences"] == ["It rained abst5_out .", "We stayed abst5_out ."]
         assert row["human"] == {"key_fact_labels": [{"?1": 1, "?2": 1, "?3": 0}, {"?1": 0, "?2": 1, "?3": 0}]}
         assert row["scores"] == {"rouge_1": 0.5, "litepyramid_recall": 0.25}
-        comes_out_again(data, tmp_path / "folder")
+        assert_round_trip(data, tmp_path / "folder")
 
-    def test_the_copied_system_is_taken_from_its_votes(self, folder: Path) -> None:
+    def test_quoted_text_replaces_a_copied_summary(self, folder: Path) -> None:
         data = load(folder, preset="realsumm")
         (bart,) = [row for row in flat_rows(data) if row["system"] == "abs_bart_out" and row["doc_id"] == "cnndm17"]
         assert bart["summary"] == "It poured truly ."
         assert "scores" not in bart
         assert [text.partition("pkl: ")[2] or text.partition(": ")[2] for text in warned(data)] == [
-            ("abs_bart_out: has another text than the one people voted on; that one is taken, the stored scores are "
-            "left out (2 summaries)")
+            ("abs_bart_out: has another text than the one quoted by the votes; the quoted text is used, without the "
+            "stored scores (2 summaries)")
         ]  # fmt: skip
 
-    def test_missing_parts_are_named(self, folder: Path) -> None:
+    def test_missing_files(self, folder: Path) -> None:
         files = sorted((folder / "scores_dicts").iterdir())
         found = faults(files, "realsumm")
-        assert [fault.partition(": ")[2].partition(":")[0] for fault in found] == [
+        assert [fault.partition(": ")[2].partition(";")[0] for fault in found] == [
             "the votes are missing", "the key facts are missing", "the documents are missing",
         ]  # fmt: skip
-        assert "they stand in SCUs_list.csv (columns eventId, questionId, questionText, answer)" in found[1]
+        assert "give SCUs_list.csv (columns eventId, questionId, questionText, answer)" in found[1]
 
     def test_a_wrong_answer(self, folder: Path) -> None:
         path = folder / "human_annotations/SCUs_and_annotations/SCU_rating_results_ext_systems/bart_out.csv"
         path.write_text(path.read_text("utf-8").replace(",p,", ",maybe,", 1), "utf-8")
         (fault,) = faults(folder, "realsumm")
-        assert (
-            "Answer.S1Answer: holds 'maybe' where this layout has p (present) or n (not) (bart_out.csv, line 2)"
-            in fault
-        )
+        assert "Answer.S1Answer: is 'maybe', but this layout has p (present) or n (not) (bart_out.csv, line 2)" in fault
 
-    def test_a_file_of_no_system(self, folder: Path) -> None:
+    def test_file_of_an_unknown_system(self, folder: Path) -> None:
         path = folder / "human_annotations/SCUs_and_annotations/SCU_rating_results_ext_systems/bart_out.csv"
         other = path.rename(path.with_name("unknown.csv"))
         assert faults(folder, "realsumm")[0].startswith(
-            f"{other}: begins with the name of none of the systems: bart_out"
+            f"{other}: has a name that begins with none of the systems: bart_out"
         )
 
     def test_a_pickle_that_runs_code_is_refused(self, folder: Path) -> None:
@@ -329,11 +322,11 @@ class TestREALSumm:
         path = folder / "scores_dicts" / "abs.pkl"
         path.write_bytes(pickle.dumps({0: Evil()}))
         assert faults(folder, "realsumm") == [
-            f"{path}: is not a pickle that can be read: it names posix.system, which is not run; check its source"
+            f"{path}: is not a valid pickle: it refers to posix.system, which is not allowed; check its source"
         ]
         for content, message in (
-            (b"nonsense", "is not a pickle that can be read"),
-            (pickle.dumps([1]), "holds a list; give the pickle of a dict of records"),
+            (b"nonsense", "is not a valid pickle"),
+            (pickle.dumps([1]), "contains a list; give the pickle of a dict of records"),
             (pickle.dumps({0: {"a": np.array([1.0])}}), "which is not run"),
             (pickle.dumps({0: {"a": np.datetime64("2020-01-01")}}), "it holds values of type 'M8'"),
         ):
@@ -369,7 +362,7 @@ class TestLite3Pyramid:
             "reference": "Rain.", "key_facts": ["It rained.", "It was wet."], "domain": "cnndm",
             "human": {"key_fact_labels": [1, 0]},
         }  # fmt: skip
-        comes_out_again(data, tmp_path / "folder")
+        assert_round_trip(data, tmp_path / "folder")
 
     def test_one_folder_and_its_faults(self, folder: Path) -> None:
         root = folder / "PyrXSum"
@@ -379,17 +372,15 @@ class TestLite3Pyramid:
         ]
         write(root / "labels" / "abs_bart.label", "1\t0\n")
         assert faults(root, "lite3pyramid") == [
-            (f"{root / 'summaries/abs_bart.summary'}:2: {root / 'labels/abs_bart.label'} holds no labels of "
+            (f"{root / 'summaries/abs_bart.summary'}:2: {root / 'labels/abs_bart.label'} contains no labels of "
             f"'{root}', 'abs_bart', 2; add them there")
         ]  # fmt: skip
         (root / "SCUs.txt").unlink()
-        assert any(
-            "the key facts are missing: they stand in SCUs.txt" in fault for fault in faults(root, "lite3pyramid")
-        )
+        assert any("the key facts are missing; give SCUs.txt" in fault for fault in faults(root, "lite3pyramid"))
 
-    def test_a_folder_of_something_else(self, tmp_path: Path) -> None:
+    def test_folder_without_files_of_the_preset(self, tmp_path: Path) -> None:
         write(tmp_path / "x" / "readme.md", "x")
         assert faults(tmp_path / "x", "lite3pyramid") == [
-            (f"{tmp_path / 'x'}: holds no file of preset lite3pyramid: *.summary, *.label, ids.txt, documents.txt, "
+            (f"{tmp_path / 'x'}: contains no file of preset lite3pyramid: *.summary, *.label, ids.txt, documents.txt, "
             "references.txt, SCUs.txt")
         ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Real data put back into the layout it was released in: what a preset reads is what was converted by hand."""
+"""Real data in their released layouts: presets agree with an independent conversion."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def by_summary(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, str], dict[str
 
 
 def votes(cells: list[dict[str, Any]]) -> list[list[Any]]:
-    """The values of each cell: released votes have no names."""
+    """Return the values of each cell, since released votes have no annotators."""
     return [list(cell.values()) for cell in cells]
 
 
@@ -75,7 +75,7 @@ def test_summeval(shared: Path, tmp_path: Path) -> None:
 
 
 def realsumm(rows: Rows, root: Path) -> Iterator[Path]:
-    """REALSumm's files, of the flat rows: pickles, votes a system, key facts, articles."""
+    """Write the files of REALSumm for flat rows: pickles, votes per system, key facts and articles."""
     documents = list(dict.fromkeys(row["doc_id"] for row in rows))
     pickles: dict[str, dict[int, Any]] = {"abs": {}, "ext": {}}
     facts: dict[str, list[str]] = {}

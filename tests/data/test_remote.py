@@ -1,4 +1,4 @@
-"""Data on remote storage are those of the same files here; what is not there, or not installed, is said."""
+"""Data on remote storage equal those of local files; errors of missing files and packages."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ from summeter.records import InputError, InstallError, UsageError
 
 
 @pytest.mark.parametrize(("address", "package"), [("s3://b/x.jsonl", "s3fs"), ("memory://x.jsonl", "fsspec")])
-def test_without_the_package_it_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, address: str, package: str
-) -> None:
+def test_missing_package(monkeypatch: pytest.MonkeyPatch, address: str, package: str) -> None:
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
     with pytest.raises(
         InstallError, match=rf"{package} is not installed; add it with: pip install 'summeter\[remote\]'"
@@ -29,7 +27,7 @@ def test_without_the_package_it_says_what_to_install(
 
 
 @pytest.mark.parametrize(("kind", "package"), [("gs", "gcsfs"), ("az", "adlfs")])
-def test_other_clouds_name_their_package(monkeypatch: pytest.MonkeyPatch, kind: str, package: str) -> None:
+def test_missing_package_of_other_storage(monkeypatch: pytest.MonkeyPatch, kind: str, package: str) -> None:
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
     with pytest.raises(InstallError, match=f"pip install fsspec {package}"):
         load(f"{kind}://bucket/rows.jsonl")
@@ -37,16 +35,14 @@ def test_other_clouds_name_their_package(monkeypatch: pytest.MonkeyPatch, kind: 
 
 def test_an_unknown_kind_of_storage() -> None:
     with pytest.raises(
-        UsageError, match=r"cannot read ftp://host/rows.jsonl: of remote storage there are s3://, gs://"
+        UsageError, match=r"cannot read ftp://host/rows.jsonl: supported remote storage is s3://, gs://"
     ):
         load("ftp://host/rows.jsonl")
 
 
-def test_nothing_else_is_written_there_nor_to_a_folder_of_that_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_output_to_remote_storage_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    refusal = r"cannot write s3://bucket/out: .* written to folders of this machine"
+    refusal = r"cannot write s3://bucket/out: .* written to local folders"
     for folder in ("s3://bucket/out", Path("s3://bucket/out")):
         with pytest.raises(UsageError, match=refusal):
             evaluate(ROWS, ["abstractiveness"], out=folder)
@@ -75,7 +71,7 @@ class TestMemory:
         assert loaded.card.name == "rows"
         with pytest.raises(InputError, match=r"memory://in/none.jsonl: no such file"):
             load("memory://in/none.jsonl")
-        with pytest.raises(UsageError, match=r"memory://in/none holds no flat files, and its name says no format"):
+        with pytest.raises(UsageError, match=r"memory://in/none contains no flat files, and its name has no"):
             load("memory://in/none")
 
     def test_a_folder_and_a_pattern(self, storage: Any, tmp_path: Path) -> None:

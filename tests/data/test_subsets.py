@@ -1,4 +1,4 @@
-"""Splits and samples: whole groups, shares by hand, seeds, and folders written whole."""
+"""Splits and samples: near-duplicates, stratification, seeds and folders."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHARES = {"train": 0.8, "dev": 0.1, "test": 0.1}
 
 
 def rows(count: int, domains: int = 1, copies: int = 0) -> list[dict[str, Any]]:
-    """So many documents with a judgment each; each of the first three has so many near-duplicates besides."""
+    """Return rows of `count` documents with a judgment each; the first three have `copies` near-duplicates each."""
     return [
         {
             "doc_id": f"d{place:03}-{copy}",
@@ -35,23 +35,23 @@ def rows(count: int, domains: int = 1, copies: int = 0) -> list[dict[str, Any]]:
     ]
 
 
-def parts_of(data: Dataset, seed: int = 0, shares: dict[str, float] = SHARES) -> dict[str, list[str]]:
-    return {name: list(part.documents) for name, part in split(data, shares, seed=seed).parts.items()}
+def subsets_of(data: Dataset, seed: int = 0, shares: dict[str, float] = SHARES) -> dict[str, list[str]]:
+    return {name: list(part.documents) for name, part in split(data, shares, seed=seed).subsets.items()}
 
 
-def test_every_document_is_in_one_part_with_what_belongs_to_it() -> None:
+def test_subsets_partition_the_dataset() -> None:
     data = load(rows(50, domains=5))
     made = split(data, SHARES)
-    assert {name: len(part.documents) for name, part in made.parts.items()} == {"train": 40, "dev": 5, "test": 5}
-    together = [doc_id for part in made.parts.values() for doc_id in part.documents]
+    assert {name: len(part.documents) for name, part in made.subsets.items()} == {"train": 40, "dev": 5, "test": 5}
+    together = [doc_id for part in made.subsets.values() for doc_id in part.documents]
     assert sorted(together) == sorted(data.documents)
-    for part in made.parts.values():
+    for part in made.subsets.values():
         assert [summary.document_id for summary in part.summaries] == list(part.documents)
         judged = [judgment.target.document_id for judgment in part.judgments("human.raw")]
         assert judged == list(part.documents)
 
 
-def test_a_hub_export_names_a_part_by_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_hub_export_of_a_subset(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("pyarrow", reason="needs pyarrow (extra `parquet`), which is not here")
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(4)), encoding="utf-8")
     for command in (
@@ -64,22 +64,22 @@ def test_a_hub_export_names_a_part_by_its_name(tmp_path: Path, capsys: pytest.Ca
     assert [path.name for path in (tmp_path / "hub" / "summaries").iterdir()] == ["train.parquet"]
 
 
-def test_domains_are_divided_alike() -> None:
+def test_stratification_by_domain() -> None:
     made = split(load(rows(100, domains=4)), SHARES)
-    for name, part in made.parts.items():
+    for name, part in made.subsets.items():
         counts = Counter(document.domain for document in part.documents.values())
         # 25 documents a domain: 20, 2.5 and 2.5, which is at most 1 away
         assert all(abs(count - 25 * SHARES[name]) <= 1 for count in counts.values()), (name, counts)
 
 
-def test_few_documents_a_domain_still_fill_every_part() -> None:
-    sizes = {name: len(ids) for name, ids in parts_of(load(rows(20, domains=10))).items()}
+def test_small_domains() -> None:
+    sizes = {name: len(ids) for name, ids in subsets_of(load(rows(20, domains=10))).items()}
     assert sizes == {"train": 16, "dev": 2, "test": 2}
 
 
-def test_no_domain_is_always_the_one_that_is_tested() -> None:
+def test_all_domains_reach_the_test_set() -> None:
     data = load(rows(20, domains=10))
-    tested = {domain for seed in range(5) for domain in split(data, SHARES, seed=seed).parts["test"].domains}
+    tested = {domain for seed in range(5) for domain in split(data, SHARES, seed=seed).subsets["test"].domains}
     assert len(tested) > 2
 
 
@@ -88,8 +88,8 @@ def test_near_duplicates_stay_together() -> None:
     made = split(data, {"train": 0.5, "test": 0.5})
     assert [len(group.ids) for group in made.duplicates] == [4, 4, 4]
     for group in made.duplicates:
-        assert len({name for name, part in made.parts.items() if set(group.ids) & part.documents.keys()}) == 1
-    assert [len(part.documents) for part in made.parts.values()] in ([14, 15], [15, 14], [13, 16], [16, 13])
+        assert len({name for name, part in made.subsets.items() if set(group.ids) & part.documents.keys()}) == 1
+    assert [len(part.documents) for part in made.subsets.values()] in ([14, 15], [15, 14], [13, 16], [16, 13])
 
 
 texts = st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=12).map(" ".join), min_size=3, max_size=20)
@@ -105,9 +105,9 @@ def test_no_split_separates_near_duplicates(texts: list[str], seed: int, domains
     groups = near_duplicates({doc_id: document.text for doc_id, document in data.documents.items()})
     if groups and len(groups[0].ids) == len(texts):
         with pytest.raises(UsageError, match="would be empty"):
-            parts_of(data, seed, {"one": 0.5, "two": 0.5})
+            subsets_of(data, seed, {"one": 0.5, "two": 0.5})
         return
-    made = parts_of(data, seed, {"one": 0.5, "two": 0.5})
+    made = subsets_of(data, seed, {"one": 0.5, "two": 0.5})
     assert sorted(made["one"] + made["two"]) == sorted(data.documents)
     for group in groups:
         assert set(group.ids) <= set(made["one"]) or set(group.ids) <= set(made["two"])
@@ -115,25 +115,25 @@ def test_no_split_separates_near_duplicates(texts: list[str], seed: int, domains
 
 def test_seeds() -> None:
     data = load(rows(50, domains=5))
-    assert parts_of(data, 1) == parts_of(data, 1)
-    assert parts_of(data, 1) != parts_of(data, 2)
+    assert subsets_of(data, 1) == subsets_of(data, 1)
+    assert subsets_of(data, 1) != subsets_of(data, 2)
     turned = load(rows(50, domains=5)[::-1])
-    assert {name: sorted(ids) for name, ids in parts_of(turned, 1).items()} == parts_of(data, 1)
+    assert {name: sorted(ids) for name, ids in subsets_of(turned, 1).items()} == subsets_of(data, 1)
 
 
-def test_the_card_names_the_dataset_its_hash_and_the_settings(tmp_path: Path) -> None:
+def test_origin_of_subsets(tmp_path: Path) -> None:
     data = load(rows(10)).with_card(name="ten", licence="MIT")
     made = split(data, {"a": 0.5, "b": 0.5}, seed=3)
     folder = save_split(made, tmp_path / "parts")
     again = load(folder / "a")
-    assert (again.card.name, again.card.licence, again.hash) == ("ten-a", "MIT", made.parts["a"].hash)
+    assert (again.card.name, again.card.licence, again.hash) == ("ten-a", "MIT", made.subsets["a"].hash)
     assert again.card.origin == {
         "how": "split", "part": "a", "dataset": "ten", "hash": data.hash, "shares": {"a": 0.5, "b": 0.5}, "seed": 3,
     }  # fmt: skip
     about = json.loads((folder / "split.json").read_text("utf-8"))
     assert about["of"] == {"name": "ten", "hash": data.hash}
     assert [(part["part"], part["documents"], part["hash"]) for part in about["parts"]] == [
-        ("a", 5, made.parts["a"].hash), ("b", 5, made.parts["b"].hash),
+        ("a", 5, made.subsets["a"].hash), ("b", 5, made.subsets["b"].hash),
     ]  # fmt: skip
     drawn = sample(again, 2)
     assert drawn.card.origin is not None
@@ -143,7 +143,7 @@ def test_the_card_names_the_dataset_its_hash_and_the_settings(tmp_path: Path) ->
 def test_only_a_split_is_replaced(tmp_path: Path) -> None:
     made = split(load(rows(10)), {"a": 0.5, "b": 0.5})
     folder = save_split(made, tmp_path / "parts")
-    with pytest.raises(UsageError, match="already holds a split"):
+    with pytest.raises(UsageError, match="already contains a split"):
         save_split(made, folder)
     save_split(split(load(rows(10)), {"c": 0.5, "d": 0.5}), folder, force=True)
     assert sorted(path.name for path in folder.iterdir()) == ["c", "d", "split.json"]
@@ -158,18 +158,18 @@ def test_only_a_split_is_replaced(tmp_path: Path) -> None:
     [
         ({"a": 0.5, "b": 0.6}, "the shares must add up to 1; they add up to 1.1"),
         ({"a": 1.5, "b": -0.5}, "the share of 'a' must be above 0 and at most 1, not 1.5"),
-        ({"../a": 0.5, "b": 0.5}, "cannot name a part"),
+        ({"../a": 0.5, "b": 0.5}, "is not a valid name of a subset"),
         ({"a": 0.5, "A": 0.5}, "differ only in case"),
-        ({"split.json": 0.5, "b": 0.5}, "'split.json' is the file that lists the parts"),
-        ({"a": 0.99, "b": 0.01}, "the part 'b' would be empty: there are 10 documents"),
+        ({"split.json": 0.5, "b": 0.5}, "'split.json' is the name of the file"),
+        ({"a": 0.99, "b": 0.01}, "the subset 'b' would be empty: there are 10 documents"),
     ],
 )
-def test_impossible_parts(shares: dict[str, float], message: str) -> None:
+def test_invalid_shares(shares: dict[str, float], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         split(load(rows(10)), shares)
 
 
-def test_a_sample_takes_each_domain_in_proportion() -> None:
+def test_sample_is_stratified_by_domain() -> None:
     # 6 + 3 + 1 documents, of which 5: 3, 1.5 and 0.5.
     names = ["news"] * 6 + ["mail"] * 3 + ["chat"]
     data = load([{**row, "domain": name} for row, name in zip(rows(10), names, strict=True)])
@@ -184,7 +184,7 @@ def test_a_sample_takes_each_domain_in_proportion() -> None:
     assert seen == {(2, 0), (1, 1)}
 
 
-def test_a_sample_is_seeded_and_of_what_there_is() -> None:
+def test_sample_depends_on_the_seed() -> None:
     data = load(rows(20))
     assert sample(data, 5, seed=1).hash == sample(data, 5, seed=1).hash != sample(data, 5, seed=2).hash
     assert sample(data, 20).hash == data.hash
@@ -193,7 +193,7 @@ def test_a_sample_is_seeded_and_of_what_there_is() -> None:
             sample(data, number)
 
 
-def test_documents_that_are_not_there() -> None:
+def test_unknown_documents() -> None:
     with pytest.raises(UsageError, match="there is no document 'd0000'; did you mean 'd000-0'"):
         load(rows(2)).with_documents(["d0000"])
 
@@ -202,8 +202,8 @@ def test_documents_that_are_not_there() -> None:
 def test_real_data(shared: Path) -> None:
     data = load(shared / "data" / "realsumm.jsonl.gz")
     made = split(data, SHARES)
-    assert {name: (len(part.documents), len(part)) for name, part in made.parts.items()} == {
+    assert {name: (len(part.documents), len(part)) for name, part in made.subsets.items()} == {
         "train": (80, 2000), "dev": (10, 250), "test": (10, 250),
     }  # fmt: skip
-    labels = sum(len(part.judgments("human.raw")) for part in made.parts.values())
+    labels = sum(len(part.judgments("human.raw")) for part in made.subsets.values())
     assert labels == len(data.judgments("human.raw"))

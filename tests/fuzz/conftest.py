@@ -1,4 +1,4 @@
-"""The fixture that runs a check on seed after seed."""
+"""Fixture that runs a check with many seeds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fuzz import Check, seeds, total_seconds
 
 @pytest.fixture
 def fuzz(request: pytest.FixtureRequest) -> Callable[[Check], None]:
-    """Runs a check on every seed of this test; all tests together take FUZZ_SECONDS, where it is set."""
+    """Run a check with every seed of this test; all tests together take FUZZ_SECONDS, if it is set."""
     total = total_seconds()
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     share = None if total is None else total * workers / len(request.session.items)

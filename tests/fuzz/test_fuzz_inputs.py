@@ -1,4 +1,4 @@
-"""Input files of every format, mangled: they are read, or refused by file and line; nothing is half-made."""
+"""Damaged input files of every format are read, or refused with file and line."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ PIECES = (
 
 
 def nested(value: Any, random: Random) -> Any:
-    """The value with a part of it replaced."""
+    """Return the value with one element replaced."""
     if isinstance(value, dict) and value and random.random() < 0.8:
         key = random.choice(list(value))
         return {**value, key: nested(value[key], random)}
@@ -60,7 +60,7 @@ def nested(value: Any, random: Random) -> Any:
 
 
 def written(rows: list[dict[str, Any]], name: str) -> bytes:
-    """A file of rows, in the format of its name."""
+    """Return the content of a file of rows, in the format of its name."""
     if name.startswith("a.json"):
         return "\n".join(json.dumps(row) for row in rows).encode() if "jsonl" in name else json.dumps(rows).encode()
     text = io.StringIO()
@@ -72,7 +72,7 @@ def written(rows: list[dict[str, Any]], name: str) -> bytes:
 
 
 def mangled(content: bytes, random: Random) -> bytes:
-    """The content after up to four edits."""
+    """Return the content after up to four edits."""
     for _ in range(random.randint(0, 4)):
         start = random.randrange(len(content) + 1)
         end = min(len(content), start + random.choice((0, 1, 5, 100)))

@@ -51,7 +51,7 @@ def test_an_answer_is_read(row: dict[str, Any]) -> None:
 @pytest.mark.parametrize("row", [row for row in ANSWERS if _NUMBER.search(row["reply"]) and row["judge"] != "h2h"],
                          ids=lambda row: f"{row['judge']}: {row['reply'][:30]}")  # fmt: skip
 @pytest.mark.parametrize("hedge", HEDGES)
-def test_a_hedged_number_is_none(row: dict[str, Any], hedge: str) -> None:
+def test_hedged_number_is_not_read(row: dict[str, Any], hedge: str) -> None:
     """The hedge goes before the number, and before the phrase that the number stands in."""
     text, judge = row["reply"], build(row["judge"])
     at = _NUMBER.search(text)
@@ -65,7 +65,7 @@ def test_a_hedged_number_is_none(row: dict[str, Any], hedge: str) -> None:
 @pytest.mark.parametrize("row", [row for row in ANSWERS if _NUMBER.search(row["reply"]) and row["judge"] != "h2h"],
                          ids=lambda row: f"{row['judge']}: {row['reply'][:30]}")  # fmt: skip
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_a_number_that_goes_on_is_none(row: dict[str, Any], ending: str) -> None:
+def test_longer_number_is_not_read(row: dict[str, Any], ending: str) -> None:
     text = row["reply"]
     at = _NUMBER.search(text)
     assert at is not None

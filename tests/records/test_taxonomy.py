@@ -1,4 +1,4 @@
-"""Error types: canonical names, and a set of them as one text."""
+"""Error types: canonical names, and sets of types as text."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from summeter.records.taxonomy import canonical_error_type, error_types, joined_
         ("error", ""),
     ],
 )
-def test_one_name_for_one_type(name: str, canonical: str) -> None:
+def test_canonical_error_type(name: str, canonical: str) -> None:
     assert canonical_error_type(name) == (canonical or "error")
 
 
-def test_a_text_is_a_set() -> None:
+def test_error_types() -> None:
     assert error_types("EntE+OutE") == error_types("out-of-context error+entity error+EntE")
     assert error_types("NoE+EntE") == {"entity error"}
     assert error_types(" + ") == frozenset() == error_types(None)
 
 
-def test_a_set_is_one_text_whatever_its_order() -> None:
+def test_joined_error_types() -> None:
     assert joined_error_types(["OutE", "EntE"]) == joined_error_types(["EntE+OutE"]) == "EntE+OutE"
     assert joined_error_types(["NoE", "EntE"]) == "EntE"
     assert joined_error_types(["NoE"]) == "NoE"

@@ -51,7 +51,7 @@ def test_the_page_contains_the_tables_and_no_script(tmp_path: Path) -> None:
     assert HOSTILE not in page
     assert html.escape(HOSTILE) in page
     titles = re.findall(r"<h2 id=\S+>([^<]+)</h2>", page)
-    assert titles == ["Lengths", "Systems", "Votes", "Near-duplicate documents", "Worth a look"]
+    assert titles == ["Lengths", "Systems", "Votes", "Near-duplicate documents", "Warnings"]
     assert "4 summaries of 3 documents by 2 systems in 2 domains." in page
     assert "default-src &#39;none&#39;" in page or "default-src 'none'" in page
     for title in titles:

@@ -118,7 +118,7 @@ def test_a_second_look_by_another_training_is_recorded(tmp_path: Path) -> None:
 def test_what_is_there_is_not_replaced(tmp_path: Path) -> None:
     file = settings(tmp_path)
     train(file, tmp_path / "out")
-    with pytest.raises(UsageError, match="already holds the folder of a training"):
+    with pytest.raises(UsageError, match="already contains the folder of a training"):
         train(file, tmp_path / "out")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("all my work")
@@ -142,7 +142,7 @@ def test_a_full_disk_is_said_before_any_work(tmp_path: Path) -> None:
         ("kind: mean\nnumbers: [1]\nsed: 3", "mean.yaml:3: sed: is not known (did you mean seed?)"),
         ("kind: mean\nnumbers: [1]\nsplit:\n  dev: 2", "mean.yaml:4: split.dev: is 2; give less than 1"),
         ("kind: mean\nnumbers: [1]\nnumbers: [2]", "mean.yaml:3: numbers: is given twice"),
-        ("- mean", "mean.yaml: is no mapping; a training needs at least kind and data"),
+        ("- mean", "mean.yaml: is not a mapping; a training needs at least kind and data"),
     ],
 )
 def test_faults_of_the_file_have_a_line_and_a_field(tmp_path: Path, text: str, message: str) -> None:

@@ -137,7 +137,7 @@ def _assign_splits(data: Dataset, settings: ReleaseSettings) -> tuple[dict[str, 
     """Return the split of each document, and the groups of near-duplicates, each of which is in one split."""
     if settings.splits:
         subsets = split(data, settings.splits, seed=settings.seed)
-        split_of = {doc_id: name for name, subset in subsets.parts.items() for doc_id in subset.documents}
+        split_of = {doc_id: name for name, subset in subsets.subsets.items() for doc_id in subset.documents}
         return split_of, [list(group.ids) for group in subsets.duplicates]
     split_of = {document.id: document.split or SPLIT for document in data.documents.values()}
     for name in split_of.values():

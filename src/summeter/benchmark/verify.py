@@ -272,7 +272,7 @@ def _check_splits(
             )
     complete = not any(document.is_withheld for document in data.documents.values())
     if settings.splits and complete:  # withheld texts would be needed to find the near-duplicates that stay together
-        for name, subset in split(data, settings.splits, seed=settings.seed).parts.items():
+        for name, subset in split(data, settings.splits, seed=settings.seed).subsets.items():
             for doc_id in subset.documents:
                 if split_of[doc_id] != name:
                     message = (

@@ -1,13 +1,12 @@
-"""WHERE FROM: datasets in and out.
+"""Load, describe, split and export datasets.
 
     from summeter import data
 
     rows = data.load("rows.jsonl")             # a file, a folder, hf:ORG/NAME#SPLIT, or dicts
-    print(data.describe(rows).lengths)         # what is in it: lengths, votes, near-duplicates, warnings
-    parts = data.split(rows, {"train": 0.8, "test": 0.2}, seed=0).parts
+    print(data.describe(rows).lengths)         # lengths, votes, near-duplicates, warnings
+    subsets = data.split(rows, {"train": 0.8, "test": 0.2}, seed=0).subsets
 
-Names are imported when they are first used. The modules: rows (pydantic), formats, presets, human (people's judgments),
-folder, on_demand, streaming; overview, duplicates, parts; hub, exports.
+Names are imported on first use.
 """
 
 from __future__ import annotations

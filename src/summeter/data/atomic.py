@@ -1,7 +1,7 @@
-"""Files and folders that appear whole or not at all.
+"""Atomic writing of files and folders.
 
-Everything is built beside its destination and renamed at the end: a crash, a full disk or Ctrl-C leaves
-the old content (or nothing), never a half.
+Output is written next to its destination and renamed at the end, so that a crash, a full disk or an interrupt leaves
+the old content or nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from summeter.records import Parameter, UsageError
 
 
 def check_file(path: str | Path, *, force: bool = False) -> None:
-    """Raise UsageError where `path` is a file, unless `force`."""
+    """Raise UsageError if `path` is an existing file, unless `force`."""
     if Path(path).is_file() and not force:
         raise UsageError(f"{path} exists; choose another name, or replace it with ", Parameter("force", "True"))
 
@@ -31,9 +31,9 @@ _FILES = frozenset({".csv", ".gz", ".htm", ".html", ".json", ".jsonl", ".parquet
 
 
 def check_folder_name(path: str | Path) -> None:
-    """Raise UsageError where a folder that does not exist yet would have the name of a file."""
+    """Raise UsageError if the name of a new folder has the suffix of a file."""
     if Path(path).suffix.lower() in _FILES and not Path(path).exists():
-        raise UsageError(f"{path} is the name of a file, and a folder is written; choose another name")
+        raise UsageError(f"{path} has the suffix of a file, but a folder is written; choose another name")
 
 
 def check_folder(
@@ -43,8 +43,11 @@ def check_folder(
     *,
     force: bool = False,
 ) -> None:
-    """Raise UsageError unless a folder may be written to `path`: nothing or an empty folder stands there, or, with
-    `force`, what `is_kind` recognises as a `kind` ("a dataset")."""
+    """Raise UsageError unless a folder can be written to `path`.
+
+    The path must not exist, be an empty folder, or, with `force`, be a folder that `is_kind` accepts as a `kind` ("a
+    dataset").
+    """
     target = Path(path)
     check_folder_name(target)
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
@@ -53,20 +56,20 @@ def check_folder(
         raise UsageError(f"{path} exists and is not {kind}; nothing was written: choose another folder")
     if not force:
         raise UsageError(
-            f"{path} already holds {kind}; choose another folder, or replace it with ", Parameter("force", "True")
+            f"{path} already contains {kind}; choose another folder, or replace it with ", Parameter("force", "True")
         )
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write `text` as UTF-8 in place of whatever is at `path`."""
+    """Write `text` to `path` as UTF-8, replacing an existing file."""
     with writing(Path(path)) as handle:
         handle.write(text.encode("utf-8"))
 
 
 def write_lines(path: str | Path, lines: Iterable[str]) -> int:
-    """Write each text and a line feed, as UTF-8; a path that ends in `.gz` is compressed. Returns the count.
+    """Write lines as UTF-8 and return their number. A file with the suffix `.gz` is compressed.
 
-    The compressed bytes hold no time and no name: equal lines give equal files.
+    Compressed files contain neither time nor name, so that equal lines give equal files.
     """
     target = Path(path)
     with writing(target) as handle:
@@ -78,9 +81,9 @@ def write_lines(path: str | Path, lines: Iterable[str]) -> int:
 
 @contextmanager
 def building(folder: str | Path) -> Iterator[Path]:
-    """A new folder to fill; it takes the place of `folder` when the block ends without an error.
+    """Yield a new folder, which replaces `folder` when the block ends without an error.
 
-    An existing folder is replaced as a whole: whether it may be is the caller's to decide.
+    The caller must check whether an existing folder may be replaced.
     """
     check_local(folder)
     target = Path(folder).resolve()
@@ -90,34 +93,30 @@ def building(folder: str | Path) -> Iterator[Path]:
     fresh.mkdir()
     try:
         yield fresh
-        _swap(fresh, target)
+        if target.exists():
+            old = _beside(target, "old")
+            target.rename(old)
+            try:
+                fresh.rename(target)
+            except OSError:
+                old.rename(target)
+                raise
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            fresh.rename(target)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 
 
-def _swap(fresh: Path, target: Path) -> None:
-    if not target.exists():
-        fresh.rename(target)
-        return
-    old = _beside(target, "old")
-    target.rename(old)
-    try:
-        fresh.rename(target)
-    except OSError:
-        old.rename(target)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
-
-
 @contextmanager
 def writing(path: Path) -> Iterator[BinaryIO]:
-    """A file to write bytes to; it takes the place of whatever is at `path` when the block ends without an error."""
+    """Yield a binary file, which replaces `path` when the block ends without an error."""
     check_local(path)
-    if path.exists() and not path.is_file():  # a pipe or a device has no content to protect
+    if path.exists() and not path.is_file():  # a pipe or a device cannot be replaced
         with path.open("wb") as handle:
             yield handle
         return
-    target = path.resolve()  # through a link, to the file it names
+    target = path.resolve()  # follow a symbolic link
     target.parent.mkdir(parents=True, exist_ok=True)
     sweep(target.parent, target.name)
     fresh = _beside(target, "tmp")
@@ -143,33 +142,33 @@ _LEFT = re.compile(r"\.(.+)\.(\d+)-[0-9a-f]{8}\.(tmp|new|old)")
 
 
 def half_built(name: str, *of: str) -> bool:
-    """Whether a file or folder with this name is what a killed writer, of any version, left of one of these.
+    """Return whether a name is that of an incomplete copy of one of these files, left by a killed writer.
 
     >>> half_built(".run.json.17-0123abcd.tmp", "run.json"), half_built("run.json", "run.json")
     (True, False)
     """
-    return name.startswith(tuple(f".{whole}." for whole in of))
+    return name.startswith(tuple(f".{each}." for each in of))
 
 
 def sweep(folder: Path, name: str | None = None) -> None:
-    """Remove what writers that were killed left half-built in a folder, of the file or folder `name` or of any.
+    """Remove the incomplete files and folders of killed writers in a folder: copies of `name`, or (None) of any name.
 
-    A folder that was moved out of the way for one that never came is put back.
+    A folder that was moved away, but not replaced, is restored.
     """
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             left = _LEFT.fullmatch(entry.name)
-            if left is None or name not in (None, left[1]) or _lives(int(left[2])):
+            if left is None or name not in (None, left[1]) or _is_running(int(left[2])):
                 continue
-            if left[3] == "old" and not (place := folder / left[1]).exists():
-                Path(entry.path).rename(place)
+            if left[3] == "old" and not (original := folder / left[1]).exists():
+                Path(entry.path).rename(original)
             elif entry.is_dir(follow_symlinks=False):
                 shutil.rmtree(entry.path, ignore_errors=True)
             else:
                 Path(entry.path).unlink(missing_ok=True)
 
 
-def _lives(process: int) -> bool:
+def _is_running(process: int) -> bool:
     try:
         os.kill(process, 0)
     except ProcessLookupError:

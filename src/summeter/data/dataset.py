@@ -1,6 +1,6 @@
-"""Dataset: documents, summaries, key facts and any number of named judgment sets; large ones are read on demand.
+"""Datasets of documents, summaries, key facts and judgment sets: load, change and save them.
 
-`load` reads flat files or a dataset folder, `save` writes the folder, `flat_rows` gives the flat rows back.
+Data that do not fit into memory are read on demand.
 """
 
 from __future__ import annotations
@@ -13,21 +13,20 @@ from functools import cached_property, partial
 from itertools import chain, islice, pairwise
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from summeter.data import folder as folders
 from summeter.data import remote
 from summeter.data.atomic import check_folder
 from summeter.data.faults import Dropped, Faults, OnFault, meant
 from summeter.data.flat import flat_row, splitter_of
-from summeter.data.folder import Card
+from summeter.data.folder import Card, Content
 from summeter.data.formats import OnRead, Row, file_name, format_to_read, read_rows, storable
 from summeter.data.hub import Fetched, fetch, is_address
 from summeter.data.intake import Intake
-from summeter.data.layout import Table, joined, read_tables, records, with_documents
+from summeter.data.layout import Table, joined, read_tables, with_documents
 from summeter.data.on_demand import StoredMapping, StoredSummaries
 from summeter.data.presets import Preset, preset_named
-from summeter.data.presets.base import Joined, Record
 from summeter.data.remote import is_remote
 from summeter.data.rows import Columns
 from summeter.data.streaming import stream
@@ -49,8 +48,8 @@ Rows = Sequence[Mapping[str, Any]]
 class Dataset:
     """Documents, summaries and human judgments. Immutable; the `with_` methods return new datasets.
 
-    Summaries stand in the order of their documents. Those of a large folder are read from it when they are asked for,
-    and so are its documents: go through `items`, and keep none of them.
+    Summaries are in the order of their documents. Documents and summaries of a large folder are read when they are
+    accessed: iterate over `items` without storing them.
 
     >>> data = load([{"document": "It rained. We stayed.", "summary": "It rained."}])
     >>> len(data), data.systems
@@ -69,7 +68,7 @@ class Dataset:
         *,
         known_hash: str | None = None,
     ) -> None:
-        """`known_hash` is the hash of the documents and summaries, where it was computed before."""
+        """`known_hash` is the hash of the documents and summaries, if it is known."""
         self._documents: Mapping[str, Document] = (
             MappingProxyType(dict(documents)) if isinstance(documents, dict | MappingProxyType) else documents
         )
@@ -82,17 +81,20 @@ class Dataset:
         self._fact_origins = (
             fact_origins
             if isinstance(fact_origins, StoredMapping)
-            else MappingProxyType(_fitting(fact_origins, self._documents))
+            else MappingProxyType(_checked_origins(fact_origins, self._documents))
         )
         self._makers = dict(judgments)
         self._made: dict[str, tuple[Judgment, ...]] = {}
         self._card = card
 
     def _group(self) -> None:
-        """Put the summaries in the order of their documents, and note where those of each document begin."""
-        place = {doc_id: number for number, doc_id in enumerate(self._documents)}
-        keys = list(_keys(self._summaries))
-        documents = array("q", (place[doc_id] for doc_id, _ in keys))
+        """Sort the summaries by document, and store the index of the first summary of each document."""
+        index_of = {doc_id: index for index, doc_id in enumerate(self._documents)}
+        if isinstance(self._summaries, StoredSummaries):
+            keys = list(self._summaries.keys())
+        else:
+            keys = [(summary.document_id, summary.system) for summary in self._summaries]
+        documents = array("q", (index_of[doc_id] for doc_id, _ in keys))
         systems = [system for _, system in keys]
         if any(left > right for left, right in pairwise(documents)):
             order = sorted(range(len(documents)), key=documents.__getitem__)
@@ -100,18 +102,18 @@ class Dataset:
             self._summaries = (
                 summaries.take(order)
                 if isinstance(summaries, StoredSummaries)
-                else tuple(summaries[number] for number in order)
+                else tuple(summaries[index] for index in order)
             )
             documents, systems = array("q", (documents[n] for n in order)), [systems[n] for n in order]
-        self._ids, self._place, self._first = tuple(place), place, array("q", [0])
+        self._ids, self._index, self._first = tuple(index_of), index_of, array("q", [0])
         self._systems: dict[str, tuple[str, ...]] = {}
         known: dict[tuple[str, ...], tuple[str, ...]] = {}  # most documents have summaries by the same systems
         counts = Counter(documents)
-        for doc_id, number in place.items():
+        for doc_id, index in index_of.items():
             first = self._first[-1]
-            own = tuple(systems[first : first + counts[number]])
-            self._systems[doc_id] = known.setdefault(own, own)
-            self._first.append(first + len(own))
+            of_document = tuple(systems[first : first + counts[index]])
+            self._systems[doc_id] = known.setdefault(of_document, of_document)
+            self._first.append(first + len(of_document))
 
     def __len__(self) -> int:
         """The number of summaries."""
@@ -124,7 +126,7 @@ class Dataset:
 
     @property
     def documents(self) -> Mapping[str, Document]:
-        """The documents by id, in order."""
+        """The documents by id."""
         return self._documents
 
     @property
@@ -134,7 +136,7 @@ class Dataset:
 
     @property
     def fact_origins(self) -> Mapping[str, tuple[FactOrigin, ...]]:
-        """Where the key facts of a document come from, by its id, as far as that is known."""
+        """The provenance of the key facts by document id, if known."""
         return self._fact_origins
 
     @property
@@ -143,22 +145,22 @@ class Dataset:
         return len(self._documents)
 
     def systems_by_document(self) -> Mapping[str, Sequence[str]]:
-        """The id of each document with the systems of its summaries, in order; no text is read."""
+        """Return the systems of the summaries of each document, by document id, without reading the texts."""
         return MappingProxyType(self._systems)
 
-    def item(self, place: int) -> tuple[Document, Sequence[Summary]]:
-        """The document at a place in the data, from 0, with its summaries."""
-        summaries = self._summaries[self._first[place] : self._first[place + 1]]
-        return self._documents[self._ids[place]], summaries
+    def item(self, index: int) -> tuple[Document, Sequence[Summary]]:
+        """Return the document with an index, from 0, and its summaries."""
+        summaries = self._summaries[self._first[index] : self._first[index + 1]]
+        return self._documents[self._ids[index]], summaries
 
     @property
     def card(self) -> Card:
-        """Name, version, licence, citation, origin, splitter, hashes."""
+        """Name, version, licence, citation, provenance, splitter and hash."""
         return self._card.model_copy(update={"hash": self.hash})
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 over the documents and summaries in their order: what evaluators see, without human judgments."""
+        """SHA-256 of the documents and summaries, in order, without human judgments."""
         sha256 = hashlib.sha256()
         for document in self.documents.values():
             sha256.update(folders.hashed_line(document))
@@ -168,24 +170,24 @@ class Dataset:
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """Systems in order of appearance."""
+        """The systems, in order of appearance."""
         return tuple(dict.fromkeys(chain.from_iterable(dict.fromkeys(self._systems.values()))))
 
     @property
     def domains(self) -> tuple[str, ...]:
-        """Domains in order of appearance (documents without one add nothing)."""
+        """The domains, in order of appearance."""
         return tuple(
             dict.fromkeys(document.domain for document in self.documents.values() if document.domain is not None)
         )
 
     def document_domains(self) -> dict[str, str]:
-        """The domain of each document that has one, by its id."""
+        """Return the domains by document id, without documents that have none."""
         domains = {document.id: document.domain for document in self.documents.values()}
         return {doc_id: domain for doc_id, domain in domains.items() if domain is not None}
 
     @property
     def splitters(self) -> tuple[str, ...]:
-        """Who drew the sentences of summaries, in the order of their names."""
+        """The sentence splitters of the summaries, sorted."""
         summaries = self._summaries
         if isinstance(summaries, StoredSummaries):
             return tuple(sorted(summaries.splitters))
@@ -193,51 +195,53 @@ class Dataset:
 
     @property
     def judgment_sets(self) -> tuple[str, ...]:
-        """Names of the judgment sets."""
+        """The names of the judgment sets."""
         return tuple(self._makers)
 
     def items(self) -> Iterator[tuple[Document, list[Summary]]]:
-        """Each document with its summaries: the unit of work."""
+        """Yield each document with its summaries."""
         summaries = iter(self.summaries)
         for document, systems in zip(self.documents.values(), self._systems.values(), strict=True):
             yield document, list(islice(summaries, len(systems)))
 
     def key_facts(self, doc_id: str) -> KeyFacts | None:
-        """The key facts given with a document, or None."""
+        """Return the key facts of a document, or None if it has none."""
         facts = self.documents[doc_id].key_facts
         return KeyFacts.of(facts, "given") if facts else None
 
     def judgments(self, name: str) -> tuple[Judgment, ...]:
-        """A judgment set, kept in memory once asked for. Raises UsageError for an unknown name."""
+        """Return a judgment set, which then stays in memory. Raises UsageError for an unknown name."""
         if name not in self._made:
             self._made[name] = tuple(self.iter_judgments(name))
         return self._made[name]
 
     def iter_judgments(self, name: str) -> Iterator[Judgment]:
-        """A judgment set one by one, without keeping it."""
+        """Yield the judgments of a set, without holding the set in memory. Raises UsageError for an unknown name."""
         if name not in self._makers:
             known = f"it has: {', '.join(self._makers)}" if self._makers else "it has none"
             raise UsageError(f"the dataset has no judgment set {name!r}{meant(name, self._makers)}; {known}")
         return self._makers[name]()
 
     def with_judgments(self, name: str, judgments: Iterable[Judgment]) -> Dataset:
-        """The dataset with a judgment set added, or replaced. Raises UsageError if one judges what is not here."""
+        """Return the dataset with a judgment set added or replaced.
+
+        Raises UsageError if a judgment refers to a summary that is not in the dataset.
+        """
         folders.check_set_name(name)
-        kept = tuple(judgments)
-        for judgment in kept:
+        stored = tuple(judgments)
+        for judgment in stored:
             if judgment.target.system not in self._systems.get(judgment.target.document_id, ()):
-                raise UsageError(f"a judgment of {name} is about {judgment.target.item}, which is not in the dataset")
-        makers = {**self._makers, name: lambda: iter(kept)}
+                raise UsageError(f"a judgment of {name} refers to {judgment.target.item}, which is not in the dataset")
+        makers = {**self._makers, name: lambda: iter(stored)}
         return self._with(judgments=makers)
 
     def with_key_facts(
         self, key_facts: Mapping[str, Sequence[str]], origins: Mapping[str, tuple[FactOrigin, ...]] | None = None
     ) -> Dataset:
-        """The dataset with other key facts for these documents, an empty list for none; `origins` says where each of a
-        document's facts comes from.
+        """Return the dataset with new key facts for these documents; `origins` is their provenance.
 
-        Judgments that count in a list which has changed are left out: those of key facts, and of sentences whether
-        they carry one (conciseness). Raises UsageError for a document that is not here.
+        Judgments that refer to a changed list are removed: judgments of key facts, and of the conciseness of sentences.
+        Raises UsageError for an unknown document.
         """
         for doc_id in key_facts:
             if doc_id not in self.documents:
@@ -246,9 +250,9 @@ class Dataset:
         changed = frozenset(doc_id for doc_id, facts in lists.items() if facts != self.documents[doc_id].key_facts)
         others = {doc_id: self.documents[doc_id].model_copy(update={"key_facts": lists[doc_id]}) for doc_id in changed}
         stored = not isinstance(self.documents, MappingProxyType)
-        # A ChainMap is in the order of its last mapping, and holds no other documents than the changed ones.
+        # A ChainMap has the order of its last mapping, and stores only the changed documents.
         documents = ChainMap(others, self.documents) if stored else {**self.documents, **others}  # type: ignore[arg-type]
-        makers = {name: partial(_counting_in_other_lists, maker, changed) for name, maker in self._makers.items()}
+        makers = {name: partial(_without_changed_lists, maker, changed) for name, maker in self._makers.items()}
         known = {doc_id: origin for doc_id, origin in self.fact_origins.items() if doc_id not in changed}
         return self._with(
             documents=documents,
@@ -257,10 +261,15 @@ class Dataset:
         )
 
     def _with(self, **changes: Any) -> Dataset:
-        """The dataset with other `documents`, `judgments`, `card` or `fact_origins`."""
-        own = {"documents": self.documents, "judgments": self._makers, "card": self._card}
+        """Return the dataset with other `documents`, `judgments`, `card` or `fact_origins`."""
+        current = {
+            "documents": self.documents,
+            "judgments": self._makers,
+            "card": self._card,
+            "fact_origins": self.fact_origins,
+        }
         return Dataset(
-            **{**own, "fact_origins": self.fact_origins, **changes},
+            **{**current, **changes},
             summaries=self.summaries,
             warnings=self.warnings,
             dropped=self.dropped,
@@ -268,70 +277,62 @@ class Dataset:
         )
 
     def with_documents(self, doc_ids: Iterable[str]) -> Dataset:
-        """The dataset of these documents alone, in its own order, with their summaries and judgments.
+        """Return the dataset restricted to these documents, with their summaries and judgments.
 
-        Raises UsageError for an id that is not here.
+        The order of the documents does not change. Raises UsageError for an unknown document.
         """
         kept = frozenset(doc_ids)
         for doc_id in sorted(kept - self.documents.keys()):
             raise UsageError(f"there is no document {doc_id!r}{meant(doc_id, self.documents)}")
         makers = {name: partial(_of_documents, maker, kept) for name, maker in self._makers.items()}
-        places = [place for doc_id, place in self._place.items() if doc_id in kept]
-        numbers = chain.from_iterable(range(self._first[place], self._first[place + 1]) for place in places)
+        selected = [index for doc_id, index in self._index.items() if doc_id in kept]
+        indexes = chain.from_iterable(range(self._first[index], self._first[index + 1]) for index in selected)
         documents, summaries, origins = self.documents, self._summaries, self.fact_origins
         card = self._card.model_copy(update={"counts": {}, "files": {}})
         return Dataset(
             documents.of(kept)
             if isinstance(documents, StoredMapping)
-            else {doc_id: documents[doc_id] for doc_id in self._place if doc_id in kept},
-            summaries.take(numbers)
+            else {doc_id: documents[doc_id] for doc_id in self._index if doc_id in kept},
+            summaries.take(indexes)
             if isinstance(summaries, StoredSummaries)
-            else [summaries[number] for number in numbers],
+            else [summaries[index] for index in indexes],
             makers,
             card,
             fact_origins=origins.of(kept) if isinstance(origins, StoredMapping) else origins,
         )
 
     def with_split(self, name: str) -> Dataset:
-        """The dataset with `name` as the split of every document."""
+        """Return the dataset with `name` as the split of every document."""
         documents = {doc_id: document.model_copy(update={"split": name}) for doc_id, document in self.documents.items()}
         return self._with(documents=documents)
 
     def with_card(self, **changes: Any) -> Dataset:
-        """The dataset with `name`, `version`, `licence`, `citation` or `origin` changed."""
+        """Return the dataset with `name`, `version`, `licence`, `citation` or `origin` changed."""
         unknown = set(changes) - {"name", "version", "licence", "citation", "origin"}
         if unknown:
-            there = "name, version, licence, citation and origin"
-            raise UsageError(f"a card has no {sorted(unknown)[0]!r} to set; it has {there}")
+            raise UsageError(f"unknown field {min(unknown)!r}; fields are name, version, licence, citation and origin")
         card = self._card.model_copy(update=changes)
         return self._with(card=card)
 
 
-def _keys(summaries: Sequence[Summary]) -> Iterator[tuple[str, str]]:
-    """The document's id and the system of each summary."""
-    if isinstance(summaries, StoredSummaries):
-        return summaries.keys()
-    return ((summary.document_id, summary.system) for summary in summaries)
-
-
-def _fitting(
+def _checked_origins(
     origins: Mapping[str, tuple[FactOrigin, ...]], documents: Mapping[str, Document]
 ) -> dict[str, tuple[FactOrigin, ...]]:
-    """The origins of the key facts that are here. Raises UsageError where they are not as many as the key facts."""
-    here = {doc_id: origin for doc_id, origin in origins.items() if doc_id in documents}
-    for doc_id, origin in here.items():
-        if len(origin) != len(documents[doc_id].key_facts):
-            count = len(documents[doc_id].key_facts)
+    """Return the origins for these documents. Raises UsageError unless there is one origin per key fact."""
+    known = {doc_id: origin for doc_id, origin in origins.items() if doc_id in documents}
+    for doc_id, origin in known.items():
+        count = len(documents[doc_id].key_facts)
+        if len(origin) != count:
             raise UsageError(f"there are {len(origin)} origins for the {count} key facts of document {doc_id!r}")
-    return here
+    return known
 
 
-def _counting_in_other_lists(maker: Callable[[], Iterator[Judgment]], changed: frozenset[str]) -> Iterator[Judgment]:
-    """The judgments that do not count in the key facts of the documents `changed`."""
+def _without_changed_lists(maker: Callable[[], Iterator[Judgment]], changed: frozenset[str]) -> Iterator[Judgment]:
+    """Yield the judgments that do not refer to the key facts of the documents `changed`."""
     for judgment in maker():
         target = judgment.target
-        counts = target.unit == "key_fact" or (target.unit == "sentence" and judgment.aspect == "conciseness")
-        if not counts or target.document_id not in changed:
+        of_key_facts = target.unit == "key_fact" or (target.unit == "sentence" and judgment.aspect == "conciseness")
+        if not of_key_facts or target.document_id not in changed:
             yield judgment
 
 
@@ -351,72 +352,108 @@ def load(
     on_fault: OnFault = "error",
     on_read: OnRead | None = None,
 ) -> Dataset:
-    """Read flat files (or `-`), a dataset folder, rows as dicts, the files of a public layout, or data of a hub.
+    """Load a dataset from flat files (or `-`), a dataset folder, dicts, files of a public layout, or a hub.
 
     Flat files are one file, a list of files, a pattern (`parts/*.jsonl`), or a folder of JSON Lines, CSV, TSV or
-    Parquet files, here or at `s3://`, `gs://`, `az://`. They are one data set: the rows of a document may stand in
-    several files. Data whose texts are larger than 64 MB are not held in memory (see `Dataset`).
+    Parquet files, on this machine or at `s3://`, `gs://`, `az://`. They form one dataset: the rows of a document may be
+    in several files. Texts of more than 64 MB stay on disk (see `Dataset`). Wherever a file can be given, so can data
+    of a hub: `hf:org/name@revision#[config/]split` (see `data.hub`).
 
-    A hub's data are named `hf:org/name@revision#[config/]split`, wherever a file is (see `data.hub`).
+    Parameters:
+        map: The column of a field, for columns with other names.
+        preset: The name of a public layout. Its files are distinguished by their columns.
+        format: The format of the files, instead of that of the suffix.
+        language: The language of the texts (ISO 639-1), for sentence splitting.
+        verify: Whether to refuse a dataset folder whose files were changed. Each record is validated in any case.
+        documents: Files or folders of documents by id, for rows without documents.
+        on_fault: The handling of faulty rows: stop the import (`error`), drop them (`skip`), or drop only their faulty
+            fields (`keep-valid`); see `Dataset.dropped`.
+        on_read: A function that is called with the number of bytes read since the last call.
 
-    `map` renames columns (field: column), `preset` names a public layout (whose files are told apart by their columns),
-    `format` overrules the suffix, `language` (ISO 639-1) is that of the texts, for splitting sentences. `documents`
-    are files or folders of documents by id, for rows without them. `on_fault`: faulty rows end the import (`error`),
-    are left out (`skip`), or are kept without the field at fault (`keep-valid`); see `Dataset.dropped`.
-    `verify=False` accepts a dataset folder whose files were changed by hand (each record is still checked).
-    `on_read` is called with how many bytes more were read.
-
-    Raises InputError with every fault found, UsageError for an impossible call, InstallError for Parquet or XLSX
-    without the package that reads it.
+    Raises InputError with all faults, UsageError for an invalid call, and InstallError if the package that reads
+    Parquet or XLSX is missing.
     """
-    source = Source.of(
-        data,
-        map=map,
-        preset=preset,
-        format=format,
-        language=language,
-        documents=documents,
-        on_fault=on_fault,
-        on_read=on_read,
-    )
-    if source.folder is not None:
-        return _load_folder(source.folder, verify=verify)
-    faults = source.faults()
+    layout = None if preset is None else preset_named(preset)
+    article_files, article_hub = _fetched([documents] if isinstance(documents, str | Path) else list(documents))
+    named, hub = _fetched(_paths(data))
+    paths = named if named is None or layout else [file for path in named for file in _flat_files(path)]
+    takes_folders = layout is not None and any(role.files for role in layout.roles)
+    if paths and len(paths) == 1 and _is_folder(paths[0]) and not takes_folders:
+        if map or preset or format or article_files:
+            parameters = (Parameter("map"), ", ", Parameter("preset"), " and ", Parameter("format"))
+            raise UsageError(f"{paths[0]} is a folder; ", *parameters, " are for flat files")
+        folder = Path(paths[0])
+        if not folders.is_dataset(folder):
+            message = (
+                f"is a folder without {folders.CARD}; give a flat file, or a folder made by `summeter data import`"
+            )
+            raise InputError.at(folder, None, None, message)
+        folder_card = folders.read_card(folder)
+        stored = folders.read(folder, verify=verify)
+        return _dataset(stored, folder_card, stored.warnings, folders.read_dropped(folder))
+
+    card = Card(name=_name_of(named, len(paths or ()), layout), splitter=splitter_of(language))
+    if layout is not None:
+        card = card.model_copy(update={"licence": layout.licence, "citation": layout.citation})
+    sources = [*hub, *article_hub]
+    if sources:
+        origins = [source.origin for source in sources]
+        origin = origins[0] if len(origins) == 1 else {"how": "hub", "of": origins}
+        licence = card.licence or sources[0].licence
+        card = card.model_copy(update={"name": sources[0].name, "licence": licence, "origin": origin})
+    main_file = "rows" if paths is None else file_name(paths[0])
+    faults = Faults(main_file, on_fault, columns_known=layout is None and not map)
     columns = Columns(map)
     intake = Intake(faults, columns, language)
-    if source.layout is None:
-        rows = source.flat(faults)
-        first = deque(rows) if source.paths is None or source.documents else _up_to_large(rows)
-        if (more := next(rows, None)) is not None:
-            content = stream(chain(_emptying(first), [more], rows), faults, map, language, source.card)
-            return Dataset(
-                content.documents,
-                content.summaries,
-                content.judgments,
-                source.card,
-                [*source.warnings, *faults.warnings],
-                faults.dropped,
-                content.fact_origins,
+
+    def rows_of(path: str | Path) -> Iterator[Row]:
+        of_file = faults.of(file_name(path))
+        kind = format_to_read(path, format, of_file)
+        return iter(()) if kind is None else read_rows(path, of_file, kind, on_read=on_read)
+
+    if layout is not None:
+        if article_files and layout.articles is None:
+            raise UsageError(
+                Parameter("documents"), f": the rows of preset {layout.name} contain their documents; leave it out"
             )
-        for record in _emptying(first):
-            intake.take(record)
+        if paths is None:
+            tables = [Table.of("rows", _rows(data, faults))]
+        else:
+            tables = list(read_tables(paths, layout, format, faults, on_read))
+        for row in joined(layout, tables, lambda row: columns.apply(row, faults.of(row.file)), article_files, faults):
+            intake.convert(layout, row)
+        content = intake.finish()
     else:
-        for row in source.joined(source.layout, columns, faults):
-            intake.convert(source.layout, row)
-    flat = intake.finish()
+        rows = _rows(data, faults) if paths is None else chain.from_iterable(rows_of(path) for path in paths)
+        if article_files:
+            rows = with_documents(list(rows), article_files, faults)
+        first = deque(rows) if paths is None or article_files else _until_large(rows)
+        if (following := next(rows, None)) is not None:
+            content = stream(chain(_emptying(first), [following], rows), faults, map, language)
+        else:
+            for flat in _emptying(first):
+                intake.take(flat)
+            content = intake.finish()
+    warnings = [*(warning for source in sources for warning in source.warnings), *faults.warnings]
+    return _dataset(content, card, warnings, faults.dropped)
+
+
+def _dataset(content: Content, card: Card, warnings: Iterable[Fault], dropped: Iterable[Dropped]) -> Dataset:
     return Dataset(
-        flat.documents,
-        flat.summaries,
-        flat.judgments,
-        source.card,
-        [*source.warnings, *faults.warnings],
-        faults.dropped,
+        content.documents,
+        content.summaries,
+        content.judgments,
+        card,
+        warnings,
+        dropped,
+        content.fact_origins,
+        known_hash=content.hash,
     )
 
 
-def _up_to_large(rows: Iterator[Record]) -> deque[Record]:
-    """The first rows, until their texts are too large to hold all rows in memory."""
-    first: deque[Record] = deque()
+def _until_large(rows: Iterator[Row]) -> deque[Row]:
+    """Take rows until their texts are too large to hold all rows in memory."""
+    first: deque[Row] = deque()
     size = 0
     while size < folders.LARGE and (row := next(rows, None)) is not None:
         first.append(row)
@@ -424,14 +461,14 @@ def _up_to_large(rows: Iterator[Record]) -> deque[Record]:
     return first
 
 
-def _emptying(rows: deque[Record]) -> Iterator[Record]:
-    """The rows, each of which is let go of."""
+def _emptying(rows: deque[Row]) -> Iterator[Row]:
+    """Yield the rows and remove them, so that their memory is freed."""
     while rows:
         yield rows.popleft()
 
 
 def _fetched(paths: Sequence[str | Path] | None) -> tuple[Any, list[Fetched]]:
-    """The paths, with the files of each address of a hub in its place; and what was fetched."""
+    """Return the paths, with the files of each hub address in its place, and the data that were fetched."""
     if paths is None or not any(map(is_address, paths)):
         return paths, []
     sources = {str(path): fetch(path) for path in paths if is_address(path)}
@@ -439,29 +476,22 @@ def _fetched(paths: Sequence[str | Path] | None) -> tuple[Any, list[Fetched]]:
     return [file for several in files for file in several], list(sources.values())
 
 
-def _of_hub(card: Card, hub: Sequence[Fetched]) -> dict[str, Any]:
-    """What a card says of data that came from a hub."""
-    origins = [source.origin for source in hub]
-    origin = origins[0] if len(origins) == 1 else {"how": "hub", "of": origins}
-    return {"name": hub[0].name, "licence": card.licence or hub[0].licence, "origin": origin}
-
-
 def _paths(data: str | Path | Rows | Sequence[str | Path]) -> list[str | Path] | None:
-    """The files that are named; None for rows."""
+    """Return the paths that are given as data, or None if rows are given."""
     if isinstance(data, str | Path):
         return [data]
     paths = [item for item in data if isinstance(item, str | Path)] if isinstance(data, Sequence) else []
     if paths and len(paths) < len(data):
-        raise UsageError("the data are rows and files at once; give rows (dicts), or files (paths)")
+        raise UsageError("the data contain both rows and files; give either rows (dicts) or files (paths)")
     return paths or None
 
 
 _FLAT_FILES = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
-"""Suffixes of the files that are read where a folder is named, also with `.gz` behind them."""
+"""Suffixes of the files that are read if a folder is given, also followed by `.gz`."""
 
 
 _OTHER_FOLDERS = (folders.CARD, folders.DOCUMENTS, "run.json", "campaign.yaml")
-"""A folder with one of these is no folder of flat files."""
+"""Files that mark a folder as a dataset, a run or a campaign instead of a folder of flat files."""
 
 
 def _is_flat(name: str) -> bool:
@@ -470,20 +500,20 @@ def _is_flat(name: str) -> bool:
 
 
 def _flat_files(path: str | Path) -> list[str | Path]:
-    """The files that a path names: those of a folder, those that fit a pattern, else the path itself."""
+    """Return the files of a folder, the files that match a pattern, or the path itself."""
     name, folder = str(path), Path(path)
     pattern = any(sign in name for sign in "*?[")
     if is_remote(path):
         if _is_flat(name) and not pattern:
             return [path]
-        there = remote.files(name)
-        if any(each.endswith(f"/{folders.CARD}") for each in there):
-            raise UsageError(f"{name} is a dataset folder, which is read on this machine only; copy it here first")
-        found: list[str | Path] = [each for each in there if pattern or _is_flat(each)]
+        objects = remote.files(name)
+        if any(each.endswith(f"/{folders.CARD}") for each in objects):
+            raise UsageError(f"{name} is a dataset folder on remote storage, which cannot be read; copy it here first")
+        found: list[str | Path] = [each for each in objects if pattern or _is_flat(each)]
     elif pattern and not folder.exists():
         root = Path(folder.anchor)
         found = [each for each in sorted(root.glob(str(folder.relative_to(root)))) if each.is_file()]
-    elif name != "-" and folder.is_dir() and not any((folder / own).exists() for own in _OTHER_FOLDERS):
+    elif name != "-" and folder.is_dir() and not any((folder / other).exists() for other in _OTHER_FOLDERS):
         found = [each for each in sorted(folder.iterdir()) if _is_flat(each.name) and each.is_file()]
         if not found:
             message = (
@@ -501,7 +531,7 @@ def _is_folder(path: str | Path) -> bool:
 
 
 def _name_of(named: Sequence[str | Path] | None, files: int, layout: Preset | None) -> str:
-    """What data are called that are named so: by their file, or, of several `files`, by their folder."""
+    """Return the default name of a dataset: that of its file, or of the folder of its `files`."""
     if named is None:
         return "rows"
     if layout is not None and (len(named) > 1 or _is_folder(named[0])):
@@ -516,112 +546,11 @@ def _name_of(named: Sequence[str | Path] | None, files: int, layout: Preset | No
     return path.name.partition(".")[0] or path.name
 
 
-class Source(NamedTuple):
-    """What is to be read: a dataset folder, or flat rows, or files in a format (None: by their names), of a `layout`
-    or flat; what the data are called, and where the documents are. `hub` is what was fetched."""
-
-    data: Any
-    paths: Sequence[str | Path] | None
-    name: str
-    folder: Path | None
-    layout: Preset | None
-    renamed: bool
-    format: str | None
-    language: str
-    documents: Sequence[str | Path]
-    hub: Sequence[Fetched]
-    on_fault: OnFault
-    on_read: OnRead | None
-
-    @classmethod
-    def of(
-        cls,
-        data: str | Path | Rows | Sequence[str | Path],
-        *,
-        map: Mapping[str, str] | None,  # noqa: A002
-        preset: str | None,
-        format: str | None,  # noqa: A002
-        language: str,
-        documents: str | Path | Sequence[str | Path],
-        on_fault: OnFault,
-        on_read: OnRead | None,
-    ) -> Source:
-        """What the keywords of `load` name. Raises UsageError for those that do not fit each other."""
-        layout = None if preset is None else preset_named(preset)
-        texts, article_hub = _fetched([documents] if isinstance(documents, str | Path) else list(documents))
-        named, hub = _fetched(_paths(data))
-        paths = named if named is None or layout else [file for path in named for file in _flat_files(path)]
-        folder: Path | None = None
-        takes_folders = layout is not None and any(role.files for role in layout.roles)
-        if paths and len(paths) == 1 and _is_folder(paths[0]) and not takes_folders:
-            if map or preset or format or texts:
-                raise UsageError(
-                    f"{paths[0]} is a folder; ",
-                    Parameter("map"),
-                    ", ",
-                    Parameter("preset"),
-                    " and ",
-                    Parameter("format"),
-                    " are for flat files",
-                )
-            folder = Path(paths[0])
-        name = _name_of(named, len(paths or ()), layout)
-        fetched = [*hub, *article_hub]
-        return cls(data, paths, name, folder, layout, bool(map), format, language, texts, fetched, on_fault, on_read)
-
-    def faults(self) -> Faults:
-        """Where the faults of a reading are noted."""
-        faults = Faults("rows" if self.paths is None else file_name(self.paths[0]), self.on_fault)
-        faults.columns_known = self.layout is None and not self.renamed
-        return faults
-
-    @property
-    def card(self) -> Card:
-        """The card of the data, before they are read."""
-        card = Card(name=self.name, splitter=splitter_of(self.language))
-        if self.layout is not None:
-            card = card.model_copy(update={"licence": self.layout.licence, "citation": self.layout.citation})
-        return card.model_copy(update=_of_hub(card, self.hub)) if self.hub else card
-
-    @property
-    def warnings(self) -> list[Fault]:
-        """What is to be said of data that came from a hub."""
-        return [warning for source in self.hub for warning in source.warnings]
-
-    def flat(self, faults: Faults) -> Iterator[Record]:
-        """The flat rows of all files."""
-        if self.paths is None:
-            rows = records("rows", _rows(self.data, faults), faults)
-        else:
-            rows = chain.from_iterable(self._of_file(path, faults.of(file_name(path))) for path in self.paths)
-        return with_documents(list(rows), self.documents, faults) if self.documents else rows
-
-    def _of_file(self, path: str | Path, faults: Faults) -> Iterator[Record]:
-        kind = format_to_read(path, self.format, faults)
-        if kind is None:
-            return iter(())
-        return records(faults.file, read_rows(path, faults, kind, on_read=self.on_read), faults, kind)
-
-    def joined(self, layout: Preset, columns: Columns, faults: Faults) -> Iterator[Joined]:
-        """The rows of a public layout, joined."""
-        if self.documents and layout.articles is None:
-            raise UsageError(
-                Parameter("documents"), f": the rows of preset {layout.name} bring their documents; leave it out"
-            )
-        if self.paths is None:
-            tables = [Table.of("rows", records("rows", _rows(self.data, faults), faults))]
-        else:
-            tables = list(read_tables(self.paths, layout, self.format, faults, self.on_read))
-        return joined(
-            layout, tables, lambda record: columns.apply(record, faults.of(record.file)), self.documents, faults
-        )
-
-
 def save(dataset: Dataset, folder: str | Path, *, force: bool = False, keep_others: bool = False) -> Card:
-    """Write a dataset folder, whole or not at all; returns its card.
+    """Write a dataset folder, completely or not at all, and return its card.
 
-    `keep_others` keeps the files of a replaced folder that are not part of its dataset. Raises UsageError where
-    the folder holds something: a dataset is replaced with `force`, anything else never.
+    With `keep_others`, files in a replaced folder that do not belong to its dataset are preserved. Raises UsageError if
+    the folder is not empty; `force` replaces a dataset, but nothing else.
     """
     target = Path(folder)
     check_folder(target, "a dataset", folders.is_dataset, force=force)
@@ -639,42 +568,25 @@ def save(dataset: Dataset, folder: str | Path, *, force: bool = False, keep_othe
 
 
 def concatenate(parts: Iterable[Path], folder: Path, card: Card) -> Dataset:
-    """Write dataset folders that have no document in common as one new folder; returns its data, read on demand.
+    """Concatenate dataset folders without common documents in a new folder. Return its data, read on demand.
 
-    Documents stand in the order of the folders. `card` describes the new folder; its hash and counts are filled in.
+    Documents are in the order of the folders. `card` describes the new folder; its hash and counts are filled in.
     """
     counts = folders.concatenate(parts, folder)
-    content = folders.read_on_demand(folder, card)
-    dataset = Dataset(content.documents, content.summaries, content.judgments, card, fact_origins=content.fact_origins)
+    dataset = _dataset(folders.read_on_demand(folder), card, (), ())
     folders.seal(folder, dataset.card, counts)
     return dataset
 
 
 def flat_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
-    """The texts of the dataset as flat rows, in the order of its summaries; judgments are `exports.judgment_rows`."""
+    """Yield a flat row for each summary, without judgments (see `exports.judgment_rows`)."""
     for document, summaries in dataset.items():
         for summary in summaries:
             yield flat_row(document, summary)
 
 
-def _rows(data: Rows, faults: Faults) -> Iterator[Row]:
+def _rows(data: Any, faults: Faults) -> Iterator[Row]:
     for number, cells in enumerate(data, 1):
-        if (row := storable(Row(number, dict(cells)), faults)) is not None:
+        if (row := storable(Row(faults.file, number, dict(cells)), faults)) is not None:
+            faults.read_row()
             yield row
-
-
-def _load_folder(folder: Path, *, verify: bool) -> Dataset:
-    if not folders.is_dataset(folder):
-        message = f"is a folder without {folders.CARD}; give a flat file, or a folder made by `summeter data import`"
-        raise InputError.at(folder, None, None, message)
-    content = folders.read(folder, verify=verify)
-    return Dataset(
-        content.documents,
-        content.summaries,
-        content.judgments,
-        content.card,
-        content.warnings,
-        folders.read_dropped(folder),
-        content.fact_origins,
-        known_hash=content.hash,
-    )

@@ -1,8 +1,7 @@
-"""Near-duplicate texts: the one rule by which documents count as the same, for looking at data and for splitting them.
+"""Near-duplicate texts: texts whose sets of word 5-grams have a Jaccard index of .7 or more.
 
-Two texts are near-duplicates if their sets of word 5-grams have a Jaccard index of .7 or more. Every such pair is found
-(no sampling, no seed): sets that share so much share one of their rarest members (prefix filtering: Chaudhuri et al.,
-2006; Bayardo et al., 2007), and most 5-grams stand in one text alone.
+All such pairs are found, without sampling, by prefix filtering (Chaudhuri et al., 2006; Bayardo et al., 2007): similar
+sets share one of their rarest members, and most 5-grams occur in a single text.
 """
 
 from __future__ import annotations
@@ -18,18 +17,18 @@ from summeter.records import UsageError
 from summeter.text.ngrams import words
 
 THRESHOLD = 0.7
-"""The least Jaccard index of near-duplicates."""
+"""Minimum Jaccard index of near-duplicates."""
 SHINGLE = 5
-"""Words of a shingle."""
+"""Number of words of a shingle."""
 
 Ints = npt.NDArray[np.int64]
-_SLACK = 1e-9  # of products of floats that stand for whole numbers
+_SLACK = 1e-9  # tolerance for rounding errors of products that are integers
 
 
 class DuplicateGroup(NamedTuple):
-    """Texts that are tied by near-duplication, directly or through each other, in the order they were given.
+    """Texts that are near-duplicates of each other, directly or transitively, in the order of the input.
 
-    `similarity` is the lowest of the Jaccard indexes by which they were tied: of two texts, theirs.
+    `similarity` is the lowest of the Jaccard indexes that connect the group.
     """
 
     ids: tuple[str, ...]
@@ -39,11 +38,11 @@ class DuplicateGroup(NamedTuple):
 def near_duplicates(
     texts: Mapping[str, str], *, threshold: float = THRESHOLD, shingle: int = SHINGLE
 ) -> list[DuplicateGroup]:
-    """The groups of near-duplicates among texts by id; a text without any is in no group.
+    """Return the groups of near-duplicates among texts by id.
 
-    Texts are compared as sets of `shingle` words in a row (lower-cased, without punctuation; a shorter text is one
-    shingle, one without words is nothing's duplicate). `threshold` is the least Jaccard index, in (0, 1]. Raises
-    UsageError for another threshold or a shingle of no words.
+    Texts are compared as sets of `shingle` consecutive words (lower-cased, without punctuation). A shorter text is one
+    shingle; a text without words has no duplicates. `threshold` is the minimum Jaccard index, in (0, 1]. Raises
+    UsageError if `threshold` is outside this range or `shingle` is below 1.
 
     >>> rain = "it rained all day in the valley and the river rose"  # 7 shingles
     >>> near_duplicates({"a": rain, "b": "It snowed.", "c": f"{rain} again"})  # 7 of 8 are shared
@@ -54,32 +53,32 @@ def near_duplicates(
     if shingle < 1:
         raise UsageError(f"a shingle has at least one word, not {shingle}")
     ids = list(texts)
-    shingles, places = _distinct(map(_Shingles(shingle).of, texts.values()))
+    shingles, indexes_of = _distinct(map(_Shingles(shingle).of, texts.values()))
     group = np.arange(len(shingles))
     lowest = np.ones(len(shingles))
     for first, second in _candidates(shingles, threshold, group):
         shared = len(np.intersect1d(shingles[first], shingles[second], assume_unique=True))
-        every = len(shingles[first]) + len(shingles[second]) - shared
-        if shared >= threshold * every - _SLACK:
-            kept, gone = sorted((group[first], group[second]))
-            lowest[kept] = min(lowest[kept], lowest[gone], shared / every)
-            group[group == gone] = kept
+        union = len(shingles[first]) + len(shingles[second]) - shared
+        if shared >= threshold * union - _SLACK:
+            kept, merged = sorted((group[first], group[second]))
+            lowest[kept] = min(lowest[kept], lowest[merged], shared / union)
+            group[group == merged] = kept
     members: dict[int, list[int]] = {}
-    for index, equal in enumerate(places):
+    for index, equal in enumerate(indexes_of):
         members.setdefault(int(group[index]), []).extend(equal)
-    tied = sorted((sorted(indexes), key) for key, indexes in members.items() if len(indexes) > 1)
-    return [DuplicateGroup(tuple(ids[index] for index in indexes), float(lowest[key])) for indexes, key in tied]
+    groups = sorted((sorted(indexes), key) for key, indexes in members.items() if len(indexes) > 1)
+    return [DuplicateGroup(tuple(ids[index] for index in indexes), float(lowest[key])) for indexes, key in groups]
 
 
 class _Shingles:
-    """Texts as sets of numbers, one a shingle: words are numbered, and runs of numbers hashed to 64 bits."""
+    """Maps texts to sets of 64-bit hashes, one per shingle, after numbering the words."""
 
     def __init__(self, length: int) -> None:
         self._length = length
         self._numbers: dict[str, int] = {}
 
     def of(self, text: str) -> npt.NDArray[np.uint64]:
-        """The distinct shingles of a text, in order."""
+        """Return the distinct shingles of a text, sorted."""
         numbers = self._numbers
         codes = np.array([numbers.setdefault(word.text, len(numbers)) for word in words(text)], dtype=np.uint64)
         if not len(codes):
@@ -92,33 +91,33 @@ class _Shingles:
 
 
 def _mixed(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Each number with its bits spread (SplitMix64's finalizer)."""
+    """Return hashes of numbers (the finalizer of SplitMix64)."""
     values = (values + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))
 
 
 def _distinct(sets: Iterable[npt.NDArray[np.uint64]]) -> tuple[list[Any], list[list[int]]]:
-    """The distinct sets that are not empty, and where each stands: equal texts are compared once."""
-    places: dict[bytes, list[int]] = {}
+    """Return the distinct non-empty sets and the indexes of each, so that equal texts are compared once."""
+    indexes_of: dict[bytes, list[int]] = {}
     distinct = []
     for index, shingles in enumerate(sets):
         if len(shingles):
-            if (key := shingles.tobytes()) not in places:
+            if (key := shingles.tobytes()) not in indexes_of:
                 distinct.append(shingles)
-            places.setdefault(key, []).append(index)
-    return distinct, list(places.values())
+            indexes_of.setdefault(key, []).append(index)
+    return distinct, list(indexes_of.values())
 
 
 def _candidates(shingles: list[Any], threshold: float, group: Ints) -> Iterator[tuple[int, int]]:
-    """Pairs of sets that may be similar enough and are not in one `group` yet, each pair once.
+    """Yield each pair of sets once that may be similar enough and is not yet in one `group`.
 
-    With its members sorted from rare to common, a set of n shares one of its first n - ceil(threshold * n) + 1 with
-    one of the other's: more may not be missing. What stands in one set alone is the rarest and leads to nobody.
+    If the members are sorted from rare to common, similar sets share one of the first n - ceil(threshold * n) + 1
+    members of a set of size n. Members of a single set are the rarest and lead to no pair.
     """
     if not shingles:
         return
-    sizes = np.array([len(own) for own in shingles])
+    sizes = np.array([len(members) for members in shingles])
     shared = _shared(shingles)
     counts = np.array([len(codes) for codes in shared])
     owners = np.repeat(np.arange(len(shared)), counts)
@@ -130,32 +129,32 @@ def _candidates(shingles: list[Any], threshold: float, group: Ints) -> Iterator[
     leads = order[rank < np.repeat(prefix - (sizes - counts), counts)]
     leads = leads[np.lexsort((owners[leads], codes[leads]))]
     lists = _owner_lists(codes[leads], owners[leads])
-    for place, mine in enumerate(lists):
-        if not mine:
+    for index, neighbours in enumerate(lists):
+        if not neighbours:
             continue
-        others = np.unique(np.concatenate(mine))
-        smaller, larger = np.minimum(sizes[others], sizes[place]), np.maximum(sizes[others], sizes[place])
-        for other in others[(others > place) & (smaller >= threshold * larger - _SLACK)].tolist():
-            if group[place] != group[other]:
-                yield place, other
+        others = np.unique(np.concatenate(neighbours))
+        smaller, larger = np.minimum(sizes[others], sizes[index]), np.maximum(sizes[others], sizes[index])
+        for other in others[(others > index) & (smaller >= threshold * larger - _SLACK)].tolist():
+            if group[index] != group[other]:
+                yield index, other
 
 
 def _shared(shingles: Sequence[npt.NDArray[np.uint64]]) -> list[Ints]:
-    """Of each set the members that stand in another one too, numbered."""
+    """Return for each set the numbers of the members that occur in another set as well."""
     every = np.sort(np.concatenate(shingles))
     repeated = np.unique(every[1:][every[1:] == every[:-1]])
     del every
     if not len(repeated):
         return [np.zeros(0, dtype=np.int64) for _ in shingles]
     shared = []
-    for own in shingles:
-        places = np.minimum(np.searchsorted(repeated, own), len(repeated) - 1)
-        shared.append(places[repeated[places] == own])
+    for members in shingles:
+        positions = np.minimum(np.searchsorted(repeated, members), len(repeated) - 1)
+        shared.append(positions[repeated[positions] == members])
     return shared
 
 
 def _owner_lists(codes: Ints, owners: Ints) -> list[list[Ints]]:
-    """For each set, lists of the sets that share a shingle with it; shingles that the same sets share count once."""
+    """Return for each set the lists of sets that share a shingle with it, without repeated lists."""
     lists: list[list[Ints]] = [[] for _ in range(int(owners.max()) + 1 if len(owners) else 0)]
     known: set[bytes] = set()
     for shared in np.split(owners, np.flatnonzero(np.diff(codes)) + 1):

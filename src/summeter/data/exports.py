@@ -1,12 +1,12 @@
-"""A dataset for others: flat rows of texts with a table of judgments, or three tables as a hub shows and loads them.
+"""Export a dataset as flat rows with a table of judgments, or as three tables for a hub.
 
-    rows.jsonl (or .parquet)            one row a summary, with its document
-    rows.judgments.jsonl (.parquet)     one row a judgment
+    rows.jsonl (or .parquet)            one row per summary, with its document
+    rows.judgments.jsonl (.parquet)     one row per judgment
 
     FOLDER/README.md . documents/SPLIT.parquet . summaries/SPLIT.parquet . judgments/SPLIT.parquet
 
-Either form is read again by the preset `tables`. What Parquet cannot hold as it is stands as JSON text in its column;
-the file says which columns, and `load` gives back exactly what was written.
+The preset `tables` reads both forms. Values that Parquet cannot represent are stored as JSON text; the metadata of the
+file list these columns, so that `load` restores the values exactly.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 Target = Literal["jsonl", "parquet", "hub"]
 TARGETS: tuple[Target, ...] = get_args(Target)
 SPLIT = "test"
-"""The split of documents that name none: data for evaluation."""
+"""The default split of documents."""
 TABLES = ("documents", "summaries", "judgments")
-"""The three tables of a dataset, in the order in which `table_rows` gives them."""
+"""The three tables of a dataset, in the order of `table_rows`."""
 _LISTS = frozenset({"references", "key_facts", "sentences"})
 _FIRST = (*(name for name in FIELDS if name != "human"), "judgment_set")
 
 
 def target_of(path: str | Path, named: str | None = None) -> Target:
-    """The kind of export written to a path: `named` where given, else Parquet by its suffix, else JSON Lines.
+    """Return the kind of export: `named` if given, Parquet for its suffix, otherwise JSON Lines.
 
     >>> target_of("rows.parquet"), target_of("rows.jsonl.gz"), target_of("folder", "hub")
     ('parquet', 'jsonl', 'hub')
@@ -48,11 +48,11 @@ def target_of(path: str | Path, named: str | None = None) -> Target:
     for target in TARGETS:
         if named == target:
             return target
-    raise UsageError(f"unknown kind of export {named!r}; there are: {', '.join(TARGETS)}")
+    raise UsageError(f"unknown kind of export {named!r}; kinds are: {', '.join(TARGETS)}")
 
 
 def judgments_path(path: str | Path) -> Path:
-    """Where the judgments stand that belong to a file of rows.
+    """Return the path of the judgments that belong to a file of rows.
 
     >>> judgments_path("out/rows.jsonl.gz").as_posix()
     'out/rows.judgments.jsonl.gz'
@@ -62,7 +62,7 @@ def judgments_path(path: str | Path) -> Path:
 
 
 def check_files(path: str | Path, *, force: bool) -> None:
-    """Raise UsageError where an export to `path` would replace a file, unless `force`."""
+    """Raise UsageError if an export to `path` would replace a file, unless `force`."""
     for file in (Path(path), judgments_path(path)):
         check_file(file, force=force)
 
@@ -71,51 +71,50 @@ def check_files(path: str | Path, *, force: bool) -> None:
 
 
 def judgment_row(name: str, judgment: Judgment) -> dict[str, Any]:
-    """A judgment of the set `name` as a row: the set, what was judged, and the fields of `Judgment` that are set."""
+    """Return a judgment of the set `name` as a row with the set, the target, and the fields that are set."""
     target = judgment.target.model_dump(exclude_none=True)
     row = judgment.model_dump(mode="json", exclude={"target"}, exclude_defaults=True)
     return {"judgment_set": name, "doc_id": target.pop("document_id"), **target, **row, "status": judgment.status}
 
 
 def judgment_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
-    """The judgments of all sets, one row each."""
+    """Yield one row per judgment of all sets."""
     for name in dataset.judgment_sets:
         for judgment in dataset.iter_judgments(name):
             yield judgment_row(name, judgment)
 
 
 def table_rows(dataset: Dataset, split: str | None = None) -> dict[str, list[dict[str, Any]]]:
-    """The rows of the tables of a dataset, or of the documents of one `split`, by table.
+    """Return the rows of a dataset, or of the documents of one `split`, by table.
 
-    Documents and summaries have the columns of flat rows; the sentences of all summaries are given, with the name of
-    their `splitter`. A row has no cell for what is unknown.
+    Documents and summaries have the columns of flat rows. Summaries have their sentences and the name of the
+    `splitter`. Rows have no cells for absent values.
     """
     tables: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
-    kept = set()
+    included = set()
     for document, summaries in dataset.items():
         if split not in (None, document.split or SPLIT):
             continue
-        kept.add(document.id)
-        own = document.model_dump(mode="json", exclude={"id", "text", "sentences", "extra"}, exclude_defaults=True)
-        tables["documents"].append({"doc_id": document.id, "document": document.text, **own, **document.extra})
+        included.add(document.id)
+        fields = document.model_dump(mode="json", exclude={"id", "text", "sentences", "extra"}, exclude_defaults=True)
+        tables["documents"].append({"doc_id": document.id, "document": document.text, **fields, **document.extra})
         for summary in summaries:
             row: dict[str, Any] = {"doc_id": document.id, "system": summary.system}
             if summary.category is not None:
                 row["category"] = summary.category
             row |= {"summary": summary.text, "sentences": list(summary.sentence_texts), "splitter": summary.splitter}
             tables["summaries"].append(row | summary.extra)
-    tables["judgments"] = [row for row in judgment_rows(dataset) if row["doc_id"] in kept]
+    tables["judgments"] = [row for row in judgment_rows(dataset) if row["doc_id"] in included]
     return tables
 
 
-# ---- writing them ----
+# ---- writing the tables ----
 
 
 def write_jsonl(dataset: Dataset, path: str | Path, *, force: bool = False) -> int:
-    """Write flat rows as JSON Lines (`.gz` compresses), and the judgments beside them; returns the number of rows.
+    """Write flat rows to a JSON Lines file (`.gz` compresses), and judgments to another. Return the number of rows.
 
-    Each file is written whole or not at all; one that is there is replaced with `force` only. Raises UsageError where
-    it is there.
+    Each file is written completely or not at all. Raises UsageError if a file exists, unless `force`.
     """
     check_files(path, force=force)
     if dataset.judgment_sets:
@@ -126,9 +125,9 @@ def write_jsonl(dataset: Dataset, path: str | Path, *, force: bool = False) -> i
 
 
 def write_parquet(dataset: Dataset, path: str | Path, *, force: bool = False) -> int:
-    """Write flat rows as one Parquet file, and the judgments as one beside it; returns the number of rows.
+    """Write flat rows to a Parquet file, and judgments to another. Return the number of rows.
 
-    As `write_jsonl`. Raises InstallError without pyarrow.
+    See `write_jsonl`. Raises InstallError if pyarrow is missing.
     """
     check_files(path, force=force)
     rows = list(flat_rows(dataset))
@@ -141,16 +140,15 @@ def write_parquet(dataset: Dataset, path: str | Path, *, force: bool = False) ->
 
 
 def write_files(dataset: Dataset, folder: str | Path, documents: int) -> int:
-    """Write flat rows as files of `documents` documents each, `part-00000.jsonl` and so on, in a new folder; returns
-    the number of files. `load` reads such a folder.
+    """Write flat rows to files of `documents` documents each in a new folder. Return the number of files.
 
-    The judgments of the documents of a file stand in a file of the same name in the folder `judgments`. Raises
-    UsageError where the folder holds something, and for less than one document a file.
+    The files are `part-00000.jsonl` and so on; `load` reads the folder. The judgments are in files of the same names in
+    the folder `judgments`. Raises UsageError if the folder is not empty or `documents` is below 1.
     """
     if documents < 1:
         raise UsageError(Parameter("documents"), f" is {documents}; give at least 1")
     check_folder(folder)
-    number = {doc_id: place // documents for place, doc_id in enumerate(dataset.documents)}
+    number = {doc_id: index // documents for index, doc_id in enumerate(dataset.documents)}
     count = 0
     with building(folder) as fresh:
         for count, rows in groupby(flat_rows(dataset), key=lambda row: number[row["doc_id"]]):
@@ -163,17 +161,16 @@ def write_files(dataset: Dataset, folder: str | Path, documents: int) -> int:
 
 
 def write_hub(dataset: Dataset, folder: str | Path) -> int:
-    """Write a folder that can be uploaded to a hub as it is; returns the number of summaries.
+    """Write a folder for upload to a hub. Return the number of summaries.
 
-    Each table is a config, each value of `split` a split; documents without one are in `test`. README.md holds the
-    card. Raises UsageError where the folder holds something and where a split's name is no word, InstallError without
-    pyarrow.
+    Each table is a config, and each value of `split` a split (default: `test`). README.md is the card. Raises
+    UsageError if the folder is not empty or a name of a split is invalid, and InstallError if pyarrow is missing.
     """
     check_folder(folder)
     splits = list(dict.fromkeys(document.split or SPLIT for document in dataset.documents.values()))
     for name in splits:
         if not name.replace(".", "_").isidentifier():
-            raise UsageError(f"the split {name!r} cannot name one on a hub; use letters, digits and _")
+            raise UsageError(f"{name!r} is not a valid name of a split on a hub; use letters, digits and _")
     with building(folder) as fresh:
         for name in splits:
             for table, rows in table_rows(dataset, name).items():
@@ -188,8 +185,10 @@ def _json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows as one Parquet file, columns that Parquet cannot hold as they are as JSON text. Raises InstallError
-    without pyarrow."""
+    """Write rows to a Parquet file, with JSON text in columns that Parquet cannot represent.
+
+    Raises InstallError if pyarrow is missing.
+    """
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -213,7 +212,7 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _native(pa: Any, name: str, values: Sequence[Any]) -> pa.Array | None:
-    """The column as Parquet holds it, where that gives the very values back; else None."""
+    """Return the column as a Parquet array, or None if that would not restore the values exactly."""
     try:
         column = pa.array(values, pa.list_(pa.string()) if name in _LISTS else None)
     except (pa.ArrowException, OverflowError, ValueError):
@@ -254,27 +253,22 @@ def _body(dataset: Dataset, splits: Sequence[str]) -> Iterable[str]:
     yield f"# {card.name}{f' {card.version}' if card.version else ''}"
     yield (
         f"{len(dataset)} summaries of {dataset.document_count} documents by {len(dataset.systems)} systems, and "
-        "people's judgments of them, one a row."
+        "human judgments of them, one per row."
     )
-    counts = _per_split(dataset)
+    counts: dict[str, Counter[str]] = {name: Counter() for name in splits}
+    for document, summaries in dataset.items():
+        counts[document.split or SPLIT].update(documents=1, summaries=len(summaries))
     lines = ["| split | documents | summaries |", "|---|--:|--:|"]
-    yield "\n".join([*lines, *(f"| {name} | {counts[name][0]} | {counts[name][1]} |" for name in splits)])
+    yield "\n".join(
+        [*lines, *(f"| {name} | {counts[name]['documents']} | {counts[name]['summaries']} |" for name in splits)]
+    )
     addresses = " ".join(f"hf:ORG/NAME#{table}/{splits[0]}" for table in TABLES)
     yield (
         "`doc_id` and `system` join the tables. In judgments, `value` is the raw score and `label` the decision: 1 for "
-        "what is supported or present, 0 for what is not. Read the data with "
+        "supported or present, 0 for not. Read the data with "
         f"`summeter data import {addresses} --preset tables -o FOLDER`."
     )
     about = {"licence": card.licence, "citation": card.citation, "hash of documents and summaries": card.hash}
     yield "\n".join(f"* {name}: {value}" for name, value in about.items() if value)
     if card.origin is not None:
         yield f"Made from:\n\n```json\n{json.dumps(card.origin, ensure_ascii=False, indent=2)}\n```"
-
-
-def _per_split(dataset: Dataset) -> dict[str, tuple[int, int]]:
-    """Documents and summaries of each split."""
-    documents, summaries = Counter[str](), Counter[str]()
-    for document, own in dataset.items():
-        documents[document.split or SPLIT] += 1
-        summaries[document.split or SPLIT] += len(own)
-    return {name: (documents[name], summaries[name]) for name in documents}

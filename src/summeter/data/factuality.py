@@ -1,10 +1,9 @@
-"""Benchmarks of yes-or-no factuality for a protocol: AggreFact, LLM-AggreFact, SummaC, story-summeval.
+"""Benchmarks of binary factuality labels for `bench protocol`: AggreFact, LLM-AggreFact, SummaC, story-summeval.
 
-Their presets read the files. The same summary may stand in several of the data sets that a benchmark is made of, and
-every row of it counts as in the paper; so a row becomes a summary of the document with that text (one article in three
-data sets is one document), with `dataset`, `origin`, `cut`, `model` and `id` beside it and the label, 1 = consistent,
-as people's `overall` faithfulness. The `Tally` counts duplicates, contradictions, empty texts, missing labels and
-missing scores.
+The files are read by presets. A benchmark consists of several data sets, which may contain the same summary; as in the
+papers, every row counts. A row becomes a summary of the document with its text, with the columns `dataset`, `origin`,
+`cut`, `model` and `id`, and its label (1 = consistent) as `overall` faithfulness. `Tally` counts duplicates,
+contradictions, empty texts, missing labels and missing scores.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from summeter.records import Fault, InputError, Judgment, Summary, Target, Usage
 FAITHFULNESS = "faithfulness"
 VAL, TEST = "val", "test"
 CUTS = {"val": VAL, "valid": VAL, "validation": VAL, "dev": VAL, "test": TEST}
-"""What a split may be called, and what it is called here."""
+"""The names of splits in the files, and here."""
 GROUPS: dict[str, tuple[str, ...]] = {
     "SOTA": ("BART", "PegasusDynamic", "T5", "Pegasus"),
     "XFORMER": ("BertSum", "BertExtAbs", "BertExt", "GPT2", "BERTS2S", "TranS2S"),
@@ -37,20 +36,20 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "ImproveAbs", "NEUSUM", "ClosedBookDecoder", "RNES", "BanditSum", "ROUGESal", "MultiTask", "UnifiedExtAbs",
     ),
 }  # fmt: skip
-"""AggreFact's kinds of summarizers (Tang et al., 2023). Leads and references are in none and are not measured."""
+"""AggreFact's groups of summarizers (Tang et al., 2023). Leads and references are in no group and are excluded."""
 GROUP_OF = {model: group for group, models in GROUPS.items() for model in models}
 
 
 SCORE = "_score"
-"""How AggreFact's columns of other people's scores end."""
+"""Suffix of AggreFact's columns of scores of other systems."""
 RELEASED = "released|v:1"
 METADATA = ("dataset", "origin", "model", "id", "source")
-"""Columns that are kept beside a summary, with its cut."""
+"""Columns that are stored with a summary, besides its cut."""
 
 
 @dataclass
 class Tally:
-    """What was met in the files, counted."""
+    """Counts of rows in the files."""
 
     rows: int = 0
     cuts: dict[str, int] = field(default_factory=dict)
@@ -63,7 +62,7 @@ class Tally:
     scores: dict[str, int] = field(default_factory=dict)
 
     def lines(self) -> list[str]:
-        """The counts in words, those that are 0 left out."""
+        """Return the counts in words, without those that are 0."""
         cuts = ", ".join(f"{count} {cut}" for cut, count in sorted(self.cuts.items()))
         lines = [f"{self.rows} rows ({cuts})"]
         counts = (
@@ -82,7 +81,7 @@ class Tally:
 
 
 class Benchmark(NamedTuple):
-    """A benchmark read: its data, the scores that came in its files (a list of judgments a judge), and the counts."""
+    """The data of a benchmark, the released scores as judgments by judge, and the counts."""
 
     data: Dataset
     released: dict[str, list[Judgment]]
@@ -91,9 +90,9 @@ class Benchmark(NamedTuple):
 
 @dataclass(frozen=True)
 class Files:
-    """Where a benchmark is: (split or None, file) pairs, files of documents, columns renamed, columns of scores.
+    """The files of a benchmark as (split or None, file), files of documents, and the names of columns.
 
-    `scores` None takes those the layout is known to bring (AggreFact's `*_score`).
+    `scores` are columns of scores; None selects AggreFact's `*_score`.
     """
 
     files: Sequence[tuple[str | None, Path]]
@@ -103,9 +102,9 @@ class Files:
 
 
 def read_benchmark(layout: str, files: Files) -> Benchmark:
-    """Read a benchmark's files.
+    """Read the files of a benchmark.
 
-    Raises InputError with every fault, UsageError for an unknown layout or field.
+    Raises InputError with all faults, and UsageError for an unknown layout or field.
 
         benchmark = read_benchmark("aggrefact", Files([(None, Path("aggre_fact_final.csv"))]))
     """
@@ -119,9 +118,9 @@ def read_benchmark(layout: str, files: Files) -> Benchmark:
             f"fields are: {', '.join(form.columns)}"
         )
     if not files.files:
-        raise UsageError(f"no file of {form.name} is named; give {form.about}")
+        raise UsageError(f"no file of {form.name} is given; give {form.about}")
     if files.texts and not form.texts:
-        raise UsageError(f"texts: {form.name} has its documents in the rows; leave `texts` out")
+        raise UsageError(f"texts: the rows of {form.name} contain the documents; leave `texts` out")
     tally, names = Tally(), SystemNames()
     flat: list[dict[str, Any]] = []
     scores: dict[str, dict[tuple[str, str], float | None]] = {}
@@ -129,9 +128,9 @@ def read_benchmark(layout: str, files: Files) -> Benchmark:
     seen: dict[tuple[str, str], dict[tuple[str, str], set[int | None]]] = {}
     for split, path in files.files:
         if split is not None and split not in CUTS:
-            raise UsageError(f"data: {split!r} is no split; splits are: {', '.join(CUTS)}")
+            raise UsageError(f"data: {split!r} is not a split; splits are: {', '.join(CUTS)}")
         if path.is_dir():
-            raise InputError.at(path, None, None, "is a folder; name the files in it")
+            raise InputError.at(path, None, None, "is a folder; give the files in it")
         data = load(
             [path, *files.texts],
             preset=form.name.replace("-", "_"),
@@ -142,26 +141,31 @@ def read_benchmark(layout: str, files: Files) -> Benchmark:
         if columns is None:
             found = dict.fromkeys(name for summary in data.summaries for name in summary.extra if name.endswith(SCORE))
             columns = list(found) if form.grouped else []
-        problems = Counter(_missing_columns(data, columns))
+        known = dict.fromkeys(name for summary in data.summaries for name in summary.extra)
+        problems = Counter(
+            (name, f"there is no such column of scores{meant(name, known)}; columns are: {', '.join(known)}")
+            for name in columns
+            if name not in known
+        )
         for document, summaries in data.items():
             doc_id = f"doc-{digest(document.text, 12)}"
             for summary in summaries:
-                about, wrong = _about(form, summary, split)
-                own, unreadable = _scores(summary, columns)
-                problems.update([*wrong, *unreadable])
+                about, problems_of_row = _metadata(form, summary, split)
+                row_scores, unreadable = _scores(summary, columns)
+                problems.update([*problems_of_row, *unreadable])
                 label = labels.get(Target(document_id=document.id, system=summary.system))
                 claim, cut, dataset = digest(summary.text, 8), about["cut"], about["dataset"]
                 tally.rows += 1
                 tally.cuts[cut] = tally.cuts.get(cut, 0) + 1
                 tally.unlabelled += label is None
                 tally.empty += not (document.text.strip() and summary.text.strip())
-                places = seen.setdefault((doc_id, claim), {})
-                if (dataset, cut) in places:
-                    same = label in places[dataset, cut]
+                labels_in = seen.setdefault((doc_id, claim), {})
+                if (dataset, cut) in labels_in:
+                    same = label in labels_in[dataset, cut]
                     tally.duplicates, tally.contradictions = tally.duplicates + same, tally.contradictions + (not same)
-                elif places:
+                elif labels_in:
                     tally.shared += 1
-                places.setdefault((dataset, cut), set()).add(label)
+                labels_in.setdefault((dataset, cut), set()).add(label)
                 model = about.get("model", "")
                 group = GROUP_OF.get(model)
                 if form.grouped and group is None:
@@ -179,32 +183,26 @@ def read_benchmark(layout: str, files: Files) -> Benchmark:
                 if label is not None:
                     row["human"] = {"overall": {FAITHFULNESS: label}}
                 flat.append(row)
-                for name, score in own.items():
+                for name, score in row_scores.items():
                     scores.setdefault(name.removesuffix(SCORE), {})[doc_id, system] = score
         for (column, message), count in problems.items():
             faults.append(Fault(file_name(path), None, column, message + (f" ({count} rows)" if count > 1 else "")))
     if faults:
         raise InputError(faults)
-    tally.scores = {name: len(flat) - sum(score is not None for score in own.values()) for name, own in scores.items()}
-    released = {name: list(_judgments(name, own)) for name, own in scores.items()}
+    tally.scores = {
+        name: len(flat) - sum(score is not None for score in by_item.values()) for name, by_item in scores.items()
+    }
+    released = {name: list(_judgments(name, by_item)) for name, by_item in scores.items()}
     return Benchmark(load(flat).with_card(name=form.name), released, tally)
 
 
 Problem = tuple[str, str]
-"""A column, and what is wrong with it."""
+"""A column and a message."""
 
 
-def _missing_columns(data: Dataset, columns: Sequence[str]) -> Iterator[Problem]:
-    """The columns of scores that no row has."""
-    known = dict.fromkeys(name for summary in data.summaries for name in summary.extra)
-    for name in columns:
-        if name not in known:
-            yield name, f"there is no such column of scores{meant(name, known)}; columns are: {', '.join(known)}"
-
-
-def _about(form: Claims, summary: Summary, split: str | None) -> tuple[dict[str, str], list[Problem]]:
-    """The columns that are kept beside a summary, with its cut; a row without a data set is of the benchmark's own."""
-    cells, wrong = summary.extra, []
+def _metadata(form: Claims, summary: Summary, split: str | None) -> tuple[dict[str, str], list[Problem]]:
+    """Return the metadata of a summary, with its cut, and the problems. The default data set is the benchmark."""
+    cells, problems = summary.extra, []
     model = re.sub(r"#\d+$", "", summary.system)
     about = {} if model.startswith(CLAIM_SYSTEM) else {"model": model}
     for name in METADATA:
@@ -212,23 +210,23 @@ def _about(form: Claims, summary: Summary, split: str | None) -> tuple[dict[str,
         if name != "model" and not is_empty(value := cells.get(column)):
             about[name] = str(value).strip()
         elif name in form.required and name not in about:
-            wrong.append((column, f"is empty, and every row of {form.name} has it"))
+            problems.append((column, f"is empty, but every row of {form.name} needs it"))
     given, expected = cells.get("cut"), None if split is None else CUTS[split]
     cut = expected if is_empty(given) else CUTS.get(str(given).strip().lower())
     if cut is None and is_empty(given):
-        hint = "say which file is which: `data: {val: FILE, test: FILE}`"
-        wrong.append(("cut", f"no column says whether a row is validation or test; {hint}"))
+        hint = "give the split of each file: `data: {val: FILE, test: FILE}`"
+        problems.append(("cut", f"no column says whether a row is validation or test; {hint}"))
     elif cut is None:
-        wrong.append(("cut", f"holds {given!r}; say val or test, or leave the row out"))
+        problems.append(("cut", f"is {given!r}; give val or test, or leave the row out"))
     elif expected not in (None, cut):
-        wrong.append(("cut", f"holds {given!r}, but the file was named as that of {expected}"))
-    return {"dataset": form.name, **about, "cut": cut or ""}, wrong
+        problems.append(("cut", f"is {given!r}, but the file was given as that of {expected}"))
+    return {"dataset": form.name, **about, "cut": cut or ""}, problems
 
 
 def _scores(summary: Summary, columns: Sequence[str]) -> tuple[dict[str, float | None], list[Problem]]:
-    """The scores of a row, None where there is none."""
+    """Return the scores of a row by column, None if absent, and the problems."""
     scores: dict[str, float | None] = {}
-    wrong: list[Problem] = []
+    problems: list[Problem] = []
     for name in columns:
         value = summary.extra.get(name)
         scores[name] = None
@@ -238,13 +236,13 @@ def _scores(summary: Summary, columns: Sequence[str]) -> tuple[dict[str, float |
             number = float(value)  # type: ignore[arg-type] # TypeError is caught
         except (TypeError, ValueError, OverflowError):
             shown = repr(value) if not isinstance(value, int) or abs(value) < 10**20 else "a number of many digits"
-            wrong.append((name, f"holds {shown[:80]}, which is no score; give a number, or leave it empty"))
+            problems.append((name, f"is {shown[:80]}, which is not a score; give a number, or leave it empty"))
             continue
         if math.isinf(number):
-            wrong.append((name, "is infinite; leave it empty where there is no score"))
+            problems.append((name, "is infinite; leave it empty if there is no score"))
         elif not math.isnan(number):
             scores[name] = number
-    return scores, wrong
+    return scores, problems
 
 
 def _judgments(name: str, scores: Mapping[tuple[str, str], float | None]) -> Iterator[Judgment]:

@@ -1,8 +1,8 @@
-"""The DATA folder: documents, summaries, key facts and judgment sets as JSON Lines, sealed by dataset.json.
+"""Dataset folders: documents, summaries, key facts and judgment sets as JSON Lines, and a card.
 
     DATA/   dataset.json . documents.jsonl . summaries.jsonl . keyfacts.jsonl . judgments/SET.jsonl
 
-dataset.json holds the SHA-256 of every other file, so that a change made by hand is noticed on loading.
+dataset.json contains the SHA-256 of every other file, so that manual changes are detected.
 """
 
 from __future__ import annotations
@@ -47,24 +47,24 @@ SUMMARIES = "summaries.jsonl"
 KEY_FACTS = "keyfacts.jsonl"
 JUDGMENTS = "judgments"
 DROPPED = "faults.jsonl"
-"""What was left out of the dataset, with the reasons; no part of the data, and not sealed."""
+"""Rows and fields that were dropped at import, with reasons; not part of the data, and without a hash."""
 
 LARGE = 64 << 20
-"""Bytes of texts from which data are not held in memory: of documents.jsonl and summaries.jsonl, or of flat files."""
+"""Bytes of documents.jsonl and summaries.jsonl, or of the texts of flat files, above which data stay on disk."""
 
-_AGAIN = "import the data again"
-_UNKNOWN = f"which is not in the dataset; {_AGAIN}"
+_REIMPORT = "import the data again"
+_UNKNOWN = f"which is not in the dataset; {_REIMPORT}"
 _R = TypeVar("_R", bound=Record)
 
 JudgmentMaker = Callable[[], Iterator[Judgment]]
 
 
 class Card(Record):
-    """What a dataset is, where it may be used, and the hashes that say it is unchanged.
+    """Name, version, licence, citation, provenance and hashes of a dataset.
 
-    `hash` is that of the content an evaluator sees (documents and summaries); `files` maps each file of the
-    folder to its SHA-256 and `counts` says how much is in it (both empty before the dataset is saved). `origin` says of
-    which dataset it is a part, or from where on a hub it came (`data.subsets`, `data.hub`).
+    `hash` covers the documents and summaries. `files` maps each file of the folder to its SHA-256, and `counts` to its
+    number of records (both empty before the dataset is saved). `origin` describes the dataset that this one is a
+    subset of, or its address on a hub (`data.subsets`, `data.hub`).
     """
 
     layout: Literal["summeter-dataset/1"] = "summeter-dataset/1"
@@ -80,14 +80,14 @@ class Card(Record):
 
 
 class _GivenFacts(Record):
-    """A line of keyfacts.jsonl."""
+    """A line of keyfacts.jsonl: the key facts of a document."""
 
     document_id: str
     id: str
     origin: Literal["given"]
     facts: tuple[str, ...]
     origins: tuple[FactOrigin, ...] | None = None
-    """Where each of the facts comes from, where that is known."""
+    """The provenance of each fact, if known."""
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -97,29 +97,36 @@ class _GivenFacts(Record):
 
 
 class Content(NamedTuple):
-    """What a folder holds. `hash` is that of its card where the card's word is taken for it."""
+    """The content of a folder or of flat files. `judgments` maps each set to a function that yields its judgments.
 
-    card: Card
+    `hash` is the known hash of the documents and summaries, or None.
+    """
+
     documents: Mapping[str, Document]
     summaries: Sequence[Summary]
     judgments: dict[str, JudgmentMaker]
-    fact_origins: Mapping[str, tuple[FactOrigin, ...]]
+    fact_origins: Mapping[str, tuple[FactOrigin, ...]] = MappingProxyType({})
     warnings: Sequence[Fault] = ()
     hash: str | None = None
 
 
 def is_dataset(path: Path) -> bool:
-    """Whether the folder holds a dataset."""
+    """Return whether the folder contains a dataset."""
     return (path / CARD).is_file()
 
 
 def check_intact(folder: Path) -> None:
-    """Raise InputError, by file, unless the files of a dataset are as they were written."""
-    _verify(folder, _card(folder), _files(folder))
+    """Raise InputError with one fault for each file of a dataset that was added, changed or removed."""
+    faults = Faults(str(folder))
+    accept = f"to accept the change, check the file, then run: summeter data import {folder} -o {folder} --force"
+    there = {name: file_hash(folder / name) for name in _files(folder)}
+    for name, what in hash_differences(read_card(folder).files, there):
+        faults.add(None, name, f"was {what} after import; {accept}")
+    faults.stop()
 
 
 def is_intact(folder: Path) -> bool:
-    """Whether the folder holds a dataset whose files are as they were written."""
+    """Return whether the folder contains a dataset whose files are unchanged."""
     try:
         check_intact(folder)
     except (InputError, OSError):
@@ -128,9 +135,9 @@ def is_intact(folder: Path) -> bool:
 
 
 def check_set_name(name: str, what: str = "a judgment set") -> None:
-    """Raise UsageError unless `name` can name a judgment set, or `what` is named so (and so a file or folder)."""
+    """Raise UsageError unless `name` is a valid name of a judgment set, or of `what`, and of its file or folder."""
     if not SET_NAME.fullmatch(name):
-        raise UsageError(f"{name!r} cannot name {what}; use letters, digits, full stops, _ and -")
+        raise UsageError(f"{name!r} is not a valid name of {what}; use letters, digits, full stops, _ and -")
 
 
 def write(
@@ -144,11 +151,13 @@ def write(
     *,
     keep_others: bool = False,
 ) -> Card:
-    """Write the folder whole; returns the card with counts and file hashes filled in. `keep_others` keeps the files of
-    a folder that is replaced which are not part of its dataset."""
+    """Write the folder, completely or not at all. Return the card with counts and file hashes.
+
+    With `keep_others`, files in a replaced folder that do not belong to its dataset are preserved.
+    """
     with building(folder) as fresh:
         if keep_others and folder.is_dir():
-            shutil.copytree(folder, fresh, symlinks=True, dirs_exist_ok=True, ignore=partial(_own, folder))
+            shutil.copytree(folder, fresh, symlinks=True, dirs_exist_ok=True, ignore=partial(_dataset_files, folder))
         lists = (
             _given_facts(document, fact_origins.get(document.id))
             for document in documents.values()
@@ -169,7 +178,7 @@ def write(
 
 
 def seal(folder: Path, card: Card, counts: Mapping[str, int]) -> Card:
-    """Write the card of a folder whose other files are written, with their counts and hashes; returns it."""
+    """Write the card of a folder whose other files are complete. Return the card with their counts and hashes."""
     files = {name: file_hash(folder / name) for name in _files(folder)}
     sealed = card.model_copy(update={"counts": dict(counts), "files": files})
     write_text(folder / CARD, json.dumps(sealed.model_dump(), ensure_ascii=False, indent=2) + "\n")
@@ -177,16 +186,16 @@ def seal(folder: Path, card: Card, counts: Mapping[str, int]) -> Card:
 
 
 def concatenate(folders: Iterable[Path], target: Path) -> dict[str, int]:
-    """Write the files of several folders, one folder after the other, as those of a new folder without a card.
+    """Concatenate the files of several dataset folders in a new folder without a card.
 
-    Memory holds no record. Returns the counts for the card of the new folder.
+    Returns the counts for its card. No record is held in memory.
     """
     (target / JUDGMENTS).mkdir(parents=True)
     for name in (DOCUMENTS, SUMMARIES, KEY_FACTS):
         (target / name).touch()
     counts = Counter[str]()
     for folder in folders:
-        counts.update(_card(folder).counts)
+        counts.update(read_card(folder).counts)
         for name in _files(folder):
             with (folder / name).open("rb") as source, (target / name).open("ab") as lines:
                 shutil.copyfileobj(source, lines)
@@ -194,7 +203,7 @@ def concatenate(folders: Iterable[Path], target: Path) -> dict[str, int]:
 
 
 class Appending:
-    """Writes the files of a new dataset folder, but for its card, some documents at a time."""
+    """Writes the files of a new dataset folder, without its card, in batches of documents."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
@@ -212,7 +221,7 @@ class Appending:
     def add(
         self, documents: Iterable[Document], summaries: Iterable[Summary], sets: Mapping[str, JudgmentMaker]
     ) -> None:
-        """Write documents with all that belongs to them."""
+        """Write documents with their key facts, summaries and judgments."""
         documents = list(documents)
         facts = (_given_facts(document, None) for document in documents if document.key_facts)
         for name, lines in (
@@ -225,20 +234,29 @@ class Appending:
 
 
 def read(folder: Path, *, verify: bool) -> Content:
-    """Read a folder; judgment sets are read when asked for, and so are documents and summaries of LARGE bytes. Raises
-    InputError, also for changed files."""
-    card = _card(folder)
+    """Read a folder. Judgment sets are read when they are accessed, and so are documents and summaries of LARGE bytes.
+
+    Raises InputError for invalid records and, with `verify`, for changed files.
+    """
     names = _files(folder)
     if verify:
-        _verify(folder, card, names)
+        check_intact(folder)
     size = sum((folder / name).stat().st_size for name in (DOCUMENTS, SUMMARIES) if name in names)
     if size >= LARGE and (verify or is_intact(folder)):
-        return read_on_demand(folder, card)
+        return read_on_demand(folder)._replace(hash=read_card(folder).hash or None)
     given = [row for _, row in _records(folder / KEY_FACTS, _GivenFacts)]
     facts = {row.document_id: row.facts for row in given}
     documents = _documents(folder / DOCUMENTS, facts)
     summaries = tuple(summary for _, summary in _records(folder / SUMMARIES, Summary, sealed=verify))
-    items = _items(folder / SUMMARIES, documents, summaries)
+    faults, items = Faults(str(folder / SUMMARIES)), set[tuple[str, str]]()
+    for line, summary in enumerate(summaries, 1):
+        key = (summary.document_id, summary.system)
+        if summary.document_id not in documents:
+            faults.add(line, "document_id", f"refers to {summary.document_id!r}, {_UNKNOWN}")
+        if key in items:
+            faults.add(line, "system", f"is a second summary of {key[0]!r} by {key[1]!r}; {_REIMPORT}")
+        items.add(key)
+    faults.stop()
     makers = {
         Path(name).stem: _maker(folder / name, items, sealed=verify)
         for name in names
@@ -247,18 +265,20 @@ def read(folder: Path, *, verify: bool) -> Content:
     origins = {row.document_id: row.origins for row in given if row.origins is not None}
     texts = (
         (DOCUMENTS, (document.text for document in documents.values())),
-        (SUMMARIES, (own.text for own in summaries)),
+        (SUMMARIES, (summary.text for summary in summaries)),
     )
     warnings = [
         Fault(str(folder / name), line, "text", EMPTY)
-        for name, own in texts for line, text in enumerate(own, 1) if not text.strip()
+        for name, each in texts for line, text in enumerate(each, 1) if not text.strip()
     ]  # fmt: skip
-    return Content(card, documents, summaries, makers, origins, warnings)
+    return Content(documents, summaries, makers, origins, warnings)
 
 
-def read_on_demand(folder: Path, card: Card, place: object = None) -> Content:
-    """What a folder holds whose files are as summeter wrote them; documents, summaries and key facts are read from it
-    when they are asked for. `place` is kept as long as the content (see `LineFile`)."""
+def read_on_demand(folder: Path, owner: object = None) -> Content:
+    """Return the content of a folder with unchanged files; all records are read when they are accessed.
+
+    `owner` is referenced as long as the content (see `LineFile`).
+    """
     warnings: list[Fault] = []
     documents: dict[str, int] = {}
     number: dict[str, int] = {}
@@ -282,7 +302,7 @@ def read_on_demand(folder: Path, card: Card, place: object = None) -> Content:
         facts[row["document_id"]] = start
         if row.get("origins") is not None:
             origins[row["document_id"]] = start
-    facts_file = LineFile(folder / KEY_FACTS, place) if facts else None
+    facts_file = LineFile(folder / KEY_FACTS, owner) if facts else None
 
     def document(line: bytes) -> Document:
         row = from_json(line)
@@ -294,33 +314,36 @@ def read_on_demand(folder: Path, card: Card, place: object = None) -> Content:
         return _GivenFacts.model_validate_json(line).origins or ()
 
     summaries = StoredSummaries(
-        LineFile(folder / SUMMARIES, place), starts, of_document, kinds, list(documents), list(names)
+        LineFile(folder / SUMMARIES, owner), starts, of_document, kinds, list(documents), list(names)
     )
     makers: dict[str, JudgmentMaker] = {
-        path.stem: partial(_judgments, path, place) for path in sorted((folder / JUDGMENTS).glob("*.jsonl"))
+        path.stem: partial(_judgments, path, owner) for path in sorted((folder / JUDGMENTS).glob("*.jsonl"))
     }
     return Content(
-        card, StoredMapping(LineFile(folder / DOCUMENTS, place), documents, document), summaries, makers,
-        {} if facts_file is None else StoredMapping(facts_file, origins, origins_in), warnings, card.hash or None,
+        StoredMapping(LineFile(folder / DOCUMENTS, owner), documents, document), summaries, makers,
+        {} if facts_file is None else StoredMapping(facts_file, origins, origins_in), warnings,
     )  # fmt: skip
 
 
-def _judgments(path: Path, _place: object) -> Iterator[Judgment]:
-    """The judgments of a sealed file; the generator keeps the place in which the file is."""
+def _judgments(path: Path, _owner: object) -> Iterator[Judgment]:
+    """Yield the judgments of an unchanged file; the generator keeps a reference to the owner of the file."""
     for _, judgment in _records(path, Judgment, sealed=True):
         yield judgment
 
 
 def document_domains(folder: Path) -> dict[str, str]:
-    """The domain of each document that has one, by id; reads no summary. Raises InputError as `read` does."""
-    _verify(folder, _card(folder), _files(folder))
+    """Return the domains of documents by id, without documents that have none, and without reading the summaries.
+
+    Raises InputError if a file was changed.
+    """
+    check_intact(folder)
     with (folder / DOCUMENTS).open("rb") as lines:
         rows = map(from_json, lines)
         return {row["id"]: row["domain"] for row in rows if row.get("domain") is not None}
 
 
 def read_dropped(folder: Path) -> list[Dropped]:
-    """What was left out of the dataset in a folder when it was imported."""
+    """Return the rows and fields that were dropped when the dataset was imported."""
     if not (folder / DROPPED).is_file():
         return []
     faults = Faults(str(folder / DROPPED))
@@ -333,28 +356,28 @@ def read_dropped(folder: Path) -> list[Dropped]:
 
 
 def hashed_line(record: Document | Summary) -> bytes:
-    """A record as the hash of a dataset reads it: documents, then summaries, in their order."""
+    """Return the bytes that a record contributes to the hash of a dataset."""
     return canonical(record.model_dump()).encode("utf-8") + b"\n"
 
 
 def file_hash(path: Path) -> str:
-    """SHA-256 of a file, in hex."""
+    """Return the SHA-256 of a file as hex digits."""
     with path.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-def hash_differences(known: Mapping[str, str], there: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The names of files whose hash is not the known one, each with what happened: "removed", "added" or "changed"."""
-    for name in [*known, *(name for name in there if name not in known)]:
-        if there.get(name) != known.get(name):
-            yield name, "removed" if name not in there else "added" if name not in known else "changed"
+def hash_differences(known: Mapping[str, str], found: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield (name, "removed" | "added" | "changed") for each file whose hash differs from the known one."""
+    for name in [*known, *(name for name in found if name not in known)]:
+        if found.get(name) != known.get(name):
+            yield name, "removed" if name not in found else "added" if name not in known else "changed"
 
 
-def _own(folder: Path, place: str, names: Iterable[str]) -> set[str]:
-    """The names in a place of a folder that are files of its dataset."""
-    if Path(place) == folder:
+def _dataset_files(folder: Path, directory: str, names: Iterable[str]) -> set[str]:
+    """Return the names in `directory`, the folder or one inside it, that are files of the dataset."""
+    if Path(directory) == folder:
         return {CARD, DOCUMENTS, SUMMARIES, KEY_FACTS, DROPPED}
-    return {name for name in names if Path(place) == folder / JUDGMENTS and name.endswith(".jsonl")}
+    return {name for name in names if Path(directory) == folder / JUDGMENTS and name.endswith(".jsonl")}
 
 
 def _files(folder: Path) -> list[str]:
@@ -371,26 +394,19 @@ def _given_facts(document: Document, origins: tuple[FactOrigin, ...] | None) -> 
     return _GivenFacts(document_id=document.id, id=facts.id, origin="given", facts=facts.texts, origins=origins)
 
 
-def _card(folder: Path) -> Card:
+def read_card(folder: Path) -> Card:
+    """Read the card of a dataset folder. Raises InputError if it is invalid."""
     path = folder / CARD
     try:
         return Card.model_validate_json(path.read_bytes())
     except ValidationError as error:
-        raise invalid(path, None, error, _AGAIN) from error
-
-
-def _verify(folder: Path, card: Card, names: list[str]) -> None:
-    faults = Faults(str(folder))
-    accept = f"to keep the change, check it and seal it: summeter data import {folder} -o {folder} --force"
-    for name, what in hash_differences(card.files, {name: file_hash(folder / name) for name in names}):
-        faults.add(None, name, f"was {what} after import; {accept}")
-    faults.stop()
+        raise invalid(path, None, error, _REIMPORT) from error
 
 
 def _numbered(path: Path) -> Iterator[Row]:
     if not path.exists():
         if path.name != KEY_FACTS:
-            raise InputError.at(path, None, None, f"is missing; {_AGAIN}")
+            raise InputError.at(path, None, None, f"is missing; {_REIMPORT}")
         return
     faults = Faults(str(path))
     for row in read_rows(path, faults, "jsonl"):
@@ -407,23 +423,23 @@ def _documents(path: Path, facts: Mapping[str, tuple[str, ...]]) -> dict[str, Do
             row.cells["key_facts"] = facts[doc_id]
         document = _validated(path, row, Document)
         if document.id in documents:
-            raise InputError.at(path, row.line, "id", f"is a second document {document.id!r}; {_AGAIN}")
+            raise InputError.at(path, row.line, "id", f"is a second document {document.id!r}; {_REIMPORT}")
         documents[document.id] = document
     for doc_id in facts:
         if doc_id not in documents:
-            raise InputError.at(path.with_name(KEY_FACTS), None, "document_id", f"names {doc_id!r}, {_UNKNOWN}")
+            raise InputError.at(path.with_name(KEY_FACTS), None, "document_id", f"refers to {doc_id!r}, {_UNKNOWN}")
     return documents
 
 
 def _records(path: Path, kind: type[_R], *, sealed: bool = False) -> Iterator[tuple[int, _R]]:
-    """Records with their lines; a `sealed` file is as summeter wrote it, and read the fast way."""
+    """Yield (line, record). A `sealed` file is unchanged since summeter wrote it, and is read faster."""
     if sealed:
         with path.open("rb") as handle:
             for number, line in enumerate(handle, 1):
                 try:
                     yield number, kind.model_validate_json(line)
-                except ValidationError as error:  # of another version of summeter
-                    raise invalid(path, number, error, _AGAIN) from error
+                except ValidationError as error:  # written by another version of summeter
+                    raise invalid(path, number, error, _REIMPORT) from error
     else:
         for row in _numbered(path):
             yield row.line, _validated(path, row, kind)
@@ -433,21 +449,7 @@ def _validated(path: Path, row: Row, kind: type[_R]) -> _R:
     try:
         return kind.model_validate(row.cells)
     except ValidationError as error:
-        raise invalid(path, row.line, error, _AGAIN) from error
-
-
-def _items(path: Path, documents: Mapping[str, Document], summaries: Iterable[Summary]) -> set[tuple[str, str]]:
-    """The (document_id, system) of each summary, once and about a known document."""
-    faults, seen = Faults(str(path)), set[tuple[str, str]]()
-    for line, summary in enumerate(summaries, 1):
-        key = (summary.document_id, summary.system)
-        if summary.document_id not in documents:
-            faults.add(line, "document_id", f"names {summary.document_id!r}, {_UNKNOWN}")
-        if key in seen:
-            faults.add(line, "system", f"is a second summary of {key[0]!r} by {key[1]!r}; {_AGAIN}")
-        seen.add(key)
-    faults.stop()
-    return seen
+        raise invalid(path, row.line, error, _REIMPORT) from error
 
 
 def _maker(path: Path, items: set[tuple[str, str]], *, sealed: bool) -> JudgmentMaker:
@@ -455,7 +457,7 @@ def _maker(path: Path, items: set[tuple[str, str]], *, sealed: bool) -> Judgment
         for line, judgment in _records(path, Judgment, sealed=sealed):
             key = (judgment.target.document_id, judgment.target.system)
             if key not in items:
-                raise InputError.at(path, line, "target", f"is about {key[0]!r} by {key[1]!r}, {_UNKNOWN}")
+                raise InputError.at(path, line, "target", f"refers to {key[0]!r} by {key[1]!r}, {_UNKNOWN}")
             yield judgment
 
     return make

@@ -1,7 +1,7 @@
-"""Flat files as rows: JSON Lines, JSON, CSV, TSV, Parquet and XLSX; `.gz` by suffix, `-` for standard input.
+"""Read rows from JSON Lines, JSON, CSV, TSV, Parquet and XLSX files; `.gz` by suffix, `-` for standard input.
 
-A row is a plain dict with the line it starts on. Whatever cannot be read is a fault that names file, line and
-place; reading goes on where the format allows it, so that all faults of a file are found at once.
+Content that cannot be read is a fault with file, line and field. Reading continues if the format allows it, so that
+all faults of a file are found at once.
 """
 
 from __future__ import annotations
@@ -22,64 +22,82 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, BinaryIO, ClassVar, Literal, NamedTuple, cast
 
 from summeter.data.faults import Faults
-from summeter.data.remote import is_remote, opened
+from summeter.data.remote import is_remote, open_object
 from summeter.records import InstallError, Parameter, UsageError, describe
 
 Format = Literal["jsonl", "json", "csv", "tsv", "parquet", "xlsx", "lines", "pickle"]
 FORMATS: tuple[Format, ...] = ("jsonl", "json", "csv", "tsv", "parquet", "xlsx")
-"""Those that a user names; only presets read `lines` (a text a line, aligned with other files) and `pickle`."""
+"""The formats that users can name. Only presets read `lines` (one text per line) and `pickle`."""
 TABLES = frozenset({"csv", "tsv", "parquet", "xlsx"})
-"""Formats whose cells are texts: an empty one means nothing, lists are JSON."""
+"""Formats whose cells are texts: an empty cell is absent, and lists are JSON."""
 RECORD_ID = "_id"
-"""The column of a record's key, in a JSON object of records."""
+"""The column that holds the key of a record in a JSON object of records."""
 LISTS = ("rows", "samples")
-"""What the list of rows may be called in a JSON object."""
+"""Names of the list of rows in a JSON object."""
 
 _SUFFIXES: dict[str, Format] = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv",
     ".parquet": "parquet", ".pq": "parquet", ".xlsx": "xlsx", ".xlsm": "xlsx",
 }  # fmt: skip
 DEEPEST = 100
-"""How many lists and objects may stand within each other: what is stored is nested a little deeper, and what reads it
-back ends at 200."""
+"""Maximum nesting depth of lists and objects. Stored records are a little deeper, and their reader ends at 200."""
 UNPACKED, PACKED = 256 << 20, 200
-"""A gzip file may unpack to this many bytes, or to this many times its size where that is more."""
+"""A compressed file may unpack to `UNPACKED` bytes or to `PACKED` times its size, whichever is larger."""
 VALUE_BYTES = 16
-"""What each value of a Parquet file counts at least: a file holds equal values in a few bits, memory does not."""
+"""Bytes that each value of a Parquet file counts at least: equal values take a few bits in the file, but not in
+memory."""
 LONGEST_LINE = 64 << 20
-"""Bytes of a line, and characters of a table's cell: no row of texts is longer."""
+"""Maximum bytes of a line and characters of a cell."""
 LONGEST_JSON = 4 << 30
-"""Bytes of a JSON file, which is held in memory; JSON Lines are not."""
+"""Maximum bytes of a JSON file, which is held in memory (JSON Lines are not)."""
 MOST_CELLS = 20_000_000
-"""Cells of a sheet, with the empty ones left of the last filled one of each row."""
+"""Maximum cells of a sheet, including empty cells to the left of the last filled cell of a row."""
 WRITTEN_HERE, JSON_COLUMN = {b"summeter": b"flat/1"}, {b"summeter": b"json"}
-"""What a Parquet file of `data.exports` says of itself: in its schema, and of a column that holds JSON text."""
+"""Metadata in Parquet files of `data.exports`: of the schema, and of columns that hold JSON text."""
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
 
 
 class Row(NamedTuple):
-    """One row as read; `line` is where it starts (in Parquet: the row's number, from 1)."""
+    """One row of a file. `line` is its first line, from 1 (in Parquet: the number of the row)."""
 
+    file: str
     line: int
     cells: dict[str, Any]
+    as_text: bool = False
+    """Whether the row comes from a table, in which lists are JSON text and an empty cell is absent."""
+
+    @property
+    def stem(self) -> str:
+        """The file name without folder and suffixes: `mturk_xsum` for `data/mturk_xsum.jsonl.gz`."""
+        return PurePath(self.file).name.partition(".")[0]
 
 
 class NotJSON(ValueError):
-    """A text that is not the JSON summeter reads; says why."""
+    """A text is not valid JSON, or is JSON that is not accepted (NaN, duplicate keys)."""
+
+
+class _Unreadable(Exception):
+    """The rest of a file cannot be read. `line` is the line of the fault, or None for the whole file."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
 
 
 def file_name(path: str | Path) -> str:
-    """The name an input goes by in messages."""
+    """Return the name of an input in messages."""
     return "<stdin>" if str(path) == "-" else str(path)
 
 
 def format_of(path: str | Path, named: str | None = None) -> Format:
-    """The format of a file: `named` where given, else by suffix (`-` is jsonl).
+    """Return the format of a file: `named` if given, else the format of the suffix (`-` is JSON Lines).
+
+    Raises UsageError if the format is unknown.
 
     >>> format_of("rows.csv.gz")
     'csv'
@@ -94,16 +112,16 @@ def format_of(path: str | Path, named: str | None = None) -> Format:
     suffix = name.with_suffix("").suffix if name.suffix.lower() == ".gz" else name.suffix
     format_name = _SUFFIXES.get(suffix.lower())
     if format_name is None:
-        empty = f"{path} holds no flat files, and its name says no format; say "
+        empty = f"{path} contains no flat files, and its name has no known suffix; give "
         raise UsageError(
-            empty if is_remote(path) else f"cannot tell the format of {path} from its name; say ",
+            empty if is_remote(path) else f"cannot tell the format of {path} from its name; give ",
             Parameter("format", "|".join(FORMATS)),
         )
     return format_name
 
 
 def format_to_read(path: str | Path, named: str | None, faults: Faults) -> Format | None:
-    """The format of a file that is to be read, as `format_of` has it; None and a fault where there is no such file."""
+    """Return the format of an input file, or None with a fault if the suffix is unknown and no such file exists."""
     try:
         return format_of(path, named)
     except UsageError:
@@ -114,9 +132,9 @@ def format_to_read(path: str | Path, named: str | None, faults: Faults) -> Forma
 
 
 Repair = Callable[[str, Callable[[int, str], None]], str]
-"""Repairs a text that is known to be broken, and says so by (line, message)."""
+"""Corrects a file with a known error. Is called with the text and a function that reports (line, message)."""
 OnRead = Callable[[int], None]
-"""Called with how many bytes more of a file were read."""
+"""Is called with the number of bytes that were read since the last call."""
 
 
 def read_rows(
@@ -128,49 +146,61 @@ def read_rows(
     repair: Repair | None = None,
     on_read: OnRead | None = None,
 ) -> Iterator[Row]:
-    """The rows of a file. What cannot be read, or could not be stored (`storable`), goes to `faults`.
+    """Yield the rows of a file. Content that cannot be read or stored (see `storable`) is added to `faults`.
 
-    `sheet` is that of an XLSX file (default: the first); `repair` repairs the text of a JSON file; `on_read` hears how
-    much of the file was read.
-
-    Raises InstallError where Parquet or XLSX is asked for and the package that reads it is not installed.
+    `sheet` is the sheet of an XLSX file (default: the first). `repair` corrects the text of a JSON file. `on_read` is
+    called with the number of bytes read. Raises InstallError if the package that reads Parquet or XLSX is missing.
     """
-    readers: dict[Format, Callable[[BinaryIO, Faults], Iterator[Row]]] = {
-        "jsonl": lambda handle, faults: _jsonl(_lines_of(handle), faults),
-        "json": partial(_json, repair=repair),
-        "csv": partial(_table, delimiter=","),
-        "tsv": partial(_table, delimiter="\t"),
-        "parquet": _parquet,
-        "xlsx": partial(_xlsx, sheet=sheet),
-        "lines": _text_lines,
-        "pickle": _pickle,
+    readers: dict[Format, Callable[[BinaryIO, Faults], Iterator[_Cells]]] = {
+        "jsonl": lambda handle, faults: _read_jsonl(_lines_of(handle), faults),
+        "json": partial(_read_json, repair=repair),
+        "csv": partial(_read_table, delimiter=","),
+        "tsv": partial(_read_table, delimiter="\t"),
+        "parquet": _read_parquet,
+        "xlsx": partial(_read_xlsx, sheet=sheet),
+        "lines": _read_lines,
+        "pickle": _read_pickle,
     }
+    with _reported(faults), _open(path, on_read) as handle:
+        for line, cells in readers[kind](handle, faults):
+            row = storable(Row(faults.file, line, cells, kind in TABLES), faults)
+            if row is not None:
+                faults.read_row()
+                yield row
+
+
+_Cells = tuple[int, dict[str, Any]]
+"""The line of a row, and its cells by column."""
+
+
+@contextmanager
+def _reported(faults: Faults) -> Iterator[None]:
+    """Turn errors of reading a file into faults."""
     try:
-        with _opened(path, on_read) as handle:
-            for row in readers[kind](handle, faults):
-                if (kept := storable(row, faults)) is not None:
-                    yield kept
-    except _TooLarge as error:
-        faults.add(None, None, str(error))
+        yield
+    except _Unreadable as error:
+        faults.fail(error.line, None, str(error))
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        faults.add(None, None, f"is not a whole gzip file ({error}); compress it again, or drop the .gz from its name")
+        faults.fail(
+            None, None, f"is not a complete gzip file ({error}); compress it again, or remove .gz from its name"
+        )
     except FileNotFoundError:
-        faults.add(None, None, "no such file")
+        faults.fail(None, None, "no such file")
     except OSError as error:
-        faults.add(None, None, f"cannot be read: {error.strerror or error}")
+        faults.fail(None, None, f"cannot be read: {error.strerror or error}")
 
 
-_HUNG_ON = {"doc_id", "system", "document", "summary", "sentences", "key_facts"}
-"""Columns without which a row is none, or its judgments may be those of something else."""
+_ESSENTIAL = {"doc_id", "system", "document", "summary", "sentences", "key_facts"}
+"""Columns without which a row, or the reference of its judgments, is undefined."""
 
 
 def storable(row: Row, faults: Faults) -> Row | None:
-    """The row, if every cell is JSON of at most `DEEPEST` levels and every text and name UTF-8.
+    """Return the row if all cells are JSON of at most `DEEPEST` levels and all texts and names are valid UTF-8.
 
-    A cell that is not is a fault: the row goes, or only the cell, where `faults.on_fault` says so and nothing else of
-    the row hangs on it.
+    Any other cell is a fault. If `faults.on_fault` is `skip`, the row is dropped (None); if it is `keep-valid`, only
+    the cell is dropped, unless the row is meaningless without it.
     """
-    try:  # all at once, which is the rule
+    try:  # check all cells at once, because almost all rows are valid
         _check_json({name: None if isinstance(value, str) else value for name, value in row.cells.items()})
         for value in row.cells.values():
             if isinstance(value, str):
@@ -178,36 +208,36 @@ def storable(row: Row, faults: Faults) -> Row | None:
         return row
     except (TypeError, ValueError, RecursionError):
         pass
-    wrong = {name: why for name, value in row.cells.items() if (why := _unstorable(name, value)) is not None}
-    cell_goes = faults.on_fault == "keep-valid" and faults.columns_known and not wrong.keys() & _HUNG_ON
-    for name, message in wrong.items():
-        if cell_goes:
+    messages = {name: message for name, value in row.cells.items() if (message := _storage_fault(name, value))}
+    drop_cells = faults.on_fault == "keep-valid" and faults.columns_known and not messages.keys() & _ESSENTIAL
+    for name, message in messages.items():
+        if drop_cells:
             faults.drop(row.line, str(name), message, "field")
         else:
             faults.add(row.line, str(name), message)
     if faults.on_fault == "error":
         return row
-    if not cell_goes:
+    if not drop_cells:
         return None
-    return Row(row.line, {name: value for name, value in row.cells.items() if name not in wrong})
+    return row._replace(cells={name: value for name, value in row.cells.items() if name not in messages})
 
 
-def _unstorable(name: str, value: Any) -> str | None:
-    """What is wrong with a cell, or None."""
+def _storage_fault(name: str, value: Any) -> str | None:
+    """Return why a cell cannot be stored, or None if it can."""
     try:
         _check_json({name: value})
     except UnicodeEncodeError as error:
         code = ord(error.object[error.start])
-        return f"holds half a surrogate pair (U+{code:04X}), which is no character; remove it"
+        return f"contains half a surrogate pair (U+{code:04X}), which is not a character; remove it"
     except RecursionError:
-        return f"is nested too deeply; {DEEPEST} lists and objects within each other do"
+        return f"is nested too deeply; use at most {DEEPEST} levels of lists and objects"
     except (TypeError, ValueError) as error:
         return f"cannot be stored as JSON ({error}); give texts, numbers, lists or objects"
     return None
 
 
 def _check_json(cells: dict[str, Any]) -> None:
-    """Raises TypeError or ValueError; UnicodeEncodeError, which is one, for half a surrogate pair; RecursionError."""
+    """Raise TypeError or ValueError for values that are not JSON, and RecursionError for values nested too deeply."""
     text = _ENCODER.encode(cells)
     text.encode("utf-8")
     if text.count("[") + text.count("{") <= DEEPEST:
@@ -224,19 +254,20 @@ _NESTED = (list, tuple, dict)
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
-_LONG_NUMBER = "is not JSON that can be read: it holds a whole number of thousands of digits"
+_LONG_NUMBER = "cannot be read: it contains an integer with thousands of digits"
 
 
 def parse_json(text: str) -> Any:
-    """Strict JSON: no NaN or Infinity, no key twice in one object, no number beyond a double.
+    """Return the value of a JSON text.
 
-    Raises NotJSON.
+    Raises NotJSON for invalid JSON, NaN, Infinity, duplicate keys in an object, and numbers outside the range of a
+    double.
     """
     try:
         return _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        place = f"column {error.colno}" if error.lineno == 1 else f"line {error.lineno} column {error.colno}"
-        raise NotJSON(f"is not JSON: {_said(error)} at {place}") from error
+        position = f"column {error.colno}" if error.lineno == 1 else f"line {error.lineno} column {error.colno}"
+        raise NotJSON(f"is not JSON: {_reason(error)} at {position}") from error
     except RecursionError:
         raise NotJSON("is nested too deeply") from None
     except NotJSON:
@@ -245,12 +276,12 @@ def parse_json(text: str) -> Any:
         raise NotJSON(_LONG_NUMBER) from None
 
 
-def _said(error: json.JSONDecodeError) -> str:
-    """The message, without the " at" or ":" on which some of them end, as a place is to follow."""
+def _reason(error: json.JSONDecodeError) -> str:
+    """Return the message without its final " at" or ":", so that a position can follow."""
     return error.msg.rstrip(": ").removesuffix(" at")
 
 
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     cells = dict(pairs)
     if len(cells) != len(pairs):
         raise NotJSON(f"has the key {_repeated(key for key, _ in pairs)!r} twice in one object; keep one")
@@ -258,30 +289,30 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _repeated(names: Iterable[str]) -> str | None:
-    """The first name that comes again, or None."""
-    return next((name for name, times in Counter(names).items() if times > 1), None)
+    """Return the first name that occurs more than once, or None."""
+    return next((name for name, count in Counter(names).items() if count > 1), None)
 
 
-def _constant(name: str) -> Any:
-    raise NotJSON(f"holds {name}, which is not JSON; write null where there is no value")
+def _refuse_constant(name: str) -> Any:
+    raise NotJSON(f"contains {name}, which is not JSON; write null for a missing value")
 
 
-def _float(text: str) -> float:
+def _finite_float(text: str) -> float:
     value = float(text)
     if math.isinf(value):
-        raise NotJSON(f"holds the number {text}, which is out of range")
+        raise NotJSON(f"contains the number {text}, which is out of range")
     return value
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_float)
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_refuse_constant, parse_float=_finite_float)
 
 
 @contextmanager
-def _opened(path: str | Path, on_read: OnRead | None = None) -> Iterator[BinaryIO]:
+def _open(path: str | Path, on_read: OnRead | None = None) -> Iterator[BinaryIO]:
     if str(path) == "-":
         yield sys.stdin.buffer
         return
-    with opened(str(path)) if is_remote(path) else Path(path).open("rb") as file:
+    with open_object(str(path)) if is_remote(path) else Path(path).open("rb") as file:
         handle = file if on_read is None else cast("BinaryIO", io.BufferedReader(_Counted(file, on_read), 1 << 20))
         if Path(path).suffix.lower() == ".gz":
             with io.BufferedReader(_Unpacked(handle)) as unpacked:
@@ -291,7 +322,7 @@ def _opened(path: str | Path, on_read: OnRead | None = None) -> Iterator[BinaryI
 
 
 class _Counted(io.RawIOBase):
-    """A file that tells how much of it was read."""
+    """File that reports how many bytes were read."""
 
     def __init__(self, file: BinaryIO, on_read: OnRead) -> None:
         self._file, self._on_read = file, on_read
@@ -312,19 +343,15 @@ class _Counted(io.RawIOBase):
         return len(content)
 
 
-class _TooLarge(Exception):
-    """A packed file that unpacks to more than any text would."""
-
-
-def _unpacks() -> str:
-    return (
-        f"unpacks to over {UNPACKED >> 20} MiB and {PACKED} times its size, as no text does; "
-        "where that is right, unpack it first"
+def _bomb() -> _Unreadable:
+    return _Unreadable(
+        f"unpacks to over {UNPACKED >> 20} MiB and {PACKED} times its size, which no text does; "
+        "unpack it first if this is correct"
     )
 
 
 class _Unpacked(io.RawIOBase):
-    """The content of a gzip file, as long as it is no bomb: texts shrink to a tenth, not to a thousandth."""
+    """The content of a gzip file. Raises _Unreadable if it is a decompression bomb."""
 
     def __init__(self, packed: BinaryIO) -> None:
         self._packed, self._content, self._size = packed, gzip.GzipFile(fileobj=packed), 0
@@ -336,7 +363,7 @@ class _Unpacked(io.RawIOBase):
         size = self._content.readinto(buffer)
         self._size += size
         if self._size > max(UNPACKED, PACKED * self._packed.tell()):
-            raise _TooLarge(_unpacks())
+            raise _bomb()
         return size
 
 
@@ -344,27 +371,29 @@ _NO_LINE = "a line end may be missing, or the file may be of another format"
 
 
 def _lines_of(handle: BinaryIO) -> Iterator[bytes]:
-    """The lines; of one that is longer than `LONGEST_LINE` a byte more."""
+    """Yield the lines, cut one byte after `LONGEST_LINE`."""
     return iter(lambda: handle.readline(LONGEST_LINE + 1), b"")
 
 
 def _lines(lines: Iterable[bytes], faults: Faults) -> Iterator[tuple[int, str | None]]:
-    """Numbered lines as text, line ends kept; None for a line that is not UTF-8. All such lines together are one fault,
-    unless faulty rows are dropped one by one."""
+    """Yield numbered lines as text with their line ends, and None for a line that is not UTF-8.
+
+    All such lines together are one fault, unless faulty rows are dropped one by one.
+    """
     first, more = None, 0
     for number, raw in enumerate(lines, 1):
         if len(raw) > LONGEST_LINE:
-            faults.fail(number, None, f"is longer than {LONGEST_LINE >> 20} MiB, as no row of texts is; {_NO_LINE}")
+            faults.fail(number, None, f"is longer than {LONGEST_LINE >> 20} MiB; {_NO_LINE}")
             return
         line = raw.removeprefix(_BOM) if number == 1 else raw
         try:
             yield number, line.decode("utf-8")
         except UnicodeDecodeError as error:
-            if number == 1 and raw.startswith(_GZIP):  # no use in naming every line of it
-                faults.add(None, None, _looks_packed(faults))
+            if number == 1 and raw.startswith(_GZIP):  # one fault instead of one per line
+                faults.fail(None, None, _looks_packed(faults))
                 return
-            place = error.start + len(raw) - len(line) + 1
-            message = _not_text(raw if number == 1 else b"", line, line[error.start], place)
+            position = error.start + len(raw) - len(line) + 1
+            message = _not_utf8(raw if number == 1 else b"", line, line[error.start], position)
             if faults.on_fault != "error":
                 faults.add(number, None, message)
             elif first is None:
@@ -380,17 +409,17 @@ def _looks_packed(faults: Faults) -> str:
     return f"looks like gzip; {'unpack it first' if faults.file == file_name('-') else 'name it .gz'}"
 
 
-def _not_text(start: bytes, line: bytes, byte: int, place: int) -> str:
-    """The message for a byte of a line that is not UTF-8; `start` is how the file begins, where that may tell why."""
+def _not_utf8(start: bytes, line: bytes, byte: int, position: int) -> str:
+    """Return the message for a byte that is not UTF-8; `start` is the start of the file, or empty on later lines."""
     hint = ""
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
         hint = "; it looks like UTF-16"
-    elif line and not any(other in line for other in b"\x00\x81\x8d\x8f\x90\x9d"):  # which Windows-1252 lacks
+    elif line and not any(other in line for other in b"\x00\x81\x8d\x8f\x90\x9d"):  # undefined in Windows-1252
         hint = "; it may be Windows-1252"
-    return f"is not UTF-8: byte 0x{byte:02x} at byte {place} of the line{hint}; save the file as UTF-8"
+    return f"is not UTF-8: byte 0x{byte:02x} at byte {position} of the line{hint}; save the file as UTF-8"
 
 
-def _jsonl(lines: Iterable[bytes], faults: Faults) -> Iterator[Row]:
+def _read_jsonl(lines: Iterable[bytes], faults: Faults) -> Iterator[_Cells]:
     for number, line in _lines(lines, faults):
         if line is None or not line.strip():
             continue
@@ -400,46 +429,42 @@ def _jsonl(lines: Iterable[bytes], faults: Faults) -> Iterator[Row]:
             faults.add(number, None, str(error))
             continue
         if isinstance(value, dict):
-            yield Row(number, value)
+            yield number, value
         else:
             faults.add(number, None, f"is {describe(value)}, not an object; each line is one JSON object {{...}}")
 
 
-def _json(handle: BinaryIO, faults: Faults, *, repair: Repair | None = None) -> Iterator[Row]:
+def _read_json(handle: BinaryIO, faults: Faults, *, repair: Repair | None = None) -> Iterator[_Cells]:
     lines = _lines_of(handle)
-    read: list[bytes] = []
+    start: list[bytes] = []
     filled: list[bytes] = []
     while len(filled) < 2 and (line := next(lines, None)) is not None:
-        read.append(line)
+        start.append(line)
         if line.removeprefix(_BOM).strip():
             filled.append(line)
-    if _is_json_lines(filled):  # many a .json in this field is JSON Lines
-        yield from _jsonl(chain(read, lines), faults)
+    if _is_json_lines(filled):  # many released files called .json are JSON Lines
+        yield from _read_jsonl(chain(start, lines), faults)
         return
-    content = b"".join([*read, handle.read(LONGEST_JSON + 1)])
+    content = b"".join([*start, handle.read(LONGEST_JSON + 1)])
     if len(content) > LONGEST_JSON:
-        faults.fail(None, None, f"is longer than {LONGEST_JSON >> 30} GiB; convert it to JSON Lines")
-        return
+        raise _Unreadable(f"is longer than {LONGEST_JSON >> 30} GiB; convert it to JSON Lines")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        if content.startswith(_GZIP):
+            raise _Unreadable(_looks_packed(faults)) from None
         before, byte = error.object[: error.start], error.object[error.start]
         line_number = before.count(b"\n") + 1
-        message = _not_text(content[:2] if line_number == 1 else b"", b"", byte, len(before) - before.rfind(b"\n"))
-        looks_packed = content.startswith(_GZIP)
-        faults.fail(None if looks_packed else line_number, None, _looks_packed(faults) if looks_packed else message)
-        return
+        message = _not_utf8(content[:2] if line_number == 1 else b"", b"", byte, len(before) - before.rfind(b"\n"))
+        raise _Unreadable(message, line_number) from None
     del content
     if repair is not None:
         text = repair(text, lambda line, message: faults.warn(line, None, message))
-    try:
-        yield from _JsonText(text, faults).rows()
-    except _Broken as error:
-        faults.fail(error.line, None, str(error))
+    yield from _JsonText(text, faults).rows()
 
 
 def _is_json_lines(lines: Sequence[bytes]) -> bool:
-    """Whether the first line alone is an object, and another line follows or it holds no rows itself."""
+    """Return whether the first line is an object, and another line follows or the object contains no rows."""
     if not lines or len(lines[0]) > LONGEST_LINE or not lines[0].removeprefix(_BOM).lstrip().startswith(b"{"):
         return False
     try:
@@ -450,49 +475,40 @@ def _is_json_lines(lines: Sequence[bytes]) -> bool:
     return len(lines) > 1 or not (of_records or any(isinstance(value.get(name), list) for name in LISTS))
 
 
-class _Broken(ValueError):
-    """A text that ends being JSON at a line."""
-
-    def __init__(self, line: int, message: str) -> None:
-        self.line = line
-        super().__init__(message)
-
-
 class _JsonText:
-    """A JSON text whose rows are parsed one by one, each with its line.
+    """Incremental JSON parser that yields the rows of a text with their lines.
 
-    What is not JSON raises _Broken; a value that is JSON and not strict (NaN, a key twice) is a fault.
+    Invalid JSON raises _Unreadable. A value that `parse_json` would refuse (NaN, a duplicate key) is a fault.
     """
 
     def __init__(self, text: str, faults: Faults) -> None:
-        self._text, self._faults, self._place = text, faults, 0
+        self._text, self._faults, self._position = text, faults, 0
         self._line, self._counted = 1, 0
-        """The line at the place `_counted`."""
+        """The line at position `_counted`."""
 
-    def rows(self) -> Iterator[Row]:
-        """The rows of the file: of a list, of a list within an object, or the records of an object."""
+    def rows(self) -> Iterator[_Cells]:
+        """Yield the rows of a list, of a list within an object, or the records of an object."""
         opening = self._next()
         if opening == "[":
-            yield from self._listed()
+            yield from self._list_rows()
         elif opening == "{":
-            yield from self._within()
+            yield from self._object_rows()
         else:
-            self._faults.fail(1, None, 'is neither a list of rows nor an object {"rows": [...]}')
-            return
+            raise _Unreadable('is neither a list of rows nor an object {"rows": [...]}', 1)
         self._expect("")
 
-    def _listed(self) -> Iterator[Row]:
-        """The rows of the list that starts here."""
+    def _list_rows(self) -> Iterator[_Cells]:
+        """Yield the rows of the list that starts here."""
         for line, _ in self._entries("]"):
             value = self._value()
             if isinstance(value, dict):
-                yield Row(line, value)
+                yield line, value
             elif value is not _REFUSED:
                 what = f"is {describe(value)}, not an object; each row is one JSON object {{...}}"
                 self._faults.add(line, None, what)
 
-    def _within(self) -> Iterator[Row]:
-        """The rows of the object that starts here: of its list "rows" (or "samples"), or its records by their keys."""
+    def _object_rows(self) -> Iterator[_Cells]:
+        """Yield the rows in the list "rows" (or "samples") of the object that starts here, or else its records."""
         before, listed, values = self._faults.count, False, dict[str, Any]()
         lines: list[int] = []
         for line, key in self._entries("}"):
@@ -501,7 +517,7 @@ class _JsonText:
             if key in LISTS and self._next() == "[" and not listed:
                 listed = True
                 values[key] = _REFUSED
-                yield from self._listed()
+                yield from self._list_rows()
             else:
                 values[key] = self._value()
             lines.append(line)
@@ -511,14 +527,16 @@ class _JsonText:
         if records and all(isinstance(value, dict) for value in records.values()):
             for line, (key, value) in zip(lines, values.items(), strict=False):
                 if value is not _REFUSED:
-                    yield Row(line, {RECORD_ID: key, **value})
+                    yield line, {RECORD_ID: key, **value}
         elif self._faults.count == before:
             self._faults.fail(1, None, 'is an object without a list "rows"; give a list of rows or {"rows": [...]}')
 
     def _entries(self, end: str) -> Iterator[tuple[int, str]]:
-        """The line of each entry of the list or object that starts here, and its key ("" in a list). Whoever takes them
-        reads the value before the next one."""
-        self._place += 1
+        """Yield the line and the key ("" in a list) of each entry of the list or object that starts here.
+
+        The caller must read the value before it asks for the next entry.
+        """
+        self._position += 1
         if self._next() != end:
             while True:
                 key = ""
@@ -528,52 +546,52 @@ class _JsonText:
                     key = str(self._value())
                     self._expect(":")
                 self._next()
-                yield self._at(), key
+                yield self._line_number(), key
                 if self._next() != ",":
                     break
-                self._place += 1
+                self._position += 1
         self._expect(end)
 
     def _next(self) -> str:
-        """Go on to the next character that is not white space, and return it; "" at the end."""
-        self._place = cast("re.Match[str]", _BLANKS.match(self._text, self._place)).end()
-        return self._text[self._place : self._place + 1]
+        """Skip white space and return the next character, or "" at the end."""
+        self._position = cast("re.Match[str]", _BLANKS.match(self._text, self._position)).end()
+        return self._text[self._position : self._position + 1]
 
     def _expect(self, mark: str) -> None:
-        """Go past the next character. Raises _Broken unless it is `mark`."""
+        """Skip the next character. Raises _Unreadable unless it is `mark`."""
         if self._next() != mark:
             what = {"": "Extra data", ":": "Expecting ':' delimiter", '"': "Expecting a property name in double quotes"}
-            error = json.JSONDecodeError(what.get(mark, "Expecting ',' delimiter"), self._text, self._place)
-            raise _Broken(error.lineno, f"is not JSON: {error.msg} at column {error.colno}")
-        self._place += 1
+            error = json.JSONDecodeError(what.get(mark, "Expecting ',' delimiter"), self._text, self._position)
+            raise _Unreadable(f"is not JSON: {error.msg} at column {error.colno}", error.lineno)
+        self._position += 1
 
     def _value(self) -> Any:
-        """The value that starts here; `_REFUSED` for JSON that is not strict (a fault)."""
+        """Return the value that starts here, or `_REFUSED` (with a fault) for JSON that `parse_json` refuses."""
         self._next()
         refused: str | None = None
         try:
             try:
-                value, end = _DECODER.raw_decode(self._text, self._place)
-            except NotJSON as error:  # go on behind the value
+                value, end = _DECODER.raw_decode(self._text, self._position)
+            except NotJSON as error:  # continue after the value
                 refused = str(error)
-                value, end = _REFUSED, json.JSONDecoder().raw_decode(self._text, self._place)[1]
+                value, end = _REFUSED, json.JSONDecoder().raw_decode(self._text, self._position)[1]
         except json.JSONDecodeError as error:
-            raise _Broken(error.lineno, f"is not JSON: {_said(error)} at column {error.colno}") from None
+            raise _Unreadable(f"is not JSON: {_reason(error)} at column {error.colno}", error.lineno) from None
         except RecursionError:
-            raise _Broken(self._at(), "is nested too deeply") from None
+            raise _Unreadable("is nested too deeply", self._line_number()) from None
         except ValueError:
-            raise _Broken(self._at(), _LONG_NUMBER) from None
+            raise _Unreadable(_LONG_NUMBER, self._line_number()) from None
         if refused is not None:
-            self._faults.add(self._at(), None, refused)
-        if end - self._place > LONGEST_LINE:
-            raise _Broken(self._at(), f"is longer than {LONGEST_LINE >> 20} MiB, as no row of texts is; {_NO_LINE}")
-        self._place = end
+            self._faults.add(self._line_number(), None, refused)
+        if end - self._position > LONGEST_LINE:
+            raise _Unreadable(f"is longer than {LONGEST_LINE >> 20} MiB; {_NO_LINE}", self._line_number())
+        self._position = end
         return value
 
-    def _at(self) -> int:
-        """The line of this place."""
-        self._line += self._text.count("\n", self._counted, self._place)
-        self._counted = self._place
+    def _line_number(self) -> int:
+        """Return the line of the current position."""
+        self._line += self._text.count("\n", self._counted, self._position)
+        self._counted = self._position
         return self._line
 
 
@@ -581,43 +599,43 @@ _REFUSED = object()
 _BLANKS = re.compile(r"[ \t\r\n]*")
 
 
-def _table(handle: BinaryIO, faults: Faults, *, delimiter: str) -> Iterator[Row]:
-    unread: set[int] = set()
+def _read_table(handle: BinaryIO, faults: Faults, *, delimiter: str) -> Iterator[_Cells]:
+    undecoded: set[int] = set()
 
     def texts() -> Iterator[str]:
         for number, line in _lines(_lines_of(handle), faults):
             if line is None:
-                unread.add(number)
+                undecoded.add(number)
             yield "\ufffd\n" if line is None else line
 
     lines = texts()
-    before = csv.field_size_limit(LONGEST_LINE)  # documents are longer than the 128 kB the module allows
+    before = csv.field_size_limit(LONGEST_LINE)  # documents may exceed the default of 128 kB
     try:
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
         header = next((cells for cells in reader if cells), None)
-        if header is None or not _header_is_sound(header, faults):
+        if header is None or not _is_valid_header(header, faults):
             return
         start = reader.line_num + 1
         for cells in reader:
-            if not unread.isdisjoint(range(start, reader.line_num + 1)):
-                unread.clear()  # it is a fault already
+            if not undecoded.isdisjoint(range(start, reader.line_num + 1)):
+                undecoded.clear()  # already reported as a fault
             elif cells and len(cells) != len(header):
                 faults.add(
                     start,
                     None,
-                    f"has {len(cells)} cells where the header has {len(header)}; quote cells that "
-                    "hold the separator or a line end",
+                    f"has {len(cells)} cells, but the header has {len(header)}; quote cells that "
+                    "contain the separator or a line end",
                 )
             elif cells:
-                yield Row(start, dict(zip(header, cells, strict=True)))
+                yield start, dict(zip(header, cells, strict=True))
             start = reader.line_num + 1
     except csv.Error as error:
-        faults.fail(reader.line_num, None, f"is not a table that can be read: {error}")
+        raise _Unreadable(f"is not a valid table: {error}", reader.line_num) from None
     finally:
         csv.field_size_limit(before)
 
 
-def _header_is_sound(header: list[str], faults: Faults) -> bool:
+def _is_valid_header(header: list[str], faults: Faults) -> bool:
     if (name := _repeated(header)) is not None:
         faults.fail(1, name, "is the name of two columns; rename one")
         return False
@@ -630,7 +648,7 @@ def _header_is_sound(header: list[str], faults: Faults) -> bool:
     return True
 
 
-def _parquet(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
+def _read_parquet(handle: BinaryIO, faults: Faults) -> Iterator[_Cells]:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -641,47 +659,39 @@ def _parquet(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
         source = handle if handle.seekable() else io.BytesIO(handle.read())
         file = pq.ParquetFile(source)
         if (name := _repeated(file.schema_arrow.names)) is not None:
-            faults.add(None, name, "is the name of two columns; rename one")
+            faults.fail(None, name, "is the name of two columns; rename one")
             return
-        own = WRITTEN_HERE.items() <= (file.schema_arrow.metadata or {}).items()
-        texts = frozenset(field.name for field in file.schema_arrow if (field.metadata or {}) == JSON_COLUMN)
+        written_here = WRITTEN_HERE.items() <= (file.schema_arrow.metadata or {}).items()
+        json_columns = frozenset(field.name for field in file.schema_arrow if (field.metadata or {}) == JSON_COLUMN)
         most = max(UNPACKED, PACKED * source.seek(0, io.SEEK_END))
-        groups = [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
+        groups = [file.metadata.row_group(index) for index in range(file.metadata.num_row_groups)]
         largest = max((group.total_byte_size for group in groups), default=0)  # no row can be larger
-        values = sum(group.column(place).num_values for group in groups for place in range(group.num_columns))
+        values = sum(group.column(index).num_values for group in groups for index in range(group.num_columns))
         if max(sum(group.total_byte_size for group in groups), VALUE_BYTES * values) > most:
-            raise _TooLarge(_unpacks())
+            raise _bomb()
         size = 0
         for batch in file.iter_batches(batch_size=max(1, min(1024, min(most, 1 << 30) // max(1, largest)))):
-            names, columns = (
-                batch.schema.names,
-                [
-                    _values(column, number, name, faults)
-                    for name, column in zip(batch.schema.names, batch.columns, strict=True)
-                ],
-            )
-            # Arrow holds a text once that stands in many rows.
+            names = batch.schema.names
+            columns = [_values(column, number, name, faults) for name, column in zip(names, batch.columns, strict=True)]
+            # Arrow stores a text once even if it occurs in many rows.
             size += batch.nbytes + sum(len(value) for values in columns for value in values if isinstance(value, str))
             if size > most:
-                raise _TooLarge(_unpacks())
+                raise _bomb()
             for values in zip(*columns, strict=True):
                 number += 1
                 cells = dict(zip(names, values, strict=True))
-                yield Row(number, _as_written(cells, texts) if own else cells)
+                if written_here:  # absent cells are null, and some columns hold JSON
+                    filled = {name: value for name, value in cells.items() if value is not None}
+                    cells = {n: parse_json(value) if n in json_columns else value for n, value in filled.items()}
+                yield number, cells
     except NotJSON as error:
         faults.add(number, None, f"{error}; export the data again")
     except pa.ArrowException as error:
-        faults.add(None, None, f"is not a Parquet file that can be read: {str(error).splitlines()[0]}")
-
-
-def _as_written(cells: dict[str, Any], texts: frozenset[str]) -> dict[str, Any]:
-    """A row of a file of our own: what is absent is null there, and some columns (`texts`) hold JSON."""
-    there = {name: value for name, value in cells.items() if value is not None}
-    return {name: parse_json(value) if name in texts else value for name, value in there.items()}
+        raise _Unreadable(f"is not a valid Parquet file: {str(error).splitlines()[0]}") from None
 
 
 def _values(column: Any, before: int, name: str, faults: Faults) -> list[Any]:
-    """The values of some rows of a Parquet column, of which `before` rows were read."""
+    """Return the values of a batch of a Parquet column; `before` is the number of rows read before."""
     try:
         return [_plain(value) for value in column.to_pylist()]
     except (ValueError, OverflowError):
@@ -696,7 +706,7 @@ def _values(column: Any, before: int, name: str, faults: Faults) -> list[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A Parquet value as JSON has it: dates and decimals as text, NaN (how tables say "none") as null."""
+    """Return a Parquet or XLSX value as JSON: dates and decimals as text, NaN (a missing value) as null."""
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -709,21 +719,11 @@ def _plain(value: Any) -> Any:
 
 
 def sheets(path: str | Path, faults: Faults) -> tuple[str, ...]:
-    """The names of an XLSX file's sheets that are tables; none where it cannot be read (a fault)."""
-    try:
-        with _opened(path) as handle, _workbook(handle) as book:
-            return tuple(sheet.title for sheet in book.worksheets)
-    except _NoWorkbook as error:
-        faults.fail(None, None, str(error))
-    except FileNotFoundError:
-        faults.fail(None, None, "no such file")
-    except OSError as error:
-        faults.fail(None, None, f"cannot be read: {error.strerror or error}")
-    return ()
-
-
-class _NoWorkbook(Exception):
-    """A file that is no XLSX file, or one that unpacks to more than any table would."""
+    """Return the names of the worksheets of an XLSX file, or none (with a fault) if it cannot be read."""
+    names: list[str] = []
+    with _reported(faults), _open(path) as handle, _workbook(handle) as book:
+        names.extend(sheet.title for sheet in book.worksheets)
+    return tuple(names)
 
 
 @contextmanager
@@ -739,69 +739,63 @@ def _workbook(handle: BinaryIO) -> Iterator[Any]:
         with zipfile.ZipFile(content) as packed:
             unpacked = sum(member.file_size for member in packed.infolist())
         if unpacked > max(UNPACKED, PACKED * len(content.getbuffer())):
-            raise _NoWorkbook(_unpacks())
+            raise _bomb()
         book = openpyxl.load_workbook(content, read_only=True, data_only=True)
-    except _NoWorkbook:
+    except _Unreadable:
         raise
-    except Exception as error:  # noqa: BLE001 - openpyxl raises whatever broken XML leads it to
-        raise _NoWorkbook(f"is not an XLSX file that can be read: {error}") from None
+    except Exception as error:  # noqa: BLE001 - openpyxl raises many exceptions for malformed XML
+        raise _Unreadable(f"is not a valid XLSX file: {error}") from None
     try:
         yield book
     finally:
         book.close()
 
 
-def _xlsx(handle: BinaryIO, faults: Faults, *, sheet: str | None = None) -> Iterator[Row]:
-    try:
-        with _workbook(handle) as book:
-            table = book.worksheets[0] if sheet is None else book[sheet]
-            if sheet is None and len(book.worksheets) > 1:
-                others = ", ".join(repr(other.title) for other in book.worksheets[1:])
-                faults.warn(None, None, f"has several sheets; {table.title!r} is read, not {others}")
-            yield from _cells_of(table, faults)
-    except _NoWorkbook as error:
-        faults.fail(None, None, str(error))
+def _read_xlsx(handle: BinaryIO, faults: Faults, *, sheet: str | None = None) -> Iterator[_Cells]:
+    with _workbook(handle) as book:
+        table = book.worksheets[0] if sheet is None else book[sheet]
+        if sheet is None and len(book.worksheets) > 1:
+            others = ", ".join(repr(other.title) for other in book.worksheets[1:])
+            faults.warn(None, None, f"has several sheets; {table.title!r} is read, not {others}")
+        header: list[str] | None = None
+        table.reset_dimensions()  # otherwise each row is padded to the size that the sheet declares
+        left = MOST_CELLS
+        for number, values in enumerate(table.iter_rows(values_only=True), 1):
+            left -= len(values)
+            if left < 0:
+                what = f"has over {MOST_CELLS:,} cells, most of them empty; delete the cells far from the table"
+                raise _Unreadable(what)
+            cells = ["" if value is None else _plain(value) for value in values]
+            if all(value == "" for value in cells):
+                continue
+            if header is None:
+                while cells and cells[-1] == "":
+                    cells.pop()
+                header = [str(value) or f"column {position}" for position, value in enumerate(cells, 1)]
+                if not _is_valid_header(header, faults):
+                    return
+            elif any(value != "" for value in cells[len(header) :]):
+                faults.add(number, None, f"has a cell to the right of the {len(header)} columns of the first row")
+            else:
+                yield number, dict(zip(header, [*cells, *[""] * len(header)], strict=False))
 
 
-def _cells_of(table: Any, faults: Faults) -> Iterator[Row]:
-    header: list[str] | None = None
-    table.reset_dimensions()  # else each row has as many cells as the sheet says, filled or not
-    left = MOST_CELLS
-    for number, values in enumerate(table.iter_rows(values_only=True), 1):
-        left -= len(values)
-        if left < 0:
-            raise _TooLarge(f"has over {MOST_CELLS:,} cells, most of them empty; delete the cells far from the table")
-        cells = ["" if value is None else _plain(value) for value in values]
-        if all(value == "" for value in cells):
-            continue
-        if header is None:
-            while cells and cells[-1] == "":
-                cells.pop()
-            header = [str(value) or f"column {place}" for place, value in enumerate(cells, 1)]
-            if not _header_is_sound(header, faults):
-                return
-        elif any(value != "" for value in cells[len(header) :]):
-            faults.add(number, None, f"has a cell to the right of the {len(header)} columns that the first row names")
-        else:
-            yield Row(number, dict(zip(header, [*cells, *[""] * len(header)], strict=False)))
-
-
-def _text_lines(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
+def _read_lines(handle: BinaryIO, faults: Faults) -> Iterator[_Cells]:
     for number, line in _lines(_lines_of(handle), faults):
         if line is not None:
-            yield Row(number, {"text": line.rstrip("\r\n")})
+            yield number, {"text": line.rstrip("\r\n")}
 
 
 MOST_OF_A_PICKLE = 2_000_000
-"""Values in a pickle: each is a few bytes there, and may be pointed at any number of times."""
+"""Maximum number of values in a pickle, in which one value may be referenced any number of times."""
 
 
 class _NumberType:
-    """What `numpy.dtype` is read as: a letter, a size, a byte order."""
+    """Stand-in for `numpy.dtype`: type letter, size and byte order."""
 
     def __init__(self, code: str, *_: Any) -> None:
         if not re.fullmatch(r"[fiub][1248]", code):
-            raise pickle.UnpicklingError(f"it holds values of type {code!r}, and plain numbers are expected")
+            raise pickle.UnpicklingError(f"it contains values of type {code!r} instead of plain numbers")
         self.code, self.order = code, "<"
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
@@ -809,62 +803,59 @@ class _NumberType:
 
 
 def _number_of(kind: _NumberType, content: bytes) -> int | float | bool:
-    """What `numpy.core.multiarray.scalar` is read as."""
+    """Stand-in for `numpy.core.multiarray.scalar`."""
     import struct
 
     letters = {"f4": "f", "f8": "d", "i1": "b", "i2": "h", "i4": "i", "i8": "q", "u1": "B", "u2": "H", "u4": "I",
                "u8": "Q", "b1": "?"}  # fmt: skip
     if kind.code not in letters:
-        raise pickle.UnpicklingError(f"it holds numbers of type {kind.code!r}, which no machine reads alike")
+        raise pickle.UnpicklingError(f"it contains numbers of type {kind.code!r}, which are platform-dependent")
     number: int | float | bool = struct.unpack(f"{kind.order}{letters[kind.code]}", content)[0]
     return number
 
 
 class _Unpickler(pickle.Unpickler):
-    """Admits lists, objects, texts, numbers and NumPy's scalars; runs nothing that the file names."""
+    """Unpickler for lists, dicts, texts, numbers and NumPy scalars, which calls nothing else that the file names."""
 
-    _ADMITTED: ClassVar[dict[tuple[str, str], Any]] = {
+    _ALLOWED: ClassVar[dict[tuple[str, str], Any]] = {
         ("numpy", "dtype"): _NumberType,
         ("numpy.core.multiarray", "scalar"): _number_of,
         ("numpy._core.multiarray", "scalar"): _number_of,
     }
 
     def find_class(self, module_name: str, global_name: str) -> Any:
-        if (module_name, global_name) not in self._ADMITTED:
-            raise pickle.UnpicklingError(f"it names {module_name}.{global_name}, which is not run; check its source")
-        return self._ADMITTED[module_name, global_name]
+        if (module_name, global_name) not in self._ALLOWED:
+            raise pickle.UnpicklingError(
+                f"it refers to {module_name}.{global_name}, which is not allowed; check its source"
+            )
+        return self._ALLOWED[module_name, global_name]
 
 
-def _pickle(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
-    """The records of a pickled dict, each with its key as a column."""
+def _read_pickle(handle: BinaryIO, faults: Faults) -> Iterator[_Cells]:
+    """Yield the records of a pickled dict, each with its key as a column."""
     try:
         records = _Unpickler(handle).load()
-    except Exception as error:  # noqa: BLE001 - a broken pickle raises anything
-        faults.fail(None, None, f"is not a pickle that can be read: {str(error) or type(error).__name__}")
-        return
+    except Exception as error:  # noqa: BLE001 - unpickling a damaged file can raise anything
+        raise _Unreadable(f"is not a valid pickle: {str(error) or type(error).__name__}") from None
     if not isinstance(records, dict):
-        faults.fail(None, None, f"holds {describe(records)}; give the pickle of a dict of records")
-        return
-    left = [MOST_OF_A_PICKLE]
+        raise _Unreadable(f"contains {describe(records)}; give the pickle of a dict of records")
+    left = MOST_OF_A_PICKLE
+
+    def plain(value: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise ValueError
+        if isinstance(value, dict):
+            return {str(key): plain(item) for key, item in value.items()}
+        return [plain(item) for item in value] if isinstance(value, list | tuple) else value
+
     for number, (key, value) in enumerate(records.items(), 1):
         if not isinstance(value, dict) or not isinstance(key, str | int):
             faults.add(number, None, f"is {describe(value)}, not a dict of columns")
             continue
         try:
-            cells = _unpickled(value, left)
+            cells = plain(value)
         except (ValueError, RecursionError):
-            faults.fail(number, None, "holds more values than any data set, or values within themselves")
-            return
-        yield Row(number, {RECORD_ID: str(key), **cells})
-
-
-def _unpickled(value: Any, left: list[int]) -> Any:
-    """A value as JSON has it. Raises ValueError once `left` values were met."""
-    left[0] -= 1
-    if left[0] < 0:
-        raise ValueError
-    if isinstance(value, dict):
-        return {str(key): _unpickled(item, left) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_unpickled(item, left) for item in value]
-    return value
+            raise _Unreadable("contains too many values, or values within themselves", number) from None
+        yield number, {RECORD_ID: str(key), **cells}

@@ -1,14 +1,14 @@
-"""Data from a hub: `hf:org/name@revision#[config/]split` as files of the hub's cache, and where they came from.
+"""Fetch data sets from the Hugging Face hub: `hf:org/name@revision#[config/]split`.
 
-Files are fetched by huggingface_hub (extra `hub`) and read like any others; scripts are never run. Offline
-(`HF_HUB_OFFLINE=1`) only the cache is looked into. The card keeps the commit and the hash of each file.
+Files are fetched by huggingface_hub (extra `hub`) into its cache; scripts are never run. With `HF_HUB_OFFLINE=1` only
+the cache is read. The card records the commit and the hash of each file.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -28,14 +28,14 @@ _SHARD = re.compile(r"-(?P<number>\d{5})-of-(?P<all>\d{5})(-[0-9a-f]+)?$")
 _HEAD = re.compile(r"\A---[ \t]*\r?\n(?P<yaml>.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
 _ON = frozenset({"1", "on", "yes", "true"})
 _TIMEOUT = 10.0
-"""Seconds until the hub counts as not answering, where it is asked for a revision."""
+"""Seconds to wait for the hub when a revision is resolved."""
 
 Tables = dict[str, dict[str, list[str]]]
 """Files by config and split."""
 
 
 class Address(NamedTuple):
-    """What `hf:org/name@revision#config/split` names; None where a part is left out."""
+    """The components of `hf:org/name@revision#config/split`; absent ones are None."""
 
     repo: str
     revision: str
@@ -44,28 +44,28 @@ class Address(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> Address:
-        """The parts of an address: a revision may hold slashes, so the first @ and the last # count.
+        """Parse an address. A revision may contain slashes. Raises UsageError for an invalid address.
 
         >>> Address.of("hf:Salesforce/rose@refs/convert/parquet#xsum/data")
         Address(repo='Salesforce/rose', revision='refs/convert/parquet', config='xsum', split='data')
         """
-        head, _, part = (
+        head, _, subset = (
             text.removeprefix(PREFIX).rpartition("#") if "#" in text else (text.removeprefix(PREFIX), "", "")
         )
         repo, at, revision = head.partition("@")
-        config, slash, split = part.rpartition("/")
-        whole = (revision or not at) and (config or not slash) and (part or "#" not in text)
-        if not _REPO.fullmatch(repo) or not whole or (slash and not split):
-            raise UsageError(f"{text!r} is no address of a data set; give hf:ORG/NAME[@REVISION][#[CONFIG/]SPLIT]")
+        config, slash, split = subset.rpartition("/")
+        complete = (revision or not at) and (config or not slash) and (subset or "#" not in text)
+        if not _REPO.fullmatch(repo) or not complete or (slash and not split):
+            raise UsageError(f"{text!r} is not an address of a data set; give hf:ORG/NAME[@REVISION][#[CONFIG/]SPLIT]")
         return cls(repo, revision or "main", config or None, split or None)
 
     def __str__(self) -> str:
-        part = "/".join(filter(None, (self.config, self.split)))
-        return f"{PREFIX}{self.repo}@{self.revision}{f'#{part}' if part else ''}"
+        subset = "/".join(filter(None, (self.config, self.split)))
+        return f"{PREFIX}{self.repo}@{self.revision}{f'#{subset}' if subset else ''}"
 
 
 class Fetched(NamedTuple):
-    """The files of an address, as they lie in the cache, and what the card says of them."""
+    """The files of an address in the cache, with name, licence and provenance for the card."""
 
     files: tuple[Path, ...]
     name: str
@@ -75,35 +75,37 @@ class Fetched(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """A commit of a repository: its files by name. `folder` is where the cache keeps those that were fetched; `word`
-    says that the cache answered in place of the hub."""
+    """A commit of a repository.
+
+    `names` are its files, and `folder` contains those that were fetched. `warning` is set if the hub was not asked.
+    """
 
     commit: str
     folder: Path
     names: tuple[str, ...]
     online: bool
-    word: str | None
+    warning: str | None
 
 
 def is_address(data: object) -> bool:
-    """Whether data are named by an address of a hub."""
+    """Return whether data are given by an address of the hub."""
     return isinstance(data, str | Path) and str(data).startswith(PREFIX)
 
 
 def is_offline() -> bool:
-    """Whether the environment forbids to ask the hub."""
+    """Return whether the environment forbids access to the hub."""
     return os.environ.get("HF_HUB_OFFLINE", "").lower() in _ON
 
 
 def fetch(data: str | Path) -> Fetched:
-    """The files that an address names, fetched where they are not in the cache yet.
+    """Return the files of an address, after fetching those that are not in the cache.
 
-    Raises UsageError for what is no address, InputError where the hub or the cache does not have it (which says what
-    there is), InstallError without huggingface_hub.
+    Raises UsageError for an invalid address, InputError if the hub or the cache does not have the data, and
+    InstallError if huggingface_hub is missing.
     """
     address = Address.of(str(data))
     snapshot = _snapshot(address)
-    readme = _read_head(address, snapshot)
+    readme = _front_matter(address, snapshot)
     config, split, names = _chosen(address, _tables(address, snapshot, readme))
     files = {name: _file(address, snapshot, name) for name in names}
     origin = {
@@ -116,9 +118,9 @@ def fetch(data: str | Path) -> Fetched:
         "files": {name: file_hash(path) for name, path in files.items()},
     }
     licence = readme.get("license")
-    word = () if snapshot.word is None else (Fault(str(address), None, None, snapshot.word),)
+    warnings = () if snapshot.warning is None else (Fault(str(address), None, None, snapshot.warning),)
     name = address.repo.rpartition("/")[2]
-    return Fetched(tuple(files.values()), name, licence if isinstance(licence, str) else None, origin, word)
+    return Fetched(tuple(files.values()), name, licence if isinstance(licence, str) else None, origin, warnings)
 
 
 # ---- which commit ----
@@ -133,7 +135,7 @@ def _hub() -> Any:
 
 
 def _cache(address: Address) -> Path:
-    """Where the cache keeps the repository."""
+    """Return the folder of the repository in the cache."""
     from huggingface_hub import constants
 
     root = os.environ.get("HF_HUB_CACHE") or constants.HF_HUB_CACHE
@@ -151,34 +153,42 @@ def _snapshot(address: Address) -> Snapshot:
     except errors.GatedRepoError as error:
         raise _gated(address) from error
     except errors.RevisionNotFoundError as error:
-        raise _no_revision(address, _remote_revisions(address), "on the hub") from error
+        refs = hub.HfApi().list_repo_refs(address.repo, repo_type="dataset")
+        known = [
+            ref.ref.removeprefix("refs/heads/").removeprefix("refs/tags/")
+            for ref in (*refs.branches, *refs.tags, *(refs.converts or ()))
+        ]
+        raise _no_revision(address, known, "on the hub") from error
     except errors.RepositoryNotFoundError as error:
         why = "the hub has no such data set, or it is private: set HF_TOKEN to a token that may read it"
         raise InputError.at(str(address), None, None, why) from error
     except (errors.HTTPError, OSError) as error:
         return _cached(address, f"the hub did not answer ({type(error).__name__})")
     names = tuple(sibling.rfilename for sibling in info.siblings or ())
-    return Snapshot(info.sha, _cache(address) / "snapshots" / info.sha, names, online=True, word=None)
+    return Snapshot(info.sha, _cache(address) / "snapshots" / info.sha, names, online=True, warning=None)
 
 
 def _cached(address: Address, why: str) -> Snapshot:
-    """The commit that the cache knows by this revision."""
+    """Return the commit of the revision in the cache. Raises InputError if it is not there."""
     home = _cache(address)
     commit = address.revision if _COMMIT.fullmatch(address.revision) else _commit_of(home, address.revision)
     folder = home / "snapshots" / (commit or "")
     if commit is None or not folder.is_dir():
         if not (home / "snapshots").is_dir():
-            message = f"{why}, and the cache ({home.parent}) holds nothing of {address.repo}; fetch it once online"
+            message = f"{why}, and the cache ({home.parent}) does not contain {address.repo}; fetch it online first"
             raise InputError.at(str(address), None, None, message)
-        raise _no_revision(address, _cached_revisions(home), f"in the cache ({why})")
+        refs = home / "refs"
+        known = [path.relative_to(refs).as_posix() for path in sorted(refs.rglob("*")) if path.is_file()]
+        known += [path.name for path in sorted((home / "snapshots").iterdir())]
+        raise _no_revision(address, known, f"in the cache ({why})")
     names = tuple(
         path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")) if path.is_symlink() or path.is_file()
     )
-    return Snapshot(commit, folder, names, online=False, word=f"{why}: read from the cache, commit {commit}")
+    return Snapshot(commit, folder, names, online=False, warning=f"{why}: read from the cache, commit {commit}")
 
 
 def _commit_of(home: Path, revision: str) -> str | None:
-    """The commit that a branch or tag had when it was last asked for."""
+    """Return the commit of a branch or tag when it was last fetched, or None if it is unknown."""
     refs = home / "refs"
     path = refs / revision
     if not path.resolve().is_relative_to(refs.resolve()) or not path.is_file():
@@ -187,23 +197,9 @@ def _commit_of(home: Path, revision: str) -> str | None:
     return commit if _COMMIT.fullmatch(commit) else None
 
 
-def _cached_revisions(home: Path) -> list[str]:
-    refs = home / "refs"
-    names = [path.relative_to(refs).as_posix() for path in sorted(refs.rglob("*")) if path.is_file()]
-    return [*names, *(path.name for path in sorted((home / "snapshots").iterdir()))]
-
-
-def _remote_revisions(address: Address) -> list[str]:
-    refs = _hub().HfApi().list_repo_refs(address.repo, repo_type="dataset")
-    return [ref.ref.removeprefix("refs/heads/").removeprefix("refs/tags/") for ref in (
-        *refs.branches, *refs.tags, *(refs.converts or ()),
-    )]  # fmt: skip
-
-
-def _no_revision(address: Address, there: Iterable[str], where: str) -> InputError:
-    names = list(there)
-    hint = " (a commit is given by all its 40 digits)" if re.fullmatch(r"[0-9a-f]{4,39}", address.revision) else ""
-    message = f"there is no revision {address.revision!r} {where}{hint}; there are: {', '.join(names) or 'none'}"
+def _no_revision(address: Address, known: Sequence[str], where: str) -> InputError:
+    hint = " (give all 40 digits of a commit)" if re.fullmatch(r"[0-9a-f]{4,39}", address.revision) else ""
+    message = f"there is no revision {address.revision!r} {where}{hint}; revisions are: {', '.join(known) or 'none'}"
     return InputError.at(str(address), None, None, message)
 
 
@@ -216,8 +212,8 @@ def _gated(address: Address) -> InputError:
 # ---- which files ----
 
 
-def _read_head(address: Address, snapshot: Snapshot) -> Mapping[str, Any]:
-    """The YAML at the head of README.md; empty where there is none."""
+def _front_matter(address: Address, snapshot: Snapshot) -> Mapping[str, Any]:
+    """Return the YAML front matter of README.md, or an empty mapping if there is none."""
     if README not in snapshot.names:
         return {}
     path = _file(address, snapshot, README)
@@ -229,25 +225,27 @@ def _read_head(address: Address, snapshot: Snapshot) -> Mapping[str, Any]:
 
 
 def _tables(address: Address, snapshot: Snapshot, readme: Mapping[str, Any]) -> tuple[Tables, str | None]:
-    """The files of each split of each config, and the config that is meant where none is named."""
+    """Return the files of each split of each config, and the default config."""
     listed = readme.get("configs")
     if isinstance(listed, list) and any(isinstance(config, Mapping) and "data_files" in config for config in listed):
-        return _from_head(address, snapshot, [config for config in listed if isinstance(config, Mapping)])
+        return _from_front_matter(address, snapshot, [config for config in listed if isinstance(config, Mapping)])
     tables: Tables = {}
     for name in sorted(snapshot.names):
-        if (place := _place(name)) is not None:
-            tables.setdefault(place[0], {}).setdefault(place[1], []).append(name)
+        if (subset := _subset_of(name)) is not None:
+            tables.setdefault(subset[0], {}).setdefault(subset[1], []).append(name)
     if not tables:
         script = f"{address.repo.rpartition('/')[2]}.py"
         hint = "data files are .parquet, .jsonl, .json, .csv or .tsv"
         if script in snapshot.names:
             converted = f"{PREFIX}{address.repo}@refs/convert/parquet"
-            hint = f"it is a script ({script}), which is never run; what the hub made of it is at {converted}"
-        raise InputError.at(str(address), None, None, f"holds no data files; {hint}")
+            hint = f"it is a script ({script}), which is never run; the hub's conversion is at {converted}"
+        raise InputError.at(str(address), None, None, f"contains no data files; {hint}")
     return tables, DEFAULT if DEFAULT in tables else None
 
 
-def _from_head(address: Address, snapshot: Snapshot, configs: Sequence[Mapping[str, Any]]) -> tuple[Tables, str | None]:
+def _from_front_matter(
+    address: Address, snapshot: Snapshot, configs: Sequence[Mapping[str, Any]]
+) -> tuple[Tables, str | None]:
     tables: Tables = {}
     chosen: str | None = None
     for config in configs:
@@ -258,16 +256,17 @@ def _from_head(address: Address, snapshot: Snapshot, configs: Sequence[Mapping[s
         for split, patterns in _patterns(address, config.get("data_files")):
             for pattern in patterns:
                 whole = f"{folder.strip('/')}/{pattern}" if folder else pattern
-                _check_inside(address, whole)
+                if "://" in whole or whole.startswith("/") or "\\" in whole or ".." in PurePosixPath(whole).parts:
+                    raise _bad_configs(address, f"contains {whole!r}, which is outside of the repository")
                 files = [path for path in sorted(snapshot.names) if _fits(path, whole)]
                 if not files and snapshot.online:
-                    raise _bad_head(address, f"names {whole!r}, and no file of the repository is called so")
+                    raise _bad_configs(address, f"contains {whole!r}, which matches no file of the repository")
                 tables.setdefault(name, {}).setdefault(split, []).extend(files)
     return tables, chosen
 
 
 def _patterns(address: Address, data_files: Any) -> list[tuple[str, list[str]]]:
-    """`data_files` in any of the forms it may have: a pattern, a list of them, or with splits."""
+    """Return (split, patterns) for `data_files` in any form: a pattern, a list of patterns, or patterns by split."""
     if isinstance(data_files, str):
         return [("train", [data_files])]
     if isinstance(data_files, Mapping):
@@ -278,39 +277,34 @@ def _patterns(address: Address, data_files: Any) -> list[tuple[str, list[str]]]:
         return [
             (_name(address, entry.get("split", "train")), _texts(address, entry.get("path"))) for entry in data_files
         ]
-    raise _bad_head(address, "is neither a path nor a list of paths or of {split, path}")
+    raise _bad_configs(address, "is neither a path nor a list of paths or of {split, path}")
 
 
 def _texts(address: Address, paths: Any) -> list[str]:
     listed = [paths] if isinstance(paths, str) else paths
     if not isinstance(listed, list) or not all(isinstance(path, str) for path in listed):
-        raise _bad_head(address, "has a split whose path is neither a text nor a list of texts")
+        raise _bad_configs(address, "has a split whose path is neither a text nor a list of texts")
     return listed
 
 
 def _name(address: Address, value: Any) -> str:
     if not isinstance(value, str | int | float):
-        raise _bad_head(address, "has a name that is no text")
+        raise _bad_configs(address, "has a name that is not a text")
     return str(value)
 
 
-def _bad_head(address: Address, problem: str) -> InputError:
+def _bad_configs(address: Address, problem: str) -> InputError:
     return InputError.at(str(address), None, "README.md: configs: data_files", problem)
 
 
-def _check_inside(address: Address, pattern: str) -> None:
-    if "://" in pattern or pattern.startswith("/") or "\\" in pattern or ".." in PurePosixPath(pattern).parts:
-        raise _bad_head(address, f"names {pattern!r}, which leaves the repository; nothing outside of it is read")
-
-
 def _fits(path: str, pattern: str) -> bool:
-    """Whether a glob pattern matches a path: `*` and `?` within a folder, `**` any number of folders.
+    """Return whether a glob pattern matches a path: `*` and `?` match within a folder, `**` any number of folders.
 
     >>> [_fits("data/old/test.csv", pattern) for pattern in ("data/*.csv", "data/*/*.csv", "data/**/test.csv")]
     [False, True, True]
     """
     parts = PurePosixPath(path).parts
-    ends = {0}  # how many parts of the path the pattern matches so far
+    ends = {0}  # numbers of path components that the pattern can match so far
     for piece in PurePosixPath(pattern).parts:
         if piece == "**":
             ends = set(range(min(ends, default=len(parts) + 1), len(parts) + 1))
@@ -319,10 +313,10 @@ def _fits(path: str, pattern: str) -> bool:
     return len(parts) in ends
 
 
-def _place(name: str) -> tuple[str, str] | None:
-    """The config and split of a file by its name alone; None for what holds no rows.
+def _subset_of(name: str) -> tuple[str, str] | None:
+    """Return the config and split of a file from its name, or None if it is not a data file.
 
-    >>> _place("data/test-00000-of-00001.parquet"), _place("xsum/test/0000.parquet"), _place("val.jsonl")
+    >>> _subset_of("data/test-00000-of-00001.parquet"), _subset_of("xsum/test/0000.parquet"), _subset_of("val.jsonl")
     (('default', 'test'), ('xsum', 'test'), ('default', 'val'))
     """
     path = PurePosixPath(name)
@@ -342,12 +336,12 @@ def _place(name: str) -> tuple[str, str] | None:
 
 
 def _chosen(address: Address, known: tuple[Tables, str | None]) -> tuple[str, str, list[str]]:
-    """The config, the split and its files."""
-    tables, usual = known
-    config = address.config or (next(iter(tables)) if len(tables) == 1 else usual)
+    """Return the config, the split and its files. Raises InputError if the address is ambiguous or unknown."""
+    tables, default = known
+    config = address.config or (next(iter(tables)) if len(tables) == 1 else default)
     where = f"{PREFIX}{address.repo}@{address.revision}"
     if config is None:
-        what = f"has several configs: {', '.join(tables)}; name one, for example {where}#{next(iter(tables))}/"
+        what = f"has several configs: {', '.join(tables)}; give one, for example {where}#{next(iter(tables))}/"
         raise InputError.at(str(address), None, None, what + next(iter(tables[next(iter(tables))])))
     if config not in tables:
         message = f"has no config {config!r}{meant(config, tables)}; it has: {', '.join(tables)}"
@@ -355,27 +349,23 @@ def _chosen(address: Address, known: tuple[Tables, str | None]) -> tuple[str, st
     splits = tables[config]
     split = address.split or (next(iter(splits)) if len(splits) == 1 else None)
     if split is None:
-        what = f"has several splits: {', '.join(splits)}; name one, for example {where}#{next(iter(splits))}"
+        what = f"has several splits: {', '.join(splits)}; give one, for example {where}#{next(iter(splits))}"
         raise InputError.at(str(address), None, None, what)
     if split not in splits:
-        own = f"; {split!r} is a config: say #{split}/{next(iter(tables[split]))}" if split in tables else ""
-        message = f"has no split {split!r}{own or meant(split, splits)}; it has: {', '.join(splits)}"
+        hint = f"; {split!r} is a config: give #{split}/{next(iter(tables[split]))}" if split in tables else ""
+        message = f"has no split {split!r}{hint or meant(split, splits)}; it has: {', '.join(splits)}"
         raise InputError.at(str(address), None, None, message)
-    _check_shards(address, splits[split])
-    return config, split, splits[split]
-
-
-def _check_shards(address: Address, names: Sequence[str]) -> None:
-    """Files that are numbered `-00000-of-00003` are all there."""
+    names = splits[split]
     shards = [match for name in names if (match := _SHARD.search(PurePosixPath(name).name.partition(".")[0]))]
-    wanted = max((int(match["all"]) for match in shards), default=0)
+    wanted = max((int(match["all"]) for match in shards), default=0)  # in names such as `-00000-of-00003`
     if not names or len(shards) < wanted:
-        there = f"{len(shards)} of its {wanted} files are" if names else "none of its files is"
-        raise InputError.at(str(address), None, None, f"{there} in the cache; fetch it once online")
+        present = f"{len(shards)} of its {wanted} files are" if names else "none of its files is"
+        raise InputError.at(str(address), None, None, f"{present} in the cache; fetch it online first")
+    return config, split, names
 
 
 def _file(address: Address, snapshot: Snapshot, name: str) -> Path:
-    """A file of the repository as it lies in the cache; fetched first where it may be."""
+    """Return the path of a file in the cache, after fetching it if the hub is accessible."""
     if snapshot.online:
         from huggingface_hub import errors, hf_hub_download
 
@@ -391,9 +381,9 @@ def _file(address: Address, snapshot: Snapshot, name: str) -> Path:
     path = snapshot.folder / name
     real, home = path.resolve(), _cache(address)
     if not real.is_relative_to(home):
-        message = f"links to {real}, which is outside of the repository's cache; nothing there is read"
+        message = f"links to {real}, which is outside of the cache of the repository and is not read"
         raise InputError.at(str(address), None, name, message)
     if not real.is_file():
-        message = f"is named in the cache, but its content is not there ({real}); fetch it once online"
+        message = f"is listed in the cache, but its content is missing ({real}); fetch it online first"
         raise InputError.at(str(address), None, name, message)
     return path

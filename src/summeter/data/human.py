@@ -1,9 +1,9 @@
-"""People's judgments in flat rows: what a `human` block may hold, checked against its summary and key facts.
+"""Validation of the `human` blocks of flat rows, which contain the human judgments of a summary.
 
-Each cell of a block is an aggregated value or `{annotator: value}`; null is "no vote", and `{}` is a cell without any
-judgment. An aggregated value is the judgment of `PEOPLE`. Votes whose annotators are not known are named `?1`, `?2`
-(`unnamed_votes`): such a name says nothing beyond its own summary. `human_judgments.py` turns checked blocks into
-judgments, and back. What cells cannot say stands in `judgments`, as whole records.
+Each cell of a block is an aggregated value or `{annotator: value}`; null means no vote, and `{}` a cell without votes.
+An aggregated value is attributed to `PEOPLE`. Unidentified annotators are called `?1`, `?2`, a name that is valid for
+one summary only. `human_judgments` converts blocks to judgments. `judgments` contains judgments that cells cannot
+represent.
 """
 
 from __future__ import annotations
@@ -40,31 +40,31 @@ from summeter.records import (
 from summeter.records.taxonomy import SEPARATOR
 
 PEOPLE = "people"
-"""Judge of a value that is already aggregated over annotators."""
+"""The judge of values that are aggregated over annotators."""
 RAW = "human.raw"
 CROWD = "crowd.raw"
 SET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-"""What can name a judgment set."""
+"""Valid names of judgment sets."""
 
 T = TypeVar("T")
 
 
 class Subject(NamedTuple):
-    """What a block speaks of."""
+    """The summary and the key facts that a block refers to."""
 
     summary: Summary
     key_facts: tuple[str, ...]
     list_id: str | None
-    """Names the list of key facts; None where there is none."""
+    """The id of the list of key facts, or None if there are none."""
 
 
 def binary(value: Any) -> int | None:
-    """0 or 1 (also false, true, 0.0, 1.0), else None."""
+    """Return 0 or 1 for 0, 1, false, true, 0.0 or 1.0, otherwise None."""
     return int(value) if isinstance(value, int | float) and value in (0, 1) else None
 
 
 def unnamed_votes(values: Iterable[Any]) -> dict[str, Any]:
-    """Votes by people who are not told apart, as a cell.
+    """Return the votes of unidentified annotators as a cell.
 
     >>> unnamed_votes([4, None, 5])
     {'?1': 4, '?2': None, '?3': 5}
@@ -73,19 +73,19 @@ def unnamed_votes(values: Iterable[Any]) -> dict[str, Any]:
 
 
 def _votes(cell: Any) -> dict[str, Any]:
-    """A cell as `{annotator: value}`; the empty object holds no vote of anybody."""
+    """Return a cell as `{annotator: value}`."""
     if not isinstance(cell, dict):
         return {PEOPLE: cell}
     if not all(isinstance(name, str) and name.strip() for name in cell):
-        raise problem("names an annotator with no name; give each annotator an id")
+        raise problem("has an annotator without a name; give each annotator an id")
     return cell
 
 
-def _given(read: Callable[[Any], Any], expected: str) -> PlainValidator:
-    """What `read` makes of a value; None is a fault that says what is `expected`."""
+def _parsed(parse: Callable[[Any], Any], expected: str) -> PlainValidator:
+    """Return a validator that applies `parse`, and raises an error with the `expected` value if the result is None."""
 
     def validate(value: Any) -> Any:
-        if (result := read(value)) is None:
+        if (result := parse(value)) is None:
             raise problem(f"is {describe(value)}; give {expected}")
         return result
 
@@ -98,27 +98,27 @@ def _number(value: Any) -> float | None:
 
 
 def _types_of(value: Any) -> str | None:
-    """One name, names joined by "+", or a list of names, as the text of a record; None for anything else."""
+    """Return the text of a record for a name, names joined by "+", or a list of names; None for any other value."""
     names = value if isinstance(value, list) else [value]
     if not all(isinstance(name, str) for name in names):
         return None
     if isinstance(value, list):
         for name in names:
             if SEPARATOR in name:
-                raise problem(f"holds {name!r}, and {SEPARATOR!r} joins error types; list each type by itself")
+                raise problem(f"contains {name!r}, but {SEPARATOR!r} joins error types; list each type separately")
     return joined_error_types(names)
 
 
 def _label(value: Any) -> int | str | None:
     for text in value if isinstance(value, list) else [value]:
-        if isinstance(text, str) and any(_says_number(name) for name in text.split(SEPARATOR)):
+        if isinstance(text, str) and any(_is_label(name) for name in text.split(SEPARATOR)):
             raise problem(f"is the text {text!r}; give the number 1 or 0")
     label = binary(value)
     return _types_of(value) if label is None else label
 
 
-def _says_number(name: str) -> bool:
-    """Whether a text is a label that is written as a text, and no error type."""
+def _is_label(name: str) -> bool:
+    """Return whether a text is a label written as text instead of an error type."""
     try:
         float(name)
     except ValueError:
@@ -132,16 +132,10 @@ def _indexes(value: Any, info: ValidationInfo) -> tuple[int, ...]:
     sentences = len(_summary(info).sentences)
     for index in value:
         if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < sentences:
-            raise problem(f"holds {index!r}, which is no sentence; the summary has {sentences}, counted from 0")
+            raise problem(f"contains {index!r}, which is not a sentence; the summary has {sentences}, counted from 0")
     if len(set(value)) < len(value):
-        raise problem("names a sentence twice; name it once")
+        raise problem("contains a sentence twice; give it once")
     return tuple(value)
-
-
-def _whole(value: Any) -> int:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    raise problem("needs start and end as whole numbers")
 
 
 def _annotator(value: Any) -> str | None:
@@ -151,19 +145,19 @@ def _annotator(value: Any) -> str | None:
 
 
 Votes = Annotated[dict[str, T | None], BeforeValidator(_votes)]
-Number = Annotated[float, _given(_number, "a number, or null for no vote")]
+Number = Annotated[float, _parsed(_number, "a number, or null for no vote")]
 Scores = dict[str, Votes[Number]]
-Label = Annotated[int | str, _given(_label, "1 (supported), 0 (error), the name of an error type, or null")]
-SpanLabel = Annotated[int | str, _given(_label, "an error type, 1 (supported) or 0 (error)")]
-Types = Annotated[str, _given(_types_of, "an error type, or null")]
-Presence = Annotated[int, _given(binary, "1 (present), 0 (absent) or null")]
-Carrier = Annotated[int, _given(binary, "1 (carries a key fact), 0 (carries none) or null")]
+Label = Annotated[int | str, _parsed(_label, "1 (supported), 0 (error), the name of an error type, or null")]
+SpanLabel = Annotated[int | str, _parsed(_label, "an error type, 1 (supported) or 0 (error)")]
+Types = Annotated[str, _parsed(_types_of, "an error type, or null")]
+Presence = Annotated[int, _parsed(binary, "1 (present), 0 (absent) or null")]
+Carrier = Annotated[int, _parsed(binary, "1 (carries a key fact), 0 (carries none) or null")]
 Indexes = Annotated[tuple[int, ...], PlainValidator(_indexes)]
-SpanAnnotator = Annotated[str, _given(_annotator, "an annotator's id")]
+SpanAnnotator = Annotated[str, _parsed(_annotator, "an annotator's id")]
 
 
 class HumanSpan(BaseModel):
-    """A marked stretch of the summary, in code points."""
+    """A marked passage of the summary, in code points."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -178,37 +172,39 @@ class HumanSpan(BaseModel):
         if not isinstance(value, dict):
             raise problem(f"is {describe(value)}; give an object with annotator, start, end and label")
         length = len(_summary(info).text)
-        start, end = (_whole(value.get(name)) for name in ("start", "end"))
+        start, end = (value.get(name) for name in ("start", "end"))
+        if type(start) is not int or type(end) is not int:
+            raise problem("needs start and end as integers")
         if not 0 <= start < end <= length:
             raise problem(f"runs from {start} to {end}; give 0 <= start < end <= {length}, code points of the summary")
         return value
 
     @property
     def judge(self) -> str:
-        """Who marked it."""
+        """The annotator, or `PEOPLE`."""
         return self.annotator or PEOPLE
 
     @property
     def supported(self) -> int:
-        """0 for an error, 1 for a stretch that was found to be right."""
+        """0 for an error, 1 for a passage that is marked as correct."""
         return self.label if isinstance(self.label, int) else int(names_no_error(self.label))
 
 
 class SetJudgment(NamedTuple):
-    """A judgment and the set that it belongs to."""
+    """A judgment and the name of its set."""
 
     set: str
     judgment: Judgment
 
 
 def _set_judgment(value: Any, info: ValidationInfo) -> SetJudgment:
-    """A record of `judgments`: a judgment of the row's summary without its ids, and `set` (by default `RAW`)."""
+    """Parse an entry of `judgments`: a judgment without the ids of its summary, and its `set` (default: `RAW`)."""
     if not isinstance(value, dict) or not isinstance(value.get("target", {}), dict):
         raise problem(f"is {describe(value)}; give a judgment as an object, its `target` an object too")
-    fields = {name: given for name, given in value.items() if name != "set"}
+    fields = {name: each for name, each in value.items() if name != "set"}
     name, summary = value.get("set", RAW), _summary(info)
     if not isinstance(name, str) or not SET_NAME.fullmatch(name):
-        raise problem("names no judgment set in `set`; use letters, digits, full stops, _ and -")
+        raise problem("has an invalid name in `set`; use letters, digits, full stops, _ and -")
     ids = {"document_id": summary.document_id, "system": summary.system}
     try:
         return SetJudgment(name, Judgment.model_validate({**fields, "target": {**fields.get("target", {}), **ids}}))
@@ -218,7 +214,7 @@ def _set_judgment(value: Any, info: ValidationInfo) -> SetJudgment:
 
 
 class HumanBlock(BaseModel):
-    """The human judgments of one summary. Validated with its Summary as the context."""
+    """The human judgments of a summary, which is the context of the validation."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -236,49 +232,49 @@ class HumanBlock(BaseModel):
 
     @field_validator("sentence_labels", "sentence_error_types", "conciseness_labels")
     @classmethod
-    def _one_cell_a_sentence(cls, cells: list[Any] | None, info: ValidationInfo) -> list[Any] | None:
+    def _check_sentence_count(cls, cells: list[Any] | None, info: ValidationInfo) -> list[Any] | None:
         if cells is not None:
             _check_count(cells, len(_summary(info).sentences), "sentence")
         return cells
 
     @property
     def sets(self) -> set[str]:
-        """The judgment sets that the block has something for."""
+        """The judgment sets to which the block contributes."""
         in_cells = {CROWD if name == "crowd_ratings" else RAW for name in BLOCKS if getattr(self, name)}
         return in_cells | {record.set for record in self.judgments or ()}
 
     @property
     def annotators(self) -> set[str]:
-        """Annotators who gave more than spans; an aggregated value has none."""
+        """The annotators of cells, who did more than mark spans."""
         scores = [votes for name in SCORES for votes in (getattr(self, name) or {}).values()]
         lists = [votes for name in (*PER_SENTENCE, *PER_KEY_FACT) for votes in getattr(self, name) or ()]
         return {judge for votes in (*scores, *lists) for judge in votes} - {PEOPLE}
 
     def check_types(self, fault: Report, warn: Report) -> None:
-        """A name in the labels must be the name in the types; a 1 with an error type is worth a look."""
+        """Report labels that contradict the error types; a 1 with an error type is a warning."""
         cells = zip(self.sentence_labels or (), self.sentence_error_types or (), strict=False)
         for index, (labels, types) in enumerate(cells):
             field = f"human.sentence_error_types[{index}]"
             for judge, label in labels.items():
-                place = FieldPath.at(field, (*path_of(("human", "sentence_error_types", index)).path, judge))
-                named = types.get(judge)
-                if named is None or label is None:
+                error_type = types.get(judge)
+                if error_type is None or label is None:
                     continue
-                if isinstance(label, str) and error_types(label) != error_types(named):
-                    fault(place, f"says {named!r} where sentence_labels says {label!r} ({judge}); give one of the two")
-                elif isinstance(label, int) and label != int(names_no_error(named)):
-                    warn(field, f"says {named!r} beside the label {label} ({judge}); both are kept")
+                if isinstance(label, str) and error_types(label) != error_types(error_type):
+                    path = FieldPath.at(field, (*path_of(("human", "sentence_error_types", index)).path, judge))
+                    fault(path, f"is {error_type!r}, but sentence_labels has {label!r} ({judge}); give one of the two")
+                elif isinstance(label, int) and label != int(names_no_error(error_type)):
+                    warn(field, f"is {error_type!r}, but the label is {label} ({judge}); both are kept")
 
 
 BLOCKS = tuple(name for name in HumanBlock.model_fields if name != "judgments")
-"""What a block says in cells and spans."""
+"""The fields of a block that contain cells or spans."""
 SCORES = ("ratings", "crowd_ratings", "overall")
 PER_SENTENCE = ("sentence_labels", "sentence_error_types", "conciseness_labels")
 PER_KEY_FACT = ("key_fact_labels", "alignment")
 
 
 def voters_of(block: Any) -> set[str]:
-    """Annotators named in the votes of a block with spans, faulty or not: who gave more than spans."""
+    """Return the annotators of cells in a block with spans, whether or not the block is valid."""
     if not isinstance(block, dict) or block.get("spans") is None:
         return set()
     scores = [block[name] for name in SCORES if isinstance(block.get(name), dict)]
@@ -288,7 +284,7 @@ def voters_of(block: Any) -> set[str]:
 
 
 def check_human(block: Mapping[str, Any], summary: Summary, fault: Report, warn: Report) -> HumanBlock | None:
-    """The block of a row, or None with its faults noted."""
+    """Return the validated block of a row, or None after reporting its faults."""
     try:
         checked = HumanBlock.model_validate(block, context=summary)
     except ValidationError as error:
@@ -301,7 +297,7 @@ def check_human(block: Mapping[str, Any], summary: Summary, fault: Report, warn:
 
 
 def check_key_facts(block: Mapping[str, Any], key_facts: int, fault: Report) -> None:
-    """Once the list of key facts is known: a checked block has one cell a key fact."""
+    """Report fields that do not have one cell per key fact."""
     for name in PER_KEY_FACT:
         try:
             _check_count(block.get(name), key_facts, "key fact")
@@ -311,12 +307,12 @@ def check_key_facts(block: Mapping[str, Any], key_facts: int, fault: Report) -> 
 
 def _message(field: str, details: ErrorDetails) -> str:
     if details["type"] == "extra_forbidden":
-        inside = "[" in field
-        known = tuple(HumanSpan.model_fields) if inside else tuple(HumanBlock.model_fields)
-        what = "a span has" if inside else "a block holds"
+        in_span = "[" in field
+        known = tuple(HumanSpan.model_fields) if in_span else tuple(HumanBlock.model_fields)
+        what = "fields of a span" if in_span else "fields"
         return f"is not known{meant(str(details['loc'][-1]), known)}; {what}: {', '.join(known)}"
-    wanted = {"list_type": "a list", "dict_type": "an object {name: value}", "string_type": "a text"}[details["type"]]
-    return problem_of(details, expected=wanted)
+    expected = {"list_type": "a list", "dict_type": "an object {name: value}", "string_type": "a text"}[details["type"]]
+    return problem_of(details, expected=expected)
 
 
 def _check_count(cells: list[Any] | None, expected: int, what: str) -> None:
@@ -326,5 +322,5 @@ def _check_count(cells: list[Any] | None, expected: int, what: str) -> None:
 
 
 def _summary(info: ValidationInfo) -> Summary:
-    summary: Summary = info.context  # type: ignore[assignment] # check_human gives it
+    summary: Summary = info.context  # type: ignore[assignment] # set by check_human
     return summary

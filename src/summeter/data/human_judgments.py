@@ -1,8 +1,8 @@
-"""Blocks of people's judgments as judgments, and judgments as blocks: nothing is lost on the way there and back."""
+"""Conversion of `human` blocks to judgments."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from summeter.choices import QuestionType
@@ -22,27 +22,27 @@ from summeter.records import (
 
 NO_VOTE = "no vote"
 SPAN_FREE = "spans_none"
-"""The block of labels that say whether a summary has no error span (1) or some (0)."""
+"""Name of the labels of summaries: 1 if the summary has no error span, otherwise 0."""
 SPAN_SENTENCES = "spans_sentences"
-"""The block of labels that say whether a sentence is touched by no error span (1) or by some (0)."""
+"""Name of the labels of sentences: 1 if no error span overlaps the sentence, otherwise 0."""
 
 SIGNATURES = {
     name: signature(f"human.{name}", {"v": 1}) for name in (*BLOCKS, SPAN_FREE, SPAN_SENTENCES, *map(str, QuestionType))
 }
-"""What a block's judgments are signed with: `human.ratings|v:1`."""
+"""The signature of the judgments of each field: `human.ratings|v:1`."""
 SPAN_LABELS = frozenset({SIGNATURES[SPAN_FREE], SIGNATURES[SPAN_SENTENCES]})
-"""Signatures of the labels derived from spans: only annotators who looked for spans have them."""
+"""Signatures of the labels that are derived from spans."""
 
 
 def list_id_of(key_facts: Sequence[str]) -> str | None:
-    """The name of a list of given key facts; None for an empty one."""
+    """Return the id of a list of key facts, or None if it is empty."""
     return KeyFacts.of(key_facts, "given").id if key_facts else None
 
 
 def to_judgments(block: HumanBlock, subject: Subject, wanted: str, readers: Iterable[str] = ()) -> Iterator[Judgment]:
-    """The judgments of a block that belong to the set `wanted`.
+    """Yield the judgments of a block that belong to the set `wanted`.
 
-    `readers` looked for spans in the summary, whether or not they marked any.
+    `readers` are the annotators who searched the summary for spans, whether or not they marked any.
     """
     yield from (record.judgment for record in block.judgments or () if record.set == wanted)
     if wanted == CROWD:
@@ -52,8 +52,8 @@ def to_judgments(block: HumanBlock, subject: Subject, wanted: str, readers: Iter
     yield from _scores(block, subject, "ratings")
     yield from _scores(block, subject, "overall")
     yield from _sentences(block, subject)
-    yield from _carriers(block, subject)
-    yield from _key_facts(block, subject)
+    yield from _labels(block.conciseness_labels, subject, "sentence", "conciseness_labels", "conciseness")
+    yield from _labels(block.key_fact_labels, subject, "key_fact", "key_fact_labels", "completeness")
     yield from _alignment(block, subject)
     yield from _spans(block, subject)
     yield from _span_labels(block, subject, readers)
@@ -68,33 +68,34 @@ def _target(subject: Subject, unit: Unit, index: int | None = None) -> Target:
 def _judgment(
     target: Target, block: str, aspect: str, judge: str, *, label: int | None, reason: str = NO_VOTE, **more: Any
 ) -> Judgment:
-    """A label; None is a vote that was not cast."""
+    """Return a judgment with a label, or a skipped one for None (no vote)."""
     if label is None:
         more |= {"status": "skipped", "reason": reason}
     value = None if label is None else float(label)
-    mark = SIGNATURES[block]
-    return Judgment(target=target, aspect=aspect, judge=judge, signature=mark, value=value, label=label, **more)
+    return Judgment(
+        target=target, aspect=aspect, judge=judge, signature=SIGNATURES[block], value=value, label=label, **more
+    )
 
 
 def _scores(block: HumanBlock, subject: Subject, name: str) -> Iterator[Judgment]:
     target = _target(subject, "summary")
     for aspect, votes in (getattr(block, name) or {}).items():
         for judge, value in votes.items():
-            about: dict[str, Any] = {"target": target, "aspect": aspect, "judge": judge, "signature": SIGNATURES[name]}
+            fields: dict[str, Any] = {"target": target, "aspect": aspect, "judge": judge, "signature": SIGNATURES[name]}
             outcome = {"status": "skipped", "reason": NO_VOTE} if value is None else {"value": value}
-            yield Judgment(**about, **outcome)
+            yield Judgment(**fields, **outcome)
 
 
 def _sentences(block: HumanBlock, subject: Subject) -> Iterator[Judgment]:
     labels, types = block.sentence_labels, block.sentence_error_types
     for index in range(len(labels or types or ())):
-        named = {judge: name for judge, name in types[index].items() if name is not None} if types else {}
+        typed = {judge: name for judge, name in types[index].items() if name is not None} if types else {}
         voted: dict[str, Any] = dict(labels[index]) if labels else dict.fromkeys(types[index]) if types else {}
-        if named and voted.get(PEOPLE, "") is None and PEOPLE not in named:
-            del voted[PEOPLE]  # "no aggregated label" says nothing where annotators named types
+        if typed and voted.get(PEOPLE, "") is None and PEOPLE not in typed:
+            del voted[PEOPLE]  # a missing aggregated label is irrelevant if annotators gave types
         target = _target(subject, "sentence", index)
-        for judge in {**voted, **named}:
-            error_type, label = named.get(judge), voted.get(judge)
+        for judge in {**voted, **typed}:
+            error_type, label = typed.get(judge), voted.get(judge)
             if isinstance(label, str):
                 error_type, label = label, None
             if error_type is not None and label is None:
@@ -102,53 +103,47 @@ def _sentences(block: HumanBlock, subject: Subject) -> Iterator[Judgment]:
             yield _judgment(target, "sentence_labels", "faithfulness", judge, label=label, error_type=error_type)
 
 
-def _carriers(block: HumanBlock, subject: Subject) -> Iterator[Judgment]:
-    """Whether a sentence carries a key fact, as people said of the sentence itself."""
-    for index, votes in enumerate(block.conciseness_labels or ()):
-        target = _target(subject, "sentence", index)
+def _labels(
+    cells: Sequence[Mapping[str, int | None]] | None, subject: Subject, unit: Unit, block: str, aspect: str
+) -> Iterator[Judgment]:
+    for index, votes in enumerate(cells or ()):
+        target = _target(subject, unit, index)
         for judge, label in votes.items():
-            yield _judgment(target, "conciseness_labels", "conciseness", judge, label=label)
-
-
-def _key_facts(block: HumanBlock, subject: Subject) -> Iterator[Judgment]:
-    for index, votes in enumerate(block.key_fact_labels or ()):
-        target = _target(subject, "key_fact", index)
-        for judge, label in votes.items():
-            yield _judgment(target, "key_fact_labels", "completeness", judge, label=label)
+            yield _judgment(target, block, aspect, judge, label=label)
 
 
 def _alignment(block: HumanBlock, subject: Subject) -> Iterator[Judgment]:
-    """Each key fact with its sentences; then each sentence, which is concise if it carries a fact."""
+    """Yield judgments of key facts, with their sentences as evidence, and of the conciseness of sentences."""
     cells, sentences = block.alignment or (), subject.summary.sentences
     for index, votes in enumerate(cells):
         target = _target(subject, "key_fact", index)
-        for judge, places in votes.items():
-            present = None if places is None else int(bool(places))
-            evidence = tuple(sentences[place] for place in places or ())
+        for judge, indexes in votes.items():
+            present = None if indexes is None else int(bool(indexes))
+            evidence = tuple(sentences[number] for number in indexes or ())
             yield _judgment(target, "alignment", "completeness", judge, label=present, evidence=evidence)
     targets = [_target(subject, "sentence", index) for index in range(len(sentences))]
     for judge in dict.fromkeys(judge for votes in cells for judge in votes):
         labels = conciseness_labels([votes.get(judge) for votes in cells], len(sentences))
         for target, label in zip(targets, labels, strict=True):
-            why = "no vote on some key facts"
-            yield _judgment(target, "alignment", "conciseness", judge, label=label, reason=why)
+            reason = "no vote on some key facts"
+            yield _judgment(target, "alignment", "conciseness", judge, label=label, reason=reason)
 
 
 def conciseness_labels(alignment: Sequence[Collection[int] | None], sentences: int) -> list[int | None]:
-    """Whether each sentence carries a key fact, 1 or 0, by one annotator's `alignment`: the sentences of each key fact.
+    """Return for each sentence whether it conveys a key fact (1 or 0), given the sentences of each key fact.
 
-    All are None unless the annotator voted on every key fact (None: no vote): only sentences that carry one would
-    have a label, and every summary would seem concise.
+    If the annotator did not vote on every key fact (None), all labels are None, because otherwise only sentences that
+    convey a key fact would have a label.
 
     >>> conciseness_labels([[0], []], 2), conciseness_labels([[0], None], 2)
     ([1, 0], [None, None])
     """
-    carrying: set[int] = set()
-    for places in alignment:
-        if places is None:
+    aligned: set[int] = set()
+    for indexes in alignment:
+        if indexes is None:
             return [None] * sentences
-        carrying.update(places)
-    return [int(index in carrying) for index in range(sentences)]
+        aligned.update(indexes)
+    return [int(index in aligned) for index in range(sentences)]
 
 
 def _spans(block: HumanBlock, subject: Subject) -> Iterator[Judgment]:
@@ -165,67 +160,68 @@ def _spans(block: HumanBlock, subject: Subject) -> Iterator[Judgment]:
 
 
 def _span_labels(block: HumanBlock, subject: Subject, readers: Iterable[str]) -> Iterator[Judgment]:
-    """Whether a reader found the summary, and each sentence, free of error spans (SummQual's hallucination label)."""
+    """Yield the labels of the summary and its sentences, given the error spans (SummQual's hallucination label)."""
     for judge in readers:
         errors = [span for span in block.spans or () if span.judge == judge and not span.supported]
         yield _judgment(_target(subject, "summary"), SPAN_FREE, "faithfulness", judge, label=int(not errors))
         for index, sentence in enumerate(subject.summary.sentences):
-            touching = [span.label for span in errors if span.start < sentence.end and sentence.start < span.end]
+            overlapping = [span.label for span in errors if span.start < sentence.end and sentence.start < span.end]
             yield _judgment(
                 _target(subject, "sentence", index),
                 SPAN_SENTENCES,
                 "faithfulness",
                 judge,
-                label=int(not touching),
-                error_type=joined_error_types(label for label in touching if isinstance(label, str)),
+                label=int(not overlapping),
+                error_type=joined_error_types(label for label in overlapping if isinstance(label, str)),
             )
 
 
 class SpanAnnotators:
-    """Who marked spans in any summary of the data, and who said more of a summary with `spans` than where they are."""
+    """The annotators who marked spans in any summary, and those who also gave other judgments of such summaries."""
 
     def __init__(self) -> None:
         self.marked: set[str] = set()
         self.said_more: set[str] = set()
 
     def note(self, block: HumanBlock) -> None:
-        """Take the names of a block."""
+        """Add the annotators of a block."""
         if block.spans is not None:
             self.marked |= {span.judge for span in block.spans if not unnamed(span.judge)}
             self.said_more |= block.annotators
 
     @property
     def only_spans(self) -> set[str]:
-        """Those who gave nothing but spans."""
+        """The annotators who only marked spans."""
         return self.marked - {PEOPLE} - self.said_more
 
 
 def span_readers(
     blocks: Iterable[tuple[Summary, HumanBlock]], annotators: SpanAnnotators
 ) -> dict[tuple[str, str], list[str]]:
-    """Who looked for spans in which (document, system), whether or not they marked any.
+    """Return the annotators who searched each (document, system) for spans, whether or not they marked any.
 
-    A block with `span_annotators` says so itself. Without them, having marked nothing leaves no trace. An annotator of
-    spans has read a summary whose block names him or her anywhere; one who gave nothing but spans has read every
-    summary with `spans` of each document in which he or she marked something. Aggregated spans were looked for
-    wherever `spans` is given. An annotator without a name has read no other summary. `annotators` are those of all the
-    data, of which `blocks` may be a part.
+    `span_annotators` of a block lists them. Without it, they are inferred: an annotator of spans has read the
+    summaries whose blocks contain a vote of theirs; annotators who only marked spans have read every summary with
+    `spans` of the documents in which they marked one. Aggregated spans were searched for wherever `spans` is given. An
+    unidentified annotator has read no other summary. `annotators` are those of all the data; `blocks` may be a subset.
     """
     markers: dict[str, set[str]] = {}
-    own: dict[tuple[str, str], set[str]] = {}
+    marked_by: dict[tuple[str, str], set[str]] = {}
     voters: dict[tuple[str, str], set[str]] = {}
-    given: dict[tuple[str, str], list[str]] = {}
+    listed: dict[tuple[str, str], list[str]] = {}
     for summary, block in blocks:
         item = summary.document_id, summary.system
         markers.setdefault(summary.document_id, set()).update(span.judge for span in block.spans or ())
         if block.span_annotators is not None:
-            given[item] = sorted({*block.span_annotators, *(span.judge for span in block.spans or ())})
+            listed[item] = sorted({*block.span_annotators, *(span.judge for span in block.spans or ())})
         elif block.spans is not None:
-            own[item] = {span.judge for span in block.spans}
+            marked_by[item] = {span.judge for span in block.spans}
             voters[item] = block.annotators
     only_spans = annotators.only_spans
     everywhere = annotators.marked & {PEOPLE}
-    return given | {
-        item: sorted(own[item] | (annotators.marked & voters[item]) | (markers[item[0]] & only_spans) | everywhere)
-        for item in own
+    return listed | {
+        item: sorted(
+            marked_by[item] | (annotators.marked & voters[item]) | (markers[item[0]] & only_spans) | everywhere
+        )
+        for item in marked_by
     }

@@ -1,170 +1,341 @@
-"""Rows on their way into a dataset: converted by a preset, checked, gathered; faulty ones by `on_fault`."""
+"""Reading of rows into documents, summaries and judgments; `on_fault` decides what happens to faulty rows."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from summeter.data.faults import Faults, FieldPath
-from summeter.data.flat import Flat, Gatherer
-from summeter.data.formats import NotJSON, parse_json
-from summeter.data.human import PER_KEY_FACT, PER_SENTENCE
+from pydantic import ValidationError
+
+from summeter.data.faults import Faults, FieldPath, Report
+from summeter.data.flat import (
+    GIVEN,
+    Batch,
+    Block,
+    CountedWarning,
+    DocumentDraft,
+    repaired_spans,
+    sentence_offsets,
+    spans,
+    splitter_of,
+)
+from summeter.data.folder import Content
+from summeter.data.formats import NotJSON, Row, parse_json
+from summeter.data.human import CROWD, PER_KEY_FACT, PER_SENTENCE, RAW, check_human, check_key_facts, voters_of
 from summeter.data.human_judgments import SpanAnnotators
-from summeter.data.presets.base import Joined, LayoutError, Preset, Record
-from summeter.data.rows import Columns, FlatRow, check
-from summeter.records import Fault, Message, Parameter
+from summeter.data.presets.base import Joined, LayoutError, Preset
+from summeter.data.rows import Columns, FlatRow, check, unnamed_document
+from summeter.records import Fault, Judgment, Message, Parameter, Summary
 from summeter.records.text import SHARE, read_share
+from summeter.text.split import split
 
 Cells = Mapping[str, Any]
 Path = tuple[str | int, ...]
 Loss = tuple[Fault, Any]
-"""A fault, and the value that is left out for it."""
-_OF_THE_ROW = ("doc_id", "system", "document", "summary")
-"""Without these there is no row, or it is another's."""
-_COUNTED_BY = {"sentences": (*PER_SENTENCE, "alignment"), "key_facts": PER_KEY_FACT}
-"""What people said by number, of a list: without the list, nobody knows of what."""
+"""A fault, and the value that is dropped for it."""
+_REQUIRED = ("doc_id", "system", "document", "summary")
+"""Fields without which a row is dropped, because it would be undefined or describe another summary."""
+_INDEXED_BY = {"sentences": (*PER_SENTENCE, "alignment"), "key_facts": PER_KEY_FACT}
+"""Fields of `human` that refer to the entries of a list by index, and are meaningless without the list."""
 _SHORT = 1000
-"""Characters of a value that is written beside the reason for which it was dropped."""
+"""Maximum characters of a dropped value that is stored with the reason."""
 
 
 class Intake:
-    """Takes rows one by one into a `Gatherer`. In each, either nothing is at fault, or `faults.on_fault` decides."""
+    """Reads rows one by one. A row is taken if it has no fault; otherwise `faults.on_fault` decides.
+
+    Either all rows are read and `finish` is called, or the rows are read in batches without common documents: `batch`
+    is called after each, and `end` after the last. `annotators` are the annotators of all the data, if they are known
+    from an earlier reading.
+    """
 
     def __init__(
         self, faults: Faults, columns: Columns, language: str, annotators: SpanAnnotators | None = None
     ) -> None:
-        """`annotators`: see `Gatherer`."""
-        self._faults, self._columns = faults, columns
-        self._gatherer = Gatherer(faults, language, annotators)
+        self._faults, self._columns, self._language = faults, columns, language
+        self._splitter = splitter_of(language)
+        self._batch = Batch()
+        self._taken = 0
         self._hints = _Hints()
+        self._repeated = CountedWarning(
+            "repeats a document and system of an earlier row; it is kept as a summary by {!r}"
+        )
+        self._shared_ids = CountedWarning("is also the id of another document; this document is kept as {!r}")
+        self._other_references = CountedWarning(
+            "differs from that of earlier rows of document {!r}; all references are kept"
+        )
+        self._withheld: set[str] = set()
+        """Documents that must not be published according to a row that was dropped."""
+        self._known_annotators = annotators
+        self._annotators = SpanAnnotators()
+        """The annotators in the batches so far."""
 
-    def take(self, record: Record) -> None:
-        """A flat row."""
-        faults = self._faults.of(record.file)
-        own = Faults(record.file)
-        cells: Cells = self._columns.apply(record, own)
-        if own.count:
-            own.pass_on(faults)
+    def take(self, row: Row) -> None:
+        """Read a flat row."""
+        faults = self._faults.of(row.file)
+        row_faults = Faults(row.file)
+        cells: Cells = self._columns.apply(row, row_faults)
+        if row_faults.count:
+            row_faults.copy_to(faults)
             if read_share(cells.get(SHARE)) is False:
-                self._gatherer.withhold(cells)
+                self._withhold(cells)
             return
         self._columns.note(cells)
-        self._settle(record, cells, faults)
+        self._settle(row, cells, faults)
 
     def convert(self, preset: Preset, joined: Joined) -> None:
-        """A row of a preset's layout."""
-        record, faults = joined.record, self._faults.of(joined.record.file)
-        lost: list[Loss] = []
+        """Read a row of a preset's layout."""
+        row, faults = joined.row, self._faults.of(joined.row.file)
+        losses: list[Loss] = []
         while True:
             try:
-                rows = list(preset.convert(joined))
+                converted_rows = list(preset.convert(joined))
             except LayoutError as error:
-                fault = Fault(record.file, record.line, error.field, f"{error} (preset {preset.name})")
+                fault = Fault(row.file, row.line, error.field, f"{error} (preset {preset.name})")
                 column = error.field.partition(".")[0].partition("[")[0]
-                value = joined.record.cells.get(column)
-                if faults.on_fault != "keep-valid" or column not in joined.record.cells or len(joined.rows) > 1:
-                    fault = lost[0][0] if lost else fault  # the row was lost with its first column
+                value = joined.row.cells.get(column)
+                if faults.on_fault != "keep-valid" or column not in joined.row.cells or len(joined.rows) > 1:
+                    fault = losses[0][0] if losses else fault  # the first dropped column is the cause
                     faults.add(fault.line, fault.field, fault.message)
                     return
-                lost.append((fault, value))
+                losses.append((fault, value))
                 joined = joined.without(column)
             else:
                 break
-        first = lost[0][0] if lost else None
-        cells_of_share = (row.cells.get(SHARE) for row in joined.rows)
-        shares = [read_share(cell) if record.as_text else cell for cell in cells_of_share]
+        first = losses[0][0] if losses else None
+        share_cells = (each.cells.get(SHARE) for each in joined.rows)
+        shares = [read_share(cell) if row.as_text else cell for cell in share_cells]
         shares = [share for share in shares if share is not None]
-        for converted in rows:
-            cells, losses = (converted, []) if first is None else _unreliable(converted, first)
-            lost += losses
+        for converted in converted_rows:
+            cells, more = (converted, []) if first is None else _without_unreliable(converted, first)
+            losses += more
             self._columns.note(cells)
-            own = self._gatherer.with_own_id(record, cells) if preset.ids_repeat else cells
+            if preset.ids_repeat:
+                cells = self._with_unique_id(row, cells)
             if shares:
-                own = {**own, SHARE: next((share for share in shares if share is not True), True)}
-            self._settle(record, own, faults, lost)
-            lost = []  # one report for a column that several summaries lost
+                cells = {**cells, SHARE: next((share for share in shares if share is not True), True)}
+            self._settle(row, cells, faults, losses)
+            losses = []  # report a dropped column once, even if it belongs to several summaries
 
-    def _settle(self, record: Record, cells: Cells, faults: Faults, lost: Sequence[Loss] = ()) -> None:
-        """Take the row; or, of a faulty one, what `on_fault` lets through. `lost` are columns that it lost before."""
-        dropped = list(lost)
+    def _settle(self, row: Row, cells: Cells, faults: Faults, losses: Sequence[Loss] = ()) -> None:
+        """Take the row, or of a faulty row what `on_fault` allows. `losses` are columns that were dropped before."""
+        dropped = list(losses)
         while True:
-            own = Faults(record.file)
-            row = check(record.line, cells, own, as_text=record.as_text)
-            if row is not None:
-                self._gatherer.add(record.line, row, own, keep_faulty=faults.on_fault == "error")
-            if not own.count:
+            row_faults = Faults(row.file)
+            checked = check(row.line, cells, row_faults, as_text=row.as_text)
+            if checked is not None:
+                self._add(row.line, checked, row_faults, keep_faulty=faults.on_fault == "error")
+            if not row_faults.count:
                 break
-            self._gatherer.note_lost(_human(cells))
+            self._note_lost(_human(cells))
             if read_share(cells.get(SHARE)) is False:
-                self._gatherer.withhold(cells)
-            if faults.on_fault != "keep-valid" or any(fault.field == SHARE for fault in own.listed):
-                own.pass_on(faults)
+                self._withhold(cells)
+            if faults.on_fault != "keep-valid" or any(fault.field == SHARE for fault in row_faults.listed):
+                row_faults.copy_to(faults)
                 return
-            left = _less(cells, own.listed, dropped)
-            if left is None:
-                for fault in [lost[0][0]] if lost else own.listed:
+            remaining = _without_faulty(cells, row_faults.listed, dropped)
+            if remaining is None:
+                for fault in [losses[0][0]] if losses else row_faults.listed:
                     faults.drop(fault.line, fault.field, fault.message, "row")
                 return
-            cells = left
+            cells = remaining
         for fault, value in dropped:
-            faults.drop(fault.line, fault.field, fault.message, "field", _short(value))
-        own.pass_on_warnings(faults)
-        self._hints.note(row)
+            faults.drop(fault.line, fault.field, fault.message, "field", _if_short(value))
+        row_faults.copy_warnings_to(faults)
+        self._hints.note(checked)
 
-    def finish(self) -> Flat:
-        """All rows were taken. Raises InputError with every fault."""
-        self._note_columns()
-        return self._gatherer.finish()
+    def _add(self, line: int, row: FlatRow, faults: Faults, *, keep_faulty: bool) -> None:
+        """Add a validated row to the batch; its further faults go to `faults`.
 
-    def batch(self) -> Flat | None:
-        """What the rows since the last part say, whose documents no later row may speak of; None once there is a
-        fault."""
-        return self._gatherer.batch()
+        With `keep_faulty`, a faulty row is added as well, so that later rows are compared with it; the import fails in
+        any case.
+        """
+        doc_id, system, file = str(row.doc_id), str(row.system), faults.file
+        summary = self._summary(line, row, doc_id, system, faults)
+        fault, warn = _at(faults.add, line), _at(faults.warn, line)
+        human = repaired_spans(row.human or {}, row.summary, fault, warn)
+        block = check_human(human, summary, fault, warn) if summary is not None and human else None
+        batch = self._batch
+        draft = batch.documents.get(doc_id) or DocumentDraft(doc_id, file, line, row.document)
+        draft.check(file, line, row, faults)
+        if faults.count and not keep_faulty:
+            return
+        batch.documents[doc_id] = draft
+        if draft.join(file, line, row):
+            self._other_references.note(file, line, "references", doc_id)
+        if summary is None:
+            return
+        name = batch.names.take(doc_id, system)
+        if name != system:
+            self._repeated.note(file, line, "system", name)
+            summary = summary.model_copy(update={"system": name})
+        if block is not None:
+            batch.sets |= block.sets
+            batch.blocks.append(Block(file, line, len(batch.summaries), human))
+        batch.summaries.append(summary)
+        self._taken += 1
+
+    def _summary(self, line: int, row: FlatRow, doc_id: str, system: str, faults: Faults) -> Summary | None:
+        try:
+            if row.sentences is None:
+                offsets: Iterable[tuple[int, int]] = split(row.summary, self._language)
+            elif not row.sentences and row.summary.strip():
+                raise ValueError("is an empty list for a summary that is not empty; leave it out to have it split")
+            else:
+                offsets = sentence_offsets(row.summary, row.sentences)
+            return Summary(
+                document_id=doc_id,
+                system=system,
+                text=row.summary,
+                sentences=spans(offsets, "summary"),
+                splitter=self._splitter if row.sentences is None else GIVEN,
+                category=row.category,
+                extra=row.model_extra or {},
+            )
+        except ValidationError as error:
+            for details in error.errors():
+                faults.add(line, "sentences", f"do not match the summary: {details['msg']}")
+        except ValueError as error:
+            faults.add(line, "sentences", str(error))
+        return None
+
+    def _note_lost(self, human: Any) -> None:
+        """Note the voters of a block that is dropped in part or in whole: they did more than mark spans."""
+        self._annotators.said_more |= voters_of(human)
+
+    def _withhold(self, cells: Cells) -> None:
+        """Withhold the document of a row that may be dropped, so that other rows do not publish it."""
+        if (doc_id := cells.get("doc_id")) not in (None, ""):
+            self._withheld.add(str(doc_id))
+        elif isinstance(text := cells.get("document"), str):
+            self._withheld.add(unnamed_document(text))
+
+    def _with_unique_id(self, row: Row, cells: Cells) -> Cells:
+        """Return the cells with the document id `ID#2` if another document already has the id."""
+        doc_id, text = cells.get("doc_id"), cells.get("document")
+        if doc_id is None:
+            return cells
+        name, number = str(doc_id), 1
+        while (known := self._batch.documents.get(name)) is not None and known.text != text:
+            number += 1
+            name = f"{doc_id}#{number}"
+        if number == 1:
+            return cells
+        self._shared_ids.note(row.file, row.line, "doc_id", name)
+        return {**cells, "doc_id": name}
+
+    def finish(self) -> Content:
+        """Return the content of all rows. Raises InputError with all faults."""
+        misfits = self._check_key_facts()
+        self.end()
+        return self._content(misfits)
+
+    def batch(self) -> Content | None:
+        """Return the content of the rows since the last batch, or None if there has been any fault."""
+        misfits = self._check_key_facts()
+        content = None if self._faults.count else self._content(misfits)
+        self._batch = Batch()
+        return content
 
     def end(self) -> SpanAnnotators:
-        """All rows were taken, part by part. Returns who marked spans. Raises InputError with every fault."""
-        self._note_columns()
-        self._gatherer.end()
-        return self._gatherer.annotators
+        """Return the annotators of spans in all batches.
 
-    def _note_columns(self) -> None:
+        Adds the warnings about all rows. Raises InputError with all faults, also if no row was taken.
+        """
         self._columns.finish(self._faults)
         self._hints.finish(self._faults)
+        if not self._taken and not self._faults.count:
+            empty = "has no valid row" if self._faults.dropped else "contains no rows"
+            self._faults.fail(None, None, f"{empty}; give one row per summary")
+        for warning in (self._repeated, self._shared_ids, self._other_references):
+            warning.warn(self._faults)
+        self._faults.stop()
+        return self._annotators
+
+    def _content(self, misfits: set[int]) -> Content:
+        batch = self._batch
+        if misfits:
+            batch.remove(misfits)
+        if any(block.content.get("spans") is not None for block in batch.blocks):
+            for _, block in batch.checked():
+                self._annotators.note(block)
+        documents = {
+            doc_id: draft.document(self._language, withheld=doc_id in self._withheld)
+            for doc_id, draft in batch.documents.items()
+        }
+        annotators = self._known_annotators or self._annotators
+        makers: dict[str, Callable[[], Iterator[Judgment]]] = {
+            name: partial(batch.judgments, name, annotators)
+            for name in sorted(batch.sets, key=lambda name: (name != RAW, name != CROWD, name))
+        }
+        return Content(documents, tuple(batch.summaries), makers)
+
+    def _check_key_facts(self) -> set[int]:
+        """Return the indexes of the summaries whose blocks do not match their key facts.
+
+        The key facts of a document are complete only after its last row, which may contain those of an earlier one.
+        """
+        misfits = set()
+        batch = self._batch
+        for number, block in enumerate(batch.blocks):
+            block_faults = Faults(block.file)
+            check_key_facts(
+                block.content, len(batch.subject(block.summary).key_facts), _at(block_faults.add, block.line)
+            )
+            if not block_faults.count:
+                continue
+            faults = self._faults.of(block.file)
+            self._note_lost(block.content)
+            if faults.on_fault != "keep-valid":
+                block_faults.copy_to(faults)
+                misfits.add(block.summary)
+                continue
+            content = dict(block.content)
+            for _, line, field, message in block_faults.listed:
+                name = (field or "").removeprefix("human.")
+                faults.drop(line, field, message, "field", content.pop(name, None))
+            batch.blocks[number] = block._replace(content=content)
+        return misfits
 
 
-def _less(cells: Cells, faults: Iterable[Fault], dropped: list[Loss]) -> Cells | None:
-    """The cells without the fields at fault, which are added to `dropped`; None where the row is nothing without."""
-    gone: list[Path] = []
+def _at(report: Callable[[int | None, str | None, str], None], line: int) -> Report:
+    return lambda field, message: report(line, field, message)
+
+
+def _without_faulty(cells: Cells, faults: Iterable[Fault], dropped: list[Loss]) -> Cells | None:
+    """Return the cells without the faulty fields, which are added to `dropped`, or None if the row must be dropped."""
+    removed: list[Path] = []
     content = _human(cells)
     if isinstance(content, dict):
         cells = {**cells, "human": content}
     for fault in faults:
         path = _path(fault.field, cells)
-        if path is None or path[0] in _OF_THE_ROW:
+        if path is None or path[0] in _REQUIRED:
             return None
-        places = [(fault, _removed(content, path))]
+        paths = [(fault, _path_to_remove(content, path))]
         if path[:2] == ("human", "spans") and isinstance(content, dict) and "span_annotators" in content:
-            why = "counts with `spans`, which are left out"
-            places.append((fault._replace(field="human.span_annotators", message=why), ("human", "span_annotators")))
-        for name in _COUNTED_BY.get(str(path[0]), ()):
+            reason = "belongs to `spans`, which are left out"
+            paths.append((fault._replace(field="human.span_annotators", message=reason), ("human", "span_annotators")))
+        for name in _INDEXED_BY.get(str(path[0]), ()):
             if isinstance(content, dict) and content.get(name) is not None:
-                why = f"is counted by `{path[0]}`, which is left out"
-                places.append((fault._replace(field=f"human.{name}", message=why), ("human", name)))
-        for each, place in places:
-            if any(place[: len(other)] == other for other in gone):
+                reason = f"refers to `{path[0]}`, which is left out"
+                paths.append((fault._replace(field=f"human.{name}", message=reason), ("human", name)))
+        for each, to_remove in paths:
+            if any(to_remove[: len(other)] == other for other in removed):
                 continue
-            gone.append(place)
-            cells, value = without(cells, place)
+            removed.append(to_remove)
+            cells, value = without(cells, to_remove)
             dropped.append((each, value))
-    return cells if gone else None
+    return cells if removed else None
 
 
-def _unreliable(cells: Cells, fault: Fault) -> tuple[Cells, list[Loss]]:
-    """A row of a preset that lost a column, without the judgments that may be read otherwise for that.
+def _without_unreliable(cells: Cells, fault: Fault) -> tuple[Cells, list[Loss]]:
+    """Return a converted row that lost a column, without the judgments that the loss may have changed.
 
-    No span may now mean that its column went; and labels by number may count another list.
+    Missing spans may be due to the column, and labels by index may refer to another list.
     """
     human = cells.get("human")
     if not isinstance(human, dict):
@@ -172,16 +343,16 @@ def _unreliable(cells: Cells, fault: Fault) -> tuple[Cells, list[Loss]]:
     names = [
         "spans",
         "span_annotators",
-        *(name for field, counted in _COUNTED_BY.items() if not cells.get(field) for name in counted),
+        *(name for field, indexed in _INDEXED_BY.items() if not cells.get(field) for name in indexed),
     ]
-    gone = {name: human[name] for name in names if human.get(name) is not None}
-    why = f"may hang on `{fault.field}`, which is left out"
-    losses = [(fault._replace(field=f"human.{name}", message=why), value) for name, value in gone.items()]
-    return {**cells, "human": {name: value for name, value in human.items() if name not in gone}}, losses
+    removed = {name: human[name] for name in names if human.get(name) is not None}
+    reason = f"may depend on `{fault.field}`, which is left out"
+    losses = [(fault._replace(field=f"human.{name}", message=reason), value) for name, value in removed.items()]
+    return {**cells, "human": {name: value for name, value in human.items() if name not in removed}}, losses
 
 
 def _path(field: str | None, cells: Cells) -> Path | None:
-    """The steps to a field at fault; None where the row has no such column."""
+    """Return the path to a faulty field, or None if the row has no such column."""
     if field is None:
         return None
     if isinstance(field, FieldPath):
@@ -192,7 +363,7 @@ def _path(field: str | None, cells: Cells) -> Path | None:
 
 
 def _human(cells: Cells) -> Any:
-    """The block of a row, read where a table holds it as text."""
+    """Return the `human` block of a row, parsed if it is JSON text."""
     content = cells.get("human")
     if isinstance(content, str):
         try:
@@ -202,17 +373,17 @@ def _human(cells: Cells) -> Any:
     return content
 
 
-def _removed(content: Any, path: Path) -> Path:
-    """What goes for the fault at `path`: a vote or a cell of `human`, all of its spans or records, else a whole column.
+def _path_to_remove(content: Any, path: Path) -> Path:
+    """Return the path to remove for a fault at `path`: a vote or a cell of `human`, or a whole column.
 
-    One span less would say that its annotator found no error there.
+    All spans or judgments are removed together, because a missing span would mean that its annotator found no error.
     """
     if path[0] != "human" or not isinstance(content, dict) or len(path) == 1:
         return path[:1]
     if path[1] in ("spans", "span_annotators", "judgments"):
         return path[:2]
     steps: list[str | int] = ["human"]
-    for step in path[1:]:  # as far as there is something: what is wrong may be that something is missing further in
+    for step in path[1:]:  # stop at the first step that does not exist, such as a missing field
         inside = isinstance(content, dict) and step in content
         if not inside and not (isinstance(content, list) and isinstance(step, int) and step < len(content)):
             break
@@ -222,8 +393,9 @@ def _removed(content: Any, path: Path) -> Path:
 
 
 def without(cells: Any, path: Sequence[str | int]) -> tuple[Any, Any]:
-    """The cells without what stands at the path, and that. A cell of a list becomes `{}`, which holds no vote: lists
-    are counted.
+    """Return the cells without the value at `path`, and the value.
+
+    An entry of a list is replaced by `{}` (no vote), so that the indexes of the others do not change.
 
     >>> without({"human": {"overall": {"faithfulness": 9, "fluency": "x"}}}, ["human", "overall", "fluency"])
     ({'human': {'overall': {'faithfulness': 9}}}, 'x')
@@ -233,16 +405,16 @@ def without(cells: Any, path: Sequence[str | int]) -> tuple[Any, Any]:
     step, rest = path[0], path[1:]
     if step not in cells if isinstance(cells, dict) else not isinstance(cells, list):
         return cells, None
-    left, value = without(cells[step], rest) if rest else ({}, cells[step])
+    remaining, value = without(cells[step], rest) if rest else ({}, cells[step])
     if isinstance(cells, list):
-        return [left if index == step else item for index, item in enumerate(cells)], value
+        return [remaining if index == step else item for index, item in enumerate(cells)], value
     if rest:
-        return {**cells, step: left}, value
+        return {**cells, step: remaining}, value
     return {name: item for name, item in cells.items() if name != step}, value
 
 
-def _short(value: Any) -> Any:
-    """The value, or None where it is long."""
+def _if_short(value: Any) -> Any:
+    """Return the value, or None if it is long."""
     try:
         return value if len(json.dumps(value)) <= _SHORT else None
     except (TypeError, ValueError, RecursionError):
@@ -250,9 +422,10 @@ def _short(value: Any) -> Any:
 
 
 class _Hints:
-    """Looks for people's judgments under names that nothing knows, so that they are not lost in silence."""
+    """Warns of unknown columns that look like human judgments."""
 
-    LOOKED_AT = 50
+    ROWS = 50
+    """Number of rows that are examined."""
 
     def __init__(self) -> None:
         self._judged = False
@@ -260,28 +433,30 @@ class _Hints:
         self._columns: dict[str, None] = {}
 
     def note(self, row: FlatRow | None) -> None:
-        """A row that was taken."""
+        """Examine a row."""
         if row is None:
             return
         self._judged |= bool(row.human)
-        if self._rows < self.LOOKED_AT and not self._judged:
+        if self._rows < self.ROWS and not self._judged:
             extra = row.model_extra or {}
             self._columns.update({name: None for name, value in extra.items() if looks_rated(name, value)})
         self._rows += 1
 
     def finish(self, faults: Faults) -> None:
-        """Warn where no row has judgments and some columns look like them."""
+        """Add a warning if no row has judgments and some columns look like judgments."""
         if self._judged or not self._columns:
             return
         single = len(self._columns) == 1
         names = ", ".join(f"`{name}`" for name in self._columns)
-        what = f"column{'' if single else 's'} {names} look{'s' if single else ''} like people's ratings; "
-        why = f"{'it is' if single else 'they are'} kept with the summaries and judge nothing: name the layout with "
+        what = f"column{'' if single else 's'} {names} look{'s' if single else ''} like human ratings; "
+        why = (
+            f"{'it is' if single else 'they are'} kept with the summaries, not used as judgments; name the layout with "
+        )
         faults.warn(None, None, Message(what, why, Parameter("preset"), ", or give them as `human`"))
 
 
 def looks_rated(name: str, value: Any) -> bool:
-    """Whether a column may hold people's ratings, by its name and by what it holds.
+    """Return whether a column may contain human ratings, judged by its name and a value.
 
     >>> looks_rated("annotations", [{"fluency": 4}]), looks_rated("rouge_score", 0.3), looks_rated("label", "news")
     (True, False, False)

@@ -1,4 +1,4 @@
-"""Settings that a user keeps in a YAML file: read here, checked by whoever they are for."""
+"""Read YAML files of settings, and report faults with line and field."""
 
 from __future__ import annotations
 
@@ -14,21 +14,23 @@ from summeter.records import Fault, InputError, problem_of
 from summeter.records.validation import EXPECTED
 
 _M = TypeVar("_M", bound=BaseModel)
-Place = tuple[str | int, ...]
-"""The fields and entries that lead to a value: ("questions", 0, "name")."""
+Location = tuple[str | int, ...]
+"""The path to a value: ("questions", 0, "name")."""
 
 
 def read_model(path: Path, model: type[_M], least: str) -> _M:
-    """The record that a YAML file describes. InputError, by line and field, with every fault; `least` says what the
-    file needs where it is no mapping."""
+    """Return the model that a YAML file contains.
+
+    Raises InputError with all faults, by line and field; `least` describes what the file needs if it is not a mapping.
+    """
     try:
-        given = read_mapping(path, least)
+        settings = read_mapping(path, least)
         lines, repeated = yaml_lines(path)
     except OSError as error:
         raise InputError.at(path, None, None, f"cannot be read: {error.strerror or error}") from error
     faults = list(repetitions(path, repeated))
     try:
-        record = model.model_validate(given)
+        record = model.model_validate(settings)
     except ValidationError as error:
         raise in_order([*faults, *faults_of(path, lines, error, model)]) from error
     if faults:
@@ -37,17 +39,21 @@ def read_model(path: Path, model: type[_M], least: str) -> _M:
 
 
 def read_mapping(path: Path, least: str) -> dict[str, Any]:
-    """The mapping in a YAML file. InputError as for `read_yaml`, and for what is no mapping (`least` then says what it
-    needs); OSError where it cannot be opened."""
+    """Return the mapping in a YAML file.
+
+    Raises InputError as `read_yaml` does, and if the file is not a mapping; `least` describes what the file needs.
+    """
     mapping = read_yaml(path)
     if not isinstance(mapping, dict):
-        raise InputError.at(path, None, None, f"is no mapping; {least}")
+        raise InputError.at(path, None, None, f"is not a mapping; {least}")
     return mapping
 
 
 def read_yaml(path: Path) -> Any:
-    """The value in a YAML file. InputError, with the line where there is one, for what is no text or no YAML; OSError
-    where it cannot be opened."""
+    """Return the value in a YAML file.
+
+    Raises InputError if it is not UTF-8 or not valid YAML, and OSError if it cannot be opened.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -56,40 +62,43 @@ def read_yaml(path: Path) -> Any:
 
 
 MOST_VALUES = 100_000
-"""Values of a YAML file, each counted as often as aliases repeat it."""
+"""Maximum number of values of a YAML file, with aliases expanded."""
 
 
-def parse_yaml(text: str, place: Path) -> Any:
-    """The value of a YAML text that stands in a file. Raises InputError, with the line where there is one, for what is
-    not YAML, for values that cannot be (30 February), and for aliases that repeat themselves or too much."""
+def parse_yaml(text: str, path: Path) -> Any:
+    """Return the value of a YAML text from the file `path`.
+
+    Raises InputError, with the line if it is known, for invalid YAML, invalid values (30 February), and recursive or
+    excessive aliases.
+    """
     loader = yaml.SafeLoader(text)
     try:
         node = loader.get_single_node()
         if node is None:
             return None
-        _check_node(node, loader, place)
+        _check_node(node, loader, path)
         return loader.construct_document(node)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = None if mark is None else mark.line + 1
-        raise InputError.at(place, line, None, f"is not YAML: {getattr(error, 'problem', None) or error}") from error
+        raise InputError.at(path, line, None, f"is not YAML: {getattr(error, 'problem', None) or error}") from error
     except RecursionError:
-        raise InputError.at(place, None, None, "is nested too deeply for settings") from None
-    except ValueError as error:  # of a value with a tag of its own: `!!int x`
-        raise InputError.at(place, None, None, f"holds a value that cannot be: {error}") from error
+        raise InputError.at(path, None, None, "is nested too deeply for settings") from None
+    except ValueError as error:  # a value with an explicit tag: `!!int x`
+        raise InputError.at(path, None, None, f"contains an invalid value: {error}") from error
     finally:
         loader.dispose()
 
 
-def _check_node(root: yaml.Node, loader: yaml.SafeLoader, place: Path) -> None:
-    """Raise InputError for aliases that contain themselves or repeat too much, and for dates that do not exist."""
+def _check_node(root: yaml.Node, loader: yaml.SafeLoader, path: Path) -> None:
+    """Raise InputError for recursive or excessive aliases, and for dates that do not exist."""
     sizes: dict[int, int] = {}
     around: set[int] = set()
 
     def size(node: yaml.Node) -> int:
         line = node.start_mark.line + 1
         if id(node) in around:
-            raise InputError.at(place, line, None, "is an alias of something that contains it")
+            raise InputError.at(path, line, None, "is an alias of a value that contains it")
         if id(node) not in sizes:
             around.add(id(node))
             if isinstance(node, yaml.ScalarNode):
@@ -98,7 +107,7 @@ def _check_node(root: yaml.Node, loader: yaml.SafeLoader, place: Path) -> None:
                         loader.construct_yaml_timestamp(node)
                     except ValueError as error:
                         message = f"{node.value} is not a date: {error}; put quotes around a text"
-                        raise InputError.at(place, line, None, message) from None
+                        raise InputError.at(path, line, None, message) from None
                 inner: list[yaml.Node] = []
             elif isinstance(node, yaml.MappingNode):
                 inner = [each for pair in node.value for each in pair]
@@ -107,30 +116,29 @@ def _check_node(root: yaml.Node, loader: yaml.SafeLoader, place: Path) -> None:
             sizes[id(node)] = 1 + sum(map(size, inner))
             around.discard(id(node))
         if sizes[id(node)] > MOST_VALUES:
-            raise InputError.at(place, line, None, f"has over {MOST_VALUES:,} values, with aliases written out")
+            raise InputError.at(path, line, None, f"has over {MOST_VALUES:,} values, with aliases expanded")
         return sizes[id(node)]
 
     size(root)
 
 
-def yaml_lines(path: Path) -> tuple[dict[Place, int], list[tuple[Place, int]]]:
-    """The line of each field and entry of a YAML file, by its place, and the fields that a mapping has twice.
+def yaml_lines(path: Path) -> tuple[dict[Location, int], list[tuple[Location, int]]]:
+    """Return the line of each field and entry of a YAML file, and the repeated fields.
 
-    The later one of two is what `read_yaml` gives.
+    `read_yaml` returns the last value of a repeated field.
     """
-    lines: dict[Place, int] = {}
-    repeated: list[tuple[Place, int]] = []
-
+    lines: dict[Location, int] = {}
+    repeated: list[tuple[Location, int]] = []
     around: set[yaml.Node] = set()
 
-    def visit(node: yaml.Node | None, place: Place) -> None:
-        if node is None or node in around:  # an alias of what it stands in
+    def visit(node: yaml.Node | None, location: Location) -> None:
+        if node is None or node in around:  # a recursive alias
             return
         around.add(node)
         if isinstance(node, yaml.MappingNode):
             seen: set[str] = set()
             for key, value in node.value:
-                inner = (*place, str(key.value))
+                inner = (*location, str(key.value))
                 if inner[-1] in seen:
                     repeated.append((inner, key.start_mark.line + 1))
                 seen.add(str(key.value))
@@ -138,73 +146,75 @@ def yaml_lines(path: Path) -> tuple[dict[Place, int], list[tuple[Place, int]]]:
                 visit(value, inner)
         elif isinstance(node, yaml.SequenceNode):
             for index, entry in enumerate(node.value):
-                lines[*place, index] = entry.start_mark.line + 1
-                visit(entry, (*place, index))
+                lines[*location, index] = entry.start_mark.line + 1
+                visit(entry, (*location, index))
         around.discard(node)
 
     visit(yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader), ())
     return lines, repeated
 
 
-# ---- faults of a checked file, by line and field ----
+# ---- faults by line and field ----
 
 
-def repetitions(path: Path, repeated: Sequence[tuple[Place, int]]) -> Iterator[Fault]:
-    """Fields that a mapping has twice, as faults."""
-    for place, line in repeated:
-        yield Fault(str(path), line, field_of(place), "is given twice; the file would not say which counts")
+def repetitions(path: Path, repeated: Sequence[tuple[Location, int]]) -> Iterator[Fault]:
+    """Yield a fault for each repeated field."""
+    for location, line in repeated:
+        yield Fault(str(path), line, field_of(location), "is given twice; give it once")
 
 
 def in_order(faults: Sequence[Fault]) -> InputError:
-    """The faults of one file as an error, by line."""
+    """Return the faults of a file as an error, in the order of lines."""
     return InputError(sorted(faults, key=lambda fault: fault.line or 0))
 
 
-def line_of(lines: Mapping[Place, int], place: Place) -> int | None:
-    """The line of a place, or of the nearest thing around it that is in the file."""
-    while place:
-        if place in lines:
-            return lines[place]
-        place = place[:-1]
+def line_of(lines: Mapping[Location, int], location: Location) -> int | None:
+    """Return the line of a location, or of the innermost field around it that is in the file."""
+    while location:
+        if location in lines:
+            return lines[location]
+        location = location[:-1]
     return 1 if lines else None
 
 
-def place_of(field: str | None) -> Place:
-    """A place as messages name it: `questions.0.name`."""
+def location_of(field: str | None) -> Location:
+    """Return the location of a field in messages, such as `questions.0.name`."""
     return tuple(int(part) if part.isdigit() else part for part in (field or "").split(".") if part)
 
 
-def field_of(place: Sequence[str | int]) -> str | None:
-    """A place in a message; None for the whole file."""
-    return ".".join(map(str, place)) or None
+def field_of(location: Sequence[str | int]) -> str | None:
+    """Return the field of a location in messages, or None for the whole file."""
+    return ".".join(map(str, location)) or None
 
 
-def faults_of(path: Path, lines: Mapping[Place, int], error: ValidationError, root: type[BaseModel]) -> Iterator[Fault]:
-    """What is at fault in a file that is to be a `root`: each place once, with its line and what to give."""
-    reported: set[Place] = set()
+def faults_of(
+    path: Path, lines: Mapping[Location, int], error: ValidationError, root: type[BaseModel]
+) -> Iterator[Fault]:
+    """Yield one fault per location of a file that is not a valid `root`, with its line and the expected value."""
+    reported: set[Location] = set()
     for details in error.errors(include_url=False):
-        place = _own(details["loc"], lines, root)
-        if place in reported:  # of a value that may be several things each is tried
+        location = _location_in_file(details["loc"], lines, root)
+        if location in reported:  # pydantic reports each alternative of a union
             continue
-        reported.add(place)
-        yield Fault(str(path), line_of(lines, place), field_of(place), _message(details, place, root))
+        reported.add(location)
+        yield Fault(str(path), line_of(lines, location), field_of(location), _message(details, location, root))
 
 
-def _own(location: Place, lines: Mapping[Place, int], root: type[BaseModel]) -> Place:
-    """The part of pydantic's location that is the file's: not the alternatives that were tried."""
+def _location_in_file(location: Location, lines: Mapping[Location, int], root: type[BaseModel]) -> Location:
+    """Return pydantic's location without the alternatives of a union."""
     while len(location) > 1 and location not in lines:
         section = _section(location[:-1], root) if location[:-1] in lines else None
         if section is not None and location[-1] in section.model_fields:
-            return location  # a field that lacks
+            return location  # a missing field
         location = location[:-1]
     return location
 
 
-def _section(place: Place, root: type[BaseModel]) -> type[BaseModel] | None:
-    """The model of what stands at a place; None where it has no fields of its own."""
+def _section(location: Location, root: type[BaseModel]) -> type[BaseModel] | None:
+    """Return the model of a location, or None if its value is not a model."""
     kind: Any = root
-    named = False  # whether the next part is a name that the file gives, of one of several sections
-    for part in place:
+    named = False  # whether the next component is a key of a dict
+    for part in location:
         if named or isinstance(part, int):
             named = False
             continue
@@ -222,12 +232,12 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
     return next((model for part in get_args(annotation) if (model := _model_in(part)) is not None), None)
 
 
-def _message(details: ErrorDetails, place: Place, root: type[BaseModel]) -> str:
-    """What is wrong with the value at a place, and what to give."""
+def _message(details: ErrorDetails, location: Location, root: type[BaseModel]) -> str:
+    """Return the message for the value at a location."""
     kind, expected = details["type"], None
-    if kind in EXPECTED and len(details["loc"]) > len(place):  # one of several types, of which the first is named
+    if kind in EXPECTED and len(details["loc"]) > len(location):  # the first type of a union
         expected = "a number" if kind.startswith("int") else "a text, a number, or true or false"
-    elif kind == "model_type" and isinstance(place[-1], int) and not isinstance(details["input"], str | list):
-        expected = "a name, in quotes where it looks like something else, or fields of its own"
-    section = _section(place[:-1], root) or root
-    return problem_of({**details, "loc": place}, section.model_fields, expected)
+    elif kind == "model_type" and isinstance(location[-1], int) and not isinstance(details["input"], str | list):
+        expected = "a name, in quotes if it looks like another type, or a mapping"
+    section = _section(location[:-1], root) or root
+    return problem_of({**details, "loc": location}, section.model_fields, expected)

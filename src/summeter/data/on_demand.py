@@ -1,4 +1,4 @@
-"""Records of a large JSON Lines file, parsed when they are asked for: memory holds where each line starts."""
+"""Records of large JSON Lines files, parsed when they are accessed; memory holds the offset of each line."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ _R = TypeVar("_R")
 
 
 class LineFile:
-    """An open file whose lines are read by the byte where they start. Threads may share it.
+    """An open file whose lines are read by offset; thread-safe.
 
-    `place` is kept as long as the file: the temporary folder in which the file is, if it is in one.
+    `owner` is referenced as long as the file: the temporary folder that contains it, if any.
     """
 
-    def __init__(self, path: Path, place: object = None) -> None:
-        self.path, self._place = path, place
+    def __init__(self, path: Path, owner: object = None) -> None:
+        self.path, self._owner = path, owner
         self._handle = path.open("rb")
         self._lock = threading.Lock()
         weakref.finalize(self, self._handle.close)
 
     def line(self, start: int) -> bytes:
-        """The line that starts at a byte."""
+        """Return the line that starts at a byte offset."""
         with self._lock:
             self._handle.seek(start)
             return self._handle.readline()
 
     def damaged(self, start: int, error: ValueError) -> InputError:
-        """The error that a line which was read before can no longer be read."""
+        """Return the error for a line that was valid when the file was opened."""
         why = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
-        message = f"the line at byte {start:,} cannot be read ({why}): the file was changed; import the data again"
+        message = f"the line at byte {start:,} is invalid ({why}) because the file was changed; import the data again"
         return InputError.at(self.path, None, None, message)
 
 
 class StoredMapping(Mapping[str, _R], Generic[_R]):
-    """Records by id, in the order of `starts`; `make` gives the record of a line."""
+    """Records by id, in the order of `starts`, the offset of each line. `make` parses a line."""
 
     def __init__(self, file: LineFile, starts: Mapping[str, int], make: Callable[[bytes], _R]) -> None:
         self._file, self._starts, self._make = file, starts, make
@@ -59,7 +59,7 @@ class StoredMapping(Mapping[str, _R], Generic[_R]):
 
     def __getitem__(self, key: str) -> _R:
         last = self._last
-        if last is not None and last[0] == key:  # the summaries of a document ask for it one after another
+        if last is not None and last[0] == key:  # the summaries of a document access it in succession
             return last[1]
         start = self._starts[key]
         try:
@@ -70,15 +70,15 @@ class StoredMapping(Mapping[str, _R], Generic[_R]):
         return record
 
     def of(self, kept: Container[str]) -> StoredMapping[_R]:
-        """The records with these ids alone."""
+        """Return the mapping restricted to these ids."""
         return StoredMapping(self._file, {key: at for key, at in self._starts.items() if key in kept}, self._make)
 
 
 class StoredSummaries(Sequence[Summary]):
     """Summaries, with the ids of their documents and their systems in memory.
 
-    `starts`, `documents` and `kinds` have a number for each summary: where its line starts, the place of its document's
-    id in `ids`, and the place of its system and splitter in `names`.
+    `starts`, `documents` and `kinds` have one entry per summary: the offset of its line, the index of its document id
+    in `ids`, and the index of its system and splitter in `names`.
     """
 
     def __init__(
@@ -115,26 +115,26 @@ class StoredSummaries(Sequence[Summary]):
             raise self._file.damaged(start, error) from error
 
     def keys(self) -> Iterator[tuple[str, str]]:
-        """The id of the document and the system of each; no summary is read."""
+        """Return the document id and the system of each summary, without reading the summaries."""
         pairs = zip(self._documents, self._kinds, strict=True)
         return ((self._ids[document], self._names[kind][0]) for document, kind in pairs)
 
     @property
     def splitters(self) -> set[str]:
-        """Who drew the sentences; no summary is read."""
+        """The sentence splitters of the summaries."""
         return {self._names[kind][1] for kind in set(self._kinds)}
 
-    def take(self, places: Iterable[int]) -> StoredSummaries:
-        """The summaries at these places alone, in the order of the places."""
-        chosen = list(places)
+    def take(self, indexes: Iterable[int]) -> StoredSummaries:
+        """Return the summaries at these indexes, in the order of the indexes."""
+        chosen = list(indexes)
         starts, documents, kinds = (
-            array("q", (column[place] for place in chosen)) for column in (self._starts, self._documents, self._kinds)
+            array("q", (column[index] for index in chosen)) for column in (self._starts, self._documents, self._kinds)
         )
         return StoredSummaries(self._file, starts, documents, kinds, self._ids, self._names)
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Each line of a file with the byte where it starts; none where there is no file."""
+    """Yield each line of a file with its byte offset, or nothing if the file does not exist."""
     if not path.exists():
         return
     start = 0

@@ -1,7 +1,6 @@
-"""What is in a dataset, before anything is judged: counts, lengths, votes, near-duplicates, and what looks odd.
+"""Overview of a dataset: counts, lengths, votes, near-duplicates and warnings.
 
-Rows here, tables by `Overview.tables`; the agreement of annotators is a study (`meta.agree`). Words are those of
-`text.ngrams.words`, sentences those of the data.
+Words are counted with `text.ngrams.words`. For the agreement of annotators see `meta.agree`.
 """
 
 from __future__ import annotations
@@ -25,17 +24,17 @@ from summeter.tables import Column, Table, number
 from summeter.text.ngrams import words
 
 VOTES = "Votes"
-"""The title of the table beside which agreement is shown."""
+"""The title of the table of votes, after which agreement is shown."""
 EDGES = (250, 500, 1000, 2000)
-"""Lengths of documents, in words, at which a bucket begins."""
+"""Lower bounds of the buckets of document lengths, in words."""
 EXAMPLES = 3
-"""How many places an warning names."""
+"""Number of examples of a warning."""
 SHOWN_GROUPS = 20
-"""How many groups of near-duplicates a table shows."""
+"""Maximum number of groups of near-duplicates in a table."""
 FEWEST_WORDS = SHINGLE
-"""Shorter texts are not looked for in others: every text holds a few words of every other."""
+"""Minimum number of words of a text that is searched for in other texts."""
 FEWEST_VOTES = 10
-"""With fewer votes, equal ones of one annotator are nothing odd."""
+"""Minimum number of votes of an annotator for a warning about constant votes."""
 
 _CLOSING = "\"'”’»›)]}*_ \t\r\n"
 _ENDS = tuple(".!?…:;。！？；：؟।։")
@@ -43,12 +42,11 @@ _MARKUP = re.compile(r"</?[a-z][a-z0-9]{0,9} ?/?>|&(?:amp|lt|gt|quot|nbsp|#\d{1,
 
 
 class Lengths(NamedTuple):
-    """Means over the documents of a group and over their summaries; None where the group has none.
+    """Mean lengths of the documents of a group and of their summaries; None if the group has none.
 
-    A document whose text is withheld counts among the `documents`, and in no mean of the texts of documents.
-
-    `by` is "all", "domain" or "length" (of the document, in words). `key_facts` is a mean over the documents that
-    have some. `compression` is the mean of words of a document divided by words of a summary of it.
+    `by` is "all", "domain" or "length" (of the document, in words). `key_facts` is the mean over documents with key
+    facts. `compression` is the mean ratio of the words of a document to the words of a summary. Documents with withheld
+    texts count as `documents`, but are excluded from the means of documents.
     """
 
     by: str
@@ -64,7 +62,7 @@ class Lengths(NamedTuple):
 
 
 class SystemLengths(NamedTuple):
-    """The summaries of one system: how many, how long on average, and the shortest and longest, in words."""
+    """Number, mean length, minimum and maximum length (in words) of the summaries of a system."""
 
     system: str
     category: str | None
@@ -76,10 +74,10 @@ class SystemLengths(NamedTuple):
 
 
 class Votes(NamedTuple):
-    """The votes on one aspect: `kind` is the field of `human` they came from, or who signed them.
+    """The votes on an aspect. `kind` is the field of `human` that contains them, or the name in their signature.
 
-    `annotators` is None where votes have no names, or came merged. An item without a vote counts among the `items`,
-    and in `fewest`; `mean` is of the values given.
+    `annotators` is None if annotators are unidentified or votes are aggregated. `items` and `fewest` include items
+    without a vote. `mean` is the mean of the numeric votes.
     """
 
     judgment_set: str
@@ -95,9 +93,9 @@ class Votes(NamedTuple):
 
 
 class DataWarning(NamedTuple):
-    """Something to look at before the data are trusted: `cases` of `of` are so.
+    """A possible problem of the data, which affects `cases` of `of` texts, votes or annotators.
 
-    `examples` are the first few places; `by_system` counts summaries, the system with most of them first.
+    `examples` are the first few cases. `by_system` counts summaries by system, in descending order.
     """
 
     kind: str
@@ -110,7 +108,7 @@ class DataWarning(NamedTuple):
 
 @dataclass(frozen=True)
 class Overview:
-    """What `describe` says of a dataset. `counts` are those that `summeter data show --json` gives as its row."""
+    """Overview of a dataset. `counts` is the row that `summeter data show --json` prints."""
 
     counts: Mapping[str, Any]
     lengths: tuple[Lengths, ...]
@@ -120,7 +118,7 @@ class Overview:
     warnings: tuple[DataWarning, ...]
 
     def tables(self) -> list[Table]:
-        """Each part as a table with a title; a part that says nothing has none."""
+        """Return the tables that are not empty, with titles."""
         tables = [_lengths_table(self.lengths, self.counts["withheld_documents"]), _systems_table(self.systems)]
         if self.votes:
             tables.append(_votes_table(self.votes))
@@ -131,7 +129,7 @@ class Overview:
         return tables
 
     def to_dict(self) -> dict[str, list[dict[str, Any]]]:
-        """The parts as plain rows, by name."""
+        """Return the content as lists of dicts, by name."""
         return {
             "lengths": [row._asdict() for row in self.lengths],
             "system_lengths": [row._asdict() for row in self.systems],
@@ -142,29 +140,31 @@ class Overview:
 
 
 def describe(dataset: Dataset) -> Overview:
-    """Count, measure and look through a dataset.
+    """Return an overview of a dataset.
 
     >>> from summeter.data.dataset import load
     >>> rows = [{"document": "It rained. We stayed in all day.", "summary": "It rained."}]
-    >>> describe(load(rows)).lengths[0].compression  # 7 words by 2
+    >>> describe(load(rows)).lengths[0].compression  # 7 words / 2 words
     3.5
     """
     texts = _Texts.of(dataset)
     sizes: Counter[str] = Counter()
-    judgments = [row for name in dataset.judgment_sets for row in _cast(dataset, name, sizes)]
+    judgments = [row for name in dataset.judgment_sets for row in _votes(dataset, name, sizes)]
     return Overview(
         counts=counts(dataset, sizes),
         lengths=tuple(_lengths(dataset, texts)),
         systems=tuple(_systems(dataset, texts)),
         votes=tuple(votes for votes, _ in judgments),
         duplicates=tuple(near_duplicates({doc_id: document.text for doc_id, document in dataset.documents.items()})),
-        warnings=(*_text_warnings(dataset, texts), *(odd for _, warnings in judgments for odd in warnings)),
+        warnings=(*_text_warnings(dataset, texts), *(warning for _, warnings in judgments for warning in warnings)),
     )
 
 
 def counts(dataset: Dataset, judgments: Mapping[str, int] | None = None) -> dict[str, Any]:
-    """How much of everything there is, with the card's name, licence, citation and hash; `judgments` of each set are
-    counted unless their numbers are at hand."""
+    """Return the counts of a dataset, with name, licence, citation and hash from its card.
+
+    `judgments` are the sizes of the judgment sets, which are counted if they are not given.
+    """
     if judgments is None:
         judgments = {name: sum(1 for _ in dataset.iter_judgments(name)) for name in dataset.judgment_sets}
     card, total = dataset.card, Counter[str]()
@@ -199,7 +199,7 @@ def counts(dataset: Dataset, judgments: Mapping[str, int] | None = None) -> dict
 
 
 def bucket(count: int, edges: Sequence[int] = EDGES) -> str:
-    """The bucket of a length in words.
+    """Return the bucket of a length in words.
 
     >>> bucket(100, [250, 500]), bucket(250, [250, 500]), bucket(900, [250, 500])
     ('under 250 words', '250-499 words', '500 words or more')
@@ -216,13 +216,13 @@ def bucket(count: int, edges: Sequence[int] = EDGES) -> str:
 
 @dataclass(frozen=True)
 class _Texts:
-    """Every text as its words, once: ` it rained `, so that a run of words is a part of a text."""
+    """The words of all texts, joined by blanks (` it rained `), so that word sequences can be searched for."""
 
     documents: Mapping[str, str]
     summaries: tuple[str, ...]
-    """In the order of the dataset's summaries."""
+    """In the order of the summaries of the dataset."""
     size: dict[str, int] = field(default_factory=dict)
-    """Words of each document whose text is not withheld."""
+    """Number of words of each document, without withheld documents."""
 
     @classmethod
     def of(cls, dataset: Dataset) -> _Texts:
@@ -246,49 +246,45 @@ def _mean(values: Iterable[float]) -> float | None:
 
 
 def _lengths(dataset: Dataset, texts: _Texts) -> Iterator[Lengths]:
-    """A row for all documents, for each domain, and for each bucket of length; no rows for a single group."""
-    whole = [*dataset.items()]
-    own: dict[str, list[tuple[Summary, int]]] = {doc_id: [] for doc_id in dataset.documents}
+    """Yield a row for all documents, for each domain and for each bucket of length, unless there is only one."""
+    summaries_of: dict[str, list[tuple[Summary, int]]] = {doc_id: [] for doc_id in dataset.documents}
     for summary, text in zip(dataset.summaries, texts.summaries, strict=True):
-        own[summary.document_id].append((summary, _count(text)))
-    of_documents = partial(_lengths_of, texts=texts, own=own)
-    documents = [document for document, _ in whole]
-    yield of_documents("all", "all", documents)
+        summaries_of[summary.document_id].append((summary, _count(text)))
+
+    def lengths(by: str, group: str, documents: Sequence[Document]) -> Lengths:
+        summaries = [pair for document in documents for pair in summaries_of[document.id]]
+        known = [document for document in documents if document.id in texts.size]
+        return Lengths(
+            by,
+            group,
+            len(documents),
+            _mean(texts.size[document.id] for document in known),
+            _mean(len(document.sentences) for document in known),
+            _mean(len(document.key_facts) for document in documents if document.key_facts),
+            len(summaries),
+            _mean(size for _, size in summaries),
+            _mean(len(summary.sentences) for summary, _ in summaries),
+            _mean(
+                texts.size[summary.document_id] / size
+                for summary, size in summaries
+                if size and summary.document_id in texts.size
+            ),
+        )
+
+    documents = list(dataset.documents.values())
+    yield lengths("all", "all", documents)
     by_domain: dict[str, list[Document]] = {}
     for document in documents:
         by_domain.setdefault(document.domain or "no domain", []).append(document)
     if len(by_domain) > 1:
-        yield from (of_documents("domain", name, members) for name, members in by_domain.items())
+        yield from (lengths("domain", name, members) for name, members in by_domain.items())
     by_length: dict[str, list[Document]] = {}
     for document in sorted((each for each in documents if each.id in texts.size), key=lambda each: texts.size[each.id]):
         by_length.setdefault(bucket(texts.size[document.id]), []).append(document)
     if withheld := [document for document in documents if document.is_withheld]:
         by_length["text withheld"] = withheld
     if len(by_length) > 1:
-        yield from (of_documents("length", name, members) for name, members in by_length.items())
-
-
-def _lengths_of(
-    by: str, group: str, documents: Sequence[Document], *, texts: _Texts, own: Mapping[str, list[tuple[Summary, int]]]
-) -> Lengths:
-    summaries = [pair for document in documents for pair in own[document.id]]
-    known = [document for document in documents if document.id in texts.size]
-    return Lengths(
-        by,
-        group,
-        len(documents),
-        _mean(texts.size[document.id] for document in known),
-        _mean(len(document.sentences) for document in known),
-        _mean(len(document.key_facts) for document in documents if document.key_facts),
-        len(summaries),
-        _mean(size for _, size in summaries),
-        _mean(len(summary.sentences) for summary, _ in summaries),
-        _mean(
-            texts.size[summary.document_id] / size
-            for summary, size in summaries
-            if size and summary.document_id in texts.size
-        ),
-    )
+        yield from (lengths("length", name, members) for name, members in by_length.items())
 
 
 def _systems(dataset: Dataset, texts: _Texts) -> Iterator[SystemLengths]:
@@ -312,8 +308,8 @@ def _systems(dataset: Dataset, texts: _Texts) -> Iterator[SystemLengths]:
 # ---- votes ----
 
 
-class _Cast:
-    """The votes on one aspect, while they are counted."""
+class _VoteCounts:
+    """Counts of the votes on an aspect."""
 
     def __init__(self) -> None:
         self.items: Counter[tuple[Any, ...]] = Counter()
@@ -334,42 +330,45 @@ class _Cast:
         total = sum(numbers.values())
         if not total:
             return None
-        # In units of 2^64, which changes no digit: else a sum of the largest numbers has no value.
+        # Scaled by 2^-64, without loss of precision, so that sums of large numbers do not overflow.
         return math.ldexp(sum(math.ldexp(value, -64) * times for value, times in numbers.items()) / total, 64)
 
 
-def _cast(dataset: Dataset, name: str, sizes: Counter[str]) -> Iterator[tuple[Votes, list[DataWarning]]]:
-    """The votes of a judgment set on each aspect, and what is odd about them; `sizes` counts its judgments."""
-    questions: dict[tuple[str, str, str], _Cast] = {}
+def _votes(dataset: Dataset, name: str, sizes: Counter[str]) -> Iterator[tuple[Votes, list[DataWarning]]]:
+    """Yield the votes of a judgment set on each aspect, with warnings; `sizes` counts the judgments."""
+    questions: dict[tuple[str, str, str], _VoteCounts] = {}
     for judgment in dataset.iter_judgments(name):
         sizes[name] += 1
         if judgment.signature not in SPAN_LABELS:
             kind = judgment.signature.partition("|")[0].removeprefix("human.")
-            questions.setdefault((kind, judgment.aspect, judgment.target.unit), _Cast()).add(judgment)
-    for (kind, aspect, unit), cast in questions.items():
-        people = cast.by_annotator.keys() - {PEOPLE}  # a value that came merged is nobody's vote
-        nameless = any(map(unnamed, people)) or not people
+            questions.setdefault((kind, judgment.aspect, judgment.target.unit), _VoteCounts()).add(judgment)
+    for (kind, aspect, unit), counted in questions.items():
+        annotators = counted.by_annotator.keys() - {PEOPLE}  # aggregated values have no annotator
+        unidentified = any(map(unnamed, annotators)) or not annotators
         votes = Votes(
-            name, kind, aspect, unit, len(cast.items), None if nameless else len(people), cast.values.total(),
-            min(cast.items.values()), max(cast.items.values()), cast.mean(),
+            name, kind, aspect, unit, len(counted.items), None if unidentified else len(annotators),
+            counted.values.total(),
+            min(counted.items.values()), max(counted.items.values()), counted.mean(),
         )  # fmt: skip
-        # A span is marked for what is wrong with it: that all say so is nothing odd.
-        odd = [] if unit == "span" else list(_vote_warnings(f"{aspect} ({name}, {kind})", cast, nameless=nameless))
-        yield votes, odd
+        if unit == "span":  # usually all spans are errors
+            yield votes, []
+        else:
+            question = f"{aspect} ({name}, {kind})"
+            yield votes, list(_vote_warnings(question, counted, unidentified=unidentified))
 
 
-def _vote_warnings(question: str, cast: _Cast, *, nameless: bool) -> Iterator[DataWarning]:
-    total = cast.values.total()
-    if len(cast.values) == 1 and total > 1:
-        value = next(iter(cast.values))
-        what = f"votes on {question} all have one value, {_shown(value)}"
+def _vote_warnings(question: str, counted: _VoteCounts, *, unidentified: bool) -> Iterator[DataWarning]:
+    total = counted.values.total()
+    if len(counted.values) == 1 and total > 1:
+        value = next(iter(counted.values))
+        what = f"votes on {question} all have the value {_shown(value)}"
         yield DataWarning("constant_votes", what, total, total)
         return
-    if nameless:
+    if unidentified:
         return
-    many = {name: votes for name, votes in cast.by_annotator.items() if votes.total() >= FEWEST_VOTES}
+    many = {name: votes for name, votes in counted.by_annotator.items() if votes.total() >= FEWEST_VOTES}
     constant = [f"{name} ({_shown(next(iter(votes)))})" for name, votes in many.items() if len(votes) == 1]
-    what = f"annotators with {FEWEST_VOTES} votes or more on {question} gave one value throughout"
+    what = f"annotators with {FEWEST_VOTES} votes or more on {question} gave the same value each time"
     if constant:
         yield DataWarning("constant_annotators", what, len(constant), len(many), tuple(constant[:EXAMPLES]))
 
@@ -381,97 +380,97 @@ def _shown(value: float | str) -> str:
 # ---- texts ----
 
 
-_OF_SOURCE = ("copies_of_source", "as_long_as_source")
-"""Kinds that compare a summary with its document: those whose document is withheld are not compared."""
+_COMPARISONS = ("copies_of_source", "as_long_as_source")
+"""Warnings that compare a summary with its document, and exclude withheld documents."""
 
 
 def _text_warnings(dataset: Dataset, texts: _Texts) -> Iterator[DataWarning]:
-    """What is odd about documents, references and summaries; nothing where nothing is."""
+    """Yield the warnings about documents, references and summaries."""
     documents = [document for document in dataset.documents.values() if not document.is_withheld]
-    for kind, (what, odd_document) in _odd_documents(texts).items():
-        places = [document.id for document in documents if odd_document(document)]
-        yield from _warning(kind, what, places, len(documents))
+    for kind, (what, document_check) in _document_checks(texts).items():
+        ids = [document.id for document in documents if document_check(document)]
+        yield from _warning(kind, what, ids, len(documents))
     summaries = list(zip(dataset.summaries, texts.summaries, strict=True))
-    for kind, (what, odd_summary) in _odd_summaries(dataset, texts).items():
-        chosen = [summary for summary, text in summaries if odd_summary(summary, text)]
-        places = [f"{summary.document_id} by {summary.system}" for summary in chosen]
+    for kind, (what, summary_check) in _summary_checks(dataset, texts).items():
+        chosen = [summary for summary, text in summaries if summary_check(summary, text)]
+        names = [f"{summary.document_id} by {summary.system}" for summary in chosen]
         by_system = dict(Counter(summary.system for summary in chosen).most_common())
         compared = [summary for summary in dataset.summaries if summary.document_id in texts.size]
-        yield from _warning(kind, what, places, len(compared if kind in _OF_SOURCE else summaries), by_system)
+        yield from _warning(kind, what, names, len(compared if kind in _COMPARISONS else summaries), by_system)
 
 
-def _odd_documents(texts: _Texts) -> dict[str, tuple[str, Callable[[Document], bool]]]:
-    """By kind: what documents are or hold, and whether one does."""
+def _document_checks(texts: _Texts) -> dict[str, tuple[str, Callable[[Document], bool]]]:
+    """Return the message and the check of each kind of warning about documents."""
 
-    def holds_reference(document: Document) -> bool:
-        return any(_holds(texts.documents[document.id], _as_words(text)) for text in document.references)
+    def contains_reference(document: Document) -> bool:
+        return any(_contains(texts.documents[document.id], _as_words(text)) for text in document.references)
 
     return {
-        "empty_documents": ("documents have no word", lambda document: not texts.size[document.id]),
-        "cut_documents": ("documents do not end as a sentence does", lambda document: _cut(document.text)),
-        "reference_in_document": ("documents hold their reference: who reads one sees the other", holds_reference),
-        "markup_in_documents": ("documents hold mark-up", lambda document: bool(_MARKUP.search(document.text))),
+        "empty_documents": ("documents have no words", lambda document: not texts.size[document.id]),
+        "cut_documents": ("documents do not end with a complete sentence", lambda document: _cut(document.text)),
+        "reference_in_document": ("documents contain their reference, which readers therefore see", contains_reference),
+        "markup_in_documents": ("documents contain markup", lambda document: bool(_MARKUP.search(document.text))),
         "markup_in_references": (
-            "documents have references with mark-up",
+            "documents have references with markup",
             lambda document: any(map(_MARKUP.search, document.references)),
         ),
     }
 
 
-def _odd_summaries(dataset: Dataset, texts: _Texts) -> dict[str, tuple[str, Callable[[Summary, str], bool]]]:
-    """By kind: what summaries are or hold, and whether one, with its words, does."""
+def _summary_checks(dataset: Dataset, texts: _Texts) -> dict[str, tuple[str, Callable[[Summary, str], bool]]]:
+    """Return the message and the check (of a summary and its words) of each kind of warning about summaries."""
     shared = Counter(
         (summary.document_id, text) for summary, text in zip(dataset.summaries, texts.summaries, strict=True)
     )
-    again = _given_again(dataset, texts)
+    repeated = _repeated(dataset, texts)
     references = {doc_id: set(map(_as_words, document.references)) for doc_id, document in dataset.documents.items()}
     return {
-        "empty_summaries": ("summaries have no word", lambda _, text: not _count(text)),
-        "cut_summaries": ("summaries do not end as a sentence does", lambda summary, _: _cut(summary.text)),
+        "empty_summaries": ("summaries have no words", lambda _, text: not _count(text)),
+        "cut_summaries": ("summaries do not end with a complete sentence", lambda summary, _: _cut(summary.text)),
         "copies_of_source": (
-            "summaries are one run of words of their document",
-            lambda summary, text: _holds(texts.documents[summary.document_id], text),
+            "summaries are a verbatim passage of their document",
+            lambda summary, text: _contains(texts.documents[summary.document_id], text),
         ),
         "as_long_as_source": (
             "summaries have as many words as their document, or more",
             lambda summary, text: _count(text) >= max(1, texts.size.get(summary.document_id, math.inf)),
         ),
         "copies_of_reference": (
-            "summaries are a reference, word for word",
+            "summaries are equal to a reference",
             lambda summary, text: _count(text) > 0 and text in references[summary.document_id],
         ),
         "same_for_documents": (
-            "summaries are what the same system gave for another document",
-            lambda summary, text: (summary.system, text) in again,
+            "summaries are equal to a summary of another document by the same system",
+            lambda summary, text: (summary.system, text) in repeated,
         ),
         "same_by_systems": (
-            "summaries are what another system gave for the same document",
+            "summaries are equal to a summary of the same document by another system",
             lambda summary, text: _count(text) > 0 and shared[summary.document_id, text] > 1,
         ),
-        "markup_in_summaries": ("summaries hold mark-up", lambda summary, _: bool(_MARKUP.search(summary.text))),
+        "markup_in_summaries": ("summaries contain markup", lambda summary, _: bool(_MARKUP.search(summary.text))),
     }
 
 
 def _warning(
-    kind: str, what: str, places: Sequence[str], of: int, by_system: Mapping[str, int] = MappingProxyType({})
+    kind: str, what: str, cases: Sequence[str], of: int, by_system: Mapping[str, int] = MappingProxyType({})
 ) -> Iterator[DataWarning]:
-    if places:
-        yield DataWarning(kind, what, len(places), of, tuple(places[:EXAMPLES]), by_system)
+    if cases:
+        yield DataWarning(kind, what, len(cases), of, tuple(cases[:EXAMPLES]), by_system)
 
 
-def _holds(text: str, part: str) -> bool:
-    """Whether a text holds another, of enough words to be no chance, word for word."""
-    return _count(part) >= FEWEST_WORDS and part in text
+def _contains(text: str, other: str) -> bool:
+    """Return whether a text contains another text of at least `FEWEST_WORDS` words."""
+    return _count(other) >= FEWEST_WORDS and other in text
 
 
 def _cut(text: str) -> bool:
-    """Whether a text that is not empty ends without a mark that ends a sentence."""
+    """Return whether a text ends without sentence-final punctuation; False for an empty text."""
     bare = _MARKUP.sub("", text).rstrip(_CLOSING)
     return bool(bare) and not bare.endswith(_ENDS)
 
 
-def _given_again(dataset: Dataset, texts: _Texts) -> set[tuple[str, str]]:
-    """The (system, text) that a system gave for documents that differ."""
+def _repeated(dataset: Dataset, texts: _Texts) -> set[tuple[str, str]]:
+    """Return each (system, text) that is a summary of several different documents."""
     documents: dict[tuple[str, str], set[str]] = {}
     for summary, text in zip(dataset.summaries, texts.summaries, strict=True):
         if _count(text):
@@ -494,10 +493,10 @@ def _lengths_table(rows: Iterable[Lengths], withheld: int) -> Table:
     names = {"all": "{}", "domain": "domain {}", "length": "{}"}
     cells = tuple((names[row.by].format(row.group), *row[2:]) for row in rows)
     note = (
-        "Means: words and sentences of a document, key facts of a document that has some, words and sentences of a "
-        "summary, and words of a document for each word of its summary."
+        "Means of the words and sentences of documents, the key facts of documents with key facts, the words and "
+        "sentences of summaries, and the ratio of the words of a document to those of its summary."
     )
-    missing = (f"The texts of {withheld} documents are withheld and count in no mean.",) if withheld else ()
+    missing = (f"The texts of {withheld} documents are withheld and excluded from the means.",) if withheld else ()
     return _without_empty(Table(columns, cells, "Lengths", (note, *missing)))
 
 
@@ -507,7 +506,9 @@ def _systems_table(rows: Iterable[SystemLengths]) -> Table:
         Column("system"), Column("category"), Column("summaries", "right"), Column("words", "right", tenths),
         Column("sentences", "right", tenths), Column("shortest", "right"), Column("longest", "right"),
     )  # fmt: skip
-    return _without_empty(Table(columns, tuple(map(tuple, rows)), "Systems", ("Shortest and longest in words.",)))
+    return _without_empty(
+        Table(columns, tuple(map(tuple, rows)), "Systems", ("Shortest and longest summary in words.",))
+    )
 
 
 def _votes_table(rows: Iterable[Votes]) -> Table:
@@ -521,13 +522,13 @@ def _votes_table(rows: Iterable[Votes]) -> Table:
         for row in rows
     ]  # fmt: skip
     show = [str] * 8 + [number]
-    note = "annotators: - where votes came merged or without names."
+    note = "annotators: - if votes are aggregated or annotators are unidentified."
     return Table.of(heads, cells, align="llllrrrrr", show=show, title=VOTES, notes=[note])
 
 
 def _duplicates_table(groups: Sequence[DuplicateGroup]) -> Table:
     cells = [(len(group.ids), group.similarity, ", ".join(group.ids)) for group in groups[:SHOWN_GROUPS]]
-    rule = f"Jaccard index of word {SHINGLE}-grams of {THRESHOLD:g} or more; the lowest that ties the group"
+    rule = f"Jaccard index of word {SHINGLE}-grams of at least {THRESHOLD:g}; similarity is the lowest in the group"
     more = [f"{len(groups) - SHOWN_GROUPS} more groups"] if len(groups) > SHOWN_GROUPS else []
     return Table.of(
         ("number", "similarity", "documents"), cells, align="rrl", show=[str, partial(number, digits=2)],
@@ -537,23 +538,23 @@ def _duplicates_table(groups: Sequence[DuplicateGroup]) -> Table:
 
 def _warnings_table(warnings: Iterable[DataWarning]) -> Table:
     cells = [
-        (odd.cases, odd.of, odd.what, _listed([f"{name} ({count})" for name, count in odd.by_system.items()]),
-         _listed(odd.examples, odd.cases))
-        for odd in warnings
+        (each.cases, each.of, each.what, _listed([f"{name} ({count})" for name, count in each.by_system.items()]),
+         _listed(each.examples, each.cases))
+        for each in warnings
     ]  # fmt: skip
     return _without_empty(
-        Table.of(("cases", "of", "what", "systems", "for example"), cells, align="rrlll", title="Worth a look")
+        Table.of(("cases", "of", "what", "systems", "for example"), cells, align="rrlll", title="Warnings")
     )
 
 
 def _listed(names: Sequence[str], count: int | None = None) -> str:
-    """The first few of so many names."""
-    more = len(names) if count is None else count
-    return ", ".join([*names[:EXAMPLES], *(["..."] if names and more > EXAMPLES else [])])
+    """Return the first few names; `count` is the total number if `names` is shorter."""
+    total = len(names) if count is None else count
+    return ", ".join([*names[:EXAMPLES], *(["..."] if names and total > EXAMPLES else [])])
 
 
 def _without_empty(table: Table) -> Table:
-    """The table without columns that hold nothing."""
-    kept = [place for place in range(len(table.columns)) if any(row[place] not in (None, "") for row in table.rows)]
-    rows = tuple(tuple(row[place] for place in kept) for row in table.rows)
-    return replace(table, columns=tuple(table.columns[place] for place in kept), rows=rows)
+    """Return the table without empty columns."""
+    filled = [index for index in range(len(table.columns)) if any(row[index] not in (None, "") for row in table.rows)]
+    rows = tuple(tuple(row[index] for index in filled) for row in table.rows)
+    return replace(table, columns=tuple(table.columns[index] for index in filled), rows=rows)

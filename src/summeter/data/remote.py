@@ -1,7 +1,4 @@
-"""Data on remote storage, by fsspec: `s3://BUCKET/PATH`, `gs://...`, `az://...` (and fsspec's own `memory://`).
-
-Flat files are read as a stream. Nothing is written there.
-"""
+"""Read flat files from remote storage with fsspec: `s3://BUCKET/PATH`, `gs://...`, `az://...`, `memory://...`."""
 
 from __future__ import annotations
 
@@ -16,12 +13,12 @@ from summeter.records import InputError, InstallError, UsageError
 from summeter.records.addresses import masked
 
 PACKAGES = {"s3": "s3fs", "gs": "gcsfs", "az": "adlfs", "memory": "fsspec"}
-"""The package that reads each kind of storage."""
+"""The package for each kind of storage."""
 _ADDRESS = re.compile(r"([a-z][a-z0-9+]*)://")
 
 
 def is_remote(path: object) -> bool:
-    """Whether a path names remote storage. Raises UsageError for a kind that is not read.
+    """Return whether a path is on remote storage. Raises UsageError for an unsupported kind of storage.
 
     >>> is_remote("s3://bucket/rows.jsonl"), is_remote("rows.jsonl")
     (True, False)
@@ -31,7 +28,7 @@ def is_remote(path: object) -> bool:
         return False
     if found[1] not in PACKAGES:
         kinds = ", ".join(f"{kind}://" for kind in PACKAGES if kind != "memory")
-        raise UsageError(f"cannot read {masked(str(path))}: of remote storage there are {kinds}")
+        raise UsageError(f"cannot read {masked(str(path))}: supported remote storage is {kinds}")
     return True
 
 
@@ -39,20 +36,19 @@ _WRITTEN = re.compile(r"([a-z][a-z0-9+]+):/+")
 
 
 def check_local(path: str | Path) -> None:
-    """Raise UsageError where what is to be written here names remote storage: as a path of this machine, `s3://B/RUN`
-    would be the folder `s3:`."""
+    """Raise UsageError if an output path is on remote storage (locally, `s3://B/RUN` would be in a folder `s3:`)."""
     if (match := _WRITTEN.match(str(path))) is not None:
         address = f"{match[1]}://{str(path)[match.end() :]}"
-        raise UsageError(f"cannot write {address}: results are written to folders of this machine; copy them there")
+        raise UsageError(f"cannot write {address}: results are written to local folders; copy them there")
 
 
 def _storage(address: str) -> tuple[Any, str]:
-    """The file system of an address, and the path there. Raises InstallError without the package for it."""
+    """Return the file system of an address and the path in it. Raises InstallError if its package is missing."""
     package = PACKAGES[address.partition("://")[0]]
     try:
         from fsspec.core import url_to_fs
 
-        # What another program wrote since is seen.
+        # without a cache, so that files written by other programs are seen
         system, path = url_to_fs(address, **({"use_listings_cache": False} if package == "s3fs" else {}))
     except ImportError:
         if package in {"gcsfs", "adlfs"}:
@@ -63,8 +59,10 @@ def _storage(address: str) -> tuple[Any, str]:
 
 
 def files(address: str) -> list[str]:
-    """The objects in a folder, or those that fit a pattern, by address. Raises InputError where the storage does not
-    answer."""
+    """Return the addresses of the objects in a folder, or of those that match a pattern.
+
+    Raises InputError if the storage cannot be read.
+    """
     with _as_input_errors(address):
         system, path = _storage(address)
         found = system.glob(path) if any(sign in path for sign in "*?[") else system.find(path, maxdepth=1)
@@ -73,27 +71,27 @@ def files(address: str) -> list[str]:
 
 
 @contextmanager
-def opened(address: str) -> Iterator[BinaryIO]:
-    """An object, to be read. Raises FileNotFoundError where there is none, OSError where it cannot be read."""
+def open_object(address: str) -> Iterator[BinaryIO]:
+    """Open an object for reading. Raises FileNotFoundError if it does not exist, OSError if it cannot be read."""
     system, path = _storage(address)
     try:
         stream = system.open(path, "rb")
     except OSError:
         raise
-    except Exception as error:  # each kind of storage has errors of its own
+    except Exception as error:  # each kind of storage has its own exceptions
         raise OSError(str(error) or type(error).__name__) from error
-    with io.BufferedReader(stream) as handle:  # whose lines may have a limit, as those of fsspec may not
+    with io.BufferedReader(stream) as handle:  # supports a limit in readline, unlike the files of fsspec
         yield handle
 
 
 @contextmanager
 def _as_input_errors(address: str) -> Iterator[None]:
-    """Errors of the storage as InputError with the address."""
+    """Convert errors of the storage to InputError with the address."""
     try:
         yield
     except FileNotFoundError:
         raise InputError.at(address, None, None, "no such file") from None
     except (InstallError, InputError):
         raise
-    except Exception as error:  # each kind of storage has errors of its own
+    except Exception as error:  # each kind of storage has its own exceptions
         raise InputError.at(address, None, None, f"cannot be read: {error or type(error).__name__}") from error

@@ -1,4 +1,4 @@
-"""Flat rows, checked: what a cell may hold, how columns are renamed, and what is said when it does not fit."""
+"""Validation of flat rows, and renaming of their columns."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from pydantic_core import ErrorDetails
 
 from summeter.data.faults import Faults, explained, meant, problem
 from summeter.data.formats import NotJSON, Row, parse_json
-from summeter.data.presets.base import Record
 from summeter.records import Message, Parameter, UsageError, digest, problem_of
 from summeter.records.text import SHARE, is_share, read_share
 
 EMPTY = "is empty: valid, and judged `skipped`"
+"""Warning for an empty document or summary."""
 SYSTEM = "system"
-"""The system of a row that names none."""
+"""The default system of a row."""
 
 _KEEP = "extra."
 _ALIASES = {
@@ -36,33 +36,26 @@ _ALIASES = {
 }
 
 
-def _whole_number_as_text(value: Any) -> Any:
-    """Tables turn ids into numbers."""
+def _integer_to_text(value: Any) -> Any:
+    """Convert an integer to text, because tables store numeric ids as numbers."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def _named(value: str | None) -> str | None:
+def _not_blank(value: str | None) -> str | None:
     if value is not None and not value.strip():
-        raise problem("is empty; give a name, or leave it out")
-    return value
-
-
-def _filled(value: str) -> str:
-    if not value.strip():
         raise problem("is empty; leave it out")
     return value
 
 
-Name = Annotated[StrictStr | None, BeforeValidator(_whole_number_as_text)]
-Id = Annotated[Name, AfterValidator(_named)]
-Texts = tuple[Annotated[StrictStr, AfterValidator(_filled)], ...]
+Name = Annotated[StrictStr | None, BeforeValidator(_integer_to_text)]
+Id = Annotated[Name, AfterValidator(_not_blank)]
+Texts = tuple[Annotated[StrictStr, AfterValidator(_not_blank)], ...]
 
 
 class FlatRow(BaseModel):
-    """One summary with its document, as a flat file holds it; None means that the row does not say.
+    """A row of a flat file: one summary with its document. Absent fields are None.
 
-    Columns that are no field are kept in `model_extra`. `human` is checked with the summary's sentences
-    (`summeter.data.human`).
+    Unknown columns are in `model_extra`. `human` is validated by `summeter.data.human`, which needs the sentences.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -82,14 +75,13 @@ class FlatRow(BaseModel):
     human: dict[Any, Any] | None = None
 
     @model_validator(mode="after")
-    def _with_defaults(self) -> Self:
-        """An empty list says nothing, except that a summary has no sentences."""
+    def _set_defaults(self) -> Self:
         if self.reference is not None and self.references is not None and self.reference not in self.references:
             raise problem("is not among `references`; give one of the two", "reference")
         single = None if self.reference is None else (self.reference,)
         self.references = self.references or single
         if column := next(filter(is_share, self.model_extra or {}), None):
-            raise problem(f"stands in a column called {column!r}; rename that column to {SHARE!r}", SHARE)
+            raise problem(f"is in a column called {column!r}; rename that column to {SHARE!r}", SHARE)
         self.key_facts = self.key_facts or None
         self.doc_id = self.doc_id or unnamed_document(self.document)
         self.system = self.system or SYSTEM
@@ -97,7 +89,7 @@ class FlatRow(BaseModel):
 
 
 def unnamed_document(text: str) -> str:
-    """The id of a document whose rows give none."""
+    """Return the default id of a document: a hash of its text."""
     return f"doc-{digest(text, 12)}"
 
 
@@ -106,9 +98,11 @@ LISTS = ("references", "key_facts", "sentences")
 
 
 class Columns:
-    """Which column holds which field: names that are fields stand for themselves, `renamed` adds to that.
+    """Maps columns to fields.
 
-    A field is one of `FIELDS`, or `extra.NAME` for a column to be kept under another name.
+    `renamed` maps a field to its column. A field is one of `FIELDS`, or `extra.NAME` for an unknown column that is to
+    be called NAME. Other columns keep their names. Raises UsageError for an unknown field, or a column that is mapped
+    to two fields.
     """
 
     def __init__(self, renamed: Mapping[str, str] | None = None) -> None:
@@ -120,22 +114,24 @@ class Columns:
                     Parameter("map", f"{field}={column}"), f": unknown field {field!r}{meant(field, FIELDS)}; {hint}"
                 )
         columns = list(self.renamed.values())
-        twice = next((name for name in columns if columns.count(name) > 1), None)
-        if twice is not None:
-            raise UsageError(Parameter("map"), f": the column {twice!r} is mapped to two fields; map it to one")
+        repeated = next((name for name in columns if columns.count(name) > 1), None)
+        if repeated is not None:
+            raise UsageError(Parameter("map"), f": the column {repeated!r} is mapped to two fields; map it to one")
         self._mapped = set(columns)
         self._columns: dict[str, None] = {}
-        self._kept: dict[str, None] = {}
+        """The columns of the rows as read."""
+        self._used: dict[str, None] = {}
+        """The columns of the rows after conversion by a preset, if any."""
 
     def cell(self, cells: Mapping[str, Any], field: str) -> Any:
-        """What a row holds of a field, as `apply` would have it; None where that is nothing."""
+        """Return the value of a field in a row before `apply`, or None if the row does not contain it."""
         column = self.renamed.get(field)
         if column is not None and column in cells:
             return cells[column]
         return None if field in self._mapped else cells.get(field)
 
-    def apply(self, row: Row | Record, faults: Faults) -> dict[str, Any]:
-        """The row's cells by field; unknown columns keep their names."""
+    def apply(self, row: Row, faults: Faults) -> dict[str, Any]:
+        """Return the cells of a row with renamed columns. A name clash is a fault."""
         self._columns.update(dict.fromkeys(row.cells))
         if not self.renamed:
             return row.cells
@@ -146,46 +142,46 @@ class Columns:
             name = field.removeprefix(_KEEP)
             if name in cells:
                 option, other = Parameter("map", f"{field}={column}"), Parameter("map", f"extra.old_{name}={name}")
-                why = Message(
-                    "is named by ", option, f", but there is also a column {name!r}; keep that one as ", other
+                message = Message(
+                    "is mapped by ", option, f", but there is also a column {name!r}; keep that column with ", other
                 )
-                faults.add(row.line, name, why)
+                faults.add(row.line, name, message)
             cells[name] = row.cells[column]
         return cells
 
     def note(self, cells: Mapping[str, Any]) -> None:
-        """Remember what a row is made of once a preset has converted it: a column that was read is not unknown."""
-        self._kept.update(dict.fromkeys(cells))
+        """Record the columns of a row after conversion by a preset, if any."""
+        self._used.update(dict.fromkeys(cells))
 
     def finish(self, faults: Faults) -> None:
-        """Once all rows were seen: a mapped column that never was is a fault, a near miss a warning."""
+        """After the last row, report mapped columns that do not exist, and warn of columns with misspelt names."""
         for field, column in self.renamed.items():
             if self._columns and column not in self._columns:
                 more = f" and {len(self._columns) - 30:,} more" if len(self._columns) > 30 else ""
                 known = f"columns are: {', '.join(islice(self._columns, 30))}{more}"
                 what = f": there is no column {column!r}{meant(column, self._columns)}; {known}"
                 faults.add(None, None, Message(Parameter("map", f"{field}={column}"), what))
-        for name in self._kept:
+        for name in self._used:
             near = difflib.get_close_matches(name.lower(), FIELDS, 1, 0.85)
-            if near and name not in FIELDS and name in self._columns and near[0] not in self._kept:
-                why = f"is kept as an unknown column; if it is {near[0]!r} that is meant, say "
-                faults.warn(None, name, Message(why, Parameter("map", f"{near[0]}={name}")))
+            if near and name not in FIELDS and name in self._columns and near[0] not in self._used:
+                message = f"is kept as an unknown column; if you mean {near[0]!r}, give "
+                faults.warn(None, name, Message(message, Parameter("map", f"{near[0]}={name}")))
 
 
 def check(line: int, cells: Mapping[str, Any], faults: Faults, *, as_text: bool = False) -> FlatRow | None:
-    """The row, or None with its faults noted.
+    """Return the validated row, or None if it has faults, which are added to `faults`.
 
-    `as_text`: cells come from a table, so an empty cell means "nothing" (save for document and summary), lists and
-    objects are JSON text, and `share` is true or false in any case.
+    With `as_text`, the cells come from a table: empty cells are absent (except document and summary), lists and objects
+    are JSON text, and `share` is "true" or "false" in any case.
     """
     before = faults.count
     if as_text:
-        cells = _read_texts(line, cells, faults)
+        cells = _parse_cells(line, cells, faults)
     try:
         row = FlatRow.model_validate(cells)
     except ValidationError as error:
         problems = explained(error, lambda field, details: _message(field, details, cells))
-        for field, message in sorted(problems, key=lambda each: each[0] not in _ALIASES):  # the two texts first
+        for field, message in sorted(problems, key=lambda each: each[0] not in _ALIASES):  # document and summary first
             faults.add(line, field, message)
         return None
     for field in ("document", "summary"):
@@ -194,49 +190,47 @@ def check(line: int, cells: Mapping[str, Any], faults: Faults, *, as_text: bool 
     return row if faults.count == before else None
 
 
-def _read_texts(line: int, cells: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
-    """The cells of a table's row as those of a JSON row."""
-    read = dict(cells)
+def _parse_cells(line: int, cells: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
+    """Return the cells of a row of a table as those of a JSON row."""
+    parsed = dict(cells)
     for field in FIELDS:
-        value = read.get(field)
+        value = parsed.get(field)
         if field == SHARE:
-            read[field] = read_share(value)
+            parsed[field] = read_share(value)
         elif value == "" and field not in ("document", "summary"):
-            read[field] = None
+            parsed[field] = None
         elif isinstance(value, str) and field in (*LISTS, "human"):
             try:
-                read[field] = parse_json(value)
+                parsed[field] = parse_json(value)
             except NotJSON as error:
                 what = "a JSON object" if field == "human" else "a JSON list of texts"
                 faults.add(line, field, f"{error}; give {what}")
-                read[field] = None
-    return read
+                parsed[field] = None
+    return parsed
 
 
 def _message(field: str, details: ErrorDetails, cells: Mapping[str, Any]) -> str:
     if details["type"] == "missing":
-        return _absent(field, cells)
+        column = next((name for name in _ALIASES[field] if name in cells), None)
+        if column is None:
+            option = Parameter("map", f"{field}=COLUMN")
+            return Message(f"is missing; give each row a {field}, or name its column with ", option)
+        return Message(
+            f"is missing; if it is in the column {column!r}, give ",
+            Parameter("map", f"{field}={column}"),
+            ", or name the layout with ",
+            Parameter("preset"),
+            " (column names are never guessed)",
+        )
     if field == SHARE:
         return f"is {details['input']!r}; give true or false"
-    wanted = {"string_type": "a text", "tuple_type": "a list of texts", "dict_type": "an object of people's judgments"}
-    expected = wanted[details["type"]]
+    expected = {
+        "string_type": "a text",
+        "tuple_type": "a list of texts",
+        "dict_type": "an object of human judgments",
+    }[details["type"]]
     if field in _ALIASES and details["input"] is None:
         expected = "a text (it may be empty)"
     elif field == "reference":
-        expected = "a text (a list of texts goes into `references`)"
+        expected = "a text (`references` takes a list of texts)"
     return problem_of(details, expected=expected)
-
-
-def _absent(field: str, cells: Mapping[str, Any]) -> Message:
-    """What to do about a row without a document or a summary."""
-    column = next((name for name in _ALIASES[field] if name in cells), None)
-    if column is None:
-        option = Parameter("map", f"{field}=COLUMN")
-        return Message(f"is missing; give each row a {field}, or name the column that holds it with ", option)
-    return Message(
-        f"is missing; if the column {column!r} holds it, say ",
-        Parameter("map", f"{field}={column}"),
-        ", or name the layout with ",
-        Parameter("preset"),
-        " (the names of columns are never guessed)",
-    )

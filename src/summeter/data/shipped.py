@@ -1,4 +1,4 @@
-"""Text files that come with the package."""
+"""Text files in the package."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from importlib import resources
 
 
 def shipped_text(package: str, name: str) -> str:
-    """The text of a file beside the modules of `package`; `name` may hold folders ("prompts/star.txt").
+    """Return the text of a file in `package`; `name` may contain folders ("prompts/star.txt").
 
-    Raises FileNotFoundError where the installation lacks it.
+    Raises FileNotFoundError if the file is not installed.
     """
     return resources.files(package).joinpath(name).read_text(encoding="utf-8")

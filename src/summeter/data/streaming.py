@@ -1,4 +1,4 @@
-"""Flat rows that are too large for memory, written as a dataset folder on their way in."""
+"""Reading of flat rows that do not fit into memory: they are written to a temporary dataset folder."""
 
 from __future__ import annotations
 
@@ -14,72 +14,70 @@ from typing import IO
 
 from summeter.data import folder as folders
 from summeter.data.faults import Faults
-from summeter.data.folder import Card, Content
+from summeter.data.folder import Content
+from summeter.data.formats import Row
 from summeter.data.human_judgments import SpanAnnotators
 from summeter.data.intake import Intake
-from summeter.data.presets.base import Record
 from summeter.data.rows import Columns, unnamed_document
 
 DOCUMENTS_AT_ONCE = 1000
-"""Documents in memory at a time: with ten summaries each some 50 MB."""
+"""Documents held in memory (about 50 MB with ten summaries each)."""
 _OPEN_FILES = 64
-"""Files of waiting rows that are open for writing at a time."""
+"""Maximum number of files of rows that are open for writing."""
 
 
 class TemporaryFolder:
-    """A folder that is removed when nothing refers to it any more."""
+    """A folder that is removed when it is garbage-collected."""
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="summeter-data-"))
         weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
-def stream(
-    records: Iterable[Record], faults: Faults, renamed: Mapping[str, str] | None, language: str, card: Card
-) -> Content:
-    """Check the rows and write them as a dataset folder, from which they are read on demand.
+def stream(rows: Iterable[Row], faults: Faults, renamed: Mapping[str, str] | None, language: str) -> Content:
+    """Check the rows and write them to a dataset folder, from which they are read on demand.
 
-    Memory holds the rows of 1,000 documents. The rows first wait on disk, in one file for each 1,000 documents, since
-    the rows of a document may stand anywhere. All is written to a temporary folder (in `TMPDIR`) that goes with the
-    data; it needs about twice the room of the unpacked rows. Raises InputError with every fault.
+    The rows are first written to one file per 1,000 documents, because the rows of a document may be far apart; memory
+    holds the rows of one file. The temporary folder (in `TMPDIR`) exists as long as the data and takes about twice the
+    size of the uncompressed rows. Raises InputError with all faults.
     """
-    place = TemporaryFolder()
-    spilled = _Spilled(place.path / "rows", records, Columns(renamed))
-    fresh = place.path / "data"
-    before = deepcopy(faults)
+    temporary = TemporaryFolder()
+    spilled = _Spilled(temporary.path / "rows", rows, Columns(renamed))
+    fresh = temporary.path / "data"
+    faults_before = deepcopy(faults)
     annotators = _write(fresh, spilled, Intake(faults, Columns(renamed), language))
-    if annotators.marked:  # who marked nothing in a summary is known only now
+    if annotators.marked:  # repeat, because only now all annotators of spans are known
         shutil.rmtree(fresh)
-        _write(fresh, spilled, Intake(before, Columns(renamed), language, annotators))
-    shutil.rmtree(place.path / "rows")
-    return folders.read_on_demand(fresh, card, place)
+        _write(fresh, spilled, Intake(faults_before, Columns(renamed), language, annotators))
+    shutil.rmtree(temporary.path / "rows")
+    return folders.read_on_demand(fresh, temporary)
 
 
 def _write(fresh: Path, spilled: _Spilled, intake: Intake) -> SpanAnnotators:
-    """Write the documents part by part. Returns who marked spans. Raises InputError with every fault."""
+    """Write the documents in batches. Return the annotators of spans. Raises InputError with all faults."""
     with folders.Appending(fresh) as files:
         for rows in spilled.batches():
-            for record in rows:
-                intake.take(record)
-            if (part := intake.batch()) is not None:
-                files.add(part.documents.values(), part.summaries, part.judgments)
+            for row in rows:
+                intake.take(row)
+            if (content := intake.batch()) is not None:
+                files.add(content.documents.values(), content.summaries, content.judgments)
     return intake.end()
 
 
 class _Spilled:
-    """Rows on disk, in one file for each 1,000 documents, in the order in which the documents first appear.
+    """Rows on disk, in one file per 1,000 documents, in the order in which the documents first appear.
 
-    Memory holds a hash of each document's id. Two ids with one hash wait in the same file, which does no harm.
+    Memory holds a hash of each document id. Two ids with the same hash share a file.
     """
 
-    def __init__(self, folder: Path, records: Iterable[Record], columns: Columns) -> None:
+    def __init__(self, folder: Path, rows: Iterable[Row], columns: Columns) -> None:
         folder.mkdir()
         self._folder = folder
         number_of: dict[int, int] = {}
         handles: OrderedDict[int, IO[bytes]] = OrderedDict()
         try:
-            for record in records:
-                document = hash(_document_of(record, columns))
+            for row in rows:
+                document = hash(_document_of(row, columns))
                 file = number_of.setdefault(document, len(number_of) // DOCUMENTS_AT_ONCE)
                 handle = handles.pop(file, None)
                 if handle is None:
@@ -87,8 +85,7 @@ class _Spilled:
                         handles.popitem(last=False)[1].close()
                     handle = self._path(file).open("ab")
                 handles[file] = handle
-                where, number, cells, as_text = record
-                handle.write(json.dumps([where, number, dict(cells), as_text], default=repr).encode() + b"\n")
+                handle.write(json.dumps(row, default=repr).encode() + b"\n")
         finally:
             for handle in handles.values():
                 handle.close()
@@ -97,19 +94,19 @@ class _Spilled:
     def _path(self, file: int) -> Path:
         return self._folder / f"{file:05}.jsonl"
 
-    def batches(self) -> Iterator[Iterator[Record]]:
-        """The rows of each 1,000 documents."""
+    def batches(self) -> Iterator[Iterator[Row]]:
+        """Yield the rows of each file."""
         for path in map(self._path, range(self._count)):
             with path.open("rb") as lines:
-                yield (Record(*json.loads(line)) for line in lines)
+                yield (Row(*json.loads(line)) for line in lines)
 
 
-def _document_of(record: Record, columns: Columns) -> str:
-    """The id of the document of a row; a row without one is at fault, and may wait anywhere."""
-    doc_id = columns.cell(record.cells, "doc_id")
+def _document_of(row: Row, columns: Columns) -> str:
+    """Return the document id of a row, or "" if the row is faulty and has none."""
+    doc_id = columns.cell(row.cells, "doc_id")
     if isinstance(doc_id, int) and not isinstance(doc_id, bool):
         return str(doc_id)
     if isinstance(doc_id, str) and doc_id:
         return doc_id
-    text = columns.cell(record.cells, "document")
+    text = columns.cell(row.cells, "document")
     return unnamed_document(text) if isinstance(text, str) else ""

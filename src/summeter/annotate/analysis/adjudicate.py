@@ -90,7 +90,7 @@ def read_decisions(service: CampaignService, file: Path, by: str) -> list[Decisi
     Raises InputError with every fault, by line.
     """
     faults, decisions = Faults(str(file)), []
-    for line, row in read_rows(file, faults, "jsonl"):
+    for _, line, row, _ in read_rows(file, faults, "jsonl"):
         answer, annotator = row.get("answer"), row.get("as")
         if answer is None and annotator is None:
             continue

@@ -71,7 +71,7 @@ def read_scores(file: Path, sentences: Mapping[str, int]) -> dict[tuple[str, str
     """Scores made elsewhere, by (document, text shown); `sentences` counts each document's."""
     faults = Faults(str(file))
     by_text: dict[tuple[str, str], list[float]] = {}
-    for line, row in read_rows(file, faults, format_of(file, None)):
+    for _, line, row, _ in read_rows(file, faults, format_of(file)):
         doc_id, text, scores = row.get("doc_id"), row.get("text"), row.get("scores")
         if not isinstance(doc_id, str) or doc_id not in sentences:
             continue

@@ -306,7 +306,7 @@ def _items(file: Path, data: Dataset) -> set[tuple[str, str]]:
     """The (document, system) of a file with the columns doc_id and system; each must be in the data."""
     faults, items = Faults(str(file)), set()
     known = {(summary.document_id, summary.system) for summary in data.summaries}
-    for line, row in read_rows(file, faults, format_of(file, None)):
+    for _, line, row, _ in read_rows(file, faults, format_of(file)):
         item = str(row.get("doc_id")), str(row.get("system"))
         if item not in known:
             faults.add(line, None, f"the data has no summary of document {item[0]!r} by system {item[1]!r}")

@@ -20,7 +20,7 @@ from summeter.annotate.tasks.base import TaskType
 from summeter.annotate.tasks.task import Source, Task
 from summeter.data.dataset import Dataset, load
 from summeter.data.human_judgments import list_id_of
-from summeter.data.mapping import faults_of, in_order, line_of, place_of, read_mapping, repetitions, yaml_lines
+from summeter.data.mapping import faults_of, in_order, line_of, location_of, read_mapping, repetitions, yaml_lines
 from summeter.records import Fault, InputError, UsageError, digest, read_lines
 
 CAMPAIGN = "campaign.yaml"
@@ -182,7 +182,7 @@ def by_line(file: Path) -> Iterator[None]:
             raise
         lines, _ = yaml_lines(file)
         placed = [
-            fault._replace(line=line_of(lines, place_of(fault.field)))
+            fault._replace(line=line_of(lines, location_of(fault.field)))
             if fault.file == str(file) and fault.line is None and fault.field
             else fault
             for fault in error.faults

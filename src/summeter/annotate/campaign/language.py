@@ -14,7 +14,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from summeter.data.mapping import Place, read_mapping, yaml_lines
+from summeter.data.mapping import Location, read_mapping, yaml_lines
 from summeter.records import Fault, InputError, Record, UsageError, nearest
 
 SHIPPED = Path(__file__).parents[1] / "app" / "languages"
@@ -97,7 +97,7 @@ def read_language(file: Path) -> Language:
 
 def _read(file: Path) -> Language:
     given = read_mapping(file, "a language file needs language, direction, plurals and strings")
-    faults: dict[Place, str] = {}
+    faults: dict[Location, str] = {}
     try:
         language = Language.model_validate(given)
     except ValidationError as error:
@@ -117,7 +117,7 @@ def _read(file: Path) -> Language:
     return language
 
 
-def _fault(error: Mapping[str, Any]) -> tuple[Place, str]:
+def _fault(error: Mapping[str, Any]) -> tuple[Location, str]:
     message = {
         "missing": "is missing",
         "extra_forbidden": "is not known",

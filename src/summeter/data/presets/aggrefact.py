@@ -1,4 +1,4 @@
-"""AggreFact (Tang et al., 2023): nine sets of yes and no, and files that name the error types of some of them."""
+"""AggreFact (Tang et al., 2023): nine data sets with binary labels, and files with the error types of some."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from summeter.data.faults import Report
+from summeter.data.formats import Row
 from summeter.data.presets.base import (
     Cells,
     Count,
@@ -13,7 +14,6 @@ from summeter.data.presets.base import (
     Joined,
     LayoutError,
     Preset,
-    Record,
     never,
     python_list,
     renamed,
@@ -28,23 +28,23 @@ _CORRECT = "correct"
 def _convert(joined: Joined) -> Iterable[Cells]:
     row: Cells = _LAYOUT.row(joined.cells)
     human = faithfulness(row)
-    named = joined.first("error_types")
-    if named is not None:
-        human |= _marks(named, row, joined.warn)
-        row |= {column: named.get(column) for column in ("error_type", "annotated_span")}
+    typed = joined.first("error_types")
+    if typed is not None:
+        human |= _spans(typed, row, joined.warn)
+        row |= {column: typed.get(column) for column in ("error_type", "annotated_span")}
     return [_with_ids(row) | {"human": human}]
 
 
 def _convert_types(joined: Joined) -> Iterable[Cells]:
     row: Cells = renamed(_LAYOUT.row(joined.cells), {"summ": "summary"})
     types = _types(row)
-    marks = _marks(row, row, joined.warn)
-    human: dict[str, Any] = {"overall": {"faithfulness": None if types is None else int(not types)}} | marks
+    human: dict[str, Any] = {"overall": {"faithfulness": None if types is None else int(not types)}}
+    human |= _spans(row, row, joined.warn)
     return [_with_ids(row) | {"human": human}]
 
 
 def _with_ids(row: Cells) -> Cells:
-    """The row with `dataset/id` as its document's id: the sets overlap, in edited versions of an article."""
+    """Return the row with the document id `dataset/id`, because the sets share articles in different versions."""
     if row.get("id") not in (None, ""):
         row["doc_id"] = f"{row['dataset']}/{row['id']}"
     if not row.get("system"):
@@ -53,7 +53,7 @@ def _with_ids(row: Cells) -> Cells:
 
 
 def _types(cells: Mapping[str, Any]) -> list[str] | None:
-    """The types that a row of `error_type_mapping` names; None where it names none, an empty list for "correct"."""
+    """Return the error types of a row of `error_type_mapping`: an empty list for "correct", None if absent."""
     text = cells.get("error_type")
     if text is None or text == "":
         return None
@@ -61,12 +61,12 @@ def _types(cells: Mapping[str, Any]) -> list[str] | None:
         return [] if text.strip() == _CORRECT or names_no_error(text) else [text]
     names = [name for name in python_list(text, "error_type") if name != _CORRECT]
     if not all(isinstance(name, str) for name in names):
-        raise LayoutError("error_type", "is not a list of names, as this layout has it; check the preset")
+        raise LayoutError("error_type", "is not a list of names, as this layout requires; check the preset")
     return names
 
 
-def _marks(cells: Mapping[str, Any], row: Mapping[str, Any], warn: Report) -> dict[str, Any]:
-    """The spans that a row names, with their types. They come in the order of the text, without offsets."""
+def _spans(cells: Mapping[str, Any], row: Mapping[str, Any], warn: Report) -> dict[str, Any]:
+    """Return the typed spans of a row as a `human` block. The release lists them in text order, without offsets."""
     types = _types(cells)
     if types is None:
         return {}
@@ -75,24 +75,21 @@ def _marks(cells: Mapping[str, Any], row: Mapping[str, Any], warn: Report) -> di
     summary, end = str(row.get("summary")), 0
     spans: list[dict[str, Any]] = []
     for kind, text in _typed_texts(cells, types):
-        place = summary.find(text, end)
-        if place < 0:
-            place = summary.find(text)
-        if place < 0:
-            warn(
-                "annotated_span",
-                "names a span that is not in the summary; the summary's spans stand in the column only",
-            )
-            return {}  # spans that lack one would say that its sentence is free of errors
-        end = place + len(text)
-        spans.append({"start": place, "end": end, "label": kind})
+        start = summary.find(text, end)
+        if start < 0:
+            start = summary.find(text)
+        if start < 0:
+            warn("annotated_span", "contains a span that is not in the summary; its spans are kept in the column only")
+            return {}  # a missing span would mean that its sentence has no error
+        end = start + len(text)
+        spans.append({"start": start, "end": end, "label": kind})
     return {"spans": spans} if spans else {}
 
 
 def _typed_texts(cells: Mapping[str, Any], types: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Each span's type and text: a list of texts for each type (Goyal21), or one list where there is one type (CLIFF).
+    """Yield the type and text of each span: a list of texts per type (Goyal21), or one list for one type (CLIFF).
 
-    Which of several types a span of one list is of is not said: such spans stand in the column only.
+    If there is one list for several types, the type of a span is unknown and none are returned.
     """
     text = cells.get("annotated_span")
     given = (
@@ -106,10 +103,10 @@ def _typed_texts(cells: Mapping[str, Any], types: Sequence[str]) -> Iterator[tup
             yield from ((kind, each) for each in texts if isinstance(each, str) and each)
 
 
-def _summary_key(record: Record) -> Hashable:
-    cells = record.cells
+def _summary_key(row: Row) -> Hashable:
+    cells = row.cells
     words = str(cells.get("summ", cells.get("summary"))).split()
-    dataset = "".join(filter(str.isalnum, str(cells.get("dataset")))).casefold()  # Goyal21 is "Goyal’21" there
+    dataset = "".join(filter(str.isalnum, str(cells.get("dataset")))).casefold()  # Goyal21 may be written "Goyal’21"
     return dataset, str(cells.get("id")), " ".join(words)
 
 
@@ -117,7 +114,7 @@ _TYPED = ("dataset", "id", "doc", "summ", "error_type", "annotated_span")
 
 AGGREFACT = Preset(
     name="aggrefact",
-    about="AggreFact: nine sets of consistent or not, as overall faithfulness",
+    about="AggreFact: nine sets of binary labels, as overall faithfulness",
     citation="Tang et al., 2023",
     roles=(
         FileRole("rows", _LAYOUT.released, "aggre_fact_final.csv or aggre_fact_sota.csv"),
@@ -129,7 +126,7 @@ AGGREFACT = Preset(
 )
 TYPES = Preset(
     name="aggrefact_types",
-    about="AggreFact's error_type_mapping by itself: CLIFF, Goyal21, FRANK, XSumFaith",
+    about="AggreFact's error_type_mapping alone: CLIFF, Goyal21, FRANK, XSumFaith",
     citation="Tang et al., 2023",
     roles=(FileRole("rows", _TYPED, "error_type_mapping/*.csv"),),
     gives="overall.faithfulness, spans",

@@ -1,29 +1,47 @@
-"""Benchmarks whose rows are a document, a summary or claim, and a label: which column holds what.
+"""Data sets in which each row is a document, a summary or claim, and one label of its faithfulness.
 
-`bench protocol` reads them by the presets, too (`data.factuality`).
+`bench protocol` reads four of them, which are described by `CLAIMS` (see `data.factuality`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from summeter.data.presets.base import Cells, Columns, renamed, supported, taken
+from summeter.data.formats import Row
+from summeter.data.presets.base import (
+    Articles,
+    Cells,
+    Columns,
+    Count,
+    FileRole,
+    Joined,
+    LayoutError,
+    Preset,
+    label_of,
+    never,
+    renamed,
+    supported,
+    taken,
+    text_of,
+)
 from summeter.records import digest
 
 _LABEL: TypeAdapter[Any] = TypeAdapter(Any)
 _FIELDS = {"document": "document", "summary": "summary", "model": "system", "cut": "cut"}
-"""What the fields of a layout are called in a flat row."""
+"""The names of fields of a layout in a flat row."""
 
 
 @dataclass(frozen=True)
 class Claims:
-    """One benchmark's files: the columns by field (any of several names), and which fields a row must have.
+    """The layout of a benchmark: the columns of each field (any of several names), and the required fields.
 
-    `texts`: the documents stand in files of their own, found by the columns of that tuple.
+    `grouped` says whether results are grouped by summarizer. `texts` are the columns by which documents are found in
+    separate files, if any.
     """
 
     name: str
@@ -35,27 +53,27 @@ class Claims:
 
     @property
     def released(self) -> tuple[str, ...]:
-        """The columns that tell a file of the layout; of a field that goes by several names, any."""
+        """The columns that identify a file of the layout; names of the same field are joined by `|`."""
         return tuple("|".join(self.columns[field]) for field in self.required)
 
     def column(self, field: str, cells: Mapping[str, Any]) -> str:
-        """The column that holds a field in this row: in JSON the rows of one file may differ in their keys.
+        """Return the column of a field in this row, since the rows of a JSON file may differ in their keys.
 
-        Of several names the first that is filled, else the first that is there, else the first.
+        Of several names, a filled column comes first, then an empty one, then the first name.
         """
         columns = self.columns.get(field, (field,))
-        there = [column for column in columns if column in cells]
-        filled = [column for column in there if not is_empty(cells[column])]
-        return next(iter((*filled, *there, *columns)))
+        present = [column for column in columns if column in cells]
+        filled = [column for column in present if not is_empty(cells[column])]
+        return next(iter((*filled, *present, *columns)))
 
     def row(self, cells: Mapping[str, Any]) -> Columns:
-        """The row with its columns named as in flat rows."""
+        """Return the row with the column names of flat rows."""
         columns = {self.column(field, cells): name for field, name in _FIELDS.items() if field in self.columns}
         return renamed(cells, {column: name for column, name in columns.items() if column in cells})
 
 
 def is_empty(value: Any) -> bool:
-    """Whether a cell holds nothing."""
+    """Return whether a cell is absent or empty."""
     return value is None or value == ""
 
 
@@ -120,17 +138,254 @@ CLAIMS = {
         ),
     )
 }
-"""The layouts that `bench protocol` measures."""
+"""The layouts that `bench protocol` reads."""
 CLAIM_SYSTEM = "claim-"
-"""How the system of a claim begins where none is named."""
+"""Prefix of the systems of claims without a named system."""
 
 
 def faithfulness(cells: Cells, column: str = "label") -> dict[str, Any]:
-    """The human block of a row's label, 1 = consistent, None where there is none; the column is removed."""
+    """Remove the label of a row (1 = consistent, empty = no vote) and return it as a `human` block."""
     label = taken(cells, column, _LABEL, "0 or 1")
-    return {"overall": {"faithfulness": None if is_empty(label) else supported(label, column)}}
+    return _overall(None if is_empty(label) else supported(label, column))
 
 
 def claim_system(text: Any) -> str | None:
-    """The name of a claim's system where none is named: a document has many claims."""
+    """Return the name of the system of a claim without a named system: a document has many claims."""
     return f"{CLAIM_SYSTEM}{digest(text, 8)}" if isinstance(text, str) else None
+
+
+def _overall(label: int | None) -> dict[str, Any]:
+    return {"overall": {"faithfulness": label}}
+
+
+# ---- LLM-AggreFact (Tang et al., 2024): claims of eleven data sets, few of which are summaries ----
+
+
+def _convert_llm_aggrefact(joined: Joined) -> Iterable[Cells]:
+    row: Cells = CLAIMS["llm-aggrefact"].row(joined.cells)
+    human = faithfulness(row)
+    dataset = row.get("dataset")
+    if dataset and isinstance(row["document"], str):  # a document may be in several sets, with a domain in each
+        row["doc_id"] = f"{dataset}/{digest(row['document'], 12)}"
+    cut = next((name for name in ("dev", "test") if joined.row.stem.startswith(name)), None)
+    if cut is not None:
+        row.setdefault("cut", cut)
+    return [row | {"system": claim_system(row["summary"]), "domain": dataset, "human": human}]
+
+
+LLM_AGGREFACT = Preset(
+    name="llm_aggrefact",
+    about="LLM-AggreFact: one claim per row, its label as overall faithfulness",
+    citation="Tang et al., 2024",
+    licence="CC BY-ND 4.0, for evaluation only (gated)",
+    roles=(FileRole("rows", ("doc", "claim", "label"), "data/dev-*.parquet, data/test-*.parquet"),),
+    gives="overall.faithfulness",
+    counts=(Count("dev", None, 30_420), Count("test", None, 29_320)),
+    convert=_convert_llm_aggrefact,
+)
+
+
+# ---- the SummaC benchmark (Laban et al., 2022) as its package writes it: claims of six data sets ----
+
+_IDS = (*CLAIMS["summac"].columns["id"], "ID")
+"""The columns of document ids in the six data sets. Polytope's `ID` differs by system, so it is not a key."""
+
+
+def _convert_summac(joined: Joined) -> Iterable[Cells]:
+    row: Cells = CLAIMS["summac"].row(joined.cells)
+    human = faithfulness(row)
+    source_id = next((row[name] for name in _IDS if row.get(name) not in (None, "")), None)
+    if source_id is not None and row.get("dataset"):
+        row["doc_id"] = f"{row['dataset']}/{source_id}"
+    if not row.get("system"):
+        row["system"] = claim_system(row["summary"])
+    return [row | {"domain": row.get("origin") or row.get("dataset"), "human": human}]
+
+
+SUMMAC = Preset(
+    name="summac",
+    about="The SummaC benchmark's rows: the label as overall faithfulness",
+    citation="Laban et al., 2022",
+    licence="Apache-2.0 (the package)",
+    roles=(FileRole("rows", ("document", "claim", "label"), "rows exported with the package's SummaCBenchmark"),),
+    gives="overall.faithfulness",
+    convert=_convert_summac,
+    ids_repeat=True,
+)
+
+
+# ---- story-summeval (Scire et al., 2024): summaries of books and stories, which are in separate files ----
+
+
+def _story_key(row: Row) -> Hashable:
+    return tuple(str(row.cells.get(column)).strip().lower() for column in ("source", "text_id"))
+
+
+def _convert_story_summeval(joined: Joined) -> Iterable[Cells]:
+    layout = CLAIMS["story-summeval"]
+    row: Cells = layout.row(joined.cells)
+    human = faithfulness(row, layout.column("label", joined.cells))
+    row |= {"doc_id": f"{row.get('source')}/{row.get('text_id')}", "domain": row.get("source"), "human": human}
+    if not row.get("system"):
+        row["system"] = claim_system(row["summary"])
+    if "document" in row:
+        return [row]
+    story = joined.first("stories") or joined.first("gutenberg") or joined.first("wikisource")
+    if story is None:
+        name = f"{row.get('source')} {row.get('text_id')}"
+        raise LayoutError("text_id", f"refers to {name!r}, which is in no file; give a file with source, text_id, text")
+    return [row | {"document": story["text"]}]
+
+
+STORY_SUMMEVAL = Preset(
+    name="story_summeval",
+    about="story-summeval: factual or not, as overall faithfulness, with the stories",
+    citation="Scire et al., 2024",
+    licence="CC BY-NC-SA 4.0",
+    roles=(
+        FileRole("rows", ("summary", "label|factual", "text_id", "source"), "data/val.jsonl, data/test.jsonl"),
+        FileRole(
+            "stories", ("source", "text_id", "text"), "stories (source, text_id, text)", key=_story_key, needed=never
+        ),
+        FileRole(
+            "gutenberg", ("id", "text"), "manu/project_gutenberg's files", key=("id",), row_key=("text_id",),
+            needed=never,
+        ),
+        FileRole(
+            "wikisource", ("title", "text", "url"), "wikimedia/wikisource's files", key=("title",),
+            row_key=("text_id",), needed=never,
+        ),
+    ),
+    gives="overall.faithfulness",
+    counts=(Count("val.jsonl", None, 40), Count("test.jsonl", None, 279)),
+    convert=_convert_story_summeval,
+)  # fmt: skip
+
+
+# ---- FactCC's annotated claims (Kryscinski et al., 2020), with or without their articles ----
+
+
+def _story_hash(cells: Mapping[str, Any]) -> str:
+    """Return the hash in `cnndm/cnn/stories/HASH.story`."""
+    return PurePath(str(cells.get("filepath"))).stem
+
+
+def _convert_factcc(joined: Joined) -> Iterable[Cells]:
+    row = renamed(joined.cells, {"text": "document", "claim": "summary"})
+    human = _overall(label_of(row.pop("label"), {"CORRECT": 1, "INCORRECT": 0}, "label"))
+    folder = PurePath(joined.row.file).parent.name
+    if folder in ("val", "test"):
+        row["cut"] = folder
+    ids = {"doc_id": _story_hash(row), "system": claim_system(row["summary"])}
+    return [{"document": joined.document, **row, **ids, "human": human}]
+
+
+FACTCC = Preset(
+    name="factcc",
+    about="FactCC's annotated claims: CORRECT and INCORRECT as overall faithfulness",
+    citation="Kryscinski et al., 2020",
+    licence="BSD-3-Clause",
+    roles=(
+        FileRole("rows", ("id", "filepath", "claim", "label"), "(un)paired_annotated_data/{val,test}/data-dev.jsonl"),
+    ),
+    articles=Articles("CNN/DailyMail stories", lambda cells: None if cells.get("text") else _story_hash(cells)),
+    gives="overall.faithfulness",
+    counts=(Count("val/data-dev.jsonl", None, 931), Count("test/data-dev.jsonl", None, 503)),
+    convert=_convert_factcc,
+    ids_repeat=True,
+)
+
+
+# ---- GO FIGURE (Gabriel et al., 2021) ----
+
+_GOFIGURE_LABELS = {"factual": 1, "factually incorrect": 0, "too incoherent": None}
+
+
+def _convert_gofigure(joined: Joined) -> Iterable[Cells]:
+    row = renamed(joined.cells, {"article": "document"})
+    human = _overall(label_of(row["label"], _GOFIGURE_LABELS, "label"))
+    if joined.row.stem in ("xsum", "samsum"):
+        row["domain"] = joined.row.stem
+    return [row | {"system": claim_system(row["summary"]), "human": human}]
+
+
+GOFIGURE = Preset(
+    name="gofigure",
+    about="GO FIGURE: factual or not as overall faithfulness; too incoherent is no vote",
+    citation="Gabriel et al., 2021",
+    licence="Apache-2.0",
+    roles=(
+        FileRole(
+            "rows", ("article", "summary", "label", "errors"), "human_eval/{xsum,samsum}.jsonl",
+            files=("xsum.jsonl", "samsum.jsonl"),
+        ),
+    ),
+    gives="overall.faithfulness",
+    counts=(Count("xsum.jsonl", None, 250), Count("samsum.jsonl", None, 250)),
+    convert=_convert_gofigure,
+)  # fmt: skip
+
+
+# ---- SummEdits (Laban et al., 2023): edited summaries ----
+
+
+def _convert_summedits(joined: Joined) -> Iterable[Cells]:
+    row = renamed(joined.cells, {"doc": "document", "id": "system", "split": "cut"})
+    human = faithfulness(row)
+    stem = joined.row.stem
+    domain = row.get("domain") or (stem.removeprefix("summedits_") if stem.startswith("summedits_") else None)
+    if domain and isinstance(row["document"], str):
+        row |= {"domain": domain, "doc_id": f"{domain}/{digest(row['document'], 12)}"}
+    return [row | {"human": human}]
+
+
+SUMMEDITS = Preset(
+    name="summedits",
+    about="SummEdits: one edited summary per row, its label as overall faithfulness",
+    citation="Laban et al., 2023",
+    licence="Apache-2.0 (on the hub: CC BY 4.0)",
+    roles=(
+        FileRole(
+            "rows", ("id", "doc", "summary", "original_summary", "label", "edit_types"), "summedits_DOMAIN.json",
+            files=("summedits_*.json",),
+        ),
+    ),
+    gives="overall.faithfulness",
+    convert=_convert_summedits,
+)  # fmt: skip
+
+
+# ---- BUMP (Ma et al., 2023): reference summaries, and copies in which people inserted one error ----
+
+
+def _convert_bump(joined: Joined) -> Iterator[Cells]:
+    shared = {"doc_id": joined.cells["article_id"], "document": joined.cells["article"]}
+    references = [text_of(row.cells, "reference_summary") for row in joined.rows]
+    for reference in dict.fromkeys(references):
+        yield {**shared, "system": "reference", "summary": reference, "human": _overall(1)}
+    for row in joined.rows:
+        other = {
+            name: value
+            for name, value in row.cells.items()
+            if name not in ("article", "article_id", "id", "edited_summary")
+        }
+        edited = {"system": str(row.cells["id"]), "summary": row.cells["edited_summary"], "human": _overall(0)}
+        yield {**other, **shared, **edited}
+
+
+BUMP = Preset(
+    name="bump",
+    about="BUMP: references (1) and edits with one error (0), as overall faithfulness",
+    citation="Ma et al., 2023",
+    licence="MIT",
+    roles=(
+        FileRole(
+            "rows", ("id", "article_id", "article", "reference_summary", "edited_summary", "error_type"),
+            "task1_dataset.json or task2_dataset.json", files=("task[12]_dataset.json",),
+        ),
+    ),
+    gives="overall.faithfulness",
+    counts=(Count("task1_dataset.json", 99, 792), Count("task2_dataset.json", 194, 390)),
+    group=("article_id",),
+    convert=_convert_bump,
+)  # fmt: skip

@@ -1,4 +1,4 @@
-"""CoGenSumm (Falke et al., 2019): summaries whose sentences are correct, incorrect or unclear."""
+"""CoGenSumm (Falke et al., 2019): sentences labelled correct, incorrect or unclear."""
 
 from __future__ import annotations
 
@@ -30,29 +30,29 @@ def _convert(joined: Joined) -> Iterator[Cells]:
         return
     doc_id = str(row.pop(RECORD_ID))
     if "sents" in row:
-        yield _summary(row, joined, doc_id, joined.record.stem.removeprefix("test_"))
+        yield _summary(row, joined, doc_id, joined.row.stem.removeprefix("test_"))
         return
-    for beam, given in row.items():
-        if not isinstance(given, dict):
-            raise LayoutError(beam, "is not an object of {label, sents}, as this layout has it; check the preset")
-        yield _summary(dict(given), joined, doc_id, f"beam-{beam}")
+    for beam, content in row.items():
+        if not isinstance(content, dict):
+            raise LayoutError(beam, "is not an object of {label, sents}, as this layout requires; check the preset")
+        yield _summary(dict(content), joined, doc_id, f"beam-{beam}")
 
 
 def _summary(row: Cells, joined: Joined, doc_id: str, system: str) -> Cells:
-    given = taken(row, "sents", _SENTENCES, "an object of {text, label}")
-    sentences = [given[key] for key in sorted(given, key=lambda key: (len(key), key))]
+    by_number = taken(row, "sents", _SENTENCES, "an object of {text, label}")
+    sentences = [by_number[key] for key in sorted(by_number, key=lambda key: (len(key), key))]
     human = {
         "overall": {"faithfulness": label_of(row.pop("label", None), _LABELS, "label")},
         "sentence_labels": [label_of(sentence.label, _LABELS, "sents") for sentence in sentences],
     }
     texts = [sentence.text for sentence in sentences]
-    own = {"doc_id": doc_id, "system": system, "document": joined.document}
-    return row | own | {"summary": " ".join(texts), "sentences": texts, "human": human}
+    fields = {"doc_id": doc_id, "system": system, "document": joined.document}
+    return row | fields | {"summary": " ".join(texts), "sentences": texts, "human": human}
 
 
 COGENSUMM = Preset(
     name="cogensumm",
-    about="CoGenSumm: Correct, Incorrect and Unclear (no vote), by sentence and summary",
+    about="CoGenSumm: Correct, Incorrect and Unclear (no vote), per sentence and summary",
     citation="Falke et al., 2019",
     roles=(
         FileRole(

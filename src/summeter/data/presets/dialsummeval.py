@@ -1,4 +1,4 @@
-"""DialSummEval (Gao and Wan, 2022): four ratings by the same three annotators."""
+"""DialSummEval (Gao and Wan, 2022): ratings of four aspects by three annotators."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _convert(joined: Joined) -> Iterable[Cells]:
 
 DIALSUMMEVAL = Preset(
     name="dialsummeval",
-    about="DialSummEval: consistency, relevance, fluency, coherence of 1 to 5",
+    about="DialSummEval: consistency, relevance, fluency and coherence from 1 to 5",
     citation="Gao and Wan, 2022",
     roles=(
         FileRole(

@@ -1,4 +1,4 @@
-"""DiaSumFact (Zhu et al., 2023): error types of sentences in dialogue summaries."""
+"""DiaSumFact (Zhu et al., 2023): error types of the sentences of dialogue summaries."""
 
 from __future__ import annotations
 
@@ -54,51 +54,57 @@ def _convert(joined: Joined) -> Iterator[Cells]:
         "reference": row.pop("target_summary"),
         "domain": row.pop("dataset_name"),
     }
-    for system, given in annotations.items():
-        sentences = [each.sentence.strip() for each in given.sentence_annotations]
-        summary = given.model_prediction
-        own: Cells = {"sentence_annotations": raw[system]["sentence_annotations"]} if isinstance(raw, dict) else {}
+    for system, annotated in annotations.items():
+        sentences = [each.sentence.strip() for each in annotated.sentence_annotations]
+        summary = annotated.model_prediction
+        fields: Cells = {"sentence_annotations": raw[system]["sentence_annotations"]} if isinstance(raw, dict) else {}
         if "".join(summary.split()) != "".join("".join(sentences).split()):
-            joined.warn(f"annotations.{system}", "has a model_prediction that is not its sentences; these are taken")
-            own["model_prediction"], summary = summary, " ".join(sentences)
-        if any(not each.annotation for each in given.sentence_annotations):
+            joined.warn(
+                f"annotations.{system}",
+                "has a model_prediction unlike its sentences, which are used instead",
+            )
+            fields["model_prediction"], summary = summary, " ".join(sentences)
+        if any(not each.annotation for each in annotated.sentence_annotations):
             raise LayoutError(f"annotations.{system}", "has a sentence without an annotation; check the preset")
         human = {
-            "sentence_labels": [[error.error_class for error in each.annotation] for each in given.sentence_annotations]
+            "sentence_labels": [
+                [error.error_class for error in each.annotation] for each in annotated.sentence_annotations
+            ]
         }
-        spans = _spans(summary, given.sentence_annotations)
+        spans = _spans(summary, annotated.sentence_annotations)
         if spans is None:
             joined.warn(
-                f"annotations.{system}", "has an error_span that is not found; `sentence_annotations` keeps all"
+                f"annotations.{system}",
+                "has an error_span that is not in the summary; its spans are kept in a column only",
             )
-        yield {**row, **own, **shared, "system": system, "summary": summary, "sentences": sentences} | {
+        yield {**row, **fields, **shared, "system": system, "summary": summary, "sentences": sentences} | {
             "human": human | ({"spans": spans} if spans else {})
         }
 
 
 def _spans(summary: str, sentences: Sequence[_Sentence]) -> list[dict[str, Any]] | None:
-    """The spans of errors; None where one is not found: the others would say that its sentence is free of errors."""
+    """Return the error spans, or None if one is not found: its sentence would seem to have no error."""
     spans: list[dict[str, Any]] = []
     end = 0
-    for given in sentences:
-        text = given.sentence.strip()
+    for sentence in sentences:
+        text = sentence.sentence.strip()
         start = summary.find(text, end)
         if start < 0:
             return None
         end = start + len(text)
-        for error in given.annotation:
+        for error in sentence.annotation:
             if names_no_error(error.error_class):
                 continue
-            place = located_span(text, error.error_span or "")
-            if place is None:
+            offsets = located_span(text, error.error_span or "")
+            if offsets is None:
                 return None
-            spans.append({"start": start + place[0], "end": start + place[1], "label": error.error_class})
+            spans.append({"start": start + offsets[0], "end": start + offsets[1], "label": error.error_class})
     return spans
 
 
 DIASUMFACT = Preset(
     name="diasumfact",
-    about="DiaSumFact: error types per sentence, and where they stand",
+    about="DiaSumFact: error types per sentence, with spans",
     citation="Zhu et al., 2023",
     licence="MIT",
     roles=(

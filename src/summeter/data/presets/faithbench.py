@@ -1,4 +1,4 @@
-"""FaithBench (Bao et al., 2024): spans that people find unwanted, questionable or benign."""
+"""FaithBench (Bao et al., 2024): spans labelled unwanted, questionable or benign."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from summeter.data.presets.base import (
     formed,
     located_span,
     renamed,
+    text_of,
 )
 
 _BENIGN = "Benign"
@@ -33,7 +34,7 @@ class _Annotation(BaseModel):
     summary_start: int | None = None
 
     @property
-    def who(self) -> str | None:
+    def judge(self) -> str | None:
         name = self.annotator if self.annotator_id is None else self.annotator_id
         return None if name is None else f"annotator{name}" if isinstance(name, int) else str(name)
 
@@ -49,51 +50,51 @@ def _convert(joined: Joined) -> Iterable[Cells]:
     if _WORST in joined.cells:
         return [_labelled(joined.cells)]
     row = renamed(joined.cells, {"source": "document"})
-    summary = row.get("summary")
-    if not isinstance(summary, str):
-        raise LayoutError("summary", "is not a text, as this layout has it; check the preset")
+    summary = text_of(row, "summary")
     annotations = formed(row["annotations"], "annotations", _ANNOTATIONS, "a list of {label, summary_span, ...}")
     spans: list[dict[str, Any]] = []
-    placed = True
+    complete = True
     for annotation in annotations:
         if not annotation.label or any(name.partition(".")[0] not in _KINDS for name in annotation.label):
-            raise LayoutError("annotations", f"holds the label {annotation.label}; this layout has {', '.join(_KINDS)}")
+            raise LayoutError(
+                "annotations", f"contains the label {annotation.label}; this layout has {', '.join(_KINDS)}"
+            )
         if annotation.summary_span is None:
-            placed = placed and annotation.benign
+            complete = complete and annotation.benign
             continue
-        place = located_span(summary, annotation.summary_span, annotation.summary_start)
-        if place is None:
-            placed = False
+        offsets = located_span(summary, annotation.summary_span, annotation.summary_start)
+        if offsets is None:
+            complete = False
             joined.warn(
-                "annotations", "holds a span that is not in the summary, whose spans stand in `annotations` only"
+                "annotations", "contains a span that is not in the summary; its spans are kept in `annotations` only"
             )
             continue
         label: Any = 1 if annotation.benign else annotation.label
-        who = {} if annotation.who is None else {"annotator": annotation.who}
-        spans.append({**who, "start": place[0], "end": place[1], "label": label})
+        annotator = {} if annotation.judge is None else {"annotator": annotation.judge}
+        spans.append({**annotator, "start": offsets[0], "end": offsets[1], "label": label})
     metadata = row.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("summarizer"), str):
-        raise LayoutError("metadata", "names no summarizer, as this layout does; check the preset")
+        raise LayoutError("metadata", "has no summarizer, which this layout requires; check the preset")
     wrong = any(not annotation.benign for annotation in annotations)
     human: dict[str, Any] = {"overall": {"faithfulness": int(not wrong)}}
-    if placed:  # spans that lack one would say that its annotator found nothing
+    if complete:  # a missing span would mean that its annotator found no error
         human["spans"] = spans
-    return [row | {"system": metadata["summarizer"], "batch": joined.record.stem, "human": human}]
+    return [row | {"system": metadata["summarizer"], "batch": joined.row.stem, "human": human}]
 
 
 def _labelled(cells: Cells) -> Cells:
-    """A row of FaithBench.csv: the worst label that an annotator gave."""
+    """Convert a row of FaithBench.csv, which has the worst label of all annotators."""
     row = renamed(cells, {"source": "document", "LLM": "system"})
     worst = str(row[_WORST]).strip().partition(".")[0].capitalize()
     if worst not in (*_KINDS, _CONSISTENT):
         listed = ", ".join((*_KINDS, _CONSISTENT))
-        raise LayoutError(_WORST, f"holds {row[_WORST]!r} where this layout has {listed}; check the preset")
+        raise LayoutError(_WORST, f"is {row[_WORST]!r}, but this layout has {listed}; check the preset")
     return row | {"human": {"overall": {"faithfulness": int(worst in (_BENIGN, _CONSISTENT))}}}
 
 
 FAITHBENCH = Preset(
     name="faithbench",
-    about="FaithBench: spans by person; faithful where none is unwanted or questionable",
+    about="FaithBench: spans by annotator; faithful if none is unwanted or questionable",
     citation="Bao et al., 2024",
     licence="CC BY-NC-SA 4.0",
     roles=(

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from summeter.data.formats import Row
 from summeter.data.presets.base import (
     TEXTS,
     Cells,
@@ -15,7 +16,6 @@ from summeter.data.presets.base import (
     FileRole,
     Joined,
     Preset,
-    Record,
     Text,
     never,
     renamed,
@@ -29,20 +29,20 @@ _KEY = ("hash", "model_name")
 
 def _convert(joined: Joined) -> Iterator[Cells]:
     labelled = [record for record in joined.rows if _LABELLED in record.cells]
-    for record in labelled or joined.rows:  # benchmark_data.json has the same rows without annotations
+    for record in labelled or joined.rows:  # benchmark_data.json contains the same rows without annotations
         yield _row(record, joined)
 
 
-def _row(record: Record, joined: Joined) -> Cells:
+def _row(record: Row, joined: Joined) -> Cells:
     row = renamed(record.cells, {"hash": "doc_id", "model_name": "system", "article": "document"})
     row["domain"] = "cnndm" if re.fullmatch("[0-9a-f]{40}", str(row["doc_id"])) else "xsum"
     human: dict[str, Any] = {}
     if _LABELLED in row:
         row["sentences"] = taken(row, _LABELLED, TEXTS, "a list of texts")
         sentences = taken(row, f"{_LABELLED}_annotations", _TYPES, "a list of {annotator: [categories]}")
-        human["sentence_labels"] = [{who: names or None for who, names in cell.items()} for cell in sentences]
+        human["sentence_labels"] = [{judge: names or None for judge, names in cell.items()} for cell in sentences]
     scores = joined.first("scores")
-    if scores is not None:  # of 1 = free of any error, as our labels
+    if scores is not None:  # 1 means no error
         human["overall"] = {"faithfulness": scores["Factuality"]}
         row["frank_scores"] = {name: value for name, value in scores.items() if name not in _KEY}
     return row | {"human": human} if human else row
@@ -50,7 +50,7 @@ def _row(record: Record, joined: Joined) -> Cells:
 
 FRANK = Preset(
     name="frank",
-    about="FRANK: error types per sentence and annotator, and its scores of summaries",
+    about="FRANK: error types per sentence and annotator, and scores of summaries",
     citation="Pagnoni et al., 2021",
     licence="MIT",
     roles=(

@@ -1,28 +1,29 @@
-"""Lite3Pyramid's folders (Zhang and Bansal, 2021): REALSumm and PyrXSum as texts that are aligned by line."""
+"""Lite3Pyramid's folders (Zhang and Bansal, 2021): REALSumm and PyrXSum as text files aligned by line."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from pathlib import PurePath
 
-from summeter.data.presets.base import ROWS, Cells, Count, FileRole, Joined, LayoutError, Preset, Record, supported
+from summeter.data.formats import Row
+from summeter.data.presets.base import ROWS, Cells, Count, FileRole, Joined, LayoutError, Preset, supported
 
 _DOMAINS = {"realsumm": "cnndm", "pyrxsum": "xsum"}
 """The corpus of each folder."""
 
 
-def _folder(record: Record) -> str:
-    """The folder of the data set: summaries and labels stand in folders within it."""
-    folder = PurePath(record.file).parent
+def _folder(row: Row) -> str:
+    """Return the folder of the data set, which contains folders of summaries and labels."""
+    folder = PurePath(row.file).parent
     return str(folder.parent if folder.name in {"summaries", "labels"} else folder)
 
 
-def _line(record: Record) -> Hashable:
-    return _folder(record), record.line
+def _line(row: Row) -> Hashable:
+    return _folder(row), row.line
 
 
-def _system_and_line(record: Record) -> Hashable:
-    return _folder(record), record.stem, record.line
+def _system_and_line(row: Row) -> Hashable:
+    return _folder(row), row.stem, row.line
 
 
 def _fields(text: str) -> list[str]:
@@ -36,21 +37,21 @@ def _convert(joined: Joined) -> Iterable[Cells]:
     if len(labels) != len(facts):
         raise LayoutError("labels", f"has {len(labels)} labels for {len(facts)} key facts")
     row: Cells = {
-        "doc_id": texts["ids"].strip(), "system": joined.record.stem, "document": texts["documents"].strip(),
+        "doc_id": texts["ids"].strip(), "system": joined.row.stem, "document": texts["documents"].strip(),
         "summary": str(joined.cells["text"]).strip(), "reference": texts["references"].strip(), "key_facts": facts,
         "human": {"key_fact_labels": labels},
     }  # fmt: skip
-    domain = _DOMAINS.get(PurePath(_folder(joined.record)).name.lower())
+    domain = _DOMAINS.get(PurePath(_folder(joined.row)).name.lower())
     return [row | ({"domain": domain} if domain else {})]
 
 
-def _part(name: str, file: str) -> FileRole:
+def _lines(name: str, file: str) -> FileRole:
     return FileRole(name, ("text",), file, key=_line, files=(file,), format="lines")
 
 
 LITE3PYRAMID = Preset(
     name="lite3pyramid",
-    about="Lite3Pyramid's REALSumm and PyrXSum: one label a key fact",
+    about="Lite3Pyramid's REALSumm and PyrXSum: one label per key fact",
     citation="Zhang and Bansal, 2021: Finding a Balanced Degree of Automation for Summary Evaluation (EMNLP)",
     roles=(
         FileRole(ROWS, ("text",), "summaries/*.summary", files=("*.summary",), format="lines"),
@@ -58,10 +59,10 @@ LITE3PYRAMID = Preset(
             "labels", ("text",), "labels/*.label", key=_system_and_line, row_key=_system_and_line, files=("*.label",),
             format="lines",
         ),
-        _part("ids", "ids.txt"),
-        _part("documents", "documents.txt"),
-        _part("references", "references.txt"),
-        _part("key_facts", "SCUs.txt"),
+        _lines("ids", "ids.txt"),
+        _lines("documents", "documents.txt"),
+        _lines("references", "references.txt"),
+        _lines("key_facts", "SCUs.txt"),
     ),
     gives="key_facts, key_fact_labels",
     counts=(Count("data/REALSumm", 100, 2500), Count("data/PyrXSum", 100, 1000)),

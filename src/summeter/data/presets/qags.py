@@ -1,4 +1,4 @@
-"""QAGS (Wang et al., 2020): crowd workers answer yes or no for each sentence."""
+"""QAGS (Wang et al., 2020): yes or no by crowd workers for each sentence."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _Sentence(BaseModel):
 
 _SENTENCES = TypeAdapter(list[_Sentence])
 _SETS = {"cnndm": "bottom_up", "xsum": "bart"}
-"""The one system of each of the two files. Rows name neither: the file's name does."""
+"""The system of each file, which only the file name identifies."""
 
 
 def _convert(joined: Joined) -> Iterable[Cells]:
@@ -33,35 +33,35 @@ def _convert(joined: Joined) -> Iterable[Cells]:
     for sentence in answered:
         votes: dict[str, int] = {}
         for answer in sentence.responses:
-            who = f"w{answer.worker_id}"
-            if answer.response not in ("yes", "no") or who in votes:
+            worker = f"w{answer.worker_id}"
+            if answer.response not in ("yes", "no") or worker in votes:
                 raise LayoutError(
-                    column, f"has the response {answer.response!r} by {who}; give one yes or no per worker"
+                    column, f"has the response {answer.response!r} by {worker}; give one yes or no per worker"
                 )
-            votes[who] = int(answer.response == "yes")
+            votes[worker] = int(answer.response == "yes")
         labels.append(votes)
-    domain = next((name for name in _SETS if name in joined.record.stem.lower()), None)
-    named: Cells = {}
+    domain = next((name for name in _SETS if name in joined.row.stem.lower()), None)
+    source: Cells = {}
     if domain is not None:
-        named = {"doc_id": f"{domain}-{joined.record.line - 1}", "system": _SETS[domain], "domain": domain}
+        source = {"doc_id": f"{domain}-{joined.row.line - 1}", "system": _SETS[domain], "domain": domain}
     else:
-        joined.warn(column, "is of no known system: the file's name has neither cnndm nor xsum in it")
+        joined.warn(column, "has an unknown system, because the file name contains neither cnndm nor xsum")
     sentences = [sentence.sentence for sentence in answered]
     return [
-        {**named, **row, "summary": " ".join(sentences), "sentences": sentences, "human": {"sentence_labels": labels}}
+        {**source, **row, "summary": " ".join(sentences), "sentences": sentences, "human": {"sentence_labels": labels}}
     ]
 
 
 QAGS = Preset(
     name="qags",
-    about="QAGS's mturk files: yes and no per sentence and worker",
+    about="QAGS's mturk files: yes or no per sentence and worker",
     citation="Wang et al., 2020: Asking and Answering Questions to Evaluate the Factual Consistency of Summaries (ACL)",
     roles=(FileRole(ROWS, ("article", "summary_sentences"), "mturk_cnndm.jsonl or mturk_xsum.jsonl"),),
     gives="sentences, sentence_labels, domain, system",
     counts=(Count("mturk_cnndm.jsonl", 235, 235), Count("mturk_xsum.jsonl", 239, 239)),
     notes=(
-        "articles of XSum begin with the gold summary, so that evaluators which read the document see the reference",
-        "197 of the 235 articles of CNN/DM break off; texts are lower-cased but for the starts of sentences",
+        "articles of XSum begin with the reference summary, which evaluators that read the document therefore see",
+        "197 of the 235 articles of CNN/DM are truncated; texts are lower-cased except at the start of sentences",
     ),
     convert=_convert,
 )

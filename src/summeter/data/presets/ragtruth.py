@@ -1,4 +1,4 @@
-"""RAGTruth (Niu et al., 2024): of its three tasks the summaries, with their hallucinated spans."""
+"""RAGTruth (Niu et al., 2024): the summaries, one of its three tasks, with hallucinated spans."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from summeter.data.presets.base import (
     formed,
     located_span,
     renamed,
+    text_of,
 )
 
 
@@ -34,31 +35,29 @@ _LABELS = TypeAdapter(list[_Label])
 def _convert(joined: Joined) -> Iterable[Cells]:
     source = joined.first("sources")
     if source is None:
-        raise LayoutError("source_id", "is in no source_info.jsonl; name that file as well")
+        raise LayoutError("source_id", "is in no source_info.jsonl; give that file as well")
     task, quality = source.get("task_type"), joined.cells.get("quality")
     if task != "Summary":
-        joined.warn("task_type", f"is {task}; only summaries are read, such rows are left out")
+        joined.warn("task_type", f"is {task}; such rows are left out, because only summaries are read")
         return []
     if quality != "good":
         joined.warn("quality", f"is {quality}; such rows are left out")
         return []
     row = renamed(joined.cells, {"source_id": "doc_id", "model": "system", "response": "summary"})
-    summary = row.get("summary")
-    if not isinstance(summary, str):
-        raise LayoutError("response", "is not a text, as this layout has it; check the preset")
+    summary = text_of(row, "summary", "response")
     spans: list[dict[str, Any]] = []
-    placed = True
+    complete = True
     for label in formed(row["labels"], "labels", _LABELS, "a list of {start, end, text, label_type}"):
-        place = located_span(summary, label.text, label.start)
-        if place is not None:
-            spans.append({"start": place[0], "end": place[1], "label": label.label_type})
+        offsets = located_span(summary, label.text, label.start)
+        if offsets is not None:
+            spans.append({"start": offsets[0], "end": offsets[1], "label": label.label_type})
         elif label.start < min(label.end, len(summary)):
-            placed = False
-            joined.warn("labels", "holds a span whose text is not in the response; its spans stand in `labels` only")
+            complete = False
+            joined.warn("labels", "contains a span that is not in the response; its spans are kept in `labels` only")
         else:
-            raise LayoutError("labels", f"holds a span from {label.start} to {label.end}, outside the response")
-    # Spans that lack one would say that the sentence in which it stands is free of errors, or the whole summary.
-    human = {"human": {"spans": spans}} if placed else {}
+            raise LayoutError("labels", f"contains a span from {label.start} to {label.end}, outside the response")
+    # A missing span would mean that its sentence, or the whole summary, has no error.
+    human = {"human": {"spans": spans}} if complete else {}
     return [row | {"document": source.get("source_info"), "domain": source.get("source")} | human]
 
 

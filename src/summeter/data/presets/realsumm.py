@@ -1,7 +1,7 @@
-"""REALSumm (Bhandari et al., 2020): three or four votes on each key fact ("SCU") of 25 systems' summaries.
+"""REALSumm (Bhandari et al., 2020): three or four votes on each key fact ("SCU") for summaries of 25 systems.
 
-The summaries stand in two pickles by number, the votes in a CSV a system, the key facts and the articles apart. The
-number of a document becomes its id by the summaries: each vote quotes the one it is about.
+Two pickles contain the summaries by document number; the votes are in one CSV file per system, and key facts and
+articles in further files. The ids of numbered documents are found through the votes, which quote their summaries.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from summeter.data.faults import Faults
-from summeter.data.formats import RECORD_ID
+from summeter.data.formats import RECORD_ID, Row
 from summeter.data.human import unnamed_votes
-from summeter.data.presets.base import ROWS, Cells, Count, FileRole, Joined, LayoutError, Preset, Record, python_list
+from summeter.data.presets.base import ROWS, Cells, Count, FileRole, Joined, LayoutError, Preset, python_list
 
 STATEMENTS = 16
-"""Statements in a HIT; those beyond a document's key facts are padding."""
+"""Statements in a HIT; those that are not key facts of the document are padding."""
 _ANSWERS = {"p": 1, "n": 0, "": None}
 _KINDS = ("abs", "ext")
 
 
 class _Summary(NamedTuple):
-    """A system's summary of the document with a number, as its pickle has it."""
+    """A summary in a pickle; `number` is the number of the document."""
 
     kind: str
     number: str
     system: str
-    record: Record
+    row: Row
     content: Mapping[str, Any]
 
 
 def sentences_of(text: str) -> list[str]:
-    """The sentences between `<t>` and `</t>`; none where a text has no such marks.
+    """Return the sentences between `<t>` and `</t>`, or none if the text has no such tags.
 
     >>> sentences_of("<t> It rained . </t> <t> We stayed . </t>"), sentences_of("It rained.")
     (['It rained .', 'We stayed .'], [])
@@ -47,7 +47,7 @@ def _plain(text: str) -> str:
 
 
 def _letters(text: str) -> str:
-    """What is left of a summary to be known by: quoted in a table, its blanks and marks differ."""
+    """Return the letters and digits of a summary, since blanks and punctuation differ when it is quoted in a table."""
     return re.sub(r"[^0-9a-z]", "", re.sub(r"</?t>|<br */?>", "", text.lower()))
 
 
@@ -56,29 +56,29 @@ def _kind_of(file: str) -> str:
     stem = path.name.partition(".")[0]
     kind = next((kind for kind in _KINDS if stem == kind or f"_{kind}_systems" in str(path.parent)), None)
     if kind is None:
-        raise ValueError("is neither of the abstractive nor of the extractive systems by its name or folder")
+        raise ValueError("has a name and folder of neither the abstractive nor the extractive systems")
     return kind
 
 
-def assemble(parts: Mapping[str, Sequence[Record]], faults: Faults) -> Iterator[Record]:
-    """A row a summary: its texts, its document, the document's key facts, and the answers to each."""
-    summaries = list(_summaries(parts[ROWS], faults))
-    votes = list(_votes(parts["votes"], summaries, faults))
-    facts = _key_facts(parts["key_facts"])
-    articles = _articles(parts["documents"])
+def assemble(roles: Mapping[str, Sequence[Row]], faults: Faults) -> Iterator[Row]:
+    """Yield one row per summary, with its document, its key facts and their votes."""
+    summaries = list(_summaries(roles[ROWS], faults))
+    votes = list(_votes(roles["votes"], summaries, faults))
+    facts = _key_facts(roles["key_facts"])
+    articles = _articles(roles["documents"])
     ids = _ids(summaries, votes)
-    by_summary: dict[tuple[str, str, str], list[Record]] = {}
+    by_summary: dict[tuple[str, str, str], list[Row]] = {}
     for kind, system, vote in votes:
         by_summary.setdefault((kind, system, str(vote.cells["Input.eventId"])), []).append(vote)
     copied = Counter[str]()
     for summary in summaries:
-        own = faults.of(summary.record.file)
+        of_file = faults.of(summary.row.file)
         doc_id = ids.get(summary.number)
         if doc_id is None or doc_id not in facts or summary.number not in articles:
             lacks = (
                 "votes that quote a summary" if doc_id is None else "key facts" if doc_id not in facts else "article"
             )
-            own.add(summary.record.line, summary.system, f"document {summary.number} has no {lacks}")
+            of_file.add(summary.row.line, summary.system, f"document {summary.number} has no {lacks}")
             continue
         answers = by_summary.get((summary.kind, summary.system, doc_id), [])
         text, scores = str(summary.content.get("system_summary", "")), summary.content.get("scores")
@@ -88,50 +88,48 @@ def assemble(parts: Mapping[str, Sequence[Record]], faults: Faults) -> Iterator[
             text, scores = quoted, None
         cells = {
             "doc_id": doc_id, "system": f"{summary.kind}_{summary.system}", "document": articles[summary.number],
-            "text": text, "reference": _plain(str(summary.record.cells.get("ref_summ", ""))),
+            "text": text, "reference": _plain(str(summary.row.cells.get("ref_summ", ""))),
             "facts": facts[doc_id], "answers": answers, "scores": scores,
         }  # fmt: skip
-        yield Record(summary.record.file, summary.record.line, cells)
+        yield Row(summary.row.file, summary.row.line, cells)
     for system, count in copied.items():
-        what = "another text than the one people voted on; that one is taken, the stored scores are left out"
+        what = "another text than the one quoted by the votes; the quoted text is used, without the stored scores"
         faults.warn(None, system, f"has {what} ({count} summaries)")
 
 
-def _summaries(records: Iterable[Record], faults: Faults) -> Iterator[_Summary]:
-    for record in records:
-        systems = record.cells.get("system_summaries")
+def _summaries(rows: Iterable[Row], faults: Faults) -> Iterator[_Summary]:
+    for row in rows:
+        systems = row.cells.get("system_summaries")
         if not isinstance(systems, dict) or not all(isinstance(content, dict) for content in systems.values()):
-            faults.of(record.file).add(record.line, "system_summaries", "is no object of systems; check the preset")
+            faults.of(row.file).add(row.line, "system_summaries", "is not an object of systems; check the preset")
             continue
         for name, content in systems.items():
-            kind, number = _kind_of(record.file), str(record.cells[RECORD_ID])
-            yield _Summary(kind, number, name.removesuffix(".txt"), record, content)
+            kind, number = _kind_of(row.file), str(row.cells[RECORD_ID])
+            yield _Summary(kind, number, name.removesuffix(".txt"), row, content)
 
 
-def _votes(
-    records: Iterable[Record], summaries: Sequence[_Summary], faults: Faults
-) -> Iterator[tuple[str, str, Record]]:
-    """Each HIT with its kind and system: that of the longest name with which the name of its file begins."""
+def _votes(rows: Iterable[Row], summaries: Sequence[_Summary], faults: Faults) -> Iterator[tuple[str, str, Row]]:
+    """Yield each HIT with its kind and its system: the longest system name that is a prefix of the file name."""
     names = {kind: sorted({s.system for s in summaries if s.kind == kind}, key=len, reverse=True) for kind in _KINDS}
     unknown = set[str]()
-    for record in records:
+    for row in rows:
         try:
-            kind = _kind_of(record.file)
+            kind = _kind_of(row.file)
         except ValueError as error:
-            what = str(error)
+            message = str(error)
         else:
-            what = f"begins with the name of none of the systems: {', '.join(names[kind])}"
-            system = next((name for name in names[kind] if record.stem.startswith(name)), None)
+            message = f"has a name that begins with none of the systems: {', '.join(names[kind])}"
+            system = next((name for name in names[kind] if row.stem.startswith(name)), None)
             if system is not None:
-                yield kind, system, record
+                yield kind, system, row
                 continue
-        if record.file not in unknown:
-            unknown.add(record.file)
-            faults.of(record.file).fail(None, None, what)
+        if row.file not in unknown:
+            unknown.add(row.file)
+            faults.of(row.file).fail(None, None, message)
 
 
-def _ids(summaries: Sequence[_Summary], votes: Sequence[tuple[str, str, Record]]) -> dict[str, str]:
-    """The id of each numbered document: the one that most of its summaries are quoted with."""
+def _ids(summaries: Sequence[_Summary], votes: Sequence[tuple[str, str, Row]]) -> dict[str, str]:
+    """Return the ids of numbered documents: the most frequent id among the votes that quote their summaries."""
     quoted: dict[tuple[str, str], str] = {}
     for kind, _, vote in votes:
         quoted[kind, _letters(str(vote.cells.get("Input.summary_text", "")))] = str(vote.cells["Input.eventId"])
@@ -143,22 +141,22 @@ def _ids(summaries: Sequence[_Summary], votes: Sequence[tuple[str, str, Record]]
     return {number: count.most_common(1)[0][0] for number, count in counts.items()}
 
 
-def _key_facts(records: Iterable[Record]) -> dict[str, dict[str, str]]:
-    """The key facts of each document by question; the padding (answer N) is none."""
+def _key_facts(rows: Iterable[Row]) -> dict[str, dict[str, str]]:
+    """Return the key facts of each document by question, without the padding (answer N)."""
     facts: dict[str, dict[str, str]] = {}
-    for record in records:
-        cells = record.cells
-        own = facts.setdefault(str(cells["eventId"]), {})
+    for row in rows:
+        cells = row.cells
+        of_document = facts.setdefault(str(cells["eventId"]), {})
         if str(cells["answer"]).strip().upper() == "Y":
-            own[str(cells["questionId"]).strip()] = str(cells["questionText"]).strip()
+            of_document[str(cells["questionId"]).strip()] = str(cells["questionText"]).strip()
     return facts
 
 
-def _articles(records: Sequence[Record]) -> dict[str, str]:
-    """The articles by number: the lines of the file, from 0. Every folder of a system has a copy; one is read."""
-    files = list(dict.fromkeys(record.file for record in records))
+def _articles(rows: Sequence[Row]) -> dict[str, str]:
+    """Return the articles by number (the line, from 0), from one of the copies in the folders of the systems."""
+    files = list(dict.fromkeys(row.file for row in rows))
     chosen = next((file for file in files if PurePath(file).parent.name == "ptr_generator"), files[0])
-    return {str(record.line - 1): str(record.cells["text"]).strip() for record in records if record.file == chosen}
+    return {str(row.line - 1): str(row.cells["text"]).strip() for row in rows if row.file == chosen}
 
 
 def _convert(joined: Joined) -> Iterable[Cells]:
@@ -176,18 +174,18 @@ def _convert(joined: Joined) -> Iterable[Cells]:
     return [row]
 
 
-def _answers(vote: Record, facts: Mapping[str, str]) -> dict[str, int | None]:
-    """What one person said of each key fact, by question."""
+def _answers(vote: Row, facts: Mapping[str, str]) -> dict[str, int | None]:
+    """Return the votes of one annotator on the key facts, by question."""
     questions = [str(question).strip() for question in python_list(vote.cells.get("Input.qIdList"), "Input.qIdList")]
     if len(questions) > STATEMENTS or not set(facts) <= set(questions):
-        raise LayoutError("Input.qIdList", f"does not name the {len(facts)} key facts of the document ({vote.file})")
+        raise LayoutError("Input.qIdList", f"does not contain the {len(facts)} key facts of the document ({vote.file})")
     answers: dict[str, int | None] = {}
-    for place, question in enumerate(questions, 1):
-        column = f"Answer.S{place}Answer"
+    for number, question in enumerate(questions, 1):
+        column = f"Answer.S{number}Answer"
         answer = str(vote.cells.get(column) or "").strip().lower()
         if question in facts and answer not in _ANSWERS:
-            place_of = f"{PurePath(vote.file).name}, line {vote.line}"
-            raise LayoutError(column, f"holds {answer!r} where this layout has p (present) or n (not) ({place_of})")
+            where = f"{PurePath(vote.file).name}, line {vote.line}"
+            raise LayoutError(column, f"is {answer!r}, but this layout has p (present) or n (not) ({where})")
         if question in facts:
             answers[question] = _ANSWERS[answer]
     return answers
@@ -218,7 +216,7 @@ REALSUMM = Preset(
     ),
     gives="key_facts, key_fact_labels, sentences",
     counts=(Count("all files", 100, 2500),),
-    notes=("people voted 2:2 on some key facts; the authors count these ties as 0",),
+    notes=("some key facts have two votes for and two against; the authors count these ties as 0",),
     convert=_convert,
     assemble=assemble,
 )  # fmt: skip

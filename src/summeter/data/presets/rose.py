@@ -1,4 +1,4 @@
-"""RoSE (Liu et al., 2023): atomic content units of the reference, found in each system's summary or not."""
+"""RoSE (Liu et al., 2023): atomic content units of the reference, present or absent in each summary."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ def _convert(joined: Joined) -> Iterator[Cells]:
     annotations = taken(row, "annotations", _ANNOTATIONS, "an object of systems")
     outputs = taken(row, "system_outputs", _OUTPUTS, "an object of texts")
     facts = taken(row, "reference_acus", TEXTS, "a list of texts")
-    config, example = _config(joined.record.file), row["example_id"]
+    config, example = _config(joined.row.file), row["example_id"]
     shared = {
         "doc_id": f"{config}/{example}" if config else str(example),
         "document": row.pop("source"),
         "key_facts": facts or None,
     }
     shared |= {"domain": config.partition("_")[0], "cut": config.partition("_")[2]} if config else {}
-    for system, given in annotations.items():
-        if given is None:
-            continue  # Parquet gives each row every system of the file
+    for system, annotated in annotations.items():
+        if annotated is None:
+            continue  # in Parquet, each row has a key for every system of the file
         if outputs.get(system) is None:
-            if system != _REFERENCE:  # its own units are counted, it is no output
+            if system != _REFERENCE:  # the reference is annotated, but is not an output
                 joined.warn("system_outputs", f"has no summary by {system}; its annotations are left out")
             continue
-        yield {**row, **shared, "system": system, "summary": outputs[system], "human": _human(given)}
+        yield {**row, **shared, "system": system, "summary": outputs[system], "human": _human(annotated)}
 
 
-def _human(given: dict[str, Any]) -> dict[str, Any]:
+def _human(annotated: dict[str, Any]) -> dict[str, Any]:
     human: dict[str, Any] = {}
-    labels = given.pop("acu_labels", None)
+    labels = annotated.pop("acu_labels", None)
     if labels:
         column = "annotations.acu_labels"
         human["key_fact_labels"] = [supported(label, column) for label in LIST.validate_python(list(labels))]
-    votes = {name: value for name, value in given.items() if isinstance(value, list)}
-    scores = {name: value for name, value in given.items() if value is not None and name not in votes}
+    votes = {name: value for name, value in annotated.items() if isinstance(value, list)}
+    scores = {name: value for name, value in annotated.items() if value is not None and name not in votes}
     human |= {"overall": scores} if scores else {}
     return human | ({"ratings": {name: unnamed_votes(value) for name, value in votes.items()}} if votes else {})
 
 
 def _config(file: str) -> str | None:
-    """The configuration that a file's path names: `cnndm_test/data/test-00000.parquet`."""
+    """Return the configuration in the path of a file: `cnndm_test/data/test-00000.parquet`."""
     for part in reversed(PurePath(file).parts):
         for config in CONFIGS:
             if part == config or part.startswith((f"{config}.", f"{config}-")):
@@ -62,7 +62,7 @@ def _config(file: str) -> str | None:
 
 ROSE = Preset(
     name="rose",
-    about="RoSE: content units of the reference in each summary, and its scores",
+    about="RoSE: content units of the reference in each summary, and scores",
     citation="Liu et al., 2023",
     licence="BSD-3-Clause",
     roles=(

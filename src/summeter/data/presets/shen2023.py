@@ -1,8 +1,8 @@
-"""Shen et al. (2023): SummEval's ratings of twelve systems, with the replies of ChatGPT and GPT-4 that they released.
+"""Shen et al. (2023): SummEval's ratings of twelve systems, with the released replies of ChatGPT and GPT-4.
 
-The rows are SummEval's, paired. Replies stand in `DIM_METHOD.txt` files of a folder a system, those about pairs in
-`Ma-Mb_DIM.result`; each is kept beside the summary it is about (of a pair: the first). An id asked twice counts as it
-was answered last.
+The rows are those of SummEval, with articles. Replies are in files `DIM_METHOD.txt` in one folder per system, and
+replies on pairs in `Ma-Mb_DIM.result`; each is stored with its summary (of a pair: the first one). Of several replies
+to one id, the last is used.
 """
 
 from __future__ import annotations
@@ -12,27 +12,28 @@ from collections.abc import Hashable, Iterable
 from pathlib import PurePath
 from typing import Any
 
-from summeter.data.presets.base import ROWS, Cells, Count, FileRole, Joined, Preset, Record, never
+from summeter.data.formats import Row
+from summeter.data.presets.base import ROWS, Cells, Count, FileRole, Joined, Preset, never
 from summeter.data.presets.summeval import CITATION, EXPERTS
 from summeter.data.presets.summeval import convert as convert_summeval
 
 _PAIR = re.compile(r"(M\d+)-(M\d+)_(\w+?)(_toggle)?")
 
 
-def _system_of(record: Record) -> str | None:
-    """The system of a file of replies: `eval_M8_generations` is its folder, `M8-M9_relevance` its name."""
-    if pair := _PAIR.fullmatch(record.stem):
+def _system_of(row: Row) -> str | None:
+    """Return the system of a file of replies, from its folder `eval_M8_generations` or its name `M8-M9_relevance`."""
+    if pair := _PAIR.fullmatch(row.stem):
         return pair[1]
-    folder = re.search(r"_(M\d+)_", PurePath(record.file).parent.name)
+    folder = re.search(r"_(M\d+)_", PurePath(row.file).parent.name)
     return folder[1] if folder else None
 
 
-def _reply_key(record: Record) -> Hashable:
-    return _system_of(record), str(record.cells.get("id"))
+def _reply_key(row: Row) -> Hashable:
+    return _system_of(row), str(row.cells.get("id"))
 
 
-def _row_key(record: Record) -> Hashable:
-    return record.cells.get("model_id"), str(record.cells.get("id"))
+def _row_key(row: Row) -> Hashable:
+    return row.cells.get("model_id"), str(row.cells.get("id"))
 
 
 def _convert(joined: Joined) -> Iterable[Cells]:
@@ -59,7 +60,7 @@ def _convert(joined: Joined) -> Iterable[Cells]:
 
 SHEN2023 = Preset(
     name="shen2023",
-    about="Shen et al.'s outputs: SummEval's ratings of 12 systems, with the LLM judges' replies",
+    about="Shen et al.'s outputs: SummEval's ratings of 12 systems, with the replies of LLM judges",
     citation=f"Shen et al., 2023: Large Language Models are Not Yet Human-Level Evaluators (EMNLP); {CITATION}",
     roles=(
         FileRole(ROWS, (*EXPERTS.columns, "text"), "model_output_annotations/M*_outputs_annotations.jsonl",

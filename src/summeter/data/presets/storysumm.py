@@ -1,4 +1,4 @@
-"""StorySumm (Subbiah et al., 2024): summaries of short stories, faithful or not, and so each sentence."""
+"""StorySumm (Subbiah et al., 2024): faithfulness of summaries of short stories and of their sentences."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _STRAY = re.compile(r'(?<=\.",) "(?=[ \t]*\r?$)', re.MULTILINE)
 
 
 def repair(text: str, warn: Callable[[int, str], None]) -> str:
-    """The released file with the one quotation mark removed that keeps it from being JSON; other texts as they are."""
+    """Remove the stray quotation mark that makes the released file invalid JSON; return other texts unchanged."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):
         strays = list(_STRAY.finditer(text))
         if len(strays) == 1:
             start, end = strays[0].span()
-            warn(text.count("\n", 0, start) + 1, "ends with a stray quotation mark, which is left out")
+            warn(text.count("\n", 0, start) + 1, "ends with a stray quotation mark, which is ignored")
             return text[:start] + text[end:]
     return text
 
@@ -36,7 +36,7 @@ def _convert(joined: Joined) -> Iterable[Cells]:
         human["sentence_labels"] = [None if label is None else supported(label, "errors") for label in labels]
     else:
         counts = f"{len(labels)} labels for {len(sentences)} sentences"
-        joined.warn("errors", f"has {counts}; which is missing is not known, so they are kept in `errors`")
+        joined.warn("errors", f"has {counts}; it is unknown which is missing, so they are kept in `errors` only")
         row["errors"] = labels
     row["record"] = row.pop(RECORD_ID)
     return [row | {"summary": " ".join(sentences), "sentences": sentences, "human": human}]
@@ -44,7 +44,7 @@ def _convert(joined: Joined) -> Iterable[Cells]:
 
 STORYSUMM = Preset(
     name="storysumm",
-    about="StorySumm: faithful or not by summary and by sentence (1 = fine)",
+    about="StorySumm: faithful or not, per summary and per sentence",
     citation="Subbiah et al., 2024",
     licence="MIT",
     roles=(

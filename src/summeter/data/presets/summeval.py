@@ -1,7 +1,7 @@
-"""SummEval (Fabbri et al., 2021): ratings by experts, others by crowd workers; and the forms it is passed on in.
+"""SummEval (Fabbri et al., 2021): ratings by experts and by crowd workers, in several released forms.
 
-The authors' file holds no articles (`--documents` brings them, by the hash in `id`); most people pair it once and keep
-the paired file. MTEB's form has a row a document, G-Eval's and UniEval's the mean of the experts.
+The file of the authors has no articles (`--documents` adds them, by the hash in `id`), unless it was paired with them.
+The form of MTEB has one row per document; that of G-Eval and UniEval has the mean of the experts.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ _RATINGS: TypeAdapter[list[dict[str, Any]]] = TypeAdapter(list[dict[str, Any]])
 _SCORES: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 _GROUPS = (("expert_annotations", "ratings"), ("turker_annotations", "crowd_ratings"))
 _ASPECTS = ("coherence", "consistency", "fluency", "relevance")
-_ABOUT_THE_DOCUMENTS = {"domain": "cnndm", "split": "test"}
+_DOCUMENT_FIELDS = {"domain": "cnndm", "split": "test"}
 
 
 def hash_of(cells: Cells) -> str | None:
-    """The CNN/DailyMail hash of a row that brings no article: `dm-test-HASH` and `cnn-test-HASH` are its ids."""
+    """Return the CNN/DailyMail hash in the id of a row without an article (`dm-test-HASH`, `cnn-test-HASH`)."""
     if "text" in cells or "id" not in cells or "model_id" not in cells:
         return None
     return str(cells["id"]).rpartition("-")[2]
 
 
 def convert(joined: Joined) -> Iterable[Cells]:
-    """Flat rows of any of the forms."""
+    """Return the flat rows of a row in any of the forms."""
     if "machine_summaries" in joined.cells:
         return _by_document(joined)
     if "system_output" in joined.cells:
@@ -59,14 +59,14 @@ def convert(joined: Joined) -> Iterable[Cells]:
         aspects = dict.fromkeys(aspect for ratings in votes for aspect in ratings)
         if aspects:
             by_aspect = {aspect: [ratings.get(aspect) for ratings in votes] for aspect in aspects}
-            # The three experts rated every summary, in one order; the crowd's places are nobody in particular.
+            # The same three experts rated every summary, in the same order; crowd workers are unidentified.
             human[name] = {
                 aspect: unnamed_votes(values)
                 if name == "crowd_ratings"
                 else {f"expert{index}": value for index, value in enumerate(values)}
                 for aspect, values in by_aspect.items()
             }
-    flat = {**_ABOUT_THE_DOCUMENTS, **row}
+    flat = {**_DOCUMENT_FIELDS, **row}
     return [{**flat, "human": human} if human else flat]
 
 
@@ -78,16 +78,16 @@ def _by_document(joined: Joined) -> Iterable[Cells]:
     for aspect, values in means.items():
         if len(values) != len(summaries):
             raise LayoutError(aspect, f"has {len(values)} values for {len(summaries)} summaries")
-    for place, summary in enumerate(summaries):
-        ratings = {aspect: values[place] for aspect, values in means.items()}
-        system = {"system": f"system{place}", "summary": summary}
-        yield {**_ABOUT_THE_DOCUMENTS, **row, **system, "human": {"ratings": ratings}}
+    for index, summary in enumerate(summaries):
+        ratings = {aspect: values[index] for aspect, values in means.items()}
+        system = {"system": f"system{index}", "summary": summary}
+        yield {**_DOCUMENT_FIELDS, **row, **system, "human": {"ratings": ratings}}
 
 
 def _with_means(joined: Joined) -> Cells:
     row = renamed(joined.cells, {"system_id": "system", "source": "document", "system_output": "summary"})
     if row.get("reference") == row.get("document"):
-        del row["reference"]  # as in the same form of QAGS, which has no reference
+        del row["reference"]  # as in the same form of QAGS, which has no references
     return {**row, "human": {"ratings": taken(row, "scores", _SCORES, "an object of means")}}
 
 
@@ -95,7 +95,7 @@ EXPERTS = FileRole(ROWS, ("id", "model_id", "decoded"), "model_annotations.align
 CITATION = "Fabbri et al., 2021: SummEval: Re-evaluating Summarization Evaluation (TACL)"
 SUMMEVAL = Preset(
     name="summeval",
-    about="SummEval, paired or with --documents: expert ratings, and crowd ratings apart",
+    about="SummEval, paired or with --documents: expert ratings and crowd ratings",
     licence="MIT",
     citation=CITATION,
     roles=(
@@ -106,6 +106,6 @@ SUMMEVAL = Preset(
     articles=Articles("CNN/DailyMail's stories, by the hash in `id`,", hash_of),
     gives="ratings, crowd_ratings, references",
     counts=(Count("aligned and aligned.paired", 100, 1600), Count("aligned.scored", 100, 1700)),
-    notes=("in 13 documents systems share a text; summaries are tokenised, some are lower-cased",),
+    notes=("in 13 documents, several systems have the same summary; summaries are tokenized, some are lower-cased",),
     convert=convert,
 )

@@ -1,15 +1,15 @@
-"""SummEval-OP (Siledar et al., 2024): summaries of product reviews, rated in seven dimensions by three people."""
+"""SummEval-OP (Siledar et al., 2024): summaries of product reviews, rated on seven dimensions by three annotators."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
 from summeter.data.human import unnamed_votes
-from summeter.data.presets.base import Cells, Count, FileRole, Joined, LayoutError, Preset, Record, Text, never, taken
+from summeter.data.presets.base import Cells, Count, FileRole, Joined, LayoutError, Preset, Text, never, taken
 
 _CODES = ("fl", "co", "re", "fa", "ac", "sc", "sp")
 """Fluency, coherence, relevance, faithfulness, aspect coverage, sentiment consistency, specificity."""
@@ -29,31 +29,31 @@ def _convert(joined: Joined) -> Iterator[Cells]:
     summaries = taken(row, "summaries", _SUMMARIES, "an object of {summary, dimensions}")
     reviews = taken(row, "reviews", _REVIEWS, "an object of texts")
     detailed = joined.first("votes")
-    shared = {"doc_id": f"product-{joined.record.line}", "document": "\n\n".join(reviews.values()), "reviews": reviews}
-    for place, (system, given) in enumerate(summaries.items()):
-        human: dict[str, Any] = {"overall": given.dimensions}
+    shared = {"doc_id": f"product-{joined.row.line}", "document": "\n\n".join(reviews.values()), "reviews": reviews}
+    for index, (system, content) in enumerate(summaries.items()):
+        human: dict[str, Any] = {"overall": content.dimensions}
         if detailed is not None:
-            human["ratings"] = _ratings(detailed, place, given)
-        yield {**row, **shared, "system": system, "summary": given.summary, "human": human}
+            human["ratings"] = _ratings(detailed, index, content)
+        yield {**row, **shared, "system": system, "summary": content.summary, "human": human}
 
 
-def _ratings(detailed: Mapping[str, Any], place: int, given: _Summary) -> dict[str, Any]:
-    """The three votes on each dimension of the summary at a place of the detailed file's row."""
-    names = {_code(name): name for name in given.dimensions}
+def _ratings(detailed: Mapping[str, Any], index: int, content: _Summary) -> dict[str, Any]:
+    """Return the three votes on each dimension of a summary; `index` is its index in the row of the detailed file."""
+    names = {_code(name): name for name in content.dimensions}
     texts = detailed.get("summaries")
-    if not isinstance(texts, list) or not place < len(texts) or texts[place] != given.summary:
+    if not isinstance(texts, list) or not index < len(texts) or texts[index] != content.summary:
         raise LayoutError("summaries", "differ from those of summeval-op-detailed.jsonl on this line; check both files")
     ratings = {}
     for code in _CODES:
         votes = detailed.get(code)
-        if not isinstance(votes, list) or not place < len(votes) or not isinstance(votes[place], list):
-            raise LayoutError(code, "is not a list with three votes per summary, as this layout has it")
-        ratings[names.get(code, code)] = unnamed_votes(votes[place])
+        if not isinstance(votes, list) or not index < len(votes) or not isinstance(votes[index], list):
+            raise LayoutError(code, "is not a list with three votes per summary, as this layout requires")
+        ratings[names.get(code, code)] = unnamed_votes(votes[index])
     return ratings
 
 
 def _code(dimension: str) -> str:
-    """What the detailed file calls a dimension: its initials, or the first two letters of one word.
+    """Return the code of a dimension in the detailed file: its initials, or the first two letters of a single word.
 
     >>> _code("aspect coverage"), _code("fluency")
     ('ac', 'fl')
@@ -62,13 +62,9 @@ def _code(dimension: str) -> str:
     return words[0][:1] + words[1][:1] if len(words) > 1 else words[0][:2]
 
 
-def _line(record: Record) -> Hashable:
-    return record.line
-
-
 SUMMEVAL_OP = Preset(
     name="summeval_op",
-    about="SummEval-OP: seven dimensions of 1 to 5, three votes each",
+    about="SummEval-OP: seven dimensions from 1 to 5, three votes each",
     citation="Siledar et al., 2024",
     licence="MIT",
     roles=(
@@ -78,7 +74,7 @@ SUMMEVAL_OP = Preset(
             ("reviews", "summaries", *_CODES),
             "summeval-op-detailed.jsonl",
             files=("summeval-op-detailed.jsonl",),
-            key=_line,
+            key=lambda row: row.line,
             needed=never,
         ),
     ),

@@ -1,9 +1,8 @@
-"""summeter's own exports: flat rows or a table of summaries, with tables of documents and of judgments."""
+"""Exports of summeter: flat rows or a table of summaries, with tables of documents and judgments."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from summeter.data.presets.base import ROWS, Cells, FileRole, Joined, Preset, never
 
@@ -13,25 +12,20 @@ _TARGET = ("rival", "unit", "index", "list_id")
 def _convert(joined: Joined) -> Iterable[Cells]:
     row = {**(joined.first("documents") or {}), **joined.cells}
     row.pop("splitter", None)
-    if judgments := [_judgment(record.cells) for record in joined.rows_of("judgments")]:
+    judgments: list[Cells] = []
+    for each in joined.rows_of("judgments"):
+        filled = {name: cell for name, cell in each.cells.items() if cell not in (None, "")}
+        fields = {name: cell for name, cell in filled.items() if name not in ("doc_id", "system")}
+        target = {name: fields.pop(name) for name in _TARGET if name in fields}
+        judgments.append({"set": fields.pop("judgment_set"), "target": target, **fields})
+    if judgments:
         row["human"] = {"judgments": judgments}
     return [row]
 
 
-def _judgment(cells: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of the table of judgments as `human.judgments` holds it."""
-    given = {name: cell for name, cell in cells.items() if cell not in (None, "") and name not in ("doc_id", "system")}
-    target = {name: given.pop(name) for name in _TARGET if name in given}
-    return {"set": given.pop("judgment_set"), "target": target, **given}
-
-
-def _lacks_document(cells: Mapping[str, Any]) -> bool:
-    return cells.get("document") is None
-
-
 TABLES = Preset(
     name="tables",
-    about="What `summeter data export` writes: texts and judgments, each judgment a row",
+    about="The output of `summeter data export`: texts, and one row per judgment",
     roles=(
         FileRole(
             ROWS,
@@ -44,7 +38,7 @@ TABLES = Preset(
             ("doc_id", "document"),
             "documents/SPLIT.parquet",
             key=("doc_id",),
-            needed=_lacks_document,
+            needed=lambda cells: cells.get("document") is None,
             files=("documents/*.parquet",),
         ),
         FileRole(

@@ -1,4 +1,4 @@
-"""TofuEval (Tang et al., 2024): consistency by sentence of summaries on a topic of a dialogue."""
+"""TofuEval (Tang et al., 2024): consistency of the sentences of summaries of a topic in a dialogue."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from summeter.data.formats import Row
 from summeter.data.presets.base import (
     Articles,
     Cells,
@@ -14,7 +15,7 @@ from summeter.data.presets.base import (
     Joined,
     LayoutError,
     Preset,
-    Record,
+    integer_of,
     never,
     python_list,
 )
@@ -25,23 +26,14 @@ _TOPIC = ("doc_id", "topic")
 _OF_SENTENCES = {*_SUMMARY, "sent_idx", "summ_sent", "sent_label", "exp", "type"}
 
 
-def _index(record: Record) -> int:
-    try:
-        return int(record.cells["sent_idx"])
-    except (KeyError, TypeError, ValueError):
-        raise LayoutError("sent_idx", "is no whole number, as this layout has it; check the preset") from None
-
-
 def _convert(joined: Joined) -> Iterable[Cells]:
-    rows = sorted(joined.rows, key=_index)
-    if (places := [_index(record) for record in rows]) != list(range(1, len(rows) + 1)):
-        listed = ", ".join(map(str, places))
-        joined.warn(
-            "sent_idx", f"counts {listed} in one summary: sentences are missing or twice; they are taken as they are"
-        )
-    sentences = [str(record.cells.get("summ_sent")).strip() for record in rows]
+    rows = sorted(joined.rows, key=lambda row: integer_of(row.cells, "sent_idx"))
+    if (numbers := [integer_of(row.cells, "sent_idx") for row in rows]) != list(range(1, len(rows) + 1)):
+        listed = ", ".join(map(str, numbers))
+        joined.warn("sent_idx", f"has the values {listed} in one summary: sentences are missing or repeated")
+    sentences = [str(each.cells.get("summ_sent")).strip() for each in rows]
     row: Cells = {name: value for name, value in joined.cells.items() if name not in _OF_SENTENCES}
-    explanations = [record.cells.get("exp") or None for record in rows]
+    explanations = [each.cells.get("exp") or None for each in rows]
     row |= {"explanations": explanations} if any(explanations) else {}
     doc_id, topic = joined.cells["doc_id"], joined.cells["topic"]
     row |= {
@@ -53,7 +45,7 @@ def _convert(joined: Joined) -> Iterable[Cells]:
         "sentences": sentences,
         "human": _human(rows),
     }
-    source, _, cut = joined.record.stem.partition("_factual_eval_")
+    source, _, cut = joined.row.stem.partition("_factual_eval_")
     if cut:
         row |= {"domain": source, "cut": cut}
     points = joined.first("key_points")
@@ -61,27 +53,27 @@ def _convert(joined: Joined) -> Iterable[Cells]:
     return [row | ({"key_facts": facts} if facts else {})]
 
 
-def _human(rows: Sequence[Record]) -> dict[str, Any]:
+def _human(rows: Sequence[Row]) -> dict[str, Any]:
     labels, types = [], []
-    for record in rows:
-        label = str(record.cells.get("sent_label")).strip().lower()
+    for row in rows:
+        label = str(row.cells.get("sent_label")).strip().lower()
         if label not in _LABELS:
-            raise LayoutError("sent_label", f"holds {label!r} where this layout has yes or no; check the preset")
+            raise LayoutError("sent_label", f"is {label!r}, but this layout has yes or no; check the preset")
         labels.append(_LABELS[label])
-        names = [name.strip() for name in str(record.cells.get("type") or "").split(",") if name.strip()]
+        names = [name.strip() for name in str(row.cells.get("type") or "").split(",") if name.strip()]
         types.append(names if names and label == "no" else None)
     return {"sentence_labels": labels} | ({"sentence_error_types": types} if any(types) else {})
 
 
 def _points(text: Any) -> list[str]:
-    """The key points without their numbers: "1. The vote was put off."."""
+    """Return the key points without their numbers ("1. The vote was postponed.")."""
     points = (re.sub(r"^\s*\d+\s*[.)]\s*", "", str(point)).strip() for point in python_list(text, "key_points"))
     return [point for point in points if point]
 
 
 TOFUEVAL = Preset(
     name="tofueval",
-    about="TofuEval: yes and no per sentence (yes = consistent), error types, key points",
+    about="TofuEval: yes or no per sentence (yes = consistent), error types, key points",
     citation="Tang et al., 2024",
     licence="MIT-0",
     roles=(

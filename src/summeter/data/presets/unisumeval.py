@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from summeter.data.presets.base import (
@@ -33,7 +33,7 @@ def _convert(joined: Joined) -> Iterable[Cells]:
     cells = {**(joined.first("key_facts") or {}), **joined.cells}
     state = cells.get("summary_success_state", _SUCCESS)
     if state != _SUCCESS:
-        joined.warn("summary_success_state", f"is {state!r}: there is no summary, the row is left out")
+        joined.warn("summary_success_state", f"is {state!r}; the row is left out, because it has no summary")
         return []
     for column in _LISTS:
         if isinstance(cells.get(column), str):
@@ -41,7 +41,7 @@ def _convert(joined: Joined) -> Iterable[Cells]:
     names = {"model": "system", "keyfact": "key_facts", "input_context": "document", "doc_id": "source_doc_id"}
     row = renamed(cells, names)
     if not row.get("reference"):
-        row.pop("reference", None)  # MultiWOZ has none
+        row.pop("reference", None)  # MultiWOZ has no references
     row["doc_id"] = "/".join(str(row[name]) for name in ("source", "uid", "redact_type") if row.get(name))
     human = _human(row)
     overall = {name: row.pop(column) for column, name in _SCORES.items() if row.get(column) is not None}
@@ -66,23 +66,19 @@ def _human(row: Cells) -> dict[str, Any]:
     return human
 
 
-def _lacks_key_facts(cells: Mapping[str, Any]) -> bool:
-    return "keyfact" not in cells
-
-
 UNISUMEVAL = Preset(
     name="unisumeval",
-    about="UniSumEval's two files: hallucination labels turned round, key facts and their labels",
+    about="UniSumEval's two files: inverted hallucination labels, key facts and their labels",
     citation="Lee et al., 2024: UniSumEval: Towards Unified, Fine-Grained, Multi-Dimensional Summarization Evaluation",
     roles=(
         FileRole(ROWS, ("uid", "model", "summary", "fact_verification_label"), "data/unisumeval_faithfulness.jsonl"),
         FileRole(
             "key_facts", ("uid", "model", "keyfact", "keyfact_label"), "data/unisumeval_keyfact.jsonl",
-            key=("uid", "model"), needed=_lacks_key_facts,
+            key=("uid", "model"), needed=lambda cells: "keyfact" not in cells,
         ),
     ),
     gives="sentence_labels, sentence_error_types, key_facts, key_fact_labels, conciseness_labels, overall",
     counts=(Count("both files", 225, 2025),),
-    notes=("labels are majorities of three people: single votes were not released",),
+    notes=("labels are majority votes of three annotators, whose individual votes were not released",),
     convert=_convert,
 )  # fmt: skip

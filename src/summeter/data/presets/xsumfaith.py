@@ -1,10 +1,11 @@
-"""XSumFaith (Maynez et al., 2020): hallucinated spans and factuality of XSum summaries, three people each."""
+"""XSumFaith (Maynez et al., 2020): hallucinated spans and factuality of XSum summaries, three annotators each."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from typing import Any
 
+from summeter.data.formats import Row
 from summeter.data.presets.base import (
     Articles,
     Cells,
@@ -13,54 +14,58 @@ from summeter.data.presets.base import (
     Joined,
     LayoutError,
     Preset,
-    Record,
+    integer_of,
     label_of,
     located_span,
     never,
+    text_of,
 )
 
 _KEY = ("bbcid", "system")
 _KINDS = ("intrinsic", "extrinsic", "NULL")
 _FACTUAL = {"yes": 1, "no": 0, "NULL": None}
 _SCORED = {"bert_withckpt": "berts2s", "bert_nockpt": "trans2s"}
-"""What eval_scores calls systems that the annotations name otherwise, in lower case."""
+"""Names of systems in eval_scores, in lower case, that differ from those in the annotations."""
 
 
 def _convert(joined: Joined) -> Iterable[Cells]:
-    summary = joined.cells.get("summary")
-    if not isinstance(summary, str):
-        raise LayoutError("summary", "is not a text, as this layout has it; check the preset")
+    summary = text_of(joined.cells, "summary")
     types: dict[str, set[str]] = {}
     spans: list[dict[str, Any]] = []
     marked: list[Cells] = []
-    placed = True
-    for record in joined.rows:
-        cells = record.cells
+    complete = True
+    for each in joined.rows:
+        cells = each.cells
         worker, kind = str(cells.get("worker_id")), cells.get("hallucination_type")
         if kind not in _KINDS:
-            raise LayoutError("hallucination_type", f"holds {kind!r} where this layout has {', '.join(_KINDS)}")
+            raise LayoutError(
+                "hallucination_type", f"is {kind!r}; this layout has {', '.join(_KINDS)}; check the preset"
+            )
         kinds = types.setdefault(worker, set())
         if kind == "NULL":
             continue
         kinds.add(kind)
         marked.append(cells)
-        place = located_span(
-            summary, str(cells.get("hallucinated_span")), _number(cells, "hallucinated_span_start") - 1
-        )
-        if place is None:
-            placed = False
+        start = integer_of(cells, "hallucinated_span_start") - 1
+        offsets = located_span(summary, str(cells.get("hallucinated_span")), start)
+        if offsets is None:
+            complete = False
             joined.warn(
                 "hallucinated_span",
-                "is not in the summary, whose spans are kept in `unplaced_spans` only; their types count",
+                "is not in the summary; its spans are kept in `unplaced_spans` only, their types in sentence_labels",
             )
         else:
-            spans.append({"annotator": worker, "start": place[0], "end": place[1], "label": kind})
+            spans.append({"annotator": worker, "start": offsets[0], "end": offsets[1], "label": kind})
     human: dict[str, Any] = {
         "sentence_labels": [{worker: sorted(kinds) or 1 for worker, kinds in types.items()}],
     }
-    if placed:  # spans that lack one would say that its annotator found nothing
+    if complete:  # a missing span would mean that its annotator found no error
         human["spans"] = spans
-    if factual := {str(record.cells.get("worker_id")): _factual(record) for record in joined.rows_of("factuality")}:
+    factual = {
+        str(each.cells.get("worker_id")): label_of(each.cells.get("is_factual"), _FACTUAL, "is_factual")
+        for each in joined.rows_of("factuality")
+    }
+    if factual:
         human["overall"] = {"factual": factual}
     row: Cells = {
         "doc_id": joined.cells["bbcid"],
@@ -72,33 +77,22 @@ def _convert(joined: Joined) -> Iterable[Cells]:
         "human": human,
     }
     scores = joined.first("scores")
-    more = {"unplaced_spans": [] if placed else marked, "eval_scores": scores}
+    more = {"unplaced_spans": [] if complete else marked, "eval_scores": scores}
     return [row | {name: value for name, value in more.items() if value}]
 
 
-def _number(cells: Cells, column: str) -> int:
-    try:
-        return int(cells[column])
-    except (KeyError, TypeError, ValueError):
-        raise LayoutError(column, "is no whole number, as this layout has it; check the preset") from None
-
-
-def _factual(record: Record) -> int | None:
-    return label_of(record.cells.get("is_factual"), _FACTUAL, "is_factual")
-
-
-def _scored(record: Record) -> Hashable:
-    system, _, bbcid = str(record.cells.get("system_bbcid")).rpartition("_")
+def _scores_key(row: Row) -> Hashable:
+    system, _, bbcid = str(row.cells.get("system_bbcid")).rpartition("_")
     return _SCORED.get(system.casefold(), system.casefold()), bbcid
 
 
-def _of_row(record: Record) -> Hashable:
-    return str(record.cells.get("system")).casefold(), str(record.cells.get("bbcid"))
+def _row_key(row: Row) -> Hashable:
+    return str(row.cells.get("system")).casefold(), str(row.cells.get("bbcid"))
 
 
 XSUMFAITH = Preset(
     name="xsumfaith",
-    about="XSumFaith: hallucinated spans by person, and whether the summary is factual",
+    about="XSumFaith: hallucinated spans by annotator, and whether the summary is factual",
     citation="Maynez et al., 2020",
     licence="CC BY 4.0",
     roles=(
@@ -121,8 +115,8 @@ XSUMFAITH = Preset(
             ("system_bbcid",),
             "eval_scores_xsum_summaries.csv",
             files=("eval_scores_xsum_summaries.csv",),
-            key=_scored,
-            row_key=_of_row,
+            key=_scores_key,
+            row_key=_row_key,
             needed=never,
         ),
     ),
