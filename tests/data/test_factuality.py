@@ -121,7 +121,7 @@ def test_invalid_calls(tmp_path: Path) -> None:
     for layout, files, why in (
         ("aggrefact", Files([(None, table(tmp_path, ROW))], columns={"documents": "text"}), "did you mean 'document'"),
         ("agrefact", Files([]), "did you mean 'aggrefact'"),
-        ("summac", Files([]), "no file of summac is named"),
+        ("summac", Files([]), "no file of summac is given"),
         ("aggrefact", Files([("train", table(tmp_path, ROW))]), "'train' is not a split"),
         ("summac", Files([("test", tmp_path)], [tmp_path]), "contain the documents"),
     ):

@@ -231,7 +231,7 @@ configs:
     @pytest.mark.parametrize(
         ("data_files", "problem"),
         [("3", "is neither a path nor a list"), ("[a, 3]", "is neither a path nor a list"),
-         ("[{split: [a], path: x}]", "has a name that is no text"),
+         ("[{split: [a], path: x}]", "has a name that is not a text"),
          ("[{split: test, path: 3}]", "has a split whose path is neither a text")],
     )  # fmt: skip
     def test_useless_front_matter(self, cache: Path, data_files: str, problem: str) -> None:

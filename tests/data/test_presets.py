@@ -72,7 +72,7 @@ class TestFineSurE:
             "rows:1: raw_annotations.factuality_labels: has annotators with different numbers of labels "
             "(preset finesure)"
         )
-        assert "is not a list, as this layout has it" in fault(
+        assert "is not a list, as this layout requires" in fault(
             "finesure", self.ROW | {"raw_annotations": {"a": {"factuality_labels": None}}}
         )
         assert "is not an object of annotators" in fault("finesure", self.ROW | {"raw_annotations": [1]})

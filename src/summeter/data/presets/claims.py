@@ -109,7 +109,7 @@ CLAIMS = {
         ),
         Claims(
             "summac",
-            "the SummaC benchmark's rows, one JSON object a line (Laban et al., 2022)",
+            "the SummaC benchmark's rows, one JSON object per line (Laban et al., 2022)",
             {
                 "document": ("document",),
                 "summary": ("claim",),
