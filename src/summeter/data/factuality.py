@@ -66,17 +66,17 @@ class Tally:
         cuts = ", ".join(f"{count} {cut}" for cut, count in sorted(self.cuts.items()))
         lines = [f"{self.rows} rows ({cuts})"]
         counts = (
-            (self.duplicates, "repeating another of their data set, label included; kept, as the papers count"),
-            (self.contradictions, "repeating another of their data set with the other label; kept"),
-            (self.shared, "with document and summary in another data set or split as well"),
-            (self.unlabelled, "without a label; not measured"),
+            (self.duplicates, "that repeat a row of their data set with the same label (kept, as in the papers)"),
+            (self.contradictions, "that repeat a row of their data set with the other label (kept)"),
+            (self.shared, "whose document and summary also occur in another data set or split"),
+            (self.unlabelled, "without a label (excluded)"),
             (self.empty, "with an empty document or summary, which evaluators skip"),
         )
         lines += [f"rows {what}: {count}" for count, what in counts if count]
         if self.ungrouped:
             names = ", ".join(f"{name} ({count})" for name, count in sorted(self.ungrouped.items()))
-            lines.append(f"rows by summarizers of no group; not measured: {names}")
-        lines += [f"scores of {name} missing: {count}" for name, count in self.scores.items()]
+            lines.append(f"rows by summarizers without a group (excluded): {names}")
+        lines += [f"missing scores of {name}: {count}" for name, count in self.scores.items()]
         return lines
 
 
