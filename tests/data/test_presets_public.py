@@ -538,10 +538,6 @@ def test_cell_of_another_type_is_a_fault_or_is_kept(name: str, tmp_path: Path) -
                     Read(tmp_path, name, files | {file: changed}, documents)
 
 
-def less(name: str, *files: str) -> dict[str, Any]:
-    return {file: content for file, content in CASES[name][0].items() if file not in files}
-
-
 @pytest.mark.parametrize(
     ("preset", "files", "message"),
     [
@@ -608,6 +604,21 @@ def less(name: str, *files: str) -> dict[str, Any]:
             {"t.json": [bump(1, "x", "It snowed.") | {"reference_summary": None}]},
             "t.json:2: reference_summary: is not a text, as this layout requires; check the preset",
         ),
+        (
+            "summedits",
+            {"summedits_news.json": [EDIT, {name: value for name, value in EDIT.items() if name != "doc"}]},
+            "summedits_news.json:13: doc: is missing, but this layout has it; check the preset",
+        ),
+        (
+            "llm_aggrefact",
+            {
+                "dev.jsonl": [
+                    {"dataset": "A", "doc": RAIN, "claim": "Rain.", "label": 1},
+                    {"doc": RAIN, "claim": "Rain."},
+                ]
+            },
+            "dev.jsonl:2: label: is missing, but this layout has it; check the preset",
+        ),
     ],
 )
 def test_rows_with_faults(preset: str, files: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -620,40 +631,13 @@ def test_file_of_another_layout_suggests_its_preset(name: str, tmp_path: Path) -
     other = "dialsummeval" if name != "dialsummeval" else "summedits"
     files = CASES[name][0]
     rows = next(iter(files))
-    (told, *_) = faults(tmp_path, other, {rows: files[rows]})
-    assert f"is missing, but this layout has it; check the preset (preset {other})" in told
-    assert told.endswith(f"its columns are those of preset={name}")
+    (first, *_) = faults(tmp_path, other, {rows: files[rows]})
+    assert f"is missing, but this layout has it; check the preset (preset {other})" in first
+    assert first.endswith(f"its columns are those of preset={name}")
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case[1] is not None])
 def test_missing_documents_are_one_fault(name: str, tmp_path: Path) -> None:
-    (told,) = faults(tmp_path, name, CASES[name][0])
-    assert "the rows have no documents" in told
-    assert "documents=FILE|FOLDER" in told
-
-
-def test_missing_files_are_one_fault(tmp_path: Path) -> None:
-    (told,) = faults(tmp_path, "ragtruth", less("ragtruth", "source_info.jsonl"))
-    assert "the sources are missing; give source_info.jsonl" in told
-
-
-def test_missing_column_is_a_fault_of_its_line(tmp_path: Path) -> None:
-    rows = [EDIT, {name: value for name, value in EDIT.items() if name != "doc"}]
-    assert faults(tmp_path, "summedits", {"summedits_news.json": rows}) == [
-        "summedits_news.json:13: doc: is missing, but this layout has it; check the preset (preset summedits)"
-    ]
-
-
-def test_missing_label_is_a_fault_of_its_line(tmp_path: Path) -> None:
-    rows = [{"dataset": "A", "doc": RAIN, "claim": "Rain.", "label": 1}, {"doc": RAIN, "claim": "Rain."}]
-    assert faults(tmp_path, "llm_aggrefact", {"dev.jsonl": rows}) == [
-        "dev.jsonl:2: label: is missing, but this layout has it; check the preset (preset llm_aggrefact)"
-    ]
-
-
-def test_metadata_of_presets() -> None:
-    for preset in PRESETS.values():
-        assert preset.about
-        assert len(preset.about) < 90
-        assert preset.gives
-        assert preset.terms
+    (fault,) = faults(tmp_path, name, CASES[name][0])
+    assert "the rows have no documents" in fault
+    assert "documents=FILE|FOLDER" in fault
