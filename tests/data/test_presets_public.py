@@ -37,7 +37,7 @@ from typer.testing import CliRunner
 from summeter.cli.data import app
 from summeter.data.dataset import Dataset, load
 from summeter.data.presets import PRESETS
-from summeter.data.presets.storysumm import repair
+from summeter.data.presets.sentences import repair
 from summeter.records import InputError
 
 

@@ -11,24 +11,13 @@ from summeter.data.faults import meant
 from summeter.data.presets.aggrefact import AGGREFACT, TYPES
 from summeter.data.presets.base import LayoutError, Preset
 from summeter.data.presets.claims import BUMP, FACTCC, GOFIGURE, LLM_AGGREFACT, STORY_SUMMEVAL, SUMMAC, SUMMEDITS
-from summeter.data.presets.cogensumm import COGENSUMM
-from summeter.data.presets.diasumfact import DIASUMFACT
-from summeter.data.presets.faithbench import FAITHBENCH
-from summeter.data.presets.finesure import FINESURE
-from summeter.data.presets.frank import FRANK
-from summeter.data.presets.lite3pyramid import LITE3PYRAMID
-from summeter.data.presets.qags import QAGS
-from summeter.data.presets.ragtruth import RAGTRUTH
+from summeter.data.presets.key_facts import FINESURE, LITE3PYRAMID, ROSE, UNISUMEVAL
 from summeter.data.presets.ratings import DIALSUMMEVAL, POLYTOPE, SUMMEVAL_OP
 from summeter.data.presets.realsumm import REALSUMM
-from summeter.data.presets.rose import ROSE
-from summeter.data.presets.shen2023 import SHEN2023
-from summeter.data.presets.storysumm import STORYSUMM
-from summeter.data.presets.summeval import SUMMEVAL
+from summeter.data.presets.sentences import COGENSUMM, FRANK, QAGS, STORYSUMM, TOFUEVAL
+from summeter.data.presets.spans import DIASUMFACT, FAITHBENCH, RAGTRUTH, XSUMFAITH
+from summeter.data.presets.summeval import SHEN2023, SUMMEVAL
 from summeter.data.presets.tables import TABLES
-from summeter.data.presets.tofueval import TOFUEVAL
-from summeter.data.presets.unisumeval import UNISUMEVAL
-from summeter.data.presets.xsumfaith import XSUMFAITH
 from summeter.records import UsageError
 
 __all__ = ["PRESETS", "LayoutError", "Preset", "preset_named"]

@@ -1,4 +1,4 @@
-"""SummEval (Fabbri et al., 2021): ratings by experts and by crowd workers, in several released forms.
+"""SummEval (Fabbri et al., 2021): ratings by experts and crowd workers; and replies of LLMs by Shen et al. (2023).
 
 The file of the authors has no articles (`--documents` adds them, by the hash in `id`), unless it was paired with them.
 The form of MTEB has one row per document; that of G-Eval and UniEval has the mean of the experts.
@@ -6,11 +6,14 @@ The form of MTEB has one row per document; that of G-Eval and UniEval has the me
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Hashable, Iterable
+from pathlib import PurePath
 from typing import Any
 
 from pydantic import TypeAdapter
 
+from summeter.data.formats import Row
 from summeter.data.human import unnamed_votes
 from summeter.data.presets.base import (
     LIST,
@@ -24,6 +27,7 @@ from summeter.data.presets.base import (
     LayoutError,
     Preset,
     formed,
+    never,
     renamed,
     taken,
 )
@@ -42,7 +46,7 @@ def hash_of(cells: Cells) -> str | None:
     return str(cells["id"]).rpartition("-")[2]
 
 
-def convert(joined: Joined) -> Iterable[Cells]:
+def _convert_summeval(joined: Joined) -> Iterable[Cells]:
     """Return the flat rows of a row in any of the forms."""
     if "machine_summaries" in joined.cells:
         return _by_document(joined)
@@ -91,15 +95,15 @@ def _with_means(joined: Joined) -> Cells:
     return {**row, "human": {"ratings": taken(row, "scores", _SCORES, "an object of means")}}
 
 
-EXPERTS = FileRole(ROWS, ("id", "model_id", "decoded"), "model_annotations.aligned.jsonl (or .paired, .scored)")
-CITATION = "Fabbri et al., 2021: SummEval: Re-evaluating Summarization Evaluation (TACL)"
+_EXPERTS = FileRole(ROWS, ("id", "model_id", "decoded"), "model_annotations.aligned.jsonl (or .paired, .scored)")
+_CITATION = "Fabbri et al., 2021: SummEval: Re-evaluating Summarization Evaluation (TACL)"
 SUMMEVAL = Preset(
     name="summeval",
     about="SummEval, paired or with --documents: expert ratings and crowd ratings",
     licence="MIT",
-    citation=CITATION,
+    citation=_CITATION,
     roles=(
-        EXPERTS,
+        _EXPERTS,
         FileRole(ROWS, ("machine_summaries", "human_summaries", "text"), "mteb/summeval (expert means)"),
         FileRole(ROWS, ("system_id", "source", "system_output", "scores"), "summeval.json of G-Eval (expert means)"),
     ),
@@ -107,5 +111,69 @@ SUMMEVAL = Preset(
     gives="ratings, crowd_ratings, references",
     counts=(Count("aligned and aligned.paired", 100, 1600), Count("aligned.scored", 100, 1700)),
     notes=("in 13 documents, several systems have the same summary; summaries are tokenized, some are lower-cased",),
-    convert=convert,
+    convert=_convert_summeval,
 )
+
+
+# ---- Shen et al. (2023): SummEval's ratings of twelve systems, with the released replies of ChatGPT and GPT-4 ----
+# The rows are those of SummEval, with articles. Replies are in files `DIM_METHOD.txt` in one folder per system, and
+# replies on pairs in `Ma-Mb_DIM.result`; each is stored with its summary (of a pair: the first one). Of several replies
+# to one id, the last is used.
+
+_PAIR = re.compile(r"(M\d+)-(M\d+)_(\w+?)(_toggle)?")
+
+
+def _system_of(row: Row) -> str | None:
+    """Return the system of a file of replies, from its folder `eval_M8_generations` or its name `M8-M9_relevance`."""
+    if pair := _PAIR.fullmatch(row.stem):
+        return pair[1]
+    folder = re.search(r"_(M\d+)_", PurePath(row.file).parent.name)
+    return folder[1] if folder else None
+
+
+def _reply_key(row: Row) -> Hashable:
+    return _system_of(row), str(row.cells.get("id"))
+
+
+def _row_key(row: Row) -> Hashable:
+    return row.cells.get("model_id"), str(row.cells.get("id"))
+
+
+def _convert_shen2023(joined: Joined) -> Iterable[Cells]:
+    replies: dict[str, dict[str, Any]] = {}
+    for record in joined.rows_of("replies"):
+        model = PurePath(record.file).parent.parent.name
+        replies.setdefault(model, {})[record.stem] = record.cells.get("resp")
+    pairs: dict[tuple[str, str], Cells] = {}
+    for record in joined.rows_of("pairs"):
+        if pair := _PAIR.fullmatch(record.stem):
+            model = PurePath(record.file).parent.name
+            pairs[model, record.stem] = {
+                "model": model, "rival": pair[2], "aspect": pair[3], "order": "ba" if pair[4] else "ab",
+                "output": record.cells.get("resp"),
+                **{name: value for name, value in record.cells.items() if name.startswith("human_score_")},
+            }  # fmt: skip
+    for row in _convert_summeval(joined):
+        if replies:
+            row["replies"] = replies
+        if pairs:
+            row["head_to_head"] = list(pairs.values())
+        yield row
+
+
+SHEN2023 = Preset(
+    name="shen2023",
+    about="Shen et al.'s outputs: SummEval's ratings of 12 systems, with the replies of LLM judges",
+    citation=f"Shen et al., 2023: Large Language Models are Not Yet Human-Level Evaluators (EMNLP); {_CITATION}",
+    roles=(
+        FileRole(ROWS, (*_EXPERTS.columns, "text"), "model_output_annotations/M*_outputs_annotations.jsonl",
+             files=("M*_outputs_annotations.jsonl",)),
+        FileRole("pairs", ("id", "resp"), "comp_res/MODEL/Ma-Mb_DIM[_toggle].result", key=_reply_key, row_key=_row_key,
+             needed=never, files=("*.result",), format="jsonl"),
+        FileRole("replies", ("id", "resp"), "eval_model_generations/MODEL/eval_Mx_generations/DIM_METHOD.txt",
+             key=_reply_key, row_key=_row_key, needed=never, files=("eval_M*_generations/*.txt",), format="jsonl"),
+    ),
+    gives="ratings, crowd_ratings, references; replies, head_to_head (kept as columns)",
+    counts=(Count("12 systems", 100, 1200),),
+    convert=_convert_shen2023,
+)  # fmt: skip
