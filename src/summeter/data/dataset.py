@@ -409,7 +409,7 @@ def load(
     def rows_of(path: str | Path) -> Iterator[Row]:
         of_file = faults.of(file_name(path))
         kind = format_to_read(path, format, of_file)
-        return iter(()) if kind is None else read_rows(path, of_file, kind, on_read=on_read)
+        return of_file.counted(() if kind is None else read_rows(path, of_file, kind, on_read=on_read))
 
     if layout is not None:
         if article_files and layout.articles is None:
@@ -586,7 +586,5 @@ def flat_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
 
 
 def _rows(data: Any, faults: Faults) -> Iterator[Row]:
-    for number, cells in enumerate(data, 1):
-        if (row := storable(Row(faults.file, number, dict(cells)), faults)) is not None:
-            faults.read_row()
-            yield row
+    rows = (storable(Row(faults.file, number, dict(cells)), faults) for number, cells in enumerate(data, 1))
+    return faults.counted(row for row in rows if row is not None)

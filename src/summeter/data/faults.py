@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from summeter.records import Fault, InputError, Message, Parameter, UsageError
 from summeter.records.text import SHARE
 
+T = TypeVar("T")
 Report = Callable[[str, str], None]
 """Is called with a field, such as `human.sentence_labels[3]`, and a message."""
 OnFault = Literal["error", "skip", "keep-valid"]
@@ -112,9 +113,11 @@ class Faults:
         """The dropped rows and fields, in the order of reading."""
         return tuple(self._shared.dropped)
 
-    def read_row(self) -> None:
-        """Count a row of the file."""
-        self._shared.rows[self.file] = self._shared.rows.get(self.file, 0) + 1
+    def counted(self, rows: Iterable[T]) -> Iterator[T]:
+        """Yield the rows of the file and count them, so that a fault of every row is listed once."""
+        for row in rows:
+            self._shared.rows[self.file] = self._shared.rows.get(self.file, 0) + 1
+            yield row
 
     def add(self, line: int | None, field: str | None, message: str) -> None:
         """Add a fault, or drop the row with the fault if `on_fault` allows it.

@@ -165,7 +165,6 @@ def read_rows(
         for line, cells in readers[kind](handle, faults):
             row = storable(Row(faults.file, line, cells, kind in TABLES), faults)
             if row is not None:
-                faults.read_row()
                 yield row
 
 

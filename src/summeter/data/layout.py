@@ -56,7 +56,8 @@ def read_tables(
             continue
         names: tuple[str | None, ...] = _sheets_of(path, preset, of_file) if kind == "xlsx" else (None,)
         for sheet in names:
-            yield Table.of(file, read_rows(path, of_file, kind, sheet=sheet, repair=preset.repair, on_read=on_read))
+            rows = read_rows(path, of_file, kind, sheet=sheet, repair=preset.repair, on_read=on_read)
+            yield Table.of(file, of_file.counted(rows))
 
 
 def _sheets_of(path: str | Path, preset: Preset, faults: Faults) -> tuple[str, ...]:
