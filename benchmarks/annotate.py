@@ -1,16 +1,16 @@
-"""The load a busy campaign puts on the annotation server, and how long it makes people wait.
+"""Load test of the annotation server: waiting times in a busy campaign.
 
     python benchmarks/annotate.py [--annotators 300] [--items 10000] [--seconds 60] [--hostile 20]
     python benchmarks/annotate.py --status [--pages 7000]
 
-Each annotator answers every 2 seconds and loads the page (HTML and session) every 10; batches are fetched and finished
-as they come. The server is the real process, on this machine, as is this generator. Target: p95 under 150 ms with 300
-annotators over 10,000 items on two cores. Then, for --hostile seconds, the same people work on while one of them sends
-requests that nobody honest sends, 40 at a time without a pause: what all others wait for then is told apart.
+Each annotator answers every 2 seconds and loads the page (HTML and session) every 10 seconds; batches are fetched and
+finished in between. The real server process runs on this machine together with the load generator. Goal: p95 below 150
+ms with 300 annotators and 10,000 items on two cores. Then, for --hostile seconds, the annotators continue while one of
+them sends hostile requests without a pause, 40 at a time; the waiting times of the others are reported separately.
 
-With --status: the CPU time of `summeter annotate status` on a finished campaign of 7,000 rating pages with 273,000
-judgments. Each page is a document with 13 summaries, rated on two aspects, and the best one: 39 judgments; 3 people
-answered each document. Target: under 2 s, Python's own start and all imports included.
+With --status: CPU time of `summeter annotate status` for a finished campaign of 7,000 rating pages with 273,000
+judgments. Each page is a document with 13 summaries, rated on two aspects, and the best summary: 39 judgments. Three
+people answered each document. Goal: below 2 s, including the start of Python and all imports.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ NASTY = (
 
 
 def text(rng: random.Random, sentences: int) -> str:
-    """Prose of nothing in particular."""
+    """Return random prose."""
     return " ".join(" ".join(rng.choices(WORDS, k=18)).capitalize() + "." for _ in range(sentences))
 
 
 def campaign(folder: Path, items: int, annotators: int) -> Path:
-    """A campaign of fact verification with at least `items` tasks: 20-sentence documents, summaries of 5 sentences."""
+    """Build a fact-verification campaign with at least `items` tasks: documents of 20, summaries of 5 sentences."""
     rng, rows = random.Random(0), []
     for document in range((items + 9) // 10):
         body = text(rng, 20)
@@ -86,7 +86,7 @@ def campaign(folder: Path, items: int, annotators: int) -> Path:
 
 
 class Load:
-    """Waits by kind of request, and what went wrong."""
+    """Waiting times by request, and errors."""
 
     def __init__(self, address: str, until: float, mark: str = "answer") -> None:
         self.address, self.until, self.mark = address, until, mark
@@ -144,7 +144,7 @@ class Load:
 
 
 def serve(made: Path) -> tuple[subprocess.Popen[str], str, list[str]]:
-    """The real server on a free port; its address and everybody's link."""
+    """Start the server on a free port; returns the process, its address and the annotators' links."""
     command = [sys.executable, "-u", "-m", "summeter", "annotate", "serve", str(made), "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     queries, address = [], ""
@@ -162,7 +162,7 @@ def quantile(sorted_waits: list[float], share: float) -> float:
 
 
 async def drive(load: Load, queries: list[str], hostile: str | None = None) -> Counter[int]:
-    """The people at work, and beside them somebody hostile; how their requests were answered, by status."""
+    """Run all annotators, and a hostile one if given; returns the statuses of the hostile requests."""
     statuses: Counter[int] = Counter()
     attack = [] if hostile is None else [harass(load, hostile, statuses)]
     people = (load.person(query, random.Random(index)) for index, query in enumerate(queries))
@@ -171,7 +171,7 @@ async def drive(load: Load, queries: list[str], hostile: str | None = None) -> C
 
 
 async def harass(load: Load, query: str, statuses: Counter[int]) -> None:
-    """Every hostile body to every address, without a pause, until the time is over."""
+    """Send all hostile bodies to all addresses, without a pause, until the time is over."""
     async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as http:
         async with http.get(f"{load.address}/{query}") as reply:
             await reply.read()
@@ -194,7 +194,7 @@ async def harass(load: Load, query: str, statuses: Counter[int]) -> None:
 
 
 def rated(folder: Path, pages: int) -> Path:
-    """A finished campaign of ratings with so many answered pages, written to its log as the server writes them."""
+    """Build a finished rating campaign with answered pages, written to its log as by the server."""
     rng, rows, systems, overlap, people = random.Random(0), [], 13, 3, 100
     for document in range(pages // overlap):
         about = {"doc_id": f"d{document}", "document": text(rng, 20)}
@@ -217,7 +217,7 @@ def rated(folder: Path, pages: int) -> Path:
 
 
 def answer_all(turn: Any, service: CampaignService, who: str, tasks: list[Task], rng: random.Random) -> None:
-    """A person's whole work, in batches of ten tasks and two checks: the right answer three times in five."""
+    """Answer all tasks of a person, in batches of ten tasks and two checks; three of five answers are correct."""
     turn.emit("joined", who, data={"platform": "local", "id": who, "study": None, "session": None, "arm": "assisted"})
     checks = rng.sample(service.tasks.checks, min(len(service.tasks.checks), len(tasks) // 5))
     for number, start in enumerate(range(0, len(tasks), 10), 1):
@@ -239,8 +239,8 @@ def answer_all(turn: Any, service: CampaignService, who: str, tasks: list[Task],
 
 
 def status(pages: int) -> int:
-    """The CPU seconds of `annotate status`, the least of three: what else runs on the machine only adds to them."""
-    # Python keeps the bytecode of what it imports, where it is not told otherwise.
+    """Print the CPU seconds of `annotate status`, the minimum of three runs; returns 0 if they are below 2 s."""
+    # Keep the bytecode cache of imports, also if the environment disables it.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with tempfile.TemporaryDirectory() as place:
         folder = rated(Path(place), pages)
@@ -253,31 +253,31 @@ def status(pages: int) -> int:
             after = os.times()
             spent.append(after.children_user - before.children_user + after.children_system - before.children_system)
     least = min(spent[1:])
-    load = f"load of the machine {os.getloadavg()[0]:.1f}"
+    load = f"load average {os.getloadavg()[0]:.1f}"
     print(f"annotate status, {pages} pages, {pages // 3 * 3 * 39} judgments: {least:.2f} CPU seconds ({load})")
     return 0 if least < 2 else 1
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--annotators", type=int, default=300)
-    parser.add_argument("--items", type=int, default=10_000)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--hostile", type=float, default=20)
-    parser.add_argument("--status", action="store_true")
-    parser.add_argument("--pages", type=int, default=7000)
-    chosen = parser.parse_args()
-    if chosen.status:
-        return status(chosen.pages)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--annotators", type=int, default=300, help="number of annotators")
+    parser.add_argument("--items", type=int, default=10_000, help="minimum number of tasks")
+    parser.add_argument("--seconds", type=float, default=60, help="duration of the load")
+    parser.add_argument("--hostile", type=float, default=20, help="duration with a hostile annotator")
+    parser.add_argument("--status", action="store_true", help="measure annotate status instead")
+    parser.add_argument("--pages", type=int, default=7000, help="number of pages for --status")
+    options = parser.parse_args()
+    if options.status:
+        return status(options.pages)
     with tempfile.TemporaryDirectory() as place:
-        made = campaign(Path(place), chosen.items, chosen.annotators)
+        made = campaign(Path(place), options.items, options.annotators)
         process, address, queries = serve(made)
         before = os.times().children_user + os.times().children_system
-        load = Load(address, time.monotonic() + chosen.seconds)
+        load = Load(address, time.monotonic() + options.seconds)
         try:
             asyncio.run(drive(load, queries))
-            beset = Load(address, time.monotonic() + chosen.hostile, "beset")
-            statuses = asyncio.run(drive(beset, queries[:-1], queries[-1])) if chosen.hostile else Counter()
+            attacked = Load(address, time.monotonic() + options.hostile, "attacked")
+            statuses = asyncio.run(drive(attacked, queries[:-1], queries[-1])) if options.hostile else Counter()
         finally:
             used = os.times()
             with contextlib.suppress(ProcessLookupError):
@@ -293,21 +293,21 @@ def main() -> int:
         print(f"{name:28} {len(ordered):7} {marks}")
     print(
         f"errors: {dict(load.errors) or 'none'}; generator used {used.user + used.system:.0f} CPU seconds, "
-        f"server {served:.0f}, in {chosen.seconds:.0f}"
+        f"server {served:.0f}, in {options.seconds:.0f}"
     )
-    if chosen.hostile:
-        waits = sorted(wait for waits in beset.waits.values() for wait in waits)
+    if options.hostile:
+        waits = sorted(wait for waits in attacked.waits.values() for wait in waits)
         p50, p95, most = quantile(waits, 0.5), quantile(waits, 0.95), waits[-1] * 1000
         answered = ", ".join(
-            f"{count} with {status}" if status else f"{count} held to the end"
+            f"{count} with {status}" if status else f"{count} still open at the end"
             for status, count in sorted(statuses.items())
         )
         print(
-            f"beside somebody hostile ({AT_ONCE} requests at a time, answered: {answered or 'none'}): "
-            f"{len(waits)} honest requests waited p50 {p50:.1f}, p95 {p95:.1f}, max {most:.1f} ms; "
-            f"errors: {dict(beset.errors) or 'none'}"
+            f"with a hostile annotator ({AT_ONCE} requests at a time, answered: {answered or 'none'}): "
+            f"{len(waits)} other requests waited p50 {p50:.1f}, p95 {p95:.1f}, max {most:.1f} ms; "
+            f"errors: {dict(attacked.errors) or 'none'}"
         )
-    return 0 if quantile(every, 0.95) < 150 and not load.errors and not beset.errors else 1
+    return 0 if quantile(every, 0.95) < 150 and not load.errors and not attacked.errors else 1
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
-"""What the layers around a model cost: our whole stack beside a bare aiohttp loop, in one run.
+"""Overhead of the layers around a model: the complete stack compared with a bare aiohttp loop, in one run.
 
-A server of its own process answers every call after 200 ms. Both sides send the same prompts over the
-same number of connections; ours also hashes, stores (SQLite on disk), counts, can retry, and reads the
-reply through a form. Rounds alternate, so that a busy machine slows both; medians are shown.
+A server in a separate process answers every call after 200 ms. Both sides send the same prompts over the same number of
+connections. Ours also hashes, stores (SQLite on disk), counts, can retry, and parses the reply with a form. Rounds
+alternate, so that a busy machine slows both equally; medians are printed.
 
     python benchmarks/calls.py                       64 and 256 connections, 3 rounds
     python benchmarks/calls.py --calls 10000 --connections 256 --rounds 1
 
-`memory` is what a side grew by between a tenth of the calls and the last.
+`memory` is the growth of the process between the first tenth of the calls and the last call.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ JSON_SCHEMA = {"name": "n", "strict": True, "schema": SCHEMA}
 
 
 class Server(asyncio.Protocol):
-    """HTTP enough for the benchmark, so that the server is not what is measured."""
+    """A minimal HTTP server, so that the benchmark does not measure the server."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport
         self.buffer = b""
-        self.wanted = -1
+        self.expected = -1
 
     def data_received(self, data: bytes) -> None:
         self.buffer += data
-        if self.wanted < 0:
+        if self.expected < 0:
             end = self.buffer.find(b"\r\n\r\n")
             if end < 0:
                 return
             head = self.buffer[:end].lower()
             length = int(head.split(b"content-length:")[1].split(b"\r\n")[0])
-            self.wanted = end + 4 + length
-        if len(self.buffer) >= self.wanted:
-            self.buffer, self.wanted = b"", -1
+            self.expected = end + 4 + length
+        if len(self.buffer) >= self.expected:
+            self.buffer, self.expected = b"", -1
             asyncio.get_running_loop().call_later(DELAY, self._send)
 
     def _send(self) -> None:
@@ -71,7 +71,7 @@ async def serve() -> None:
 
 
 class Round(NamedTuple):
-    """Seconds on the wall and of own CPU for one round, and MB grown after its first tenth."""
+    """Wall and CPU seconds of one round, and memory growth in MB after its first tenth."""
 
     wall: float
     cpu: float
@@ -79,7 +79,7 @@ class Round(NamedTuple):
 
 
 def resident() -> float:
-    """MB of this process in memory now."""
+    """Return the resident memory of this process in MB."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**20
 
 
@@ -167,10 +167,10 @@ def measure(url: str, calls: int, connections: int, size: int, rounds: int) -> N
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--connections", type=int, nargs="+", default=[64, 256])
-    parser.add_argument("--calls", type=int, default=3000, help="calls a round")
-    parser.add_argument("--prompt", type=int, default=3000, help="characters of a prompt")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--connections", type=int, nargs="+", default=[64, 256], help="numbers of connections")
+    parser.add_argument("--calls", type=int, default=3000, help="number of calls per round")
+    parser.add_argument("--prompt", type=int, default=3000, help="number of characters of a prompt")
+    parser.add_argument("--rounds", type=int, default=3, help="number of rounds")
     options = parser.parse_args()
     if options.serve:
         asyncio.run(serve())

@@ -1,19 +1,19 @@
-"""Faults on purpose, and what becomes of them: a table of how many were tried, survived, lost or invented something.
+"""Fault injection: a table of the faults that were injected and survived, and of lost and invented results.
 
-A run of star ratings meets a server on a bad day, is killed and interrupted at random moments, writes on disks that are
-full, and has its files damaged; after each it is carried on by the same command. `lost` counts items that then have no
-number, though the undisturbed run has one; `invented` numbers that the undisturbed run has not, read at any moment.
+Runs of star ratings use a faulty server, are killed and interrupted at random times, write to full disks, and have
+their files damaged; after each fault the command is repeated. `lost` counts items without a value that the undisturbed
+run has; `invented` counts values that the undisturbed run does not have, at any time.
 
-On the bad day 30 % of all tries are 429 (with Retry-After), 500 or a reset, and 2 % are never answered; of all
-questions 4 % each get a reply cut at the length limit, cut JSON, a refusal, or a mark out of range. What the day costs
-in time stands below the table, beside the waits that nobody can save: the longest chain of Retry-After and timeouts of
-one summary, and the timeouts' share of all connections.
+The faulty server answers 30 % of all requests with 429 (with Retry-After), 500 or a reset, and 2 % never. Of all
+prompts, 4 % each get a reply truncated at the length limit, truncated JSON, a refusal, or a rating out of range. The
+time is printed below the table, with the waits that cannot be avoided: the longest chain of Retry-After and timeouts of
+one summary, and the share of timeouts in all connections.
 
-A busy server serves four calls at a time and answers 429 with Retry-After beyond that; 72 summaries meet one of them,
-and two that share the calls, over 32 connections. More than a third of the requests turned away is a failure, too.
+A busy server serves four calls at a time and answers others with 429 and Retry-After; 72 summaries use one such server,
+and two that share the calls, over 32 connections. More than a third of rejected requests also counts as a failure.
 
-    python benchmarks/faults.py                                  2,000 summaries on the bad day, 20 kills, 200 damages
-    python benchmarks/faults.py --summaries 400 --kills 5 --damages 30
+    python benchmarks/faults.py                                  2,000 summaries on the faulty server, 20 kills, 200
+    damages python benchmarks/faults.py --summaries 400 --kills 5 --damages 30
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ BUSY, CAPACITY = 72, 4  # summaries for servers that are busy, and calls that su
 
 
 class Row(NamedTuple):
-    """A line of the table; `ends` says what a fault that was survived ends in."""
+    """A row of the table; `ends` describes the result of a survived fault."""
 
     fault: str
     tried: int
@@ -74,7 +74,7 @@ def spoils(seed: int, question: str) -> str | None:
 
 
 def asked(prompt: str) -> str:
-    """What a prompt asks, whatever the codes of its fences: every run has its own."""
+    """Return a prompt without the random codes of its fences, which differ between runs."""
     return re.sub(r"(<<<[a-z ]+) \w+>>>", r"\1>>>", prompt)
 
 
@@ -189,7 +189,7 @@ def values(run: Any) -> dict[tuple[str, str], float | None]:
 
 
 def compared(wanted: dict[tuple[str, str], float | None], run: Any) -> tuple[int, int]:
-    """Items that lost their number, and numbers that the undisturbed run has not."""
+    """Return the numbers of items that lost their value, and of values that the undisturbed run does not have."""
     got = values(run)
     lost = sum(got.get(item) is None for item, value in wanted.items() if value is not None)
     invented = sum(value is not None and value != wanted.get(item) for item, value in got.items())
@@ -207,18 +207,18 @@ def bad_day(base: str, summaries: int, connections: int, place: Path) -> tuple[l
     middle = time.perf_counter()
     day = run(f"{base}/bad", summaries, connections, place / "bad")
     end = time.perf_counter()
-    told = account(base)
+    counts = account(base)
     spoilt = {item for item, value in values(day).items() if value is None}
     lost, invented = compared({item: value for item, value in whole.items() if item not in spoilt}, day)
     bad = [row for row in day.judgments() if row.status != "ok"]
     named = sum(row.value is None and row.label is None and bool(row.reason) for row in bad)
-    asked, tried = sum(told["spoilt"].values()), sum(told["kinds"].values())
-    lost += abs(len(spoilt) - asked)  # more failures than the server's, or fewer
-    hanging = told["kinds"]["hang"] * TIMEOUT / connections
-    good, waits = middle - start, told["longest"] + hanging
+    asked, tried = sum(counts["spoilt"].values()), sum(counts["kinds"].values())
+    lost += abs(len(spoilt) - asked)  # more or fewer failures than the server caused
+    hanging = counts["kinds"]["hang"] * TIMEOUT / connections
+    good, waits = middle - start, counts["longest"] + hanging
     text = (
-        f"{summaries} summaries, {connections} connections, load {os.getloadavg()[0]:.1f}: a good day {good:.1f} s, "
-        f"the bad day {end - middle:.1f} s with {told['tries']['bad']} tries; waits that nobody saves {waits:.1f} s, "
+        f"{summaries} summaries, {connections} connections, load {os.getloadavg()[0]:.1f}: no faults {good:.1f} s, "
+        f"faulty server {end - middle:.1f} s with {counts['tries']['bad']} tries; unavoidable waits {waits:.1f} s, "
         f"(bad - waits) / good = {(end - middle - waits) / good:.2f}"
     )
     return [
@@ -228,7 +228,7 @@ def bad_day(base: str, summaries: int, connections: int, place: Path) -> tuple[l
 
 
 def busy(base: str, place: Path) -> list[Row]:
-    """Servers that turn calls away beyond four at a time: one alone, and two that share the calls."""
+    """Test servers that reject calls beyond four at a time: a single one, and two that share the calls."""
     wanted = values(run(f"{base}/good", BUSY, 32, place / "rested"))
     table = []
     for days in (["busy"], ["busy1", "busy2"]):
@@ -245,7 +245,7 @@ def busy(base: str, place: Path) -> list[Row]:
 
 def stopped(base: str, times: int, sign: signal.Signals, whole: dict[tuple[str, str], float | None], place: Path,
             rng: random.Random) -> Row:  # fmt: skip
-    """Runs stopped again and again at random moments, until one ends by itself."""
+    """Test runs that are stopped repeatedly at random times, until one ends by itself."""
     from summeter.engine.runs import Run
 
     tried = survived = lost = invented = number = 0
@@ -278,7 +278,7 @@ def mount(place: Path, kib: int) -> bool:
 
 
 def full_disks(base: str, whole: dict[tuple[str, str], float | None], place: Path) -> Row:
-    """Disks of several sizes, all too small: the run ends with an error, and is carried on when there is room."""
+    """Test disks that are too small: the run ends with an error, and continues when there is space."""
     from summeter.engine.runs import Run
 
     survived = lost = invented = 0
@@ -286,7 +286,7 @@ def full_disks(base: str, whole: dict[tuple[str, str], float | None], place: Pat
         disk = place / f"disk{kib}"
         mounted = mount(disk, kib)
         limit: Callable[[], None] | None = None
-        if not mounted:  # no file may grow beyond its share of the disk instead
+        if not mounted:  # limit the size of files instead
             limit = lambda size=kib * 1024 // 3: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))  # noqa: E731
         try:
             ended = scoring(f"{base}/quick", disk / "run", preexec_fn=limit).wait()
@@ -321,7 +321,7 @@ def _at(data: bytes, rng: random.Random, change: Callable[[bytes], bytes]) -> by
 
 def damaged(base: str, times: int, whole: dict[tuple[str, str], float | None], source: Path, rng: random.Random,
             *, mended: bool) -> Row:  # fmt: skip
-    """One file of a finished run is damaged, the run is read, and the same command is given again.
+    """Test a damaged file of a finished run: read the run, then repeat the command.
 
     `mended`: a file that the run can make anew. The others (the data, the manifest, the calls) can only be refused.
     """
@@ -348,9 +348,9 @@ def damaged(base: str, times: int, whole: dict[tuple[str, str], float | None], s
                 invented += new
             except SummeterError as error:
                 gone = new = 0
-                sound = bool(str(error))  # the last word is that of the command
+                sound = bool(str(error))  # the error names the command
                 refused = True
-            except Exception as error:  # noqa: BLE001 - a traceback is nothing that a reader can act on
+            except Exception as error:  # noqa: BLE001 - a traceback is a failure of the test
                 sound = False
                 print(f"{file.name}, {damage}: {error!r}", file=sys.stderr)
             else:
@@ -376,10 +376,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--serve", type=int, metavar="SEED", help=argparse.SUPPRESS)
     parser.add_argument("--score", nargs=2, metavar=("URL", "FOLDER"), help=argparse.SUPPRESS)
-    parser.add_argument("--summaries", type=int, default=2000)
-    parser.add_argument("--connections", type=int, default=64)
-    parser.add_argument("--kills", type=int, default=20, help="of each kind")
-    parser.add_argument("--damages", type=int, default=100, help="of each kind")
+    parser.add_argument("--summaries", type=int, default=2000, help="number of summaries on the faulty server")
+    parser.add_argument("--connections", type=int, default=64, help="number of connections")
+    parser.add_argument("--kills", type=int, default=20, help="number of each type")
+    parser.add_argument("--damages", type=int, default=100, help="number of each type")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     if options.serve is not None:

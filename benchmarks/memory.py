@@ -1,22 +1,22 @@
-"""What a run takes as the data grow: peak memory and CPU seconds, by number of summaries.
+"""Peak memory and CPU seconds of a run, by number of summaries.
 
-Data sets of N summaries (five systems a document) are made from the vocabulary of the bundled example by a seeded
-generator; no two texts are equal. Every stage runs in a process of its own, on one thread:
+Data sets of N distinct summaries (five systems per document) are generated from the vocabulary of the bundled example.
+Every stage runs in a separate process, on one thread:
 
-    load      read the data set's folder, and hold it: what the other stages are measured against
+    load      read the data set's folder and keep it in memory, as a reference for the other stages
     cold      `evaluate` with support, rouge and abstractiveness, into an empty folder
-    resume    the same again: everything is finished already
-    views     `rescore`: scores, tables and summary rebuilt from the judgments
-    report    the page
-    score     `summeter score`: all of it in one process, as most people run it
-    judged    `evaluate` with an LLM judge (finesure.fact_check) that is scripted in the process, at a quarter of N
-    network   `evaluate` with one small network, where torch and what goes with it are installed, at a twentieth of N
+    resume    the same command when everything is finished
+    views     `rescore`: rebuild scores, tables and summary from the judgments
+    report    write the page
+    score     `summeter score`: all of it in one process, as usual
+    judged    `evaluate` with a scripted LLM judge (finesure.fact_check), for a quarter of N
+    network   `evaluate` with one small network, if torch and its companions are installed, for a twentieth of N
 
     python benchmarks/memory.py                          1,250 to 10,000 summaries
     python benchmarks/memory.py --sizes 500 1000 --stages load cold
 
-`peak` is the largest resident set of the process (VmHWM), `CPU` its user and system seconds. The slope is what a peak
-grows by for 1,000 summaries more, by least squares over the sizes; `beyond the data` is that less the slope of `load`.
+`peak` is the largest resident set of the process (VmHWM), `CPU` its user and system seconds. The slope is the growth of
+a peak per 1,000 summaries, by least squares over the sizes; `beyond the data` is the slope minus that of `load`.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ SYSTEMS = ("aster", "birch", "cedar", "dogwood", "elder")
 DOMAINS = ("news", "meeting", "dialogue")
 EVALUATORS = ("support", "rouge", "abstractiveness")
 SHARES = {"judged": 4, "network": 20}
-"""Stages that run on a part of the summaries: one in so many."""
+"""Stages that run on a fraction of the summaries: 1 / value."""
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
-class Taken(NamedTuple):
-    """What a stage took at a size: MB at its peak, seconds of CPU and of the wall."""
+class Usage(NamedTuple):
+    """Resources of a stage at a size: peak MB, CPU seconds and wall seconds."""
 
     peak: float
     cpu: float
@@ -56,8 +56,7 @@ class Taken(NamedTuple):
 
 
 def rows(count: int, seed: int, systems: Sequence[str] = SYSTEMS) -> Iterator[dict[str, Any]]:
-    """Flat rows: documents of about 190 words, summaries of two to five sentences, half of them taken from the
-    document word for word."""
+    """Yield flat rows: documents of about 190 words, and summaries of two to five sentences, half of them copied."""
     rng = random.Random(seed)
     vocabulary = sorted({
         word for line in EXAMPLE.read_text(encoding="utf-8").splitlines()
@@ -68,13 +67,13 @@ def rows(count: int, seed: int, systems: Sequence[str] = SYSTEMS) -> Iterator[di
         document = " ".join(sentences)
         reference = " ".join(rng.sample(sentences, 3))
         for place, system in enumerate(systems[: count - number * len(systems)]):
-            told = [
+            sentences_of_summary = [
                 rng.choice(sentences) if rng.random() < 0.5 else _sentence(rng, vocabulary)
                 for _ in range(2 + (number + place) % 4)
             ]
             yield {
                 "doc_id": f"d-{number:05}", "system": system, "domain": DOMAINS[number % len(DOMAINS)],
-                "document": document, "summary": " ".join(told), "reference": reference,
+                "document": document, "summary": " ".join(sentences_of_summary), "reference": reference,
             }  # fmt: skip
 
 
@@ -83,7 +82,7 @@ def _sentence(rng: random.Random, vocabulary: Sequence[str]) -> str:
     return " ".join(words).capitalize() + "."
 
 
-# The stages, each in a process of its own. `work` holds the data set's folder and the stages' runs.
+# The stages, each in a separate process. `work` contains the data set's folder and the runs.
 
 
 def make(work: Path, count: int) -> None:
@@ -138,7 +137,7 @@ def stage_judged(work: Path) -> object:
 
 
 def stage_network(work: Path) -> object:
-    """SummaC over a BERT of two layers, with the tokenizer of letters that the tests make."""
+    """Run SummaC with a BERT of two layers and the letter tokenizer of the tests."""
     from summeter.engine.api import evaluate
 
     sys.path.insert(0, str(ROOT / "tests"))
@@ -149,13 +148,13 @@ def stage_network(work: Path) -> object:
 
 
 class Hashing:
-    """An LLM that answers each numbered sentence of a prompt, and keeps nothing."""
+    """An LLM that answers each numbered sentence of a prompt."""
 
     id = "bench/hash"
 
     @classmethod
     def open(cls, *_: Any) -> Hashing:
-        """There is nothing to choose."""
+        """Return an instance; there are no settings."""
         return cls()
 
     async def complete(self, request: Any) -> Any:
@@ -169,7 +168,7 @@ class Hashing:
         return Completion(text=json.dumps(verdicts), finish_reason="stop", model=self.id, tokens_in=500, tokens_out=50)
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there are no open resources."""
 
 
 STAGES: dict[str, Callable[[Path], object]] = {
@@ -179,16 +178,16 @@ STAGES: dict[str, Callable[[Path], object]] = {
 
 
 def one(stage: str, work: Path) -> None:
-    """Run a stage in this process and print what it took as JSON."""
+    """Run a stage in this process and print its resources as JSON."""
     start, before = time.perf_counter(), time.process_time()
     kept = STAGES[stage](work)
-    taken = Taken(peak_mb(), time.process_time() - before, time.perf_counter() - start)
+    taken = Usage(peak_mb(), time.process_time() - before, time.perf_counter() - start)
     del kept
     print("\n" + json.dumps(taken))
 
 
 def peak_mb() -> float:
-    """The largest resident set of this process since it began, in MB."""
+    """Return the peak resident set of this process, in MB."""
     status = Path("/proc/self/status")
     if status.exists():
         found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())
@@ -200,42 +199,42 @@ def peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
 
 
-def measured(stage: str, work: Path) -> Taken:
-    """A stage in a process of its own."""
+def run_stage(stage: str, work: Path) -> Usage:
+    """Run a stage in a separate process, and return its resources."""
     command = [sys.executable, __file__, "--one", stage, str(work)]
     got = subprocess.run(command, env=os.environ | ONE_THREAD, stdout=subprocess.PIPE, text=True, check=True)
-    return Taken(*json.loads(got.stdout.splitlines()[-1]))
+    return Usage(*json.loads(got.stdout.splitlines()[-1]))
 
 
 def slope(sizes: Sequence[int], values: Sequence[float]) -> float:
-    """What a value grows by for 1,000 summaries more, by least squares."""
+    """Return the growth of a value per 1,000 summaries, by least squares."""
     mean_n, mean_v = sum(sizes) / len(sizes), sum(values) / len(values)
     spread = sum((n - mean_n) ** 2 for n in sizes)
     return 1000 * sum((n - mean_n) * (v - mean_v) for n, v in zip(sizes, values, strict=True)) / spread
 
 
-def measure(stages: Sequence[str], sizes: Sequence[int], root: Path) -> dict[str, dict[int, Taken]]:
-    """Every stage at every size, told of as it comes."""
-    found: dict[str, dict[int, Taken]] = {stage: {} for stage in stages}
+def measure(stages: Sequence[str], sizes: Sequence[int], root: Path) -> dict[str, dict[int, Usage]]:
+    """Run all stages at all sizes, and print each result."""
+    found: dict[str, dict[int, Usage]] = {stage: {} for stage in stages}
     for size in sizes:
         for share, among in sorted({(SHARES.get(stage, 1), SHARES.get(stage, 1)) for stage in stages}):
             count, work = size // share, root / f"{size}-{among}"
             made = [sys.executable, __file__, "--make", str(count), str(work)]
             subprocess.run(made, check=True, env=os.environ | ONE_THREAD)
             for stage in (one for one in stages if SHARES.get(one, 1) == share):
-                taken = found[stage][count] = measured(stage, work)
+                taken = found[stage][count] = run_stage(stage, work)
                 print(
                     f"{stage:<8} {count:>6,} summaries  peak {taken.peak:7.1f} MB  CPU {taken.cpu:7.1f} s "
-                    f"({1000 * taken.cpu / count:6.2f} ms a summary)  wall {taken.wall:7.1f} s", flush=True,
+                    f"({1000 * taken.cpu / count:6.2f} ms per summary)  wall {taken.wall:7.1f} s", flush=True,
                 )  # fmt: skip
             shutil.rmtree(work)
     return found
 
 
-def show(found: dict[str, dict[int, Taken]]) -> None:
-    """The slopes, and what CPU a summary takes at the largest size for that at the smallest."""
+def show(found: dict[str, dict[int, Usage]]) -> None:
+    """Print the slopes, and the ratio of CPU per summary between the largest and the smallest size."""
     data = None
-    print("\nstage     MB per 1,000 summaries   beyond the data   CPU a summary, largest size over smallest")
+    print("\nstage     MB per 1,000 summaries   beyond the data   CPU per summary, largest/smallest size")
     for stage, by_size in found.items():
         sizes = list(by_size)
         if len(sizes) < 2:
@@ -251,7 +250,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="N")
     parser.add_argument("--stages", nargs="+", choices=STAGES, default=None)
-    parser.add_argument("--keep", type=Path, help="work in this folder instead of a temporary one")
+    parser.add_argument("--keep", type=Path, help="use this folder instead of a temporary one")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--make", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -263,7 +262,7 @@ def main() -> None:
         return
     stages = arguments.stages or list(STAGES)
     if "network" in stages and any(importlib.util.find_spec(name) is None for name in ("torch", "transformers")):
-        print("network: left out, torch and transformers are not installed here (make neural)")
+        print("network: left out, because torch or transformers is not installed (make neural)")
         stages = [stage for stage in stages if stage != "network"]
     with tempfile.TemporaryDirectory() as made:
         show(measure(stages, sorted(arguments.sizes), arguments.keep or Path(made)))

@@ -1,14 +1,14 @@
-"""The same number of judge calls by summeter, inspect_ai and deepeval, against one local server, in one run.
+"""Judge calls by summeter, inspect_ai and deepeval against one local server, in one run.
 
-Each side runs in a process of its own, on the interpreter it is installed in, and does what its users would do: judge
-every summary of a set with one LLM call each, over so many connections. The server answers after 200 ms (calls.py).
-Every side keeps its own record (summeter a run folder, inspect_ai an eval log, deepeval what it keeps).
+Each package runs in a separate process, with the interpreter it is installed in, and judges every summary of a set with
+one LLM call, over a number of connections. The server answers after 200 ms (calls.py). Each package writes its usual
+records (summeter a run folder, inspect_ai an eval log, deepeval its results).
 
     python -m venv peers && peers/bin/pip install inspect_ai deepeval openai
     python benchmarks/peers.py --inspect peers/bin/python --deepeval peers/bin/python --calls 1000 --connections 64
 
-A side without an interpreter is left out, with a word. What is shown: seconds of wall and of CPU after the imports,
-calls a second, the share of the ideal rate (connections / delay), and how often the server was asked.
+A package without an interpreter is left out, with a note. Output: wall and CPU seconds after the imports, calls per
+second, the share of the ideal rate (connections / delay), and the number of requests to the server.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def inspect(url: str, calls: int, connections: int) -> Callable[[], object]:
 
 
 def deepeval(url: str, calls: int, connections: int) -> Callable[[], object]:
-    kept = tempfile.mkdtemp()
-    os.environ |= {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "OPENAI_API_KEY": "k", "DEEPEVAL_RESULTS_FOLDER": kept}
+    folder = tempfile.mkdtemp()
+    os.environ |= {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "OPENAI_API_KEY": "k", "DEEPEVAL_RESULTS_FOLDER": folder}
     from deepeval import evaluate
     from deepeval.evaluate import AsyncConfig, CacheConfig, DisplayConfig
     from deepeval.metrics import GEval
@@ -86,7 +86,7 @@ SIDES = {"summeter": summeter, "inspect_ai": inspect, "deepeval": deepeval}
 
 
 def serve() -> None:
-    """The server of calls.py with a reply that each side can read; a line on stderr for each call."""
+    """Run the server of calls.py with a reply that each package can parse, and a line on stderr per call."""
     import calls
 
     content = json.dumps({"reason": "The sentences follow one another.", "score": 4})
@@ -102,7 +102,7 @@ def serve() -> None:
     sent = calls.Server._send
 
     def counted(self: calls.Server) -> None:
-        sys.stderr.write("asked\n")
+        sys.stderr.write("request\n")
         sent(self)
 
     calls.Server._send = counted  # type: ignore[method-assign]
@@ -120,10 +120,10 @@ def side(name: str, url: str, calls: int, connections: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--inspect", type=Path, help="an interpreter with inspect_ai and openai")
-    parser.add_argument("--deepeval", type=Path, help="an interpreter with deepeval and openai")
-    parser.add_argument("--calls", type=int, default=1000)
-    parser.add_argument("--connections", type=int, default=64)
+    parser.add_argument("--inspect", type=Path, help="interpreter with inspect_ai and openai")
+    parser.add_argument("--deepeval", type=Path, help="interpreter with deepeval and openai")
+    parser.add_argument("--calls", type=int, default=1000, help="number of calls")
+    parser.add_argument("--connections", type=int, default=64, help="number of connections")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--side", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -138,29 +138,31 @@ def main() -> None:
 def compare(options: argparse.Namespace) -> None:
     sides = {"summeter": Path(sys.executable), "inspect_ai": options.inspect, "deepeval": options.deepeval}
     ideal = options.connections / 0.2
-    print(f"{'side':>11} {'wall s':>7} {'calls/s':>8} {'of ideal':>9} {'CPU ms/call':>12} {'peak MB':>8} {'asked':>6}")
+    print(
+        f"{'side':>11} {'wall s':>7} {'calls/s':>8} {'of ideal':>9} {'CPU ms/call':>12} {'peak MB':>8} {'requests':>8}"
+    )
     for name, python in sides.items():
         if python is None:
             print(f"{name:>11} left out: no interpreter given")
             continue
-        with tempfile.TemporaryFile("w+") as asked, tempfile.TemporaryDirectory() as kept:
+        with tempfile.TemporaryFile("w+") as requests, tempfile.TemporaryDirectory() as folder:
             server = subprocess.Popen(
-                [sys.executable, __file__, "--serve"], stdout=subprocess.PIPE, stderr=asked, text=True
+                [sys.executable, __file__, "--serve"], stdout=subprocess.PIPE, stderr=requests, text=True
             )
             assert server.stdout is not None
             url = f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"
             size = ["--calls", str(options.calls), "--connections", str(options.connections)]
             done = subprocess.run(
                 [python, str(Path(__file__).resolve()), "--side", name, url, *size],
-                cwd=kept,
+                cwd=folder,
                 capture_output=True,
                 text=True,
                 check=False,
             )
             server.terminate()
             server.wait()
-            asked.seek(0)
-            count = sum(1 for _ in asked)
+            requests.seek(0)
+            count = sum(1 for _ in requests)
         if done.returncode:
             print(f"{name:>11} failed: {(done.stderr.strip() or done.stdout.strip()).splitlines()[-1]}")
             continue
@@ -168,7 +170,7 @@ def compare(options: argparse.Namespace) -> None:
         rate = options.calls / spent["wall"]
         print(
             f"{name:>11} {spent['wall']:>7.1f} {rate:>8.0f} {rate / ideal:>9.1%}"
-            f" {spent['cpu'] / options.calls * 1000:>12.2f} {spent['peak']:>8.0f} {count:>6}"
+            f" {spent['cpu'] / options.calls * 1000:>12.2f} {spent['peak']:>8.0f} {count:>8}"
         )
     print(f"load {os.getloadavg()[0]:.1f}; {options.connections} connections; server delay 0.2 s")
 

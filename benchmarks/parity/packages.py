@@ -1,11 +1,11 @@
-"""summeter beside the packages fenice, summac and bert-score, on the same small network and the same texts.
+"""Compare summeter with the packages fenice, summac and bert-score on the same small network and texts.
 
     python benchmarks/parity packages --peers FOLDER [--install] [--write]
 
-FOLDER holds an environment for each package (`--install` makes those that are missing). `--write` keeps what the
-packages gave in tests/neural/parity.json, which tests/neural/test_parity.py repeats without them. A package that is not
-there is left out, with a word; what was kept of it stays, unless the texts have changed. Shown is the largest
-difference of a score.
+FOLDER contains an environment per package (`--install` creates missing ones). `--write` stores the results of the
+packages in tests/neural/parity.json, with which tests/neural/test_parity.py compares without the packages. A missing
+package is left out, with a note; its stored results are kept unless the texts have changed. The largest difference of a
+score is printed.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ PEOPLE, THINGS, VERBS, QUALITIES, PLACES = (some.split() for some in WORDS.value
 
 
 def sentence(draw: random.Random, words: int) -> str:
-    """One sentence of about so many words that no rule takes apart."""
+    """Return a sentence of about the given number of words that no splitter splits."""
 
     def thing() -> str:
         return f"the {draw.choice(QUALITIES)} {draw.choice(THINGS)}"
@@ -80,12 +80,12 @@ def sentence(draw: random.Random, words: int) -> str:
 
 
 def length(draw: random.Random, middle: float) -> int:
-    """Words of a sentence, about `middle`, with a long tail."""
+    """Return a random sentence length around `middle`, with a long tail."""
     return max(5, min(60, round(draw.lognormvariate(0.0, 0.45) * middle)))
 
 
 def claim(draw: random.Random, sentences: list[str]) -> str:
-    """A sentence of the document, shortened or with words exchanged."""
+    """Return a sentence of the document, shortened or with words replaced."""
     words = draw.choice([one for one in sentences if len(one.split()) > 9]).rstrip(".").split()
     words = words[: max(9, round(len(words) * draw.uniform(0.5, 1.0)))]
     for _ in range(draw.randint(0, 3)):
@@ -94,7 +94,7 @@ def claim(draw: random.Random, sentences: list[str]) -> str:
 
 
 def mentions(text: str) -> list[list[tuple[int, int]]]:
-    """Clusters: each name where it stands first behind the one before it."""
+    """Return clusters: the first occurrence of each name after the previous one."""
     found = []
     for names in MENTIONS.get(text, []):
         start, cluster = 0, []
@@ -108,7 +108,7 @@ def mentions(text: str) -> list[list[tuple[int, int]]]:
 
 
 def task(told: dict[str, list[list[str]]]) -> dict[str, Any]:
-    """Documents with their sentences and mentions; summaries (a list of claims each) of them."""
+    """Return documents with sentences and mentions, and summaries as lists of claims."""
     documents, summaries = [], []
     for text, some in told.items():
         documents.append({"text": text, "sentences": split(text), "clusters": mentions(text)})
@@ -119,7 +119,7 @@ def task(told: dict[str, list[list[str]]]) -> dict[str, Any]:
 
 
 def tasks() -> dict[str, Any]:
-    """Short documents, and long ones: of thirteen sentences, and of 130 with some of ten characters or fewer."""
+    """Return short and long documents: of 13 sentences, and of 130 with some of at most ten characters."""
     draw = random.Random(3)
     short = {text: [some[:1], some] for text, some in SAID.items()}
     middle = [sentence(draw, length(draw, 14)) for _ in range(13)]
@@ -130,7 +130,7 @@ def tasks() -> dict[str, Any]:
 
 
 def cases() -> dict[str, Any]:
-    """Each case: package, task, the package's options, and the settings of summeter that mean the same."""
+    """Return the cases: package, task, options of the package, and the equivalent settings of summeter."""
     found: dict[str, Any] = {}
     for name in ("short", "long"):
         found[f"fenice {name}"] = {"package": "fenice", "task": name, "options": {}, "settings": {}}
@@ -167,8 +167,11 @@ def cases() -> dict[str, Any]:
 
 
 def bertscore(name: str, layer: int, more: tuple[str, ...]) -> dict[str, Any]:
-    """With tokens counted over the references (`idf`), rescaled by a file of baselines (`baseline`), or each summary
-    beside all documents as its references (`several`)."""
+    """Return a case of BERTScore.
+
+    Variants: token counts over the references (`idf`), rescaling with a file of baselines (`baseline`), and all
+    documents as references of each summary (`several`).
+    """
     return {
         "package": "bert-score", "task": name, "model": "",
         "options": {"num_layers": layer, "rescale_with_baseline": "baseline" in more, "idf": "idf" in more},
@@ -178,7 +181,7 @@ def bertscore(name: str, layer: int, more: tuple[str, ...]) -> dict[str, Any]:
 
 
 def zs(name: str, grain: str, settings: dict[str, Any], **options: Any) -> dict[str, Any]:
-    """SummaC-ZS; the package cuts pairs at 500 tokens."""
+    """Return a case of SummaC-ZS; the package truncates pairs at 500 tokens."""
     return {
         "package": "summac", "task": name, "model": "[max_tokens=500]",
         "options": {"granularity": grain, **options}, "settings": {"granularity": grain, **settings},
@@ -186,7 +189,7 @@ def zs(name: str, grain: str, settings: dict[str, Any], **options: Any) -> dict[
 
 
 def question(case: dict[str, Any], told: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """What peer.py is given."""
+    """Return the input of peer.py."""
     more = {name: case[name] for name in ("conv", "baseline", "several") if name in case}
     if case["options"].get("idf"):
         more["counted"] = [one["text"] for one in told["documents"]]
@@ -194,11 +197,11 @@ def question(case: dict[str, Any], told: dict[str, Any], folder: Path) -> dict[s
 
 
 def main() -> None:
-    """See the module's text."""
+    """Run the comparison; see the module docstring."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--peers", type=Path, required=True)
-    parser.add_argument("--install", action="store_true")
-    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--peers", type=Path, required=True, help="folder of the released code")
+    parser.add_argument("--install", action="store_true", help="install missing packages")
+    parser.add_argument("--write", action="store_true", help="write the fixture")
     given = parser.parse_args()
     # As they are read again: lists where there were tuples.
     told, before = json.loads(json.dumps(tasks())), parity.fixture()
@@ -234,7 +237,7 @@ def main() -> None:
 
 
 def rounded(found: Any) -> Any:
-    """The same with eight digits."""
+    """Return the same value with eight digits."""
     if isinstance(found, dict):
         return {name: rounded(one) for name, one in found.items()}
     return [rounded(one) for one in found] if isinstance(found, list) else round(found, 8)

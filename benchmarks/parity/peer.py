@@ -1,10 +1,9 @@
-"""Runs of a peer's package: a list of tasks as JSON in, what it gave for each out.
+"""Run a released package: reads a list of tasks as JSON and prints the results.
 
-For the interpreter that the peer is installed in; needs no summeter.
+Runs in the interpreter of the package, without summeter.
 
-What is replaced in the peers, and nothing else: where weights and tokenizer come from (the given folder, read before
-the clock starts), and where sentences, claims and mentions come from (the given ones). Pairs, batches, cuts, the
-network's passes and all scoring are theirs.
+Only the sources of weights and tokenizer (the given folder, read before timing starts) and of sentences, claims and
+mentions (the given ones) are replaced. Pairs, batches, truncation, forward passes and scoring are those of the package.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ Result = dict[str, Any]
 
 
 def timed(work: Callable[[], list[Any]]) -> tuple[list[Any], Result]:
-    """What the work gives, with its seconds of wall and of processor."""
+    """Return the result of a function, with wall and CPU seconds."""
     wall, cpu = time.perf_counter(), time.process_time()
     found = work()
     return found, {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
 
 
 def loaders(module: Any, folder: str) -> None:
-    """The module's AutoTokenizer and AutoModel give what lies in the folder, already read."""
+    """Make a module's AutoTokenizer and AutoModel return those of the folder, already loaded."""
     import transformers
 
     kept = {
@@ -55,7 +54,7 @@ def loaders(module: Any, folder: str) -> None:
 
 
 def fenice(given: Given) -> Result:
-    """FENICE.score_batch."""
+    """Run FENICE.score_batch."""
     import transformers  # noqa: F401 - it looks at what is installed, and the next lines would confuse it
 
     # Sentences and mentions are given. (fastcoref would not even import: its datasets wants a numpy that spaCy 3.7.4,
@@ -109,15 +108,15 @@ def fenice(given: Given) -> Result:
         scorer = module.FENICE(**given.get("options", {}))
         found, spent = timed(lambda: scorer.score_batch(samples))
         os.chdir("/")
-    told = [
+    scores = [
         {"score": float(one["score"]), "claims": [float(claim["score"]) for claim in one["alignments"]]}
         for one in found
     ]
-    return {"version": version("FENICE"), "scores": told, "pairs": counted["pairs"], **spent}
+    return {"version": version("FENICE"), "scores": scores, "pairs": counted["pairs"], **spent}
 
 
 def count_pairs(aligner: Any) -> dict[str, int]:
-    """How many pairs go through the network."""
+    """Count the pairs that the network processes."""
     counted = {"pairs": 0}
     own = getattr(aligner, "own", aligner.process_batch)
     aligner.own = own
@@ -131,7 +130,7 @@ def count_pairs(aligner: Any) -> dict[str, int]:
 
 
 def summac(given: Given) -> Result:
-    """SummaCZS.score, or SummaCConv.score with the weights given."""
+    """Run SummaCZS.score, or SummaCConv.score with the given weights."""
     import numpy as np
     import torch
     from summac import model_summac as module
@@ -159,7 +158,7 @@ def summac(given: Given) -> Result:
 
 
 def bertscore(given: Given) -> Result:
-    """BERTScorer.score, each summary against its document, or against `several`: all of them."""
+    """Run BERTScorer.score for each summary against its document, or against all documents (`several`)."""
     from bert_score import BERTScorer
 
     options = given.get("options", {})
@@ -183,7 +182,7 @@ SIDES = {"fenice": fenice, "summac": summac, "bert-score": bertscore}
 
 
 def main() -> None:
-    """`peer.py SIDE` with the tasks on standard input."""
+    """Run `peer.py PACKAGE` with the tasks on standard input."""
     import torch
 
     torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))

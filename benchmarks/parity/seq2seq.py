@@ -1,11 +1,11 @@
-"""summeter beside the released classes of BARTScore and UniEval, on the same texts and small networks.
+"""Compare summeter with the released classes of BARTScore and UniEval on the same texts and small networks.
 
     python benchmarks/parity seq2seq --peers FOLDER [--write]
 
-FOLDER holds `BARTScore/bart_score.py` of neulab/BARTScore, and `UniEval/` (`utils.py`, `metric/`) of
-maszhongming/UniEval; both run on transformers 5 as they are. Sentences are given, so that no splitter is compared, and
-texts go one by one, since padding rounds in the sixth digit. `--write` keeps what they gave in
-tests/neural/seq2seq.json, which tests/neural/test_seq2seq_parity.py repeats without them.
+FOLDER contains `BARTScore/bart_score.py` of neulab/BARTScore, and `UniEval/` (`utils.py`, `metric/`) of
+maszhongming/UniEval; both run unchanged on transformers 5. Sentences are given, so that splitters are not compared, and
+texts are processed one by one, because padding changes the sixth digit. `--write` stores the results in
+tests/neural/seq2seq.json, with which tests/neural/test_seq2seq_parity.py compares without the released code.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ TEXTS = [
 
 
 def bartscore(peers: Path, folder: Path) -> list[float]:
-    """What the released class gives for each pair."""
+    """Return the results of the released class for each pair."""
     sys.path.insert(0, str(peers / "BARTScore"))
     from bart_score import BARTScorer  # type: ignore[import-not-found]
 
@@ -55,7 +55,7 @@ def bartscore(peers: Path, folder: Path) -> list[float]:
 
 
 def unieval(peers: Path, folder: Path) -> list[dict[str, float]]:
-    """What the released classes give for each text."""
+    """Return the results of the released classes for each text."""
     known = {" ".join(text["sentences"]): text["sentences"] for text in TEXTS}
     for name, members in {"nltk": {"sent_tokenize": known.__getitem__}, "prettytable": {"PrettyTable": None}}.items():
         module = ModuleType(name)
@@ -74,10 +74,10 @@ def unieval(peers: Path, folder: Path) -> list[dict[str, float]]:
 
 
 def main() -> None:
-    """See the module's text."""
+    """Run the comparison; see the module docstring."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--peers", type=Path, required=True)
-    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--peers", type=Path, required=True, help="folder of the released code")
+    parser.add_argument("--write", action="store_true", help="write the fixture")
     given = parser.parse_args()
     sys.path.insert(0, str(HERE.parents[1] / "tests"))
     from neural import seq2seq_networks

@@ -1,4 +1,4 @@
-"""The peers' packages: an environment for each, and one run of one of them (peer.py) in it."""
+"""Environments of the released packages, and runs of peer.py in them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 
 class Package(NamedTuple):
-    """What is installed for a peer. torch is named so that it comes without CUDA where such a wheel is at hand."""
+    """Requirements of a package. torch is listed so that a wheel without CUDA is used if it is available."""
 
     name: str
-    wanted: tuple[str, ...]
+    requirements: tuple[str, ...]
 
 
 PACKAGES = {
@@ -25,16 +25,16 @@ PACKAGES = {
 
 
 def interpreter(peers: Path | None, package: str, *, install: bool = False) -> Path | None:
-    """The interpreter of a package's environment, PEERS/PACKAGE; None where it is not there and cannot be made."""
+    """Return the interpreter of the environment PEERS/PACKAGE, or None if it is missing and cannot be created."""
     if peers is None:
         return None
     python = peers / package / "bin" / "python"
     if not python.is_file() and install:
         print(f"installing {PACKAGES[package].name} ...", flush=True)
         subprocess.run([sys.executable, "-m", "venv", str(peers / package)], check=True)
-        done = subprocess.run([str(python), "-m", "pip", "install", "-q", *PACKAGES[package].wanted], check=False)
+        done = subprocess.run([str(python), "-m", "pip", "install", "-q", *PACKAGES[package].requirements], check=False)
         if done.returncode:
-            print(f"{PACKAGES[package].name} cannot be installed with {sys.executable} (see above)")
+            print(f"{PACKAGES[package].name} could not be installed with {sys.executable} (see above)")
     known = (
         python.is_file()
         and not subprocess.run(
@@ -46,13 +46,13 @@ def interpreter(peers: Path | None, package: str, *, install: bool = False) -> P
     return python if known else None
 
 
-def peer(python: Path, package: str, given: list[dict[str, Any]], threads: int = 1) -> list[dict[str, Any]]:
-    """What peer.py gives for each task. RuntimeError, with what it said, where it fails."""
-    # Its environment is its own: nothing of ours on its path.
+def peer(python: Path, package: str, tasks: list[dict[str, Any]], threads: int = 1) -> list[dict[str, Any]]:
+    """Return the result of peer.py for each task; raises RuntimeError, with its output, if it fails."""
+    # Do not add this project to the import path of the other environment.
     inherited = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
         [str(python), str(Path(__file__).with_name("peer.py")), package],
-        input=json.dumps(given), capture_output=True, text=True, check=False,
+        input=json.dumps(tasks), capture_output=True, text=True, check=False,
         env={**inherited, "OMP_NUM_THREADS": str(threads), "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"},
     )  # fmt: skip
     if done.returncode:

@@ -49,7 +49,7 @@ def test_absent_data_is_said_plainly(root, tmp_path):
         check=False,
     )
     assert done.returncode == 2
-    assert "nothing measured" in done.stderr
+    assert "nothing was measured" in done.stderr
     assert done.stdout == ""
 
 
