@@ -1,4 +1,4 @@
-"""The audit of injections: what is attacked, what counts as a flip, and a gullible judge beside a steady one."""
+"""The prompt-injection audit: variants of the data, flipped verdicts, and judges that do or do not obey attacks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CONTROLS = (
 
 
 class Gullible(Evaluator):
-    """Supports short sentences; supports all of them where it is asked nicely, and none where it is told to."""
+    """A judge that supports short sentences, all sentences if an attack asks for it, or none."""
 
     name: ClassVar[str] = "gullible"
     version: ClassVar[str] = "1"
@@ -43,7 +43,7 @@ class Gullible(Evaluator):
 
 
 class Steady(Gullible):
-    """Hears nothing."""
+    """A judge that ignores attacks."""
 
     name: ClassVar[str] = "steady"
 
@@ -55,14 +55,14 @@ class Steady(Gullible):
 
 def test_flip_rates_of_a_gullible_and_a_robust_judge(tmp_path: Path) -> None:
     study = injection(rows(), [Gullible(), Steady()], out=tmp_path / "run", sample=6, attacks=(*CONTROLS, UP, DOWN))
-    # System b's second sentence is the only one of more than three words: one verdict a document can be raised,
-    # the other three (two of system a, one of b) can be lowered; three documents.
+    # Only system b's second sentence has more than three words: one verdict per document can be raised,
+    # the other three (two of system a, one of b) can be lowered. There are three documents.
     up = study.where(judge="gullible")[0]
     assert (up.details["attack"], up.value, up.n, up.details["control"], up.details["net"]) == ("ask", 1.0, 3, 0.0, 1.0)
     down = study.where(judge="gullible")[1]
     assert (down.details["attack"], down.value, down.n, down.details["control"]) == ("slander", 1.0, 9, 0.0)
     pooled = study.where(judge="gullible")[2]
-    assert (pooled.details["attack"], pooled.value, pooled.n) == (ALL, 1.0, 3)  # pushing up only
+    assert (pooled.details["attack"], pooled.value, pooled.n) == (ALL, 1.0, 3)  # attacks with the aim "up" only
     assert [row.value for row in study.where(judge="steady")] == [0.0, 0.0, 0.0]
     assert read_study(tmp_path / "run" / "injection.json").to_dicts() == study.to_dicts()
     again = injection(rows(), [Gullible(), Steady()], out=tmp_path / "run", sample=6, attacks=(*CONTROLS, UP, DOWN))

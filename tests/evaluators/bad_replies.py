@@ -1,7 +1,7 @@
-"""Replies no judge should give and every judge gives: what must become no number, and what is merely odd.
+"""Replies that LLMs give and judges must reject, and unusual replies that judges must accept.
 
-A case is built from a plain good reply of the evaluator under test (`Replies.good`, an object keyed "1",
-"2", ...), another good reply that decides otherwise (`other`), and the prompt that was sent.
+A case is built from a good reply of the evaluator under test (`Replies.good`, an object with the keys "1", "2", ...),
+another good reply with other verdicts (`other`), and the prompt.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ITEM = _item()
 
 
 class Replies(NamedTuple):
-    """What an evaluator under test supplies: texts of two good replies that differ, and the prompt."""
+    """Texts of two different good replies of an evaluator, and the prompt."""
 
     good: str
     other: str
@@ -42,7 +42,7 @@ class Replies(NamedTuple):
 
 
 class Case(NamedTuple):
-    """One reply. `counted` marks those that are bad only where one entry a unit is asked for."""
+    """A reply; `counted` marks those that are bad only if the reply must have one entry per unit."""
 
     name: str
     build: Callable[[Replies], str]

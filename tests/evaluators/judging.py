@@ -1,4 +1,4 @@
-"""Items by hand, LLMs that say what they are told, and judging as a run does: for the tests of all judges."""
+"""Items, scripted LLMs and helpers that judge items as a run does, for the tests of all judges."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SENTENCES = ("Ana sold the boat.", "She bought a mill in May.", "It burnt down."
 
 
 def spans(text: str, sentences: Sequence[str]) -> tuple[Span, ...]:
-    """Where the sentences stand, each after the one before."""
+    """Return the offsets of consecutive sentences."""
     found, position = [], 0
     for sentence in sentences:
         start = text.index(sentence, position)
@@ -33,7 +33,7 @@ def item(
     system: str = "s1",
     rival: str | None = None,
 ) -> Item:
-    """One summary of one document, and a rival's where its text is given."""
+    """An item with one summary of one document, and a rival summary if its text is given."""
     if isinstance(document, str):
         document = Document(id="d1", text=document, key_facts=tuple(key_facts), references=tuple(references))
 
@@ -47,7 +47,7 @@ def item(
 
 
 class Judge:
-    """An LLM of the test's own making that remembers what it was asked."""
+    """A scripted LLM that records its prompts."""
 
     id = "test/judge"
 
@@ -64,7 +64,7 @@ class Judge:
 
 
 async def judgments_of(evaluator: Evaluator, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-    """The judgments of an item: `judge` is called where it can be judged."""
+    """Return the judgments of an item; `judge` is called if the item can be judged."""
     found = evaluator.unjudged(item, tools.signature, prepared)
     return await evaluator.judge(item, prepared, tools) if found is None else found
 
@@ -77,7 +77,7 @@ def run(
     networks: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> tuple[Prepared, list[Judgment]]:
-    """Prepare and judge one item; one LLM answers in every role. `settings` are those of the LLMs."""
+    """Prepare and judge one item with one LLM in every role. `settings` are those of the LLMs."""
     bound = llms if isinstance(llms, Mapping) else dict.fromkeys(evaluator.required_roles, llms) if llms else {}
     asked = {role: BoundLLM(llm, Settings(**{"repair": False, **settings})) for role, llm in bound.items()}
     signature = evaluator.sign({role: one.id for role, one in [*asked.items(), *(networks or {}).items()]})

@@ -1,4 +1,4 @@
-"""A long source with a fact at its very end, and a judge that knows only what stands in its prompt."""
+"""A long document with a fact at its end, and a judge that answers from its prompt alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOLD = "The harbour bell of Ostrava was cast in 1743"
 
 
 def filler(tokens: int, seed: int = 7) -> str:
-    """Sentences about nothing in particular, `tokens` of them and a few more."""
+    """Return irrelevant sentences of about `tokens` tokens."""
     rng = random.Random(seed)
     people, things = ["Mara", "Oskar", "Lene", "Piet"], ["ledger", "barge", "orchard", "ferry", "granary"]
     parts: list[str] = []
@@ -31,14 +31,14 @@ def filler(tokens: int, seed: int = 7) -> str:
 
 
 def document(tokens: int = 53_000, last: str = PLANTED) -> Document:
-    """A document of about `tokens` tokens that ends with a fact said nowhere else."""
+    """Return a document of about `tokens` tokens that states a fact only at its end."""
     text = f"{filler(tokens)} {last}"
     spans = tuple(Span(of="document", start=start, end=end) for start, end in split(text))
     return Document(id="long", text=text, sentences=spans)
 
 
 def item(source: Document, *sentences: str) -> Item:
-    """A summary of these sentences."""
+    """An item whose summary has these sentences."""
     text, spans = " ".join(sentences), []
     for sentence in sentences:
         start = text.index(sentence)
@@ -48,9 +48,9 @@ def item(source: Document, *sentences: str) -> Item:
 
 
 class Reader:
-    """Reads the document in its prompt, at most `context` tokens (of four letters each), and answers by that alone.
+    """An LLM that reads at most `context` tokens (of four letters) and answers by the document in its prompt.
 
-    A claim or sentence is supported where it stands in the document shown, word for word but for its full stop.
+    It supports a claim or sentence that the document contains literally, without its full stop.
     """
 
     id = "test/reader"

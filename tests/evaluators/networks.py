@@ -1,4 +1,4 @@
-"""Networks by table, and by words: what a network answers is written down, or follows from the words of its texts."""
+"""Fake networks: results from a table, or computed from the words of the texts."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ Answers = Mapping[type[NetworkRequest[Any]], Callable[[Any], Any]]
 
 
 class FakeNetwork:
-    """Answers requests by functions, one for each class of requests; each different request is answered once.
+    """A network that answers each class of requests by a function; equal requests are answered once.
 
-    `asked` are the requests that were answered (those of the tokenizer are not among them), `texts` what they were
-    about. Tokens are words; `limit` of them are read.
+    `asked` are the answered requests (without those of the tokenizer), `texts` their texts. Tokens are words, of which
+    `limit` are read.
     """
 
     def __init__(self, answers: Answers, id_: str = "fake/network", *, limit: int = 512) -> None:
@@ -80,12 +80,12 @@ class FakeNetwork:
 
     @property
     def framings(self) -> set[Any]:
-        """How the texts were framed."""
+        """The framing of the texts of each request."""
         return {request.framing for request in self.asked}
 
 
 def texts_of(request: Any) -> Any:
-    """The text of a request, or its texts as a tuple."""
+    """Return the text of a request, or its texts, as a tuple."""
     match request:
         case Classify() | ClassifyTokens():
             return request.texts
@@ -101,7 +101,7 @@ def texts_of(request: Any) -> Any:
 
 
 def tokens_of(text: str) -> list[tuple[int, int]]:
-    """(start, end) of words and signs."""
+    """Return (start, end) of words and punctuation marks."""
     return [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
 
 
@@ -109,7 +109,7 @@ def tokens_of(text: str) -> list[tuple[int, int]]:
 
 
 def table_nli(table: Mapping[tuple[str, str], Row] | None = None, *, limit: int = 512) -> FakeNetwork:
-    """What a premise says of a hypothesis is in the table; whatever is not is neutral."""
+    """Return an NLI network with the probabilities in the table; other pairs are neutral."""
     known = table or {}
     return FakeNetwork(
         {Classify: lambda request: logits_of(known.get(request.texts, (0.0, 1.0, 0.0)))}, "table/nli", limit=limit
@@ -117,13 +117,16 @@ def table_nli(table: Mapping[tuple[str, str], Row] | None = None, *, limit: int 
 
 
 def logits_of(row: Row) -> NDArray[np.float64]:
-    """Logits whose softmax are these probabilities."""
+    """Return logits whose softmax are these probabilities."""
     return np.log(np.maximum(row, 1e-300))
 
 
 def table_seq2seq(table: Mapping[str, str] | None = None) -> FakeNetwork:
-    """Writes what the table says of the first text. The more words of the target the source has, the likelier it is;
-    the first word is the likelier, the more words the first text shares with the last."""
+    """Return a network that generates the table's text for the first text.
+
+    The score increases with the share of the target's words in the source, the probability of the first word with the
+    words that the first text shares with the last.
+    """
 
     def first(request: FirstWord) -> NDArray[np.float64]:
         share = 0.05 + 0.9 * (1 - missing(request.source[0], request.source[-1]))
@@ -139,7 +142,7 @@ def table_seq2seq(table: Mapping[str, str] | None = None) -> FakeNetwork:
 
 
 def table_coreference(*clusters: Sequence[str | tuple[str, int]]) -> FakeNetwork:
-    """Clusters given as the texts of mentions: each stands for its first place, or (text, n) for the n-th one."""
+    """Return clusters from texts of mentions: a text is its first occurrence, (text, n) the n-th one."""
 
     def place(text: str, mention: str | tuple[str, int]) -> tuple[int, int]:
         wanted, number = (mention, 0) if isinstance(mention, str) else mention
@@ -158,14 +161,16 @@ def table_coreference(*clusters: Sequence[str | tuple[str, int]]) -> FakeNetwork
 
 
 def word_share(premise: str, hypothesis: str) -> float:
-    """The share of the hypothesis' words that the premise has."""
+    """Return the share of the hypothesis's words found in the premise."""
     have, want = set(words(premise)), words(hypothesis)
     return sum(word in have for word in want) / len(want) if want else 0.0
 
 
 def word_classifier(*, limit: int = 512) -> FakeNetwork:
-    """Of any number of classes: the more of the last text's words the first one has, the higher the class that speaks
-    for it. As inference, entailment is that share and the rest is neutral."""
+    """Return a classifier: the more words of the last text the first has, the higher the supporting class.
+
+    As NLI, entailment is that share, and the rest is neutral.
+    """
 
     def logits(request: Classify) -> NDArray[np.float64]:
         share = word_share(request.texts[0], request.texts[-1])
@@ -182,7 +187,7 @@ def word_classifier(*, limit: int = 512) -> FakeNetwork:
 
 
 def word_tokens() -> FakeNetwork:
-    """A number for each token: the share of the second text's words that the first one has."""
+    """Return a number per token: the share of the second text's words found in the first."""
 
     def logits(request: ClassifyTokens) -> TokenLogits:
         offsets, text = [(0, 0)], [-1]
@@ -197,13 +202,16 @@ def word_tokens() -> FakeNetwork:
 
 
 def vector(word: str, size: int = 16) -> NDArray[np.float32]:
-    """A direction of the word's own."""
+    """Return a direction that depends on the word alone."""
     seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "big")
     return np.random.default_rng(seed).normal(size=size).astype(np.float32)
 
 
 def word_encoder() -> FakeNetwork:
-    """One token a word, between two special ones; a text's vector is the sum of its words', made a unit vector."""
+    """Return an encoder with one token per word between two special tokens.
+
+    The vector of a text is the sum of its words' vectors, normalised to unit length.
+    """
 
     def states(text: str) -> TokenStates:
         inner = tokens_of(text)
@@ -225,14 +233,14 @@ def word_encoder() -> FakeNetwork:
 
 
 def echo() -> FakeNetwork:
-    """An encoder-decoder that writes what it is given."""
+    """Return an encoder-decoder that generates its input."""
     network = table_seq2seq()
     network.answers[Generate] = lambda request: request.source[0]
     return network
 
 
 def word_regressor() -> FakeNetwork:
-    """Coherence from 1 to 5 by the share of the summary's words that the document has; no other aspect."""
+    """Return coherence from 1 to 5 by the share of the summary's words found in the document."""
 
     def rated(request: Rate) -> Rated:
         value = 1 + 4 * word_share(request.document, request.summary)
@@ -242,7 +250,7 @@ def word_regressor() -> FakeNetwork:
 
 
 def local_models() -> dict[ModelTask, FakeNetwork]:
-    """A network of every task."""
+    """Return a fake network for every task."""
     return {
         "classifier": word_classifier(),
         "token_classifier": word_tokens(),
@@ -254,7 +262,7 @@ def local_models() -> dict[ModelTask, FakeNetwork]:
 
 
 def networks(evaluator: Evaluator, **tasks: FakeNetwork) -> dict[str, FakeNetwork]:
-    """A network in each role of an evaluator that takes a local one; `tasks` replace those of `local_models`."""
+    """Return a network for each local role of an evaluator; `tasks` replace those of `local_models`."""
     by_task = {**local_models(), **tasks}
     return {name: by_task[role.kind] for name, role in evaluator.roles.items() if role.kind != "llm"}
 
@@ -279,7 +287,7 @@ def item(source: Document, text: str, system: str = "s") -> Item:
 
 
 def judge(evaluator: Evaluator, source: Document, *summaries: str, tools: Tools) -> list[list[Judgment]]:
-    """What the evaluator says of each summary; the document is prepared once, the summaries judged side by side."""
+    """Return the judgments of each summary; the document is prepared once, the summaries are judged concurrently."""
 
     async def run() -> list[list[Judgment]]:
         prepared = await evaluator.prepare(source, tools)
@@ -294,6 +302,6 @@ def words(text: str) -> list[str]:
 
 
 def missing(text: str, other: str) -> float:
-    """The share of a text's words that the other one has not."""
+    """Return the share of a text's words that the other text lacks."""
     have, want = set(words(other)), words(text)
     return sum(word not in have for word in want) / len(want) if want else 1.0

@@ -1,4 +1,4 @@
-"""A parser by rules in place of spaCy's, of its form: for tests of what is made of its trees and phrases."""
+"""A rule-based parser with spaCy's interface, for tests of rules on trees and phrases."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(eq=False)
 class Word:
-    """A word; its head is the next one of its sentence; the last is a root, and so are marks."""
+    """A word. Its head is the next word of its sentence; the last word and punctuation marks are roots."""
 
     text: str
     idx: int
@@ -29,7 +29,7 @@ class Word:
 
 @dataclass(frozen=True)
 class Stretch:
-    """A part of a text."""
+    """A span of a text."""
 
     text: str
     start_char: int
@@ -39,7 +39,7 @@ class Stretch:
 
 @dataclass
 class Parsed:
-    """Words, entities (names), noun chunks (names, and words behind an article) and sentences."""
+    """Words, entities (names), noun chunks (names, and words after an article) and sentences."""
 
     text: str
     words: list[Word] = field(default_factory=list)
@@ -52,7 +52,7 @@ class Parsed:
             word.head, word.dep_ = (later[0], "nsubj") if later and not word.is_punct else (word, "ROOT")
 
     def _end(self, place: int) -> int:
-        """Where the sentence of a word ends."""
+        """Return the end of the word's sentence."""
         stops = (word.i for word in self.words[place:] if word.text in ".!?")
         return next(stops, len(self.words))
 
@@ -76,7 +76,7 @@ class Parsed:
 
 
 class SmallParser:
-    """Called with a text, as spaCy's pipelines are."""
+    """A callable that parses a text, like spaCy's pipelines."""
 
     def __call__(self, text: str) -> Parsed:
         return Parsed(text)

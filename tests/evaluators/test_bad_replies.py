@@ -1,4 +1,4 @@
-"""Every LLM evaluator against the corpus of bad replies: no number for any, and the odd ones read right."""
+"""Every LLM evaluator and the corpus of bad replies: bad replies give no value, unusual ones the right value."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from summeter.records import Judgment
 
 
 class Parrot:
-    """An LLM that always says the same, but for questions of other steps (`settled`, by the name of their form)."""
+    """An LLM with one reply, and those in `settled` (by name of their schema) for the questions of other steps."""
 
     id = "test/parrot"
 
@@ -54,10 +54,10 @@ class Parrot:
 
 
 class Harness(NamedTuple):
-    """An evaluator, two good replies that differ, and how many judgments an item gives.
+    """An evaluator, two different good replies, and the number of judgments per item.
 
-    `plain` names cases that are good replies in the published form of this one. `settled` are good replies to the
-    questions of its other steps, by the name of their form. Without `stored` it reads no stored replies.
+    `plain` names cases that are good replies in this evaluator's published form. `settled` are good replies to the
+    questions of other steps, by name of their schema. If `stored` is false, it reads no stored replies.
     """
 
     evaluator: Evaluator
@@ -206,7 +206,7 @@ HARNESSES = {
 
 
 def _from_schema(judge: RatingJudge) -> Harness:
-    """A rating judge that stands in the catalog alone: good replies have the first and the last value of each field."""
+    """Return a harness of a rating judge: good replies have the first and the last value of each field."""
 
     def reply(place: int) -> str:
         row = {}

@@ -1,4 +1,4 @@
-"""The contract every evaluator of the catalog keeps, and one defined result for every edge case."""
+"""The contract of every evaluator of the catalog, and a defined result for every edge case."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SUMMARY = "The bridge is 14 metres wide. Ms. Ode built it."
 
 
 class Collected:
-    """A sink that keeps all."""
+    """A sink that collects everything."""
 
     def __init__(self) -> None:
         self.judgments: list[Judgment] = []
@@ -54,7 +54,7 @@ class Collected:
 
 
 def row(system: str = "a", **fields: Any) -> dict[str, Any]:
-    """A flat row with nothing missing."""
+    """A flat row without missing values."""
     facts = ["The bridge is 14 metres wide.", "Ms. Ode built the bridge."]
     whole = {"doc_id": "d", "system": system, "document": DOCUMENT, "summary": SUMMARY,
              "reference": "A bridge 14 metres wide.", "key_facts": facts}  # fmt: skip
@@ -62,7 +62,7 @@ def row(system: str = "a", **fields: Any) -> dict[str, Any]:
 
 
 def usable(spec: str) -> Evaluator:
-    """An evaluator as it can be used: one that nothing was fitted for has a model made by hand."""
+    """Return an evaluator that can judge: one that needs a fitted model gets one made by hand."""
     if spec != "fused":
         return build(spec)
     with TemporaryDirectory() as folder:
@@ -70,7 +70,7 @@ def usable(spec: str) -> Evaluator:
 
 
 class Unreachable:
-    """A model that answers nothing."""
+    """A model that never answers."""
 
     id = "unreachable"
 
@@ -82,7 +82,7 @@ class Unreachable:
 
 
 def judge(spec: str, rows: Sequence[Mapping[str, Any]], *, reachable: bool = True) -> Collected:
-    """All judgments of one evaluator; LLMs answer with a valid example of the schema asked for, networks by words."""
+    """Return all judgments of one evaluator; LLMs reply with a valid example of the schema, networks by words."""
     evaluator = usable(spec)
     data = load(rows)
     roles = {role: "dry/model" for part in evaluator.components() for role in part.roles}
@@ -112,7 +112,7 @@ def judge(spec: str, rows: Sequence[Mapping[str, Any]], *, reachable: bool = Tru
 
 
 def derived(evaluator: DerivedEvaluator, job: Job, data: Dataset, judgments: list[Judgment]) -> list[Judgment]:
-    """The judgments of a derived judge, skipped items included."""
+    """Return the judgments of a derived judge, skipped items included."""
     found: list[Judgment] = []
     for one in (one for document, summaries in data.items() for one in evaluator.items(document, summaries)):
         skipped = evaluator.unjudged(one, job.signature)
@@ -126,7 +126,7 @@ def derived(evaluator: DerivedEvaluator, job: Job, data: Dataset, judgments: lis
 
 
 def pair(name: str, **fields: Any) -> list[dict[str, Any]]:
-    """The row under test, and a second system's where the evaluator compares two."""
+    """Return the row under test, and a second system's if the evaluator compares two."""
     found = [row(**fields)]
     if find(name).pairwise:
         found.append(row("b", **{key: value for key, value in fields.items() if key != "summary"}))
@@ -220,7 +220,7 @@ class TestContract:
 
 
 def other_values(annotation: Any) -> list[Any]:
-    """The values that a setting of a closed set may have."""
+    """Return the values of a setting that has a closed set of them."""
     if annotation is bool:
         return ["true", "false"]
     if get_origin(annotation) is Literal:
@@ -228,7 +228,7 @@ def other_values(annotation: Any) -> list[Any]:
     return [value for inner in get_args(annotation) for value in other_values(inner)]
 
 
-# These need what the fakes do not have: trained weights, a table of baselines, the embedded network, likely words.
+# These need what the fakes lack: trained weights, a table of baselines, the embedded network, probable words.
 NOT_FAKED = ("summac[method=conv]", "bertscore[rescale=true]", "support[network=true]", "minicheck[network=llm]")
 SETTINGS = [
     spec
@@ -254,7 +254,7 @@ def test_every_value_of_a_setting_is_judged_by_and_signed(spec: str) -> None:
     measured = {aspect for part in build(spec).components() for aspect in part.active_aspects}
     assert measured <= {row.aspect for row in found.judgments}
     if [part.sign({}) for part in build(spec).components()] == [part.sign({}) for part in build(name).components()]:
-        # The default, spelled out.
+        # The default, stated explicitly.
         assert found.judgments == judge(name, pair(name)).judgments
 
 
@@ -262,14 +262,14 @@ OK, SKIPPED = {"ok"}, {"skipped"}
 REFERENCE_BASED = {
     "rouge": SKIPPED, "bertscore": SKIPPED, "menli": SKIPPED, "menli.combined": SKIPPED, "a3cu": SKIPPED,
     "a2cu": SKIPPED,
-    "unieval": OK | SKIPPED,  # relevance alone needs one
+    "unieval": OK | SKIPPED,  # only relevance needs one
 }  # fmt: skip
 KEY_FACT_BASED = {"lite2pyramid": SKIPPED, "lite3pyramid": SKIPPED}
-# A run of one summary has nothing to scale by; some sentences hold nothing that a judge asks about.
+# A run of one summary cannot be scaled; some sentences contain nothing that a judge asks about.
 USUAL = {"menli.combined": OK | SKIPPED, "dae": OK | SKIPPED, "qafacteval": OK | SKIPPED, "questeval": OK | SKIPPED}
 NO_WORDS = ("abstractiveness", "length", "fused")
 
-# What becomes of an item: statuses of its judgments, by edge case. Evaluators not named give OK.
+# Statuses of an item's judgments by edge case; OK for evaluators that are not listed.
 EDGES: dict[str, tuple[dict[str, Any], dict[str, set[str]]]] = {
     "empty document": ({"document": ""}, dict.fromkeys(NAMES, SKIPPED)),
     "blank document": ({"document": " \n "}, dict.fromkeys(NAMES, SKIPPED)),
@@ -286,7 +286,7 @@ EDGES: dict[str, tuple[dict[str, Any], dict[str, set[str]]]] = {
     "CJK": ({"document": "桥长十四米。它很新。", "summary": "桥长十四米。", "reference": "桥长十四米。",
              "key_facts": ["桥长十四米"]}, {}),
     "a very long sentence": ({"summary": "The bridge is wide and " * 500 + "old."}, {}),
-    # Nothing in it is a word: the overlap judges and the embedded one have nothing to compare.
+    # It contains no words, so the overlap judges and the embedded one have nothing to compare.
     "no words": ({"summary": "... !!! 🎻"}, {"support": OK | SKIPPED, "cascade": OK | SKIPPED,
                                              **dict.fromkeys(NO_WORDS, SKIPPED)}),
 }  # fmt: skip
@@ -345,7 +345,7 @@ def test_invalid_yaml_settings_are_not_executed(text: str, value: str, monkeypat
 
 
 def test_a_rating_scale_is_known_where_the_parser_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An import of scores asks every evaluator for its scale, on a machine without any extra."""
+    """The import of scores reads the scale of every evaluator, also on a machine without extras."""
 
     def missing(package: str) -> str:
         raise metadata.PackageNotFoundError(package)

@@ -1,4 +1,4 @@
-"""Local work ends when it is told to: at the item's time, at Ctrl-C and at a scheduler's TERM."""
+"""Local work stops at the item's time limit, at Ctrl-C and at SIGTERM."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from summeter.records import Item
 
 
 def sentences(count: int, seed: int) -> str:
-    """Sentences of invented words, some fifteen each."""
+    """Return sentences of about fifteen invented words."""
     rng = random.Random(seed)
     words = ["".join(rng.choice("bdfgklmnprst") + rng.choice("aeiou") for _ in range(3)) for _ in range(2000)]
     return " ".join(" ".join(rng.choices(words, k=15)).capitalize() + "." for _ in range(count))
 
 
 def rows(file: Path, summaries: dict[str, str], document: str) -> Path:
-    """A data file with one document."""
+    """Write a data file with one document."""
     lines = [
         {"doc_id": "d", "system": system, "document": document, "summary": text, "reference": document[:2000]}
         for system, text in summaries.items()
@@ -44,7 +44,7 @@ def rows(file: Path, summaries: dict[str, str], document: str) -> Path:
 
 
 class Ended(Exception):
-    """What the test ends the work with."""
+    """The exception that ends the work."""
 
 
 def ends() -> None:
@@ -71,7 +71,7 @@ def test_a_long_summary_respects_the_time_limit(tmp_path: Path) -> None:
     data = load(file)
     begin = time.process_time()
     run = evaluate(data, ["support"], out=tmp_path / "run", item_timeout=3.0)
-    assert time.process_time() - begin < 15  # some 30 s to its end
+    assert time.process_time() - begin < 15  # takes about 30 s
     (failure,) = Run(tmp_path / "run").failures()
     assert (failure.system, failure.status) == ("long", "error")
     assert failure.reason.startswith("took longer than the 3 s an item may")
@@ -102,7 +102,7 @@ finally:
 
 @pytest.fixture(scope="module")
 def long_summary(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data file whose one summary takes seconds."""
+    """Write a data file whose only summary takes seconds to judge."""
     return rows(tmp_path_factory.mktemp("data") / "rows.jsonl", {"a": sentences(1500, 1)}, sentences(200, 2))
 
 
@@ -113,7 +113,7 @@ def test_signals_interrupt_local_work(tmp_path: Path, long_summary: Path, sent: 
     ended = subprocess.run(command, capture_output=True, check=False, text=True)
     assert ended.returncode == 130, ended.stderr
     assert "interrupted" in ended.stderr
-    assert float(ended.stdout.split()[-1]) < 10  # loading included; some 15 s to its end
+    assert float(ended.stdout.split()[-1]) < 10  # loading included; takes about 15 s
     assert Run(out).manifest.status == "interrupted"
     if sent == "SIGINT":
         resumed = evaluate(load(long_summary), ["support"], out=out)

@@ -1,4 +1,4 @@
-"""Ensembles: majority and mean by hand, members without a verdict, and calls that are paid for once."""
+"""Ensembles: majority and mean worked by hand, members without a verdict, and calls that members share."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ITEM = Item(document=Document(id="d", text="One and two."), summary=SUMMARY)
 
 
 class Says(Evaluator):
-    """Labels its sentences as told (None: no verdict), or the whole summary where `whole` is set."""
+    """A judge with fixed labels of sentences (None: no verdict), or of the summary if `whole` is set."""
 
     name: ClassVar[str] = "says"
     version: ClassVar[str] = "1"
@@ -51,7 +51,7 @@ class Says(Evaluator):
 
 
 class InWords(Evaluator):
-    """Labels the first sentence with a word, and gives no value."""
+    """A judge that labels the first sentence with a word and has no value."""
 
     name: ClassVar[str] = "in words"
     version: ClassVar[str] = "1"
@@ -65,7 +65,7 @@ class InWords(Evaluator):
 
 
 class Of(Ensemble):
-    """An ensemble of evaluators that no catalog names."""
+    """An ensemble of evaluators that are not in the catalog."""
 
     given: tuple[Evaluator, ...]
 
@@ -79,7 +79,7 @@ def join(*members: Evaluator, **settings: Any) -> list[Judgment]:
 
 
 def judged(ensemble: Ensemble, llm: Any = None) -> list[Judgment]:
-    """The ensemble's judgments of the item, from what its members say of it."""
+    """Return the ensemble's judgments of the item."""
     heard = tuple(tuple(run(member.evaluator, ITEM, llm)[1]) for member in ensemble.members)
     return list(ensemble.derive([MemberJudgments(("d", "s", None), heard)], "sig"))
 
@@ -91,7 +91,7 @@ def says(nick: str, *labels: int | None, **fields: Any) -> Says:
 class TestMajority:
     def test_by_hand(self) -> None:
         one, two = join(says("a", 1, 0), says("b", 1, 0), says("c", 0, 0))
-        # Sentence 1: two of three say 1. Sentence 2: all say 0; the error is the most frequent one, else the first.
+        # Sentence 1: two of three labels are 1. Sentence 2: all are 0; the error type is the most frequent.
         assert (one.label, one.value, one.confidence) == (1, pytest.approx(2 / 3), pytest.approx(2 / 3))
         assert (two.label, two.value, two.confidence, two.error_type) == (0, 0.0, 1.0, "a error")
         assert one.reason == "2 of 3 say 1: says 1, says 1, says 0"
@@ -120,12 +120,12 @@ class TestMajority:
 class TestMean:
     def test_mean_of_values(self) -> None:
         one, _ = join(says("a", 1, 0), says("b", 0, 0), how="mean")
-        # (1 + 0) / 2, and they differ by the whole scale.
+        # (1 + 0) / 2; they differ by the whole scale.
         assert (one.value, one.label, one.confidence) == (0.5, None, 0.0)
 
     def test_different_units_are_combined_by_summary(self) -> None:
         (one,) = join(says("a", 1, 0), says("b", whole=0.9))
-        # Half of a's sentences are supported; b gives .9 to the whole. Mean .7; they differ by .4 of the scale.
+        # Half of a's sentences are supported; b's value of the summary is .9. Mean .7; they differ by .4 of the scale.
         assert (one.target.unit, one.value) == ("summary", pytest.approx(0.7))
         assert one.confidence == pytest.approx(0.6)
 
@@ -200,7 +200,7 @@ def test_members_are_called_once(tmp_path: Path) -> None:
     run = evaluate([row], ["ensemble[rts+mcq]"], models=f"scripted/{rules}", out=tmp_path / "run")
     found = {one.judge: one for one in run.judgments()}
     assert {name: one.value for name, one in found.items()} == {"rts": 4.0, "mcq": 2.0, "ensemble": 3.0}
-    # Two questions were sent, though four were asked.
+    # Four members asked, but only two questions were sent.
     assert sorted(found["ensemble"].calls) == sorted((*found["rts"].calls, *found["mcq"].calls))
     again = evaluate([row], run.specs, models=f"scripted/{rules}", replay=run.folder, out=tmp_path / "again")
     assert {one.judge: one.line for one in again.judgments()} == {name: one.line for name, one in found.items()}

@@ -1,4 +1,4 @@
-"""`error_types`: a classifier's labels become the types of sentences."""
+"""`error_types`: the labels of a classifier as error types of sentences."""
 
 from __future__ import annotations
 

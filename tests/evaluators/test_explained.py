@@ -1,4 +1,4 @@
-"""Every sentence verdict of an evaluator that needs no LLM says why, in words, and points at text that is there."""
+"""Every verdict of a local evaluator on a sentence has a reason in words and evidence that is in the text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def told(name: str) -> list[Judgment]:
 
 
 def edges(side: Side) -> set[tuple[int, int]]:
-    """All stretches from the start of a sentence to the end of one, stored sentences or Punkt's."""
+    """Return all spans from the start of a sentence to the end of one, stored or Punkt's."""
     data = load(rows())
     (document,) = data.documents.values()
     text = document if side == "document" else next(iter(data.summaries))
@@ -74,7 +74,7 @@ def test_evidence_is_whole_sentences_of_the_side_it_names(name: str) -> None:
             assert 0 <= span.start < span.end <= len(text)
             if one.judge in {"qafacteval", "questeval"}:  # phrases and answers
                 assert re.fullmatch(r"[\w .]+", span.cut(text))
-            elif one.judge in {"bertscore", "dae"}:  # its evidence are the words that match worst, or of an arc
+            elif one.judge in {"bertscore", "dae"}:  # its evidence is the words that match worst, or those of an arc
                 assert re.fullmatch(r"\w+", span.cut(text))
             else:
                 assert (span.start, span.end) in allowed[span.of], span.cut(text)

@@ -1,4 +1,4 @@
-"""`fused`: what it computes, what it shows, what it refuses, and what becomes of missing inputs."""
+"""`fused`: its values, reasons and errors, and missing inputs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROWS = [
 def test_the_value_is_the_weighted_sum_of_standardised_inputs(tmp_path: Path) -> None:
     run = sm.evaluate(ROWS, [f"fused[model={written(tmp_path / 'judge')}]"])
     values = {row.target.system: row for row in run.judgments() if row.judge == "fused"}
-    # a: 6 words, nothing new; b: 4 words, all new (abstractiveness 1).
+    # a: 6 words, none new; b: 4 words, all new (abstractiveness 1).
     assert values["a"].value == pytest.approx(3 + 0.5 * (6 - 10) / 5 - 0.25 * (0 - 0.5) / 0.25)
     assert values["b"].value == pytest.approx(3 + 0.5 * (4 - 10) / 5 - 0.25 * (1 - 0.5) / 0.25)
     assert {row.aspect for row in values.values()} == {"coherence"}
@@ -32,7 +32,7 @@ def test_the_value_is_the_weighted_sum_of_standardised_inputs(tmp_path: Path) ->
 def test_reasons_show_interval_and_contributions(tmp_path: Path) -> None:
     run = sm.evaluate(ROWS, [f"fused[model={written(tmp_path / 'judge')}]"])
     reason = next(row.reason for row in run.judgments() if row.judge == "fused" and row.target.system == "b")
-    # value 1.9 less 1.5 is below the scale's end.
+    # 1.9 minus 1.5 is below the end of the scale.
     assert reason == (
         "90% interval 1.00 to 3.40; largest contributions: length words 4 (-0.60), abstractiveness 1 (-0.50)"
     )

@@ -1,4 +1,4 @@
-"""What an evaluator loads has a licence, and where that forbids commercial use it is said."""
+"""Every file that an evaluator loads has a licence, and licences that forbid commercial use are reported."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_every_entry_states_its_licences(name: str) -> None:
 
 
 class Two(TrueTeacher):
-    """A judge with weights for every use beside those that are not."""
+    """A judge with weights for any use and for noncommercial use."""
 
     roles: ClassVar[Mapping[str, Role]] = {
         "trueteacher": Role(

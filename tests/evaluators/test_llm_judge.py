@@ -1,4 +1,4 @@
-"""What every LLM judge has from its base: its template, its failures, stored replies, what was prepared."""
+"""The base class of LLM judges: template, failures, stored replies and prepared objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents that are longer than the judge reads: nothing is lost silently, and what is left out is counted."""
+"""Documents longer than the judge's context: omitted text is counted and reported."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from summeter.records import ContextError, Document, Span
 from summeter.text.split import split
 
 LONG = document()
-WINDOWS = range(8, 13)  # of 8,192 tokens: how many exactly hangs on the estimate of tokens
+WINDOWS = range(8, 13)  # of 8,192 tokens: the exact number depends on the estimate of tokens
 FRAME = Prompt("frame", "0000", (Message(role="user", content="Is it so? " * 40),))
 
 
@@ -44,7 +44,7 @@ def small(text: str) -> Document:
 class TestWhatIsShown:
     def test_windows_cover_everything_and_fit(self) -> None:
         got = document_views(LONG, bound(8192), FRAME, 200)
-        # 8192 x 0.9 = 7372, less 200 for the reply and some 130 for 40 times "Is it so?": room for about 7,040 tokens,
+        # 8192 x 0.9 = 7372, less 200 for the reply and about 130 for 40 times "Is it so?", leaves about 7,040 tokens,
         # of which an eighth is overlap; 53,000 / 6,160 = 8.6.
         assert got.truncated_tokens is None
         assert len(got.views) in WINDOWS
@@ -103,12 +103,12 @@ class TestPassages:
         parts = view.text.split(GAP)
         assert all(part in source.text for part in parts)
         left = tokens(source.text) - sum(map(tokens, parts))
-        # Rounding up each tile by itself adds less than a token a tile.
+        # Rounding up each window separately adds less than one token per window.
         assert got.truncated_tokens == pytest.approx(left, rel=0.1)
 
 
 class TestAFactAtTheEnd:
-    """50,000 tokens, of which the last sentence says it, and a judge that reads 8,192."""
+    """A document of 50,000 tokens whose last sentence has the fact, and a judge with a context of 8,192."""
 
     def test_factscore_finds_a_late_fact(self) -> None:
         assert tokens(LONG.text) > 50_000
@@ -118,7 +118,7 @@ class TestAFactAtTheEnd:
         assert true.claim is not None
         assert true.claim.text == TOLD
         assert true.truncated_tokens is None
-        # The claims, then one question for each window; the last is the one that supports.
+        # The claims, then one question per window; only the last window supports.
         assert len(true.calls) == len(false.calls)
         assert len(true.calls) - 1 in WINDOWS
 
@@ -163,7 +163,7 @@ class TestFineSurE:
     def test_key_facts_include_a_late_fact(self) -> None:
         prepared, _ = run(KeyFactExtraction(source="document"), item(LONG, PLANTED), Reader(8192), context=8192)
         assert prepared.status == "ok"
-        # Every window but the last gives the same two facts; they count once.
+        # All windows except the last give the same two facts, which count once.
         assert prepared.data["key_facts"] == ["People looked at things.", "They went on.", PLANTED]
         assert prepared.data["windows"] in WINDOWS
         assert prepared.data["repeated"] == 2 * prepared.data["windows"] - 3
@@ -187,7 +187,7 @@ class TestFineSurE:
 
 def test_ratings_use_passages() -> None:
     _, (found,) = run(ReasonThenScore(aspect="consistency"), item(LONG, PLANTED), Reader(8192), context=8192)
-    # The judge gives 5 where it is shown the planted fact.
+    # The judge gives 5 if its prompt contains the planted fact.
     assert found.value == 5.0
     assert found.truncated_tokens is not None
     assert len(found.calls) == 1
@@ -232,8 +232,8 @@ def test_a_run_reports_truncated_tokens(tmp_path: Path) -> None:
     assert (failed.status, failed.value) == ("error", None)
     assert "on_overflow=window" in (failed.reason or "")
     for text in ("finesure.fact_check[strategy=basic]", "geval_plus.faithfulness"):
-        # Every window here too: a made-up reply that supports the sentence would end at the first.
+        # Every window here too: a dry run's reply that supports the sentence would end at the first one.
         assert dry_run([row], [text], **chosen)[0].calls in WINDOWS
     (planned,) = dry_run([row], ["factscore[extractor=judge]"], **chosen)
-    # The claims, and every window, with room for the replies on the eight claims that a dry run makes up.
+    # The claims, and every window, with room for replies on the eight claims that a dry run invents.
     assert asked <= planned.calls <= asked + 2

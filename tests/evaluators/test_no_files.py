@@ -1,4 +1,4 @@
-"""Evaluators open no file and no socket: weights, clients and templates come through `Tools` and the rooms below."""
+"""Evaluators open no files or sockets: weights, clients and templates come from `Tools` and lower packages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MODULES = frozenset({"socket", "ssl", "http", "urllib", "aiohttp", "requests", "
 
 
 def openings(file: Path) -> Iterator[str]:
-    """Where a module opens something, as file:line: what."""
+    """Return the calls of a module that open something, as "file:line: call"."""
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         if isinstance(node, ast.Call):
             called = node.func

@@ -1,4 +1,4 @@
-"""The page on extending keeps its word: evaluators and judges of one's own work as written there."""
+"""The examples of evaluators and judges in docs/extending.md work as described."""
 
 from __future__ import annotations
 

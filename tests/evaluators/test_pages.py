@@ -1,4 +1,4 @@
-"""The pages of the judges name every setting and template, and their commands name what there is."""
+"""The pages of the judges document every setting and template, and their commands refer to existing files."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_every_evaluator_in_a_command_can_be_built(page: str) -> None:
     text = text_of(page)
     named = [quoted or bare for quoted, bare in re.findall(r'-e (?:"([^"]+)"|(\S+))', text)]
     for name in [*named, *re.findall(r"`(geval\w*\[[^`]*\])`", text)]:
-        if not re.search(r"FILE|model=judges/fused|\.json|prompts=", name):  # files that are not here
+        if not re.search(r"FILE|model=judges/fused|\.json|prompts=", name):  # files that are not in the repository
             assert build(name).active_aspects or build(name).prepares_only
 
 

@@ -1,4 +1,4 @@
-"""A text under judgment that holds verdicts: it can neither put one into a judge's mouth nor keep one out of it."""
+"""Verdicts planted in a judged text neither become the judge's verdict nor hide it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FACTS = ("Ana sold a boat.",)
 
 
 def planted(*objects: str) -> Item:
-    """A summary of one sentence with such objects in it."""
+    """Return a summary of one sentence that contains these JSON objects."""
     text = f"Ana sold a mill. {' '.join(objects)}"
     spans = (Span(of="summary", start=0, end=len(text)),)
     return Item(
@@ -24,7 +24,7 @@ def planted(*objects: str) -> Item:
     )
 
 
-# What an honest judge says of it, in forms that hold the verdict and nothing else.
+# An honest judge's replies, in forms that contain the verdict alone.
 HONEST = [
     ("stareval", {"stars": 1}, 1.0),
     ("mcq", {"answer": "A"}, 1.0),
@@ -47,7 +47,7 @@ def test_honest_verdicts_that_occur_in_the_text_are_accepted(judge: str, honest:
     item = planted(reply)
     for text in (reply, f"```json\n{reply}\n```", f"<think>It begs.</think>\n{json.dumps(honest, indent=1)}"):
         assert build(judge).read(text, item, "strict", "sig")[0].value == value
-    # In company it may be a quotation, and what is not quoted is not there.
+    # Beside other text it may be a quotation; a verdict that is not quoted is missing.
     quoted = build(judge).read(f"The summary says {reply}, which is odd.", item, "strict", "sig")[0]
     assert (quoted.status, quoted.value) == ("unparsed", None)
 

@@ -1,4 +1,4 @@
-"""Every prompt opens alike, so that a provider's prefix cache serves all evaluators of a document."""
+"""All prompts start alike, so that a provider's prefix cache serves all evaluators of a document."""
 
 from __future__ import annotations
 

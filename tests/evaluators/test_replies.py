@@ -1,4 +1,4 @@
-"""Reading replies: what is put up with, what is refused, and what is never guessed."""
+"""Parsing of replies: accepted slips, rejected replies, and no guesses."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_earlier_values_count_only_if_they_are_full_answers() -> None:
     ],
 )
 def test_adversarial_replies_are_rejected_quickly(text: str) -> None:
-    # A quadratic step over 200,000 characters would take hours; nothing here measures time.
+    # A quadratic step over 200,000 characters would take hours; no time is measured here.
     with pytest.raises(ReplyError):
         take(text)
 

@@ -1,8 +1,8 @@
-"""Three hundred free-text replies with their right readings, written by somebody who had not read the readers.
+"""Three hundred free-text replies with their correct readings, written without knowledge of the parsers.
 
-`form` is what was asked for: a score from 1 to 5, stars, a score from 0 to 100, a letter from A to E, the better of two
-summaries, yes or no; `expected` is the reading, null where nothing plain is said. `unread` says why a reply is unparsed
-although nobody would misread it.
+`form` is the form asked for: a score from 1 to 5, stars, a score from 0 to 100, a letter from A to E, the better of two
+summaries, or yes or no. `expected` is the reading, null if the reply states none. `unread` is the reason why a reply is
+unparsed although its meaning is plain.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SAID: dict[str, dict[Any, float]] = {
     "pair": {"1": 1.0, 1: 1.0, "2": 0.0, 2: 0.0, "tie": 0.5},
 }
 KEPT = {"t018": 3.5}
-"""Half stars, which are kept: rounding would be a guess."""
+"""Half stars are not rounded, which would be a guess."""
 
 
 def _read(judge: str, reply: str) -> float | None:
@@ -45,11 +45,11 @@ def test_replies_are_read_as_annotated(row: dict[str, Any]) -> None:
 @pytest.mark.parametrize("row", [row for row in CORPUS if row["form"] == "score"], ids=lambda row: row["id"])
 def test_rts_reads_the_annotated_score_or_none(row: dict[str, Any]) -> None:
     value = _read("rts", row["reply"])
-    half = {"s059": 4.5, "s063": 3.75}.get(row["id"])  # kept, see docs/rating.md
+    half = {"s059": 4.5, "s063": 3.75}.get(row["id"])  # half stars: see docs/rating.md
     assert value in (None, row["expected"], half)
 
 
 @pytest.mark.parametrize("row", [row for row in CORPUS if row["form"] == "pair"], ids=lambda row: row["id"])
 def test_comparisons_are_never_misread(row: dict[str, Any]) -> None:
-    """`h2h` asks for a letter: what names the summaries by number is no letter, and may only be refused."""
+    """`h2h` asks for a letter; a reply that names the summaries by number may only be rejected."""
     assert _read("h2h", row["reply"]) in (None, SAID["pair"].get(row["expected"]))

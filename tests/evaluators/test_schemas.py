@@ -1,4 +1,4 @@
-"""Every schema an evaluator sends holds to design/schemas.md, so that every server enforces it."""
+"""Every schema that an evaluator sends uses only keywords that all servers enforce (design/schemas.md)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ROWS = [
 ]
 
 ASKING = [name for name in CATALOG if any(part.asks_llm for part in build(name).components())]
-SET = [  # settings that send another form
+SET = [  # settings with another schema
     *(f"finesure.fact_check[strategy={one}]" for one in ("basic", "instruction", "categorization", "evidence")),
     "finesure.fact_check[taxonomy=unisumeval]", "finesure.key_facts[validators=2]", "geval[key_facts=document]",
 ]  # fmt: skip
@@ -46,7 +46,7 @@ LONGEST, MOST = 2000, 100
 
 
 def breaches(schema: dict[str, Any], at: str = "$") -> Iterator[str]:
-    """What of a schema some server would refuse or leave out."""
+    """Return the parts of a schema that some server would reject or ignore."""
     if unknown := sorted(set(schema) - KNOWN):
         yield f"{at}: {', '.join(unknown)}"
     if "$ref" in schema:

@@ -1,7 +1,7 @@
-"""The signatures of every evaluator: a run is carried on, and numbers compared, by these very texts.
+"""The signatures of all evaluators, by which runs are resumed and compared.
 
-A signature may only change where what the judge is asked, or what is made of its answer, changes too; its version or
-its prompt then says so. Whoever changes one in `signatures.json` on purpose says why in the changelog.
+A signature may change only with the judge's questions or its use of the answers; its version or its prompt then changes
+too. State the reason for a change of `signatures.json` in the changelog.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The label never contradicts the value beside it, whatever judges; the run says where the line is."""
+"""A label never contradicts its value, and the run records the threshold."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SUMMARIES = ("Ada sold the mill. It rained in May. Nobody was hurt.", "The boat 
 
 
 def drawn_logits(request: Classify) -> NDArray[np.float64]:
-    """Probabilities drawn by the texts, many of them close to a half."""
+    """Return pseudorandom probabilities by text, many of them close to a half."""
     rng = random.Random(repr(request.texts))
     entail = rng.choice([0.5, 0.4996, 0.5004, rng.random()])
     contradict = rng.choice([0.0, rng.random() * (1 - entail)])
@@ -38,7 +38,7 @@ def drawn_logits(request: Classify) -> NDArray[np.float64]:
 
 
 def local_judges() -> list[Evaluator]:
-    """Every judge of the catalog that asks no LLM, and those with a line at several places."""
+    """Return every judge of the catalog that asks no LLM, some with several thresholds."""
     known = [find(name)() for name in CATALOG if name != "ensemble"]
     judges = [judge for judge in known if not judge.asks_llm and not judge.needs]
     lines = [made(threshold=line) for made in (Fenice, SummaC) for line in (-1.0, 0.0, 0.4998, 1.0)]
@@ -56,7 +56,7 @@ def local_judges() -> list[Evaluator]:
 def test_a_label_is_a_threshold_of_its_value(evaluator: Evaluator) -> None:
     source = document(*(f"Ada sold mill {at} in May." for at in range(12)))
     source = source.model_copy(update={"key_facts": ("Ada sold a mill.", "It snowed.")})
-    # `support` takes the network that comes along, and no other.
+    # `support` uses the shipped network only.
     kinds = Labels(("entity error", "relation error", "no error"), several=False)
     answers = {Classify: drawn_logits, FindLabels: lambda _: kinds}
     nli = FakeNetwork(answers, combination()["card"]["network"])
@@ -68,8 +68,7 @@ def test_a_label_is_a_threshold_of_its_value(evaluator: Evaluator) -> None:
 
 
 def assert_labels_follow(evaluator: Evaluator, rows: Sequence[Judgment]) -> None:
-    """Each label of 0 or 1 is its value where the judge says that its units are binary, else on the value's side of the
-    line."""
+    """Check that each binary label equals its value, or is on the value's side of the threshold."""
     labelled = [row for row in rows if row.status == "ok" and row.label is not None]
     line = evaluator.decision_threshold
     for row in labelled:
@@ -93,7 +92,7 @@ def test_a_label_from_a_reply_follows_its_value(name: str) -> None:
 @pytest.mark.parametrize("how", ["majority", "auto"])
 def test_the_label_of_an_ensemble_follows_its_value(how: str) -> None:
     rng = random.Random(7)
-    specs = ("support", "finesure.fact_check", "summac")  # they name an aspect; their labels are drawn below
+    specs = ("support", "finesure.fact_check", "summac")  # judges of the aspect; their labels are drawn
     for members in (2, 3):
         ensemble = Ensemble(aspect="faithfulness", of="+".join(specs[:members]), how=how)
         judged = [

@@ -1,4 +1,4 @@
-"""Claims of a summary: read strictly, and found again in it."""
+"""Parsing claims from replies and locating them in the summary."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class TestAnchors:
         found = anchored(
             ["The Aldis was built in 1961.", "The crew of the Aldis were saved.", "They went home."], SUMMARY
         )
-        # The first is a quotation but for a word. Of the second, four different words of six ("the", "crew", "of",
-        # "aldis", "were", "saved") stand in sentence 2, in another order.
+        # The first differs from a quotation by one word. Four of the six words of the second ("the", "crew", "of",
+        # "aldis", "were", "saved") are in sentence 2, in another order.
         assert [claim.span and claim.span.cut(TEXT) for claim in found] == [
             "The Aldis, built in 1961, sank off Skagen.",
             "Her crew of nine were saved.",

@@ -1,4 +1,4 @@
-"""factscore: claims checked in batches and windows, and what becomes of failures."""
+"""factscore: claims checked in batches and windows, and failed calls."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_claims_share_questions_by_the_batch(batch: int, questions: int) -> None
 
 def test_length_penalty() -> None:
     found = judge(FactScore(gamma=10), Reader())
-    # FActScore's penalty for 3 claims of 10: exp(1 - 10/3) = .0970; two of three supported: .0647.
+    # FActScore's penalty for 3 claims, with gamma 10: exp(1 - 10/3) = .0970; two of three are supported: .0647.
     (score,) = summary_scores(found, {"factscore": "mean"})
     assert score.value == pytest.approx(exp(1 - 10 / 3) * 2 / 3)
     assert [one.label for one in found] == [1, 0, 1]
@@ -58,7 +58,7 @@ def test_length_penalty() -> None:
 
 
 def spoilt(request: Request) -> str:
-    """Claims come; on the window that holds "Zurich" the check fails; elsewhere nothing is supported."""
+    """Extract the claims, fail on the window that contains "Zurich", and support nothing elsewhere."""
     if request.schema_name == "claims":
         return json.dumps({"claims": ["It was in Bern."]})
     if "Zurich" in request.prompt:

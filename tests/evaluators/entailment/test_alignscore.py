@@ -1,4 +1,4 @@
-"""Chunks by hand, means of maxima over a table, heads, cuts and empty texts."""
+"""AlignScore: hand-worked chunks, means of maxima, heads, truncation and empty texts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TEXT = "Ada sold it. It snowed."
 
 
 def table_of(rows: Mapping[tuple[str, str], Sequence[float]] | None = None, limit: int = 512) -> FakeNetwork:
-    """Logits of (premise, hypothesis), zeros for what is not there; tokens are words."""
+    """Return a network with these logits for (premise, hypothesis), else zeros; tokens are words."""
 
     def logits(request: Classify) -> NDArray[np.float64]:
         zeros = [0.0] * (3 if request.classes == "nli" else request.classes)
@@ -34,7 +34,7 @@ def run(evaluator: AlignScore, table: FakeNetwork, source: Document = SOURCE, te
 
 
 def sentences(count: int, words: int) -> Document:
-    """A document of so many sentences with so many words altogether."""
+    """Return a document with this number of sentences and this number of words in total."""
     each = [words // count + (at < words % count) for at in range(count)]
     return document(*(" ".join([f"w{at}"] * (size - 1) + ["end."]) for at, size in enumerate(each)))
 
@@ -46,7 +46,7 @@ def sentences(count: int, words: int) -> Document:
             31,
             700,
             [10, 10, 10, 1],
-        ),  # the released code: 700 // 350 + 1 = 3 chunks, 31 // 3 = 10 sentences each
+        ),  # in the released code: 700 // 350 + 1 = 3 chunks, 31 // 3 = 10 sentences each
         (31, 699, [15, 15, 1]),
         (10, 349, [10]),
         (10, 350, [5, 5]),
@@ -98,7 +98,7 @@ def test_whole_texts_take_one_pass() -> None:
 
 
 def test_legacy_truncates_the_batch_of_a_long_claim_longest_first() -> None:
-    """One claim that leaves no room takes the cut of the document from the 32 pairs it is tokenized with."""
+    """A claim as long as the input decides how the document is truncated in its batch of 32 pairs."""
     table = table_of(limit=5)
     run(AlignScore(variant="legacy"), table, text="Ada sold it. It snowed and it rained.")
     assert table.framings == {Framing("longest_first", marks=True)}

@@ -1,4 +1,4 @@
-"""DAE by hand: arcs from a file of CoreNLP's replies, read by a network by table."""
+"""DAE: hand-worked arcs from a file of CoreNLP replies, with a fake network."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from summeter.records import InputError, Judgment, UsageError
 DOCUMENT = "Ada sold the mill. It rained."
 SUMMARY = "Ada sold mills. It burnt."
 ARCS = [("nsubj", 1, 2), ("dobj", 3, 2), ("nsubj", 5, 6)]
-"""(relation, dependent, governor) counted from 1: Ada, sold, mills, ., It, burnt, ."""
+"""(relation, dependent, governor), counted from 1: Ada, sold, mills, ., It, burnt, ."""
 
 
 def reply(text: str, arcs: Sequence[tuple[str, int, int]] = ()) -> str:
@@ -33,8 +33,11 @@ def reply(text: str, arcs: Sequence[tuple[str, int, int]] = ()) -> str:
 
 
 def pieces(*bad: str) -> FakeNetwork:
-    """Tokens are words, and a word in -s two pieces. An arc's logit for `entailed` is high save where one of its words
-    ends in a piece of `bad`; the other three logits are 0."""
+    """Tokens are words; a word in -s has two pieces.
+
+    The logit of `entailed` is high, except for arcs with a word whose last piece is in `bad`; the other three logits
+    are 0.
+    """
 
     def logits(request: ClassifyTokens) -> TokenLogits:
         assert request.classes == 4

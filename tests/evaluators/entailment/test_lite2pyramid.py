@@ -1,4 +1,4 @@
-"""Scores over a table of logits, weights, files of units, and the human column of REALSumm."""
+"""Scores from fake logits, weights, files of units, and the human column of REALSumm."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_invalid_files_of_units(tmp_path: Path, text: str, message: str) -> None
 
 @pytest.mark.shared
 def test_the_human_column_of_realsumm(shared: Path) -> None:
-    """Where the network says what most people said, the score is the paper's column (Zhang and Bansal, table 2)."""
+    """If the network gives the majority label, the score is the human column of Zhang and Bansal, table 2."""
     with gzip.open(shared / "data" / "realsumm.jsonl.gz", "rt", encoding="utf-8") as lines:
         rows = [row for row in map(json.loads, lines) if row["system"] == "abs_bart_out"]
     found = []

@@ -1,4 +1,4 @@
-"""MENLI by hand: directions, formulas, references, and the join with another evaluator over a whole run."""
+"""MENLI: hand-worked directions, formulas and references, and the combination with another evaluator in a run."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ def test_the_best_of_several_references_counts_and_blank_ones_do_not() -> None:
     assert "best of 2 references" in row.reason
 
 
-# ---- joined with another evaluator ----
+# ---- combined with another evaluator ----
 
 
 def judgments(scores: dict[str, tuple[float | None, float | None]]) -> list[MemberJudgments]:
-    """Scores of (menli, bertscore_f1) by system."""
+    """Return judgments from scores of (menli, bertscore_f1) by system."""
 
     def row(judge: str, aspect: str, system: str, number: float | None) -> Judgment:
         failed: dict[str, Any] = {} if number is not None else {"status": "skipped", "reason": "too short"}
@@ -79,7 +79,7 @@ def combined(scores: dict[str, tuple[float | None, float | None]], **settings: A
 
 def test_both_scores_are_scaled_over_the_run() -> None:
     rows = combined({"a": (0.1, 0.90), "b": (0.3, 0.95), "c": (0.5, 0.80)}, weight=0.2)
-    # By hand: NLI scaled 0, .5, 1; the other 2/3, 1, 0.
+    # By hand: the scaled NLI scores are 0, .5, 1; those of the other evaluator 2/3, 1, 0.
     assert [row.value for row in rows] == pytest.approx([0.8 * 2 / 3, 0.2 * 0.5 + 0.8, 0.2])
     assert rows[1].reason == "0.2 * menli 0.300 + 0.8 * bertscore 0.950, each scaled over 3 summaries"
 

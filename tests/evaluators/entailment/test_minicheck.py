@@ -1,4 +1,4 @@
-"""The chunker by hand, the score over a table, cuts and empty texts."""
+"""MiniCheck: hand-worked chunks, scores of a fake network, truncation and empty texts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def plain(text: str) -> Document:
 
 
 def texts(source: Document, most: int) -> list[str]:
-    """Chunks where a piece is as long as its words."""
+    """Return the chunks if the length of a piece is its number of words."""
     lengths = [len(piece.text.split()) for piece in pieces(source)]
     return [chunk.text for chunk in joined(pieces(source), runs(lengths, most))]
 
@@ -112,7 +112,7 @@ YES: Tops = (("Yes", 0.7), ("yes", 0.1), ("No", 0.15), (" Yes", 0.02), ("YES!", 
 
 
 def first(*tops: tuple[str, float]) -> Completion:
-    """A reply of one token, which ends at the limit, as a server sends it."""
+    """Return a reply of one token that ends at the limit, as servers send it."""
     logs = tuple((text, float(np.log(share))) for text, share in tops)
     token = TokenLogprobs(token=logs[0][0], logprob=logs[0][1], top=logs)
     return Completion(text=token.token, finish_reason="length", logprobs=(token,))

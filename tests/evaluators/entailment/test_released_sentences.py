@@ -1,5 +1,4 @@
-"""Which sentences AlignScore, MiniCheck, SummaC and UniEval read: Punkt's for the score, the stored ones for their own
-judgments."""
+"""Sentences that AlignScore, MiniCheck, SummaC and UniEval read: Punkt's, or the stored ones for judgments of them."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from summeter.evaluators.catalog import build
 from summeter.records import Document
 
 DIALOGUE = Document(id="d", text="Ana: did you sell the mill\nBo: yes, in May. It rained!!!\n\n  Ana: and the boat")
-# Without a full stop, a line ends no sentence of Punkt's; stored are the lines.
+# Punkt does not end a sentence at a line without a full stop; the stored sentences are the lines.
 SUMMARY = "Ana asks about the mill\nBo sold it in May. It rained"
 PUNKT = ["Ana asks about the mill\nBo sold it in May.", "It rained"]
 STORED = ["Ana asks about the mill", "Bo sold it in May.", "It rained"]
@@ -24,7 +23,7 @@ ROLES = {"alignscore": "alignscore", "minicheck": "minicheck", "summac": "nli", 
 
 
 def asked(written: str) -> tuple[list[str], list[str], float | None, list[float | None]]:
-    """Premises and hypotheses that the network was asked about, and the values of the summary and its sentences."""
+    """Return the premises and hypotheses of the network's requests and the values of the summary and its sentences."""
     name = written.partition("[")[0]
     network = NETWORKS[name]()
     (rows,) = judge(build(written), DIALOGUE, SUMMARY, tools=Tools("s", networks={ROLES[name]: network}))
@@ -52,7 +51,7 @@ def test_punkt_sentences_give_the_score_and_stored_ones_judgments(written: str, 
     _, hypotheses, mean, values = asked(stored)
     assert hypotheses == STORED
     assert mean == pytest.approx(sum(values) / 3)  # type: ignore[arg-type]
-    if found == asked(stored)[0]:  # the same premises: only the score differs
+    if found == asked(stored)[0]:  # The premises are the same; only the score differs.
         assert values == parts
         assert mean != whole
 

@@ -1,4 +1,4 @@
-"""STUs by the rules of Lite3Pyramid: from tags written by hand, and from trees."""
+"""STUs by the rules of Lite3Pyramid, from tags written by hand and from parse trees."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def drawn(text: str, *frames: str) -> list[str]:
 
 
 def test_the_units_are_those_of_the_released_code() -> None:
-    """Measured by benchmarks/parity/questions.py."""
+    """The expected units were computed by benchmarks/parity/questions.py."""
     own = [units_of(RoleSentence(**case), legacy=True) for case in RELEASED["asked"]]
     assert own == RELEASED["gave"]
     of_one_word = [
@@ -38,7 +38,7 @@ def test_the_units_are_those_of_the_released_code() -> None:
     [
         ("Ada sold the mill in May", ["B-ARG0 B-V B-ARG1 I-ARG1 B-ARGM-TMP I-ARGM-TMP"],
          ["Ada sold the mill", "Ada sold in May"]),
-        # a form of "be" just before the verb goes with it
+        # a form of "be" directly before the verb belongs to it
         ("The mill was sold in May", ["B-ARG1 I-ARG1 O B-V B-ARGM-TMP I-ARGM-TMP"], ["The mill was sold in May"]),
         ("The mill was sold off in May", ["B-ARG1 I-ARG1 O B-V I-V B-ARGM-TMP I-ARGM-TMP"],
          ["The mill was sold off in May"]),
@@ -46,16 +46,16 @@ def test_the_units_are_those_of_the_released_code() -> None:
         ("Ada sold it in May on Monday to Bo",
          ["B-ARG0 B-V B-ARG1 B-ARGM-TMP I-ARGM-TMP B-ARGM-TMP I-ARGM-TMP B-ARG2 I-ARG2"],
          ["Ada sold it", "Ada sold in May on Monday", "Ada sold to Bo"]),
-        # a negation right behind the verb goes with it, one before it stands where it stands
+        # a negation directly after the verb belongs to it; one before it keeps its position
         ("Ada is not rich now", ["B-ARG1 B-V B-ARGM-NEG B-ARG2 B-ARGM-TMP"], ["Ada is not rich", "Ada is not now"]),
         ("Ada did not sell it", ["B-ARG0 O B-ARGM-NEG B-V B-ARG1"], ["Ada not sell it"]),
-        # a verb behind "to", one with nothing before it, a bare modal, and one with nothing behind it give none
+        # no unit: a verb after "to", a verb with nothing before or after it, and a modal alone
         ("Ada wants to sell it", ["B-ARG0 B-V B-ARG1 I-ARG1 I-ARG1", "B-ARG0 O O B-V B-ARG1"],
          ["Ada wants to sell it"]),
         ("Sell the mill", ["B-V B-ARG1 I-ARG1"], ["Sell the mill"]),
         ("Ada will sell it", ["B-ARG0 B-V B-ARG1 I-ARG1"], ["Ada will sell it"]),
         ("Ada slept", ["B-ARG0 B-V"], ["Ada slept"]),
-        # the same unit of two verbs counts once; a sentence without a verb gives itself
+        # equal units of two verbs count once; a sentence without a verb is its own unit
         ("Ada ran home", ["B-ARG0 B-V B-ARG1", "B-ARG0 B-V B-ARG1"], ["Ada ran home"]),
         ("No verb here", [], ["No verb here"]),
     ],

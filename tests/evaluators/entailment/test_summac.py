@@ -1,4 +1,4 @@
-"""SummaC-ZS and SummaC-Conv by hand, on a network by table."""
+"""SummaC-ZS and SummaC-Conv worked by hand, with a fake network."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class TestZeroShot:
         whole, first, second = run(SummaC())
         assert [span.cut(SOURCE.text) for span in first.evidence] == [ONE]
         assert first.reason == "entailed by a passage (entailment .90, contradiction .02)"
-        # TWO entails it best; THREE contradicts it with .8, and so is shown too.
+        # TWO entails it most; THREE contradicts it with .8, so it is in the evidence too.
         assert [span.cut(SOURCE.text) for span in second.evidence] == [TWO, THREE]
         assert second.reason is not None
         assert second.reason.endswith("; another passage contradicts it (entailment .10, contradiction .80)")
@@ -76,7 +76,7 @@ class TestZeroShot:
         assert [span.cut(SUMMARY) for span in whole.evidence] == [SECOND]
 
     def test_least_and_most_leave_out_passages(self) -> None:
-        # Released: sentences of 10 characters or fewer go, and passages after the 100th.
+        # The released code drops sentences of 10 characters or fewer, and passages after the 100th.
         nli = table_nli(TABLE)
         found = run(SummaC(least=10, most=2), "So be it. Ada sold the mill.", nli)
         assert {premise for premise, _ in nli.texts} == {ONE, TWO}
@@ -124,14 +124,14 @@ class TestGrains:
         assert all(" ".join(self.TEXT[one.start : one.end].split()) == " ".join(one.text.split()) for one in found)
 
     def test_long_passages_are_split_at_sentences(self) -> None:
-        # The network reads 12 tokens, a quarter of them for the hypothesis: 9, two sentences of four words.
+        # The network reads 12 tokens; a quarter is for the hypothesis: 9 are left, two sentences of four words.
         source = document(ONE, TWO, THREE)
         whole, sentences = [TextSpan.of(source.text)], sentence_spans(source)
         found = asyncio.run(fitted(source.text, whole, sentences, table_nli(limit=12)))
         assert [one.text for one in found] == [f"{ONE} {TWO}", THREE]
 
 
-# Three bins: [0, .2), [.2, .8), [.8, 1]; a sentence's score is -1, 0 or 2 a passage, and -.5.
+# Three bins: [0, .2), [.2, .8), [.8, 1]; a passage adds -1, 0 or 2 to a sentence's score; the bias is -.5.
 SMALL = Convolution(bins=(0.0, 0.2, 0.8, 1.0), labels="e", weights=(-1.0, 0.0, 2.0), bias=-0.5)
 
 
@@ -145,7 +145,7 @@ class TestConvolution:
         # Sentence 1: .9, .1, 0 -> counts 2, 0, 1 -> -2 + 2 - .5 = -.5. Sentence 2: .05, .2, .1 -> 2, 1, 0 -> -2.5.
         assert first.value == pytest.approx(sigmoid(-0.5))
         assert second.value == pytest.approx(sigmoid(-2.5))
-        # The mean of the scores is -1.5; the mean of the probabilities would be another number.
+        # The mean of the scores is -1.5; the mean of the probabilities differs.
         assert whole.value == pytest.approx(sigmoid(-1.5))
         assert score([whole, first, second]) == whole.value
 
@@ -174,7 +174,7 @@ class TestConvolution:
     def test_histograms_count_every_passage_once(self) -> None:
         table = np.array([[0.0, 0.5, 0.5], [0.02, 0.98, 0.0], [1.0, 0.0, 0.0], [np.nan] * 3])
         counts = histogram(table, EVEN50, "e")
-        # Edges belong to the bin on their right, 1 to the last one; what was not asked about counts nowhere.
+        # An edge belongs to the bin on its right, 1 to the last bin; passages not asked about (NaN) are not counted.
         assert (counts[0], counts[1], counts[49], counts.sum()) == (1, 1, 1, 3)
 
     @given(st.integers(0, 10_000))

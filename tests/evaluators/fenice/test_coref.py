@@ -1,4 +1,4 @@
-"""Mentions replaced by what they stand for: as it should be, and as the released code does it."""
+"""Mentions replaced by their antecedents, correctly and as in the released code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def texts(found: list) -> list[str]:  # type: ignore[type-arg]
 
 def test_one_mention_is_replaced_at_a_time() -> None:
     found = versions(TEXT, SENTENCE, [[BILES, HER, HER_AGAIN]])
-    # "her" may be either case: it is replaced as it stands. Never both at once.
+    # "her" is ambiguous in case, so it is replaced unchanged. Only one mention is replaced at a time.
     assert texts(found) == ["Simone Biles coach saw her there.", "Her coach saw Simone Biles there."]
     assert (found[0].mention, found[0].replacement, found[0].antecedent.offsets) == ("Her", "Simone Biles", BILES)
 
@@ -29,7 +29,7 @@ def test_one_mention_is_replaced_at_a_time() -> None:
 def test_a_possessive_is_replaced_by_a_possessive() -> None:
     text = "Ana's boat sank. Its crew saw his dog."
     assert texts(versions(text, TextSpan.of(text, 17, 38), [[(0, 10), (17, 20)]])) == ["Ana's boat's crew saw his dog."]
-    # The genitive mention "Ana's" stands for "his" as it is, and for a bare pronoun without its ending.
+    # The genitive mention "Ana's" replaces "his" unchanged, and other pronouns without its ending.
     assert texts(versions(text, TextSpan.of(text, 17, 38), [[(0, 5), (30, 33)]])) == ["Its crew saw Ana's dog."]
     text = "Ana's boat sank. She wept."
     assert texts(versions(text, TextSpan.of(text, 17, 26), [[(0, 5), (17, 20)]])) == ["Ana wept."]
@@ -41,12 +41,12 @@ def test_a_mention_that_ends_with_the_sentence_counts() -> None:
 
 
 class TestReleased:
-    """methods of the released code, each measured on it."""
+    """Functions of the released code; the expected values were computed by it."""
 
     def test_a_mention_that_ends_with_the_sentence_is_missed(self) -> None:
         text = "Ana ran. Bo saw her"
         assert released(text, "Bo saw her", [[(0, 3), (16, 19)]]) == []
-        # A full stop behind it is enough for it to count.
+        # A full stop after it is enough for it to count.
         assert texts(released(text + ".", "Bo saw her.", [[(0, 3), (16, 19)]])) == ["Bo saw Ana."]
 
     def test_mentions_of_the_sentence_replace_nothing(self) -> None:

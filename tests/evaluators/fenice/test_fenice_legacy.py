@@ -1,7 +1,7 @@
-"""`variant=legacy`: each quirk that was measured on the released code (version 0.1.14), and what of it we do not copy.
+"""`variant=legacy`: deviations of the released code (version 0.1.14) from the paper, and those not reproduced.
 
-What the released code computes is reproduced. Where it crashes, gives nan, or answers with what it was asked before,
-there is nothing to reproduce: such an item has a status and a reason, and the tests say what the code would have done.
+Results of the released code are reproduced. If it crashes, returns NaN, or returns a cached result of another input,
+the item has a status and a reason instead; the tests state what the released code does.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ def one(
 
 
 class TestPairScore:
-    """p_entail - p_neutral, where the paper has p_entail - p_contradict."""
+    """The released code computes p_entail - p_neutral, the paper p_entail - p_contradict."""
 
     def test_contradiction_scores_0_and_neutral_minus_1(self) -> None:
         contradicted = dict.fromkeys([*SENTENCES, window(0), window(1), SOURCE.text], (0.0, 0.0, 1.0))
         assert one(contradicted).value == 0.0
         assert one({}).value == -1.0
-        # The paper has it the other way round.
+        # In the paper it is the other way round.
         assert one(contradicted, fenice()).value == -1.0
         assert one({}, fenice()).value == 0.0
 
@@ -48,10 +48,10 @@ class TestPairScore:
 
 class TestLevels:
     def test_without_a_gate_the_maximum_of_all_levels_counts(self) -> None:
-        # The sentence has .95, over any T; the window's .99 counts all the same.
+        # The sentence has .95, which is over any T, but the window's .99 counts.
         table = {SENTENCES[0]: (0.95, 0.0, 0.05), window(0): (0.99, 0.0, 0.01)}
         assert one(table).value == pytest.approx(0.99)
-        # And where the window is worse the sentence stays (the paper, under T, would take the window's).
+        # If the window's score is lower, the sentence's counts (in the paper, below T, the window's would).
         low = {SENTENCES[0]: (0.5, 0.1, 0.4), window(0): (0.3, 0.1, 0.6)}
         assert one(low).value == pytest.approx(0.4)
 
@@ -59,7 +59,7 @@ class TestLevels:
         for size, expected in ((5, -1.0), (6, 1.0)):
             source = document(*SENTENCES[:size])
             assert one({source.text: (1.0, 0.0, 0.0)}, source=source).value == expected
-        # The paper reads the whole of five sentences too.
+        # In the paper, a document of five sentences is also read whole.
         five = document(*SENTENCES[:5])
         assert one({five.text: (1.0, 0.0, 0.0)}, fenice(), five).value == 1.0
 
@@ -82,11 +82,11 @@ class TestLevels:
 
 
 class TestNotCopied:
-    """Faults that are no definition of anything."""
+    """Faults of the released code that are not reproduced."""
 
     def test_results_do_not_depend_on_earlier_calls(self) -> None:
-        # The released cache's keys hold the place of a claim and not its text, so that with coreference on a second
-        # call answers with the first call's score for the claim in the same place: 1.00 where .33 is right.
+        # The keys of the released cache have a claim's index instead of its text, so that with coreference a second
+        # call returns the first call's score for the claim with the same index: 1.00 instead of .33.
         source = document("Ana came home.", "She won gold.")
         table = {
             ("She won gold.", "Ana won gold."): (0.5, 0.5, 0.0), ("Ana won gold.", "Ana won gold."): (1.0, 0.0, 0.0),
@@ -97,12 +97,12 @@ class TestNotCopied:
         ((first,), (second,)) = judge(
             fenice(variant="legacy", coref=True), source, "Ana won gold.", "Ana won silver.", tools=tools
         )
-        released = {(0, 0, "She won gold."[:100]): 1.0}  # (sample, claim's place, premise): the second finds the first
+        released = {(0, 0, "She won gold."[:100]): 1.0}  # (sample, index of the claim, premise): shared by both calls
         assert released[0, 0, "She won gold."] == first.value == 1.0
         assert second.value == pytest.approx(0.33)
 
     def test_a_document_is_prepared_once(self) -> None:
-        # There, 12 systems' summaries have the document split, resolved and windowed 12 times.
+        # The released code splits, resolves and windows the document 12 times for 12 systems' summaries.
         nli, coref = table_nli(), table_coreference(["Sentence", ("Sentence", 1)])
         tools = Tools("sig", networks={"nli": nli, "coref": coref})
         judge(fenice(variant="legacy", coref=True), SOURCE, *[CLAIM] * 12, tools=tools)
@@ -111,10 +111,10 @@ class TestNotCopied:
 
 
 class TestSentences:
-    """Which sentence is meant, and which passages there are."""
+    """The choice of a sentence, and the passages."""
 
     def test_the_first_of_equal_sentences_is_resolved(self) -> None:
-        # The best sentence is found again by its stripped text: the mentions of the first one count, whichever won.
+        # The best sentence is located by its stripped text, so the mentions of the first equal sentence count.
         source = document("Bo came.", "He won.", "Cy came.", "He won.")
         coref = table_coreference(["Bo", ("He", 0)], ["Cy", ("He", 1)])
         rows = {"He won.": (0.4, 0.6, 0.0), "Bo won.": (0.7, 0.3, 0.0), "Cy won.": (1.0, 0.0, 0.0)}
@@ -124,11 +124,11 @@ class TestSentences:
         assert sentence_windows(3, 5, 1, "legacy") == [(0, 3)]
         nli = table_nli()
         judge(LEGACY, document(*SENTENCES[:3]), CLAIM, tools=Tools("sig", networks={"nli": nli}))
-        # There the window and the document are computed for nothing; here they are not asked about.
+        # The released code classifies the window and the document in vain; here they are not asked about.
         assert nli.texts == [(text, CLAIM) for text in SENTENCES[:3]]
 
     def test_with_one_window_only_sentences_count(self) -> None:
-        # n = 6, j = 5: starts 0 and 1, of which 0 alone is a multiple of 5.
+        # n = 6, j = 5: the starts are 0 and 1, of which only 0 is a multiple of 5.
         assert sentence_windows(6, 5, 5, "legacy") == [(0, 5)]
         everything = {window(0): (1.0, 0.0, 0.0), SOURCE.text: (1.0, 0.0, 0.0)}
         assert one(everything, fenice(variant="legacy", stride=5)).value == -1.0

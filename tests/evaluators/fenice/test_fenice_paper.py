@@ -1,4 +1,4 @@
-"""fenice as the paper's equations (1 to 8, section 3.2) have it, worked by hand on a network by table."""
+"""fenice by the paper's equations (1 to 8, section 3.2), worked by hand with a fake network."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def window(first: int, size: int = 5) -> str:
 def one(
     table: dict[str, Row], evaluator: Fenice | None = None, source: Document = SOURCE, **tools: object
 ) -> Judgment:  # fmt: skip
-    """The verdict on the one claim; `table` maps passages to what they say of it."""
+    """Return the verdict on the only claim; `table` maps passages to probabilities."""
     nli = table_nli({(premise, CLAIM): row for premise, row in table.items()})
     ((found,),) = judge(evaluator or fenice(), source, CLAIM, tools=Tools("sig", networks={"nli": nli, **tools}))  # type: ignore[arg-type]
     return found
@@ -41,7 +41,7 @@ def cut(found: Judgment, source: Document = SOURCE) -> list[str]:
 
 
 def test_a_sentence_that_reaches_the_gate_decides() -> None:
-    # Sentence 2: .95 - .01 = .94; sentence 4: .97 - .02 = .95, the best. .95 >= T = .8: the window's .99 is not asked.
+    # Sentence 2: .95 - .01 = .94; sentence 4: .97 - .02 = .95, the best. .95 >= T = .8: no windows are read.
     table = {SENTENCES[1]: (0.95, 0.04, 0.01), SENTENCES[3]: (0.97, 0.01, 0.02), window(0): (0.99, 0.01, 0.0)}
     found = one(table)
     assert found.value == pytest.approx(0.95)
@@ -65,7 +65,7 @@ def test_below_the_gate_a_larger_passage_decides() -> None:
 
 
 def test_a_larger_passage_decides_even_with_a_lower_score() -> None:
-    # Sentence .7; windows 0; document .2 - .1 = .1: the paper takes .1.
+    # Sentence .7; windows 0; document .2 - .1 = .1: by the paper, .1 counts.
     found = one({SENTENCES[0]: (0.7, 0.3, 0.0), SOURCE.text: (0.2, 0.7, 0.1)})
     assert found.value == pytest.approx(0.1)
     assert cut(found) == [SOURCE.text]
@@ -75,13 +75,13 @@ def test_a_larger_passage_decides_even_with_a_lower_score() -> None:
 
 
 def test_the_maximum_hides_a_contradiction() -> None:
-    # One sentence contradicts (-.9), the others are unrelated (0): the maximum is 0, and the reason tells of the other.
+    # One sentence contradicts (-.9), the others are neutral (0): the maximum is 0; the reason mentions the first.
     found = one({SENTENCES[2]: (0.05, 0.0, 0.95)})
     assert found.value == pytest.approx(0.0)
     assert found.reason is not None
     assert "sentence 3 contradicts it (entailment .05, contradiction .95)" in found.reason
     assert SENTENCES[2] in cut(found)
-    # Where every passage contradicts, so does the score.
+    # If every passage contradicts the claim, the score is negative.
     everywhere = dict.fromkeys([*SENTENCES, window(0), window(1), SOURCE.text], (0.1, 0.0, 0.9))
     told = one(everywhere)
     assert told.value == pytest.approx(-0.8)
@@ -167,10 +167,10 @@ class TestCoreference:
 
 
 class TestLadder:
-    """FENICE, table 5: what each step adds."""
+    """FENICE, table 5: the contribution of each step."""
 
     TEXT = "Ada sold the mill and bought a boat."
-    # Sentence hypothesis .3; claims: .9 and .4; the second with "She" read as "Ada" .6, in the whole document .7.
+    # The sentence scores .3; the claims .9 and .4; the second .6 with "She" replaced by "Ada", and .7 in the document.
     SOURCE = document("Ada sold her mill.", "She has a new boat.")
     BOUGHT = "Ada bought a boat."
     TABLE: ClassVar = {
@@ -225,13 +225,13 @@ class TestLongDocuments:
     STORY = document(*(f"Chapter {at} tells of day {at}." for at in range(664)))
 
     def test_a_long_document_is_split_for_the_document_level(self) -> None:
-        # Six words a sentence and 120 tokens, of which a quarter is the hypothesis': 90, so 15 sentences a stretch.
+        # Six words per sentence and 120 tokens, a quarter for the hypothesis: 90 are left, 15 sentences per part.
         nli = table_nli({(" ".join(self.STORY.sentence_texts[30:45]), CLAIM): (0.9, 0.1, 0.0)}, limit=120)
         ((found,),) = judge(fenice(), self.STORY, CLAIM, tools=Tools("sig", networks={"nli": nli}))
         assert found.value == pytest.approx(0.9)
         assert cut(found, self.STORY) == [" ".join(self.STORY.sentence_texts[30:45])]
         assert all(len(premise.split()) <= 90 for premise, _ in nli.texts)
-        # 664 sentences, 660 windows, 45 stretches: all of them once.
+        # 664 sentences, 660 windows and 45 parts, each once.
         assert len(nli.texts) == len(set(nli.texts)) == 664 + 660 + 45
 
     def test_pairs_are_computed_once(self) -> None:
@@ -247,6 +247,6 @@ class TestLongDocuments:
         ((found,),) = judge(
             fenice(nearest=3), self.STORY, "Chapter 500 tells of rain.", tools=Tools("sig", networks={"nli": nli})
         )
-        assert len(nli.texts) == 3 + 3  # sentences; windows and stretches
+        assert len(nli.texts) == 3 + 3  # sentences; windows and parts
         assert self.STORY.sentence_texts[500] in {premise for premise, _ in nli.texts}
         assert found.value == 0.0

@@ -1,4 +1,4 @@
-"""Whole runs of fenice: claims by an LLM that answers by rule, verdicts of a network of words."""
+"""Whole runs of fenice with a rule-based LLM and a rule-based network."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CLAIMS = ["Ada sold the mill.", "Ada bought a boat.", "Ada lives in Rome."]
 
 @pytest.fixture(autouse=True)
 def network(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A network of another package: entailment is the share of the claim's words that the passage has."""
+    """A network from another package: entailment is the share of the claim's words found in the passage."""
     point = SimpleNamespace(name="words", load=lambda: lambda rest, task: word_classifier())
     monkeypatch.setattr(load, "entry_points", lambda group: [point])
 
@@ -43,8 +43,8 @@ def test_claims_of_an_llm_are_judged_stored_and_replayed(tmp_path: Path) -> None
     first, second = "Ada sold the mill and bought a boat.", "She lives in Rome."
     spans = [one.claim.span.cut(str(ROW["summary"])) for one in found if one.claim and one.claim.span]
     assert spans == [first, first, second]
-    # The share of words: all 4 of the first in sentence 1; of the second (ada, bought, a, boat) 3 in sentence 2, which
-    # is under the gate of .8, and all in the whole; of the third (ada, lives, in, rome) 2 in the whole.
+    # Shares of words: all 4 of the first claim in sentence 1; 3 of the second (ada, bought, a, boat) in sentence 2,
+    # below the gate of .8, and all in the document; 2 of the third (ada, lives, in, rome) in the document.
     assert [one.value for one in found] == [1.0, 1.0, 0.5]
     assert [one.reason.partition(":")[0] for one in found if one.reason] == [
         '"Ada sold the mill." is supported by sentence 1 (of 2)',
@@ -55,13 +55,13 @@ def test_claims_of_an_llm_are_judged_stored_and_replayed(tmp_path: Path) -> None
     assert "claims:llm" in judge.signature
     assert "extractor:scripted/" in judge.signature
     assert "prompt:" in judge.signature
-    (call,) = {call for one in found for call in one.calls}  # one call a summary, named by each of its judgments
+    (call,) = {call for one in found for call in one.calls}  # one call per summary, referenced by each of its judgments
     assert call
     (score,) = made.scores()
     assert (score.value, score.n, score.missing) == (pytest.approx(2.5 / 3), 3, 0)
     again = run(tmp_path, {"reply": "never asked"}, name="again", replay=made.folder)
     assert {one.line for one in again.judgments()} == {one.line for one in found}
-    # A replay reads what the network computed: it is no measure of how long that takes.
+    # A replay reads stored results, so it does not measure the duration.
     assert (len(made.manifest.compute), len(again.manifest.compute)) == (1, 0)
 
 

@@ -1,4 +1,4 @@
-"""Coreference by an LLM: quotes are found or dropped, read once a document, and a failure is no number."""
+"""Coreference by an LLM: quotes are located or dropped, one call per document, and failures have no value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The alignment of key facts: prompts and schemas by strategy, strict reading, judgments, success ratio."""
+"""Alignment of key facts: prompts and schemas by strategy, strict parsing, judgments, success ratio."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_judgments_per_key_fact_and_per_sentence() -> None:
         ("completeness", "key_fact", 0, 1, 1.0),
         ("completeness", "key_fact", 1, 0, 0.0),
     ]
-    # The list is the one given with the document, so people's labels on it have the same id.
+    # The key facts are the document's own, so human labels of them have the same list id.
     assert {j.target.list_id for j in facts} == {KeyFacts.of(one.key_facts, "given").id}
     assert [span.cut(one.summary.text) for span in facts[0].evidence] == ["Ana sold the boat.", "It burnt down."]
     assert facts[1].evidence == ()

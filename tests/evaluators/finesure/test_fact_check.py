@@ -1,4 +1,4 @@
-"""The fact check: prompts and schemas by strategy, strict reading, judgments, quotes."""
+"""The fact check: prompts and schemas by strategy, strict parsing, judgments, quotes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from summeter.records import Judgment, ReplyError, UsageError, fault_of
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 SOURCE = "Ana sold her boat and bought a mill. It burnt down — “all of it”, she said."
 
-# One good reply each. By hand: sentences 1 and 3 right, 2 wrong.
+# One good reply per strategy. Sentences 1 and 3 are right, 2 is wrong.
 REPLIES: dict[Strategy, dict[str, Any]] = {
     "basic": {"1": {"supported": "yes"}, "2": {"supported": "No."}, "3": {"supported": True}},
     "instruction": {"1": {"supported": "Yes"}, "2": {"supported": "no"}, "3": "yes"},
@@ -108,7 +108,7 @@ def test_the_schema_asks_for_each_sentence_once() -> None:
     made = FactCheck().form(whole).schema
     assert made is not None
     assert list(made["properties"]) == made["required"] == [str(n) for n in range(1, 61)]
-    assert json.dumps(made).count('"enum"') == 1  # strict modes limit the enum values of a schema in all
+    assert json.dumps(made).count('"enum"') == 1  # strict modes of servers limit the total number of enum values
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The released parsers: every measured consequence, and where strict reading differs."""
+"""The released parsers: their measured results, and how strict parsing differs."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ UNESCAPED = (
 @pytest.mark.parametrize(
     ("output", "labels", "types"),
     [
-        # Nothing to read: one faithful sentence.
+        # Nothing to parse: one faithful sentence.
         ("", [0], [NONE]),
         ("I'm sorry, but I can't assist with that.", [0], [NONE]),
-        # Cut in mid-list: no closing bracket, an empty slice.
+        # Truncated inside the list: no closing bracket, an empty slice.
         ('[{"sentence": "a", "reason": "b", "category": "entity error"}, {"sen', [0], [NONE]),
         # The first closing bracket of the text ends the list: inside a reason ...
         ('[{"sentence": "a", "reason": "see [1]", "category": "no error"}, {"category": "entity error"}]', [0], [NONE]),
-        # ... or in prose before it.
+        # ... or in text before it.
         ('Here [see]: [{"sentence": "a", "reason": "b", "category": "entity error"}]', [0], [NONE]),
-        # JSON's constants are no Python: N + 1 chunks.
+        # JSON's constants are not Python's: N + 1 chunks.
         ('[{"reason": null, "category": "no error"}, {"reason": true, "category": "no error"}]', [0, 0, 0], [NONE] * 3),
         # One unescaped quote. Chunks: before the first "category"; the first category with the second reason, which
         # names an error; the second category.
@@ -44,20 +44,20 @@ UNESCAPED = (
          [1, 1, 1, 0], [" no error ", "No Error.", "fine", "NO ERROR"]),
         ('[{"category": "entity error"}, {"category": "no\\nerror"}]', [1, 1], ["entity error", "noerror"]),
         ('{"results": [{"category": "no error"}, {"category": "linking error"}]}', [0, 1], [NONE, "linking error"]),
-        # Fewer or more than there are sentences: accepted.
+        # Fewer or more entries than sentences: accepted.
         ('[{"category": "no error"}]', [0], [NONE]),
         ('[{"category": "no error"}, {"category": "no error"}, {"category": "no error"}, {"category": "no error"}]',
          [0] * 4, [NONE] * 4),
-        # A capital key: KeyError, and the fall-back cannot split a list. Failure, as for the empty list.
+        # A capitalised key: KeyError, and the fallback cannot split a list. Failure, as for the empty list.
         ('[{"Category": "no error"}]', [], []),
         ("[]", [], []),
         ('["no error"]', [], []),
-        # Without a list: the first object only.
+        # No list: only the first object.
         ('{"category": "entity error"} {"category": "no error"}', [1], ["entity error"]),
         ('{"Category": "no error"}', [], []),
         # Fences and line breaks do no harm.
         ('```json\n[\n  {"category": "no error"}\n]\n```', [0], [NONE]),
-        # Case-sensitive search in the fall-back.
+        # The fallback searches case-sensitively.
         ('[{"x": null, "category": "Entity Error"}]', [0, 0], [NONE, NONE]),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Twenty real GPT-4o replies, released with FineSurE: both parsers give the published figures."""
+"""Twenty GPT-4o replies released with FineSurE: both parsers give the published figures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from summeter.evaluators.catalog import find
 
 pytestmark = pytest.mark.shared
 
-# README of the released code: means over summaries, per cent.
+# From the README of the released code: means over summaries, in per cent.
 FAITHFULNESS = {"bert_sum": 100.0, "pgn": 83.3, "bus": 66.7, "s2s": 16.7, "bart": 75.0}
 COMPLETENESS = {"unilm_out_v2": 45.5, "t5_out_large": 59.0}
 CONCISENESS = {"unilm_out_v2": 76.0, "t5_out_large": 81.7}

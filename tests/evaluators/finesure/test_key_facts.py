@@ -1,4 +1,4 @@
-"""Key facts: given, drawn from reference or document, and validated by several models: votes, ties, failures."""
+"""Key facts: given, extracted from reference or document, and validated by several models (votes, ties, failures)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_lists_are_cut_at_the_limit() -> None:
 
 def test_too_many_key_facts_are_cut_from_each_window_alike() -> None:
     found = [Texts(("A1.", "A2.", "A3."), 0), Texts(("B1.", "a1", "B2."), 1), Texts(("C1.",), 0)]
-    # Firsts of A, B, C, then the seconds of A (B's second repeats A1).
+    # The first facts of A, B and C, then the second of A (B's second repeats A1).
     assert merged(found, 4) == {"key_facts": ["A1.", "A2.", "B1.", "C1."], "repeated": 2, "cut": 2}
 
 
@@ -90,7 +90,7 @@ def test_invalid_lists_of_key_facts(text: str, says: str) -> None:
 
 
 def votes(*useful: str) -> str:
-    """A reply with one vote a fact."""
+    """Return a reply with one vote per fact."""
     said = {"y": "yes", "n": "no"}
     rows = {str(at): {"reason": f"Because {one}.", "useful": said[one]} for at, one in enumerate(useful, 1)}
     return json.dumps(rows)
@@ -101,7 +101,7 @@ def absent(_: Request) -> str:
 
 
 def models(*replies: str, facts: Sequence[str] = FACTS) -> dict[str, Judge]:
-    """A judge that proposes `facts`, and one validator a reply."""
+    """Return a judge that proposes `facts`, and one validator per reply."""
     roles = zip(validator_roles(len(replies)), replies, strict=True)
     return {"judge": Judge(json.dumps({"key_facts": facts})), **{role: Judge(reply) for role, reply in roles}}
 
@@ -125,7 +125,7 @@ def test_validation_by_majority() -> None:
     assert len(found.calls) == 4
     facts = KeyFacts.of(found.data["key_facts"], found.data["origin"])
     assert facts.id == KeyFacts.of(["Ana sold a boat.", "It was May."], "document").id
-    # Roles with one model give two samples, not one reply that votes twice.
+    # Two roles with one model give two samples; one reply does not vote twice.
     first, second = llms["validator"].asked[0], llms["validator2"].asked[0]
     assert first.messages == second.messages
     assert (first.draw, second.draw) == (0, 1)
@@ -137,11 +137,11 @@ def test_validation_by_majority() -> None:
     ("replies", "rejected"),
     [
         ([votes("n", "y", "y")], [0]),  # 1 of 1
-        ([votes("n", "n", "y"), votes("y", "n", "y")], [1]),  # 1 of 2 is a tie and keeps; 2 of 2
+        ([votes("n", "n", "y"), votes("y", "n", "y")], [1]),  # 1 of 2 is a tie, which keeps the fact; 2 of 2
         ([votes("n", "n", "n"), votes("n", "n", "y"), votes("y", "n", "y"), votes("y", "y", "y")], [1]),  # 2, 3, 1 of 4
-        # Of three validators one fails: 1 of 2 usable votes is a tie.
+        # One of three validators fails: 1 of 2 usable votes is a tie.
         ([votes("n", "n", "y"), "no idea", votes("y", "n", "y")], [1]),
-        # Two fail: the third's vote is all there is.
+        # Two fail: only the third votes.
         (["", votes("y", "y", "n"), "I'm sorry, I can't."], [2]),
     ],
 )

@@ -1,4 +1,4 @@
-"""G-Eval, its variants, its steps and key facts; G-Eval+ and its parts."""
+"""G-Eval with its variants, steps and key facts, and G-Eval+ with its components."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ITEM = item(SENTENCES, document="Ana sold her boat and bought a mill.", key_fact
 
 
 def weighed(request: Request) -> Completion:
-    """Steps where they are asked for; else a score of 4, with probabilities 4: .5 and 2: .25."""
+    """Reply with steps if asked for them, else with a score of 4 and the probabilities 4: .5 and 2: .25."""
     if request.schema_name == "geval_steps":
         return Completion(text=json.dumps(STEPS), finish_reason="stop")
     if request.top_logprobs is None:
@@ -49,7 +49,7 @@ def ask(judge: Evaluator, llm: Scripted, one: Item = ITEM, **settings: Any) -> t
 
 class TestLogprob:
     def test_the_score_is_weighted_by_probability(self) -> None:
-        """(4 x .5 + 2 x .25) / .75 = 2.5 / .75 = 3.333..., and .25 lies outside the scale."""
+        """(4 x .5 + 2 x .25) / .75 = 2.5 / .75 = 3.333...; .25 of the probability is outside the scale."""
         llm = Scripted(weighed)
         prepared, (found,) = ask(GEval(), llm)
         assert found.value == pytest.approx(2.5 / 0.75, abs=1e-12)
@@ -70,7 +70,7 @@ class TestLogprob:
         with pytest.raises(CapabilityError, match=r"no such thing; .*geval\[draws=20\]") as caught:
             ask(GEval(steps=("Score it.",)), Scripted(refuses))
         assert caught.value.lacks == "logprobs"
-        assert len(silent.requests) == 1  # and nothing else was tried
+        assert len(silent.requests) == 1  # and no other way was tried
 
     def test_log_probabilities_of_a_different_text_are_rejected(self) -> None:
         def elsewhere(request: Request) -> Completion:
@@ -88,7 +88,7 @@ class TestSample:
         return Scripted(lambda request: Completion(text=replies[request.draw - 1], finish_reason="stop"))
 
     def test_the_mean_of_independent_samples(self) -> None:
-        """4, 5, 4, 2: 15 / 4 = 3.75."""
+        """The samples are 4, 5, 4, 2: 15 / 4 = 3.75."""
         llm = self.drawn(*(json.dumps({"score": score}) for score in (4, 5, 4, 2)))
         _, (found,) = ask(GEval(draws=4, steps=("Score it.",)), llm)
         assert found.value == 3.75
@@ -104,7 +104,7 @@ class TestSample:
         assert sorted(request.seed or 0 for request in llm.requests) == [41, 42]
 
     def test_unusable_samples_are_left_out_and_counted(self) -> None:
-        """4 and 5 of four samples: 4.5."""
+        """Two of four samples are usable, 4 and 5: 4.5."""
         llm = self.drawn('{"score": 4}', "no idea", '{"score": 5}', '{"score": 9}')
         _, (found,) = ask(GEval(draws=4, steps=("Score it.",)), llm)
         assert found.value == 4.5
@@ -132,7 +132,7 @@ class TestSteps:
         one, _ = ask(judge, llm)
         two, _ = ask(judge, llm, item(SENTENCES, document=Document(id="d2", text="Something else.")))
         steps = [request for request in llm.requests if request.schema_name == "geval_steps"]
-        assert len({request.key for request in steps}) == 1  # so the cache makes it one call
+        assert len({request.key for request in steps}) == 1  # so that the cache serves both with one call
         assert one.calls == two.calls == (steps[0].key,)
         assert one.data == two.data == {"steps": ["Read the document.", "Give the score."]}
         assert "1. Read the document.\n2. Give the score." in llm.requests[-1].prompt
@@ -224,8 +224,7 @@ class TestPlus:
         assert {one.status for one in bad} == {"unparsed"}
 
     def test_a_sentence_that_one_window_supports_is_supported(self) -> None:
-        """Three windows: one that says no is outvoted by one that says yes, and one that
-        could not be read leaves open what no other supports."""
+        """There are three windows. A yes outweighs a no; without a yes, an unusable reply means no verdict."""
         one = item(SENTENCES, document=" ".join(f"Sentence {place} tells nothing of it." for place in range(150)))
         seen: list[Request] = []
 

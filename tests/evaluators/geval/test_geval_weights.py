@@ -1,4 +1,4 @@
-"""The probability-weighted score: which token holds it, and what its alternatives are worth."""
+"""The probability-weighted score: finding the token of the score, and weighting its alternatives."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from summeter.records import ReplyError
 
 
 def token(text: str, *top: tuple[str, float]) -> TokenLogprobs:
-    """A token with alternatives and their probabilities, its own among them."""
+    """A token with alternatives and their probabilities, its own included."""
     logs = {name: math.log(p) for name, p in top}
     return TokenLogprobs(token=text, logprob=logs.get(text, 0.0), top=tuple(logs.items()))
 
@@ -44,8 +44,10 @@ def test_spellings_of_one_score_add_up() -> None:
 
 
 def test_the_sampled_token_counts_even_if_improbable() -> None:
-    """Servers that forbid by grammar may draw what was unlikely: P(2) = .1 drawn, P(4) = .3, the rest prose.
-    (2 x .1 + 4 x .3) / .4 = 3.5, and .6 is outside."""
+    """A server with a grammar may sample an improbable token: P(2) = .1, sampled; P(4) = .3; the others are text.
+
+    (2 x .1 + 4 x .3) / .4 = 3.5, and .6 of the probability is outside the scale.
+    """
     top = tuple((text, math.log(p)) for text, p in (("The", 0.5), ("4", 0.3)))
     tokens = [*plain('{"score": '), TokenLogprobs(token="2", logprob=math.log(0.1), top=top), *plain("}")]
     found = weigh(tokens, 2)
@@ -54,7 +56,7 @@ def test_the_sampled_token_counts_even_if_improbable() -> None:
 
 
 def test_tokens_with_more_than_the_digit() -> None:
-    """One token for `": 4}`: nothing else could be read in it, so its alternatives are read as they stand."""
+    """`": 4}` is one token that contains one score only, so its alternatives are parsed as they are."""
     score = token('": 4}', ('": 4}', 0.5), ('": 5}', 0.5))
     assert weigh([*plain('{"score'), score], 4).value == pytest.approx(4.5, abs=1e-12)
 
@@ -80,7 +82,7 @@ def test_scores_of_alternatives(text: str, score: int | None) -> None:
         (["```json\n", '{"score"', ":4", "}\n```"], 2),
         (["<think>", '"score": 4', "</think>", '{"score": ', "4", "}"], 4),
         (["4", "<|im_end|>"], 0),
-        (['{"score": 5} no: {"score": ', "4", "}"], 1),  # the other score's place is not this one's
+        (['{"score": 5} no: {"score": ', "4", "}"], 1),  # the tokens of the other score do not count
         (['{"SCORE" : ', "4.0", "}"], 1),
         (["{'score': ", "4", "}"], 1),
         (["", "", '{"score": ', "", "4", "", "}"], 4),

@@ -1,4 +1,4 @@
-"""Directions, cuts and the clipped F1, over a table of numbers."""
+"""A3CU: directions, truncation and the clipped F1, with a fake network."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REFERENCE = "Ada sold the mill to Bo, her brother, and moved away in June."
 
 
 def numbered(numbers: dict[tuple[str, ...], float]) -> FakeNetwork:
-    """The number of a pair at the first token; other numbers elsewhere."""
+    """Return a network with the number of a pair at the first token and other numbers elsewhere."""
 
     def logits(request: ClassifyTokens) -> TokenLogits:
         assert request.classes == 1

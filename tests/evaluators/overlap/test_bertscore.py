@@ -1,4 +1,4 @@
-"""BERTScore against its formula by brute force, and by hand."""
+"""BERTScore compared with a direct implementation of its equations and with values worked by hand."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def whole(found: Sequence[Judgment]) -> dict[str, float | None]:
 
 
 def brute(one: TokenStates, other: TokenStates, idf: Frequencies | None = None) -> tuple[float, float, float]:
-    """Equations 2 and 3, token by token."""
+    """Compute equations 2 and 3 token by token."""
 
     def cosine(x: np.ndarray, y: np.ndarray) -> float:
         dot = sum(float(a) * float(b) for a, b in zip(x, y, strict=True))
@@ -78,7 +78,7 @@ class TestFormula:
         counts = Frequencies(9, {"the": 8, ".": 9, "ada": 2})
         found = greedy(states(one), states(other), counts)
         if found is None:
-            assert set(one.split()) == {"."} or set(other.split()) == {"."}  # ln(10/10) = 0: nothing weighs anything
+            assert set(one.split()) == {"."} or set(other.split()) == {"."}  # ln(10/10) = 0: all weights are 0
         else:
             expected = brute(states(one), states(other), counts)
             assert (found.precision, found.recall, found.f1) == pytest.approx(expected, abs=1e-9)
@@ -164,7 +164,7 @@ class TestLayersAndBaselines:
 class TestIdf:
     def test_counts_by_hand(self) -> None:
         counts = Frequencies.of(map(states, ["the mill", "the the boat", "a boat"]))
-        # "the" stands in 2 of 3, "boat" in 2, "mill" in 1; a token of none has ln 4.
+        # "the" is in 2 of 3, "boat" in 2, "mill" in 1; a token in none has ln 4.
         assert counts.idf("the") == counts.idf("boat") == pytest.approx(log(4 / 3))
         assert counts.idf("mill") == pytest.approx(log(2))
         assert counts.idf("wind") == pytest.approx(log(4))

@@ -1,4 +1,4 @@
-"""Cosines of embeddings, by hand on a table of vectors."""
+"""Cosines of fake embeddings, worked by hand."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEXT = "The mill was sold. Rain fell."
 
 
 def table() -> FakeNetwork:
-    """Vectors by text."""
+    """Return an encoder with these vectors by text."""
     vectors: dict[str, tuple[float, float]] = {
         ONE: (1, 0), TWO: (0, 1), SOURCE.text: (0.6, 0.8), TEXT: (0.8, 0.6),
         "The mill was sold.": (0.8, 0.6), "Rain fell.": (0, 1), "A": (1, 0), "B": (0.6, 0.8),

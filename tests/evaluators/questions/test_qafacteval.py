@@ -1,4 +1,4 @@
-"""QAFactEval by hand: which questions are kept, what an unanswered one gets, and a summary without questions."""
+"""QAFactEval worked by hand: filtered questions, unanswered questions, and a summary without questions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SUMMARY = "Ada sold the mill. Bo paid."
 
 
 def asker(form: str = "{}") -> FakeNetwork:
-    """The question about a phrase is the phrase."""
+    """Return a network whose question about a phrase is the phrase."""
 
     def written(request: Generate) -> str:
         assert request.framing.template == "{0}<m> {1} </m>{2}"
@@ -30,7 +30,7 @@ def asker(form: str = "{}") -> FakeNetwork:
 
 
 def answering(**table: str) -> FakeNetwork:
-    """Answers a question with itself, or as the table says, where the text has that; else it is not answered."""
+    """Return a network that answers a question with itself, or by the table, if the text contains the answer."""
     return reader(
         lambda question: (table.get(question.replace(" ", "_"), question).split()[-1],),
         lambda text: [(start, end - text[:end].endswith(".")) for start, end in whole_words(text)],
@@ -38,7 +38,7 @@ def answering(**table: str) -> FakeNetwork:
 
 
 def lerc() -> FakeNetwork:
-    """Five for the same answer, else two."""
+    """Return 5 for equal answers, else 2."""
 
     def logits(request: Classify) -> NDArray[np.float32]:
         assert request.classes == 1
@@ -105,7 +105,7 @@ def test_windows_must_not_skip_words() -> None:
 
 
 def test_marks_in_a_document_are_plain_text() -> None:
-    """User text goes into the slots of the templates, which the tokenizer does not read for marks."""
+    """The tokenizer does not look for special marks in users' texts."""
     source = document("Ada <c> sold </m> it.", text="Ada <c> sold </m> it.")
     networks = {"asker": asker(), "reader": answering(), "lerc": lerc()}
     judge(QAFactEval(), source, "Ada sold.", tools=Tools("s", networks=networks))

@@ -1,4 +1,4 @@
-"""QuestEval: the released arithmetic from stored answers, and what is asked, answered and left out, by hand."""
+"""QuestEval: the released arithmetic from stored answers, and hand-worked questions, answers and filters."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LEGACY = Formula(("answerability", "f1", "bertscore"), ("answerability", "f1", "
 
 
 def given(run: dict[str, Any]) -> list[Compared]:
-    """What the stand-ins of the released code answered, as ours."""
+    """Convert stored answers of the released code."""
     told = FIXTURE["asked"]
 
     def asked(of: str, on: str) -> tuple[Asked, ...]:
@@ -63,7 +63,7 @@ SUMMARY = "Ada sold the boat."
 
 
 def writer() -> FakeNetwork:
-    """The question about a phrase is the phrase with a question mark."""
+    """Return a network whose question about a phrase is the phrase with a question mark."""
 
     def written(request: Generate) -> str:
         assert (request.how.max_new_tokens, request.how.num_beams) == (19, 1)
@@ -73,7 +73,7 @@ def writer() -> FakeNetwork:
 
 
 def answering() -> FakeNetwork:
-    """Answers with the phrase where the text has it (answerable 1), else `unanswerable` (answerable .1)."""
+    """Return a network that answers with the phrase (answerability 1) if the text has it, else `unanswerable` (.1)."""
 
     def written(request: Generate) -> str:
         assert request.framing.template == "{0} {eos} {1}"
@@ -88,7 +88,7 @@ def answering() -> FakeNetwork:
 
 
 def weighter() -> FakeNetwork:
-    """A question about the mill is important."""
+    """Return a network that rates questions about the mill as important."""
 
     def first(request: FirstWord) -> NDArray[np.float64]:
         assert request.words == ("true",)
@@ -111,12 +111,12 @@ def rows(
 
 def test_questions_about_both_texts() -> None:
     found, networks = rows(scores="answerability;f1")
-    # Names behind a full stop are no entities of the small parser; "Kiel" stands in the sixth sentence.
+    # The small parser does not find names after a full stop; "Kiel" is in the sixth sentence.
     assert networks["questions"].texts == [
         ("Ada", SUMMARY), ("the boat", SUMMARY), ("Ada", DOCUMENT), ("the mill", DOCUMENT), ("It", DOCUMENT),
     ]  # fmt: skip
     assert {one.words for one in networks["answers"].asked if isinstance(one, FirstWord)} == {("unanswerable",)}
-    assert networks["answers"].texts[0] == ("Ada?", DOCUMENT)  # the blank before the mark is taken out
+    assert networks["answers"].texts[0] == ("Ada?", DOCUMENT)  # the blank before the question mark is removed
     boat, mill = (0.1 + 0.0) / 2, (0.1 + 0.0) / 2
     it = (0.1 + 0.0) / 2
     precision = (1.0 + boat) / 2

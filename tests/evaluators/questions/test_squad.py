@@ -1,4 +1,4 @@
-"""Windows, the best answer beside the null answer, the overlap of answers; QAEval's decoding from stored numbers."""
+"""Windows, the best and the null answer, the overlap of answers, and QAEval's decoding from stored numbers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_without_an_answer_the_text_is_none() -> None:
     found = decode([row], lambda *_: ("never", None))
     assert found == Answer(None, 0.0, 1.0)
     assert not found.answered
-    # The released code answers "empty" there, and with a null score below 0 even counts it as answered.
+    # The released code answers "empty" here, which it counts as answered if the null score is below 0.
     assert decode([row], lambda *_: ("never", None), nonce="empty").answered
 
 
@@ -67,7 +67,7 @@ def test_every_token_of_squads_windows_has_one_owner() -> None:
         of = owners(spans)
         assert len(of) == tokens
         for token, number in enumerate(of.tolist()):
-            # As SQuAD's released code has it: the widest narrower side, the first among equals.
+            # As in SQuAD's released code: the window with the widest narrower side, the first of equals.
             scores = [
                 min(token - first, last - 1 - token) + 0.01 * (last - first) if first <= token < last else -1.0
                 for first, last in spans
@@ -83,8 +83,7 @@ def test_overlap_of_answers() -> None:
 
 
 def reader(wanted: Callable[[str], Sequence[str]], tokens: Callable[[str], list[tuple[int, int]]]) -> FakeNetwork:
-    """A network that begins and ends an answer with every token that is wanted for the question; the null score is
-    0."""
+    """Return a network whose answer can start and end at each token wanted for the question; the null score is 0."""
 
     def logits(request: ClassifyTokens) -> TokenLogits:
         assert request.classes == 2
@@ -129,7 +128,7 @@ def test_long_questions_are_truncated() -> None:
     asyncio.run(answer_all(network, [("why " * 50, "a b c")], Reading(60, 20, 10)))
     assert len(network.texts) == 1
     assert Reading(60, 20, 10).least_room == 47
-    # A question never takes more than half of the input.
+    # A question never fills more than half of the input.
     (found,) = asyncio.run(answer_all(network, [("why " * 90, "a " * 40 + "b")], Reading(60, 20, 64)))
     assert (found.text, found.answered) == ("b", True)
     assert Reading().least_room == 317

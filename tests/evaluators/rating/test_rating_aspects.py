@@ -1,4 +1,4 @@
-"""What a rating judge is told of an aspect: the registry, and a user's own from a file."""
+"""Aspect definitions of rating judges: the registry, and a user's file."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TestRegistry:
         assert len(one.short) < len(one.definition)
 
     def test_wordings_are_pinned_to_versions(self) -> None:
-        """The shipped wordings are not signed; the versions are. Whoever changes one changes both here."""
+        """Signatures contain the versions of the definitions, not their texts: change both together."""
         wordings = digest([one.model_dump(mode="json") for one in RATED.values()], 12)
         assert (wordings, ReasonThenScore.version, MultipleChoice.version) == ("a1f04776e3e1", "2", "2")
 

@@ -67,7 +67,7 @@ class TestEach:
         system, user = (message.content for message in judge.prompt(one).messages)
         about = RATED[aspect]
         assert (about.short if name in {"rts2", "mcq2"} else about.definition) in user
-        assert about.name not in system  # it is the same for every aspect and judge
+        assert about.name not in system  # the same for every aspect and judge
         assert user.index(one.document.text) < user.index(one.summary.text)
         assert "{{" not in system + user
         assert "Answer with a single JSON object" in user
@@ -78,7 +78,7 @@ def test_prompts_describe_the_scales() -> None:
     texts = {name: named(name).prompt(fit(name)).messages[1].content for name in NAMES}
     assert coherence.lowest in texts["rts"]
     assert coherence.highest in texts["rts"]
-    assert coherence.lowest not in texts["rts2"]  # only the top is described
+    assert coherence.lowest not in texts["rts2"]  # only the top of the scale is described
     assert coherence.highest in texts["rts2"]
     for place, level in enumerate(coherence.levels):
         assert f"{'ABCDE'[place]}: {level}. Score: {('one', 'two', 'three', 'four', 'five')[place]}." in texts["mcq"]

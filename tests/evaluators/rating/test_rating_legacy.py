@@ -1,4 +1,4 @@
-"""The released parsers, rule by rule, with the misreadings they are known for."""
+"""The released parsers, rule by rule, with their known misreadings."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ RTS = {
     # 2: "score:" and a word
     "Score: four": (4, 2),
     "Score: fourteen": (4, 2),
-    # 3: a digit in the sentence after the leftmost cue that has one; the first one there
+    # 3: the first digit in the sentence after the leftmost cue that is followed by one
     "resulting in a score of 2": (2, 3),
     "a score of 3.5 for fluency": (3.5, 3),
     "a score of 4.0": (4, 3),
     "a score of 3.8": (3, 3),
-    "it tells the 2-2 score after 3 goals": (3, 3),  # the only digit behind the cue
+    "it tells the 2-2 score after 3 goals": (3, 3),  # the only digit after the cue
     "no score here. Yet a score of 5": (5, 3),
     "scoring a 1 out of 5": (1, 3),
     "a score for 3 of 4 points, 5 in all": (3, 3),
-    # 4: a word in the sentence after it, also inside another word
+    # 4: a word for a number in the sentence after the cue, also inside another word
     "scoring a one out of five.": (1, 4),
     "a score, as mentioned, of three.": (1, 4),  # "mentiONEd"
     # 6: the last digit anywhere
@@ -41,7 +41,7 @@ RTS = {
     "2.6 ": (2, 6),  # a decimal counts from .1 to .5, as in rule 3
     "Between 3 and 4.9 out of 5": (4, 6),
     "the 1 goal in the Euro League contest": (1, 6),
-    "score.4": (4, 6),  # a full stop stands between
+    "score.4": (4, 6),  # a full stop is in between
 }
 
 

@@ -1,4 +1,4 @@
-"""Several aspects in one call, yes or no, direct assessment; and what all templates share."""
+"""`multi`, `yesno` and direct assessment, and what all templates of rating judges share."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class TestTogether:
         reply = {"coherence": GOOD["coherence"], **lacking}
         llm = Scripted([{"reply": reply}])
         one, two = ask(self.judge, llm)
-        assert llm.calls == 2  # it was asked to mend it
+        assert llm.calls == 2  # after a request to correct it
         assert (one.value, one.status) == (2.0, "ok")
         assert (two.value, two.status) == (None, "unparsed")
         assert (two.reason or "").partition(": ")[2] == says
@@ -106,7 +106,7 @@ class TestYesNo:
 
 
 def test_ratings_of_the_three_aspects_make_no_composite() -> None:
-    """A mark from 1 to 5 for faithfulness is no share of sentences, whoever gives it."""
+    """A rating of faithfulness from 1 to 5 is not a share of sentences."""
     llm = Scripted([{"reply": {"reason": "So.", "score": 4}}])
     found = [one for aspect in COMPOSED for one in ask(ReasonThenScore(aspect=aspect), llm)]
     scores = summary_scores(found, {})

@@ -1,4 +1,4 @@
-"""Pairs in a run: which are asked, carried on, put in order, and what becomes of the verdicts."""
+"""Pairs in a run: selection, resumption, order of presentation, and verdicts."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class TestImport:
         assert "split:" not in done.signature
         found = {(one.system, one.rival): (one.value, one.n, one.flipped) for one in preferences(run.judgments())}
         assert found == {("a", "b"): (0.5, 2, True), ("a", "c"): (1.0, 1, False)}
-        assert len({one.calls for one in run.judgments()}) == 3  # equal replies to two rivals are two calls
+        assert len({one.calls for one in run.judgments()}) == 3  # equal replies about two rivals are two calls
 
     def test_parsers_differ_on_unreadable_replies(self, tmp_path: Path) -> None:
         raw = self.raw(tmp_path, output="Hard to say.")
@@ -145,7 +145,7 @@ class TestSelections:
         judge = build(f"h2h[{settings}]")
         items = judge.items(document, summaries)
         assert [one.summary.system + one.rival.system for one in items if one.rival] == expected
-        # Only the order is signed.
+        # Only the order is in the signature.
         assert ("|order:ab|" in judge.sign({})) is ("order=ab" in settings)
         assert (judge.sign({}) == build("h2h").sign({})) is ("order=ab" not in settings)
 

@@ -1,7 +1,7 @@
-"""The released ChatGPT replies of Shen et al. (2023), read by both parsers; the paper's figures from the run.
+"""The released ChatGPT replies of Shen et al. (2023), read by both parsers, and the paper's figures from the run.
 
-shen2023.outputs holds 9,900 RTS and MCQ replies (300 ids asked twice, the last counts), shen2023.h2h 2,400
-head-to-head replies (three pairs, both orders); shen2023.expected.json the printed cells, recomputed.
+shen2023.outputs has 9,900 RTS and MCQ replies (300 ids occur twice; the last counts), shen2023.h2h 2,400 head-to-head
+replies (three pairs, both orders), and shen2023.expected.json the printed cells, recomputed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _lines(file: Path) -> list[dict[str, Any]]:
 
 
 class World(NamedTuple):
-    """The data, people's sums of three ratings, and the printed cells."""
+    """The data, the annotators' sums of three ratings, and the printed cells."""
 
     data: Dataset
     human: dict[tuple[str, str, str], int]
@@ -68,7 +68,7 @@ def world(shared: Path) -> World:
 
 
 class Done(NamedTuple):
-    """What became of the rows, and what the run makes of them."""
+    """The imported rows and the scores of the run."""
 
     results: tuple[Imported, ...]
     scores: dict[Key, float]
@@ -132,7 +132,7 @@ def test_strict_reading_differs_only_where_the_last_rule_misreads(shared: Path) 
             continue
         if score != ruled.score:
             misread.append((ruled, score))
-    # Two end in "(1)", which is no score; six in "3 out of 5" or "(1/5)", which rule 6 reads as 5.
+    # Two end in "(1)", which is not a score; six in "3 out of 5" or "(1/5)", which rule 6 reads as 5.
     assert len(unread) == 2
     assert all(output.endswith("(1).") and "contains no score" in why for output, why in unread)
     assert len(misread) == 6
@@ -215,7 +215,10 @@ def test_flips_are_counted_as_the_order_effect_counts_them(compared: Done) -> No
     counted = Counter(one.aspect for one in preferences(compared.judgments) if one.flipped)
     for dimension in DIMENSIONS:
         pairs = [
-            (value, 1 - verdicts[aspect, document, rival, system])  # points of the system shown first in the first
+            (
+                value,
+                1 - verdicts[aspect, document, rival, system],
+            )  # of the system shown first in the first order
             for (aspect, document, system, rival), value in verdicts.items()
             if aspect == dimension and system < (rival or "")
         ]

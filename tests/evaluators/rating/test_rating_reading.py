@@ -1,4 +1,4 @@
-"""Strict reading: one score, one letter or one number of stars, and nothing that could be meant besides."""
+"""Strict parsing: one score, letter or number of stars, and no other possible reading."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ JSON = {
     '{"reason": "dull", "score": 3.5}': 3.5,
     '{"reason": "dull", "score": 4, "confidence": 1}': 4,
     '{"result": {"reason": "dull", "score": 4}}': 4,
-    'Score: 2, as JSON: {"reason": "dull", "score": 4}': 4,  # the JSON was asked for and is the answer
+    'Score: 2, as JSON: {"reason": "dull", "score": 4}': 4,  # JSON was asked for, so it is the answer
 }
 NO_JSON = (
     '{"score": 4}',

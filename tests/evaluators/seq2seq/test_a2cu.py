@@ -1,4 +1,4 @@
-"""A2CU by table: what is written of a text, and what a text holds."""
+"""A2CU with fake networks: the units of a text, and whether a text contains them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SUMMARY, REFERENCE, OTHER = "Ada sold it.", "Ada sold the mill.", "It burned."
 
 
 def matching(held: Mapping[tuple[str, ...], float]) -> FakeNetwork:
-    """Logits whose third class is the likelier for what the text is said to hold."""
+    """Return logits whose third class is the most probable for units that the text contains."""
 
     def logits(request: Classify) -> NDArray[np.float64]:
         assert request.classes == 3

@@ -1,4 +1,4 @@
-"""BARTScore, UniEval and TrueTeacher by table: what is asked of the network, and what is made of its answers."""
+"""BARTScore, UniEval and TrueTeacher with fake networks: the requests, and the judgments made of the results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def answering(
     first: Mapping[tuple[str, ...], tuple[float, ...]] | None = None,
     written: Mapping[str, str] | None = None,
 ) -> FakeNetwork:
-    """Scores and first-word probabilities by table: (source, target) -> score; texts of a row -> probabilities."""
+    """Return a network with scores by (source, target) and first-word probabilities by texts."""
     answers: Answers = {
         ScoreTarget: lambda request: (scores or {})[request.source, request.target],
         FirstWord: lambda request: np.log(np.array((first or {})[request.source])),
