@@ -39,11 +39,6 @@ def _to(option: str, help_: str, metavar: str = "FILE") -> Any:
     return typer.Option(option, metavar=metavar, help=help_)
 
 
-@app.callback()
-def _group() -> None:
-    """Run annotation campaigns. Calls no model."""
-
-
 @app.command()
 def new(
     file: Annotated[Path, typer.Argument(metavar="CAMPAIGN.yaml", help="Campaign file.", dir_okay=False)],
@@ -373,10 +368,12 @@ def simulate(
 
     Their answers are stored like those of people.
     """
+    from summeter.annotate.analysis.aggregate import merge
     from summeter.annotate.campaign.folder import CampaignFolder
     from summeter.annotate.simulate.script import crowd
     from summeter.annotate.simulate.script import simulate as run
-    from summeter.annotate.tasks.simulation import Profile
+    from summeter.annotate.tasks.simulation import Gold, Profile
+    from summeter.data.dataset import load
     from summeter.records import UsageError
 
     if lazy > annotators:
@@ -386,7 +383,8 @@ def simulate(
         accuracy=accuracy, bias=bias, laziness=laziness, trust=trust, trust_reasons=trust_reasons, seconds=seconds
     )
     idle = usual.model_copy(update={"laziness": 1.0})
-    scripts = crowd(folder, [usual] * (annotators - lazy) + [idle] * lazy, _gold(gold, seed), seed=seed)
+    labels = Gold(() if gold is None else merge(load(gold).judgments("human.raw")), seed=seed)
+    scripts = crowd(folder, [usual] * (annotators - lazy) + [idle] * lazy, labels, seed=seed)
     with _open(campaign) as service:
         people = sum(not person.simulated for person in service.state.people.values())
         if people and not add:
@@ -469,12 +467,17 @@ def adjudicate_(
         read_decisions,
     )
     from summeter.data.atomic import write_lines
+    from summeter.records import UsageError
 
+    try:
+        stored = None if answer is None else json.loads(answer)
+    except ValueError as error:
+        raise UsageError(f"--answer is not JSON: {error}") from error
     if task is not None or file is not None:
         with _open(campaign) as service:
             decisions = [] if file is None else read_decisions(service, file, by)
             if task is not None:
-                row = {"task": task, "as": taken, "answer": _json(answer), "reason": reason}
+                row = {"task": task, "as": taken, "answer": stored, "reason": reason}
                 decisions.append(decision_of_row(service, row, by))
             events = adjudicate(service, decisions)
         typer.echo(f"{len(events)} decisions written to the log; `summeter annotate export` writes the labels")
@@ -625,6 +628,10 @@ def _addresses(folder: CampaignFolder, address: str) -> list[str]:
 
 
 def _overview(counts: dict[str, Any]) -> list[str]:
+    from datetime import UTC, datetime
+
+    end = counts["expected_end"]
+    when = "" if end["at"] is None else f"{datetime.fromtimestamp(end['at'] / 1000, UTC):%Y-%m-%d %H:%M} UTC, "
     disputes, decided = counts["disputes"], counts["adjudicated"]
     answers = f"{counts['counted']} of {counts['needed']} answers"
     tasks = f"{counts['complete_items']} of {counts['items']} tasks complete"
@@ -633,19 +640,10 @@ def _overview(counts: dict[str, Any]) -> list[str]:
         f"{counts['campaign']} ({counts['kind']})",
         f"{answers}, {tasks}, {counts['held']} held now, {counts['surplus']} surplus",
         f"{counts['people']} people, {counts['excluded']} excluded; outcomes: {_pairs(counts['outcomes'])}",
-        f"expected end: {_expected_end(counts['expected_end'])}",
+        f"expected end: {when}{end['how']}",
         f"attention checks: {_pairs(counts['checks'])}; pay: {_pairs(counts['pay'])}",
         f"{differ}, {decided} {'is' if decided == 1 else 'are'} adjudicated",
     ]
-
-
-def _expected_end(end: dict[str, Any]) -> str:
-    """Return the expected end and its basis, or why it is unknown."""
-    from datetime import UTC, datetime
-
-    if end["at"] is None:
-        return str(end["how"])
-    return f"{datetime.fromtimestamp(end['at'] / 1000, UTC):%Y-%m-%d %H:%M} UTC, {end['how']}"
 
 
 def _say(line: str) -> None:
@@ -700,23 +698,6 @@ def _assistance(row: Row) -> str:
         return f"automation bias on {where} with a wrong verdict: {_value(row, 'answers')} (assisted - unassisted)"
     verb = {"assisted": "saw", "unassisted": "did not see"}[str(row.details["arm"])]
     return f"annotators who {verb} a wrong verdict give it on {where}: {_value(row, 'answers')}"
-
-
-def _gold(gold: str | None, seed: int) -> Any:
-    from summeter.annotate.analysis.aggregate import merge
-    from summeter.annotate.tasks.simulation import Gold
-    from summeter.data.dataset import load
-
-    return Gold(() if gold is None else merge(load(gold).judgments("human.raw")), seed=seed)
-
-
-def _json(answer: str | None) -> Any:
-    from summeter.records import UsageError
-
-    try:
-        return None if answer is None else json.loads(answer)
-    except ValueError as error:
-        raise UsageError(f"--answer is not JSON: {error}") from error
 
 
 def _show_queue(queue: list[Dispute], campaign: Path) -> None:

@@ -17,11 +17,6 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True)
 
 
-@app.callback()
-def _root() -> None:
-    """Test a judge against prompt injection."""
-
-
 @app.command()
 @run_options(
     "temperature", "max_reply", "max_cost", "max_tokens", "prices", "context", "on_overflow", "concurrency",

@@ -17,11 +17,6 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 BaseUrl = Annotated[str | None, typer.Option(help="Address that the run was given.")]
 
 
-@app.callback()
-def _group() -> None:
-    """List and cancel the batches of a run that were submitted and not fetched."""
-
-
 @app.command("list")
 def list_(run: OldRun, base_url: BaseUrl = None, as_json: AsJson = False) -> None:
     """List the pending batches of RUN with their state at the vendor."""

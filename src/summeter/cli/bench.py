@@ -17,11 +17,6 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True)
 
 
-@app.callback()
-def _root() -> None:
-    """Build a benchmark of summaries, or run a published one."""
-
-
 @app.command()
 def run(
     config: Annotated[

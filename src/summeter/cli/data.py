@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from summeter.data.dataset import Dataset
-    from summeter.meta.results import Row
     from summeter.records import Document, Fault, Judgment, Summary
 
 BAD_INPUT = 2
@@ -178,7 +177,19 @@ def _show_all(dataset: Dataset, page: Path | None, *, as_json: bool) -> None:
 
     overview, agreement = describe(dataset), agreements(dataset)
     if as_json:
-        print_json([overview.counts], **overview.to_dict(), agreement=[_agreement(*named) for named in agreement])
+        rows = [
+            {
+                "judgment_set": judgment_set,
+                "aspect": row.aspect,
+                "unit": row.level,
+                "value": row.value,
+                "reason": row.reason if row.value is None else None,
+                "annotators": row.details.get("raters", 0),
+                "items": row.n,
+            }
+            for judgment_set, row in agreement
+        ]
+        print_json([overview.counts], **overview.to_dict(), agreement=rows)
     else:
         lines = _overview(dataset, overview.counts)
         for table in overview.tables():
@@ -189,18 +200,6 @@ def _show_all(dataset: Dataset, page: Path | None, *, as_json: bool) -> None:
         typer.echo("\n".join(lines))
     if page is not None:
         typer.echo(f"page: {dataset_html(dataset, page, overview=overview)}", err=as_json)
-
-
-def _agreement(judgment_set: str, row: Row) -> dict[str, Any]:
-    return {
-        "judgment_set": judgment_set,
-        "aspect": row.aspect,
-        "unit": row.level,
-        "value": row.value,
-        "reason": row.reason if row.value is None else None,
-        "annotators": row.details.get("raters", 0),
-        "items": row.n,
-    }
 
 
 @app.command()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -34,11 +33,6 @@ ORDER = (
     "calibrate", "bias", "overlap", "card",
 )  # fmt: skip
 """Order of the commands in the help; other studies follow."""
-
-
-@app.callback()
-def _group() -> None:
-    """Compare judges with people, and with each other. Calls no model."""
 
 
 for _study in STUDIES.values():
@@ -121,17 +115,11 @@ def compare(
     studies = given.studies(compared[of], f"with --of {of}")
     if any(len(table.rows) > MOST_NAMED for study in studies for table in matrices(study)):
         given.tables = False
-        given.lines += _matrices(studies)
+        for study in studies:
+            given.lines += [f"{table.title}\n{table.text()}\n" for table in matrices(study)]
+            given.lines.append("row against column: + better, - worse, . no significant difference")
+            given.lines += [in_options(text) for text in (*study.signatures(), *study.notes)]
     return studies
-
-
-def _matrices(studies: Sequence[Study]) -> Iterator[str]:
-    """Yield comparisons of many systems as matrices, with signatures and notes."""
-    for study in studies:
-        for table in matrices(study):
-            yield f"{table.title}\n{table.text()}\n"
-        yield "row against column: + better, - worse, . no significant difference"
-        yield from (in_options(text) for text in (*study.signatures(), *study.notes))
 
 
 @study_command(app, "estimate", "simulate")

@@ -12,11 +12,6 @@ from summeter.cli.common import AsJson, print_json
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 
-@app.callback()
-def _group() -> None:
-    """Convert released checkpoints to local models."""
-
-
 @app.command()
 def convert(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="alignscore, a3cu, dae or bartscore.")],

@@ -12,11 +12,6 @@ from summeter.cli.common import AsJson, Format, Map, Preset, print_json, read_da
 app = typer.Typer(no_args_is_help=True)
 
 
-@app.callback()
-def _group() -> None:
-    """Import replies and scores of earlier experiments."""
-
-
 @app.command("import")
 def import_(
     data: Annotated[str, typer.Argument(metavar="DATA", help="Judged data.")],

@@ -15,11 +15,6 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 
-@app.callback()
-def _group() -> None:
-    """List, verify, merge, export and remove runs."""
-
-
 @app.command("list")
 def list_(
     folder: Annotated[

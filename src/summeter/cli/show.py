@@ -46,7 +46,14 @@ def list_(
         case "models":
             rows = _models()
         case "presets":
-            rows = _presets()
+            from summeter.data.presets import PRESETS
+
+            keys = ("name", "about", "licence", "terms", "needs", "gives")
+            rows = [
+                {key: getattr(preset, key) for key in keys}
+                | {"counts": [count._asdict() for count in preset.counts], "notes": list(preset.notes)}
+                for preset in PRESETS.values()
+            ]
         case "datasets":
             from summeter.cli.example import NAME, bundled
 
@@ -123,31 +130,20 @@ def _about(provider: Provider) -> str:
     return f"{variable} {state}" if state == SET else f"{variable} not set: {provider.address}"
 
 
-def _presets() -> list[dict[str, Any]]:
-    from summeter.data.presets import PRESETS
-
-    return [
-        {
-            "name": preset.name,
-            "about": preset.about,
-            "licence": preset.licence,
-            "terms": preset.terms,
-            "needs": preset.needs,
-            "gives": preset.gives,
-            "counts": [count._asdict() for count in preset.counts],
-            "notes": list(preset.notes),
-        }
-        for preset in PRESETS.values()
-    ]
-
-
 def doctor(as_json: AsJson = False) -> None:
     """Show what works on this machine, what is missing, and the command that adds it."""
+    from summeter.models.providers.provider import providers
+
     rows = [
         _row("python", platform.python_version(), ok=sys.version_info >= (3, 11), fix="install Python 3.11 or newer"),
         _row("summeter", __version__, ok=True),
-        *_dependencies(), *_extras(), *_keys(), *_evaluator_checks(),
+        *_dependencies(), *_extras(),
     ]  # fmt: skip
+    for names in (names for provider in providers().values() for names in provider.variables):
+        # Show only whether a key is set, never the key.
+        state = _is_set(names)
+        rows.append(_row(names[0], state, ok=state == SET, fix=f"export {names[0]}=...", optional=True))
+    rows += _evaluator_checks()
     if as_json:
         print_json(rows, list="doctor")
     else:
@@ -190,17 +186,6 @@ def _extras() -> list[dict[str, str]]:
         fix = f"pip install 'summeter[{extra}]'"
         state = installed or "not installed"
         rows.append(_row(f"{package} ({about})", state, ok=installed is not None, fix=fix, optional=True))
-    return rows
-
-
-def _keys() -> list[dict[str, str]]:
-    from summeter.models.providers.provider import providers
-
-    rows = []
-    for names in (names for provider in providers().values() for names in provider.variables):
-        # Show only whether a key is set, never the key.
-        state = _is_set(names)
-        rows.append(_row(names[0], state, ok=state == SET, fix=f"export {names[0]}=...", optional=True))
     return rows
 
 
