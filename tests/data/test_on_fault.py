@@ -233,14 +233,14 @@ class TestFolder:
         return path
 
     @pytest.mark.parametrize(
-        ("rule", "told"), [("skip", "left out: 3 rows;"), ("keep-valid", "left out: 1 row and 2 fields;")]
+        ("rule", "counts"), [("skip", "skipped: 3 rows;"), ("keep-valid", "skipped: 1 row and 2 fields;")]
     )
-    def test_faults_jsonl(self, tmp_path: Path, capsys: pytest.CaptureFixture[str], rule: OnFault, told: str) -> None:
+    def test_faults_jsonl(self, tmp_path: Path, capsys: pytest.CaptureFixture[str], rule: OnFault, counts: str) -> None:
         path, folder = self.bad(tmp_path), tmp_path / "data"
         with pytest.raises(SystemExit) as ended:
             main(["data", "import", str(path), "-o", str(folder), "--on-fault", rule])
         assert ended.value.code == 0
-        assert f"{told} each with its reason in {folder / 'faults.jsonl'}" in capsys.readouterr().out
+        assert f"{counts} the reasons are in {folder / 'faults.jsonl'}" in capsys.readouterr().out
         lines = [json.loads(line) for line in (folder / "faults.jsonl").read_text("utf-8").splitlines()]
         assert [(line["file"], line["line"], line["field"]) for line in lines] == [
             (str(path), 2, "summary"), (str(path), 3, "human.overall.x"), (str(path), 4, "domain"),
@@ -307,8 +307,8 @@ class TestMessages:
         with pytest.raises(SystemExit):
             main(["data", "import", "--preset", "qags", str(path), "-o", str(tmp_path / "data")])
         told = capsys.readouterr().out
-        assert "licence: the authors state none; ask them before you share the data" in told
-        assert "known of this data: articles of XSum begin with the reference summary" in told
+        assert "licence: not stated by the authors; ask them before you share the data" in told
+        assert "known issue: articles of XSum begin with the reference summary" in told
         assert "as released: 235 summaries of 235 documents (mturk_cnndm.jsonl); 239 summaries" in told
 
 
