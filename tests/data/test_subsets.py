@@ -161,7 +161,7 @@ def test_only_a_split_is_replaced(tmp_path: Path) -> None:
         ({"../a": 0.5, "b": 0.5}, "is not a valid name of a subset"),
         ({"a": 0.5, "A": 0.5}, "differ only in case"),
         ({"split.json": 0.5, "b": 0.5}, "'split.json' is the name of the file"),
-        ({"a": 0.99, "b": 0.01}, "the subset 'b' would be empty: there are 10 documents"),
+        ({"a": 0.99, "b": 0.01}, "the subset 'b' would be empty: only 10 documents"),
     ],
 )
 def test_invalid_shares(shares: dict[str, float], message: str) -> None:

@@ -1,4 +1,4 @@
-"""Documents in separate files: a table or JSON file with ids and texts, or a folder with one file per document."""
+"""Read documents from separate files: tables with ids and texts, or one file per document."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TEXTS = ("text", "document", "article", "story", "source")
 
 
 def story_text(content: str) -> str:
-    """Return the article of a CNN/DailyMail story: the lines before the first `@highlight`, joined by blanks.
+    """Return the lines of a CNN/DailyMail story before the first `@highlight`, joined.
 
     The scripts of SummEval and FactCC extract articles in the same way.
 
@@ -31,7 +31,7 @@ def story_text(content: str) -> str:
 
 
 def bbc_text(content: str) -> str:
-    """Return the article of an XSum file: the text after `[SN]RESTBODY[SN]`, without empty lines.
+    """Return the text after `[SN]RESTBODY[SN]` in an XSum file, without empty lines.
 
     >>> bbc_text("[SN]TITLE[SN]\\nRain\\n[SN]RESTBODY[SN]\\nIt rained.\\n\\nIt poured.\\n")
     'It rained.\\nIt poured.'
@@ -41,7 +41,7 @@ def bbc_text(content: str) -> str:
 
 
 def spoken(cells: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the row, with the utterances of a dialogue joined to a text (MediaSum's news_dialogue.json).
+    """Return the row with the utterances of a dialogue as text (MediaSum's news_dialogue.json).
 
     >>> spoken({"id": "NPR-1", "speaker": ["ANA", "BEN"], "utt": ["Rain.", "Yes."]})["text"]
     'ANA: Rain.\\nBEN: Yes.'
@@ -97,7 +97,7 @@ class ArticleTexts:
         return text
 
     def shared(self, row: Row, doc_id: str) -> Row:
-        """Return a row about a document, with `share` set to false if the document must not be published."""
+        """Return a row with `share` set to false if its document must not be published."""
         if doc_id not in self.withheld:
             return row
         cells = copy(row.cells)

@@ -142,7 +142,7 @@ _LEFT = re.compile(r"\.(.+)\.(\d+)-[0-9a-f]{8}\.(tmp|new|old)")
 
 
 def half_built(name: str, *of: str) -> bool:
-    """Return whether a name is that of an incomplete copy of one of these files, left by a killed writer.
+    """Return whether a name is that of a temporary copy of one of these files.
 
     >>> half_built(".run.json.17-0123abcd.tmp", "run.json"), half_built("run.json", "run.json")
     (True, False)
@@ -151,9 +151,9 @@ def half_built(name: str, *of: str) -> bool:
 
 
 def sweep(folder: Path, name: str | None = None) -> None:
-    """Remove the incomplete files and folders of killed writers in a folder: copies of `name`, or (None) of any name.
+    """Remove temporary files and folders of killed writers: copies of `name`, or of any.
 
-    A folder that was moved away, but not replaced, is restored.
+    A folder that was moved away but not replaced is restored.
     """
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:

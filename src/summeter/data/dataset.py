@@ -1,4 +1,4 @@
-"""Datasets of documents, summaries, key facts and judgment sets: load, change and save them.
+"""Load, change and save datasets of documents, summaries, key facts and judgments.
 
 Data that do not fit into memory are read on demand.
 """
@@ -46,7 +46,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 class Dataset:
-    """Documents, summaries and human judgments. Immutable; the `with_` methods return new datasets.
+    """Immutable set of documents, summaries and human judgments.
 
     Summaries are in the order of their documents. Documents and summaries of a large folder are read when they are
     accessed: iterate over `items` without storing them.
@@ -88,7 +88,7 @@ class Dataset:
         self._card = card
 
     def _group(self) -> None:
-        """Sort the summaries by document, and store the index of the first summary of each document."""
+        """Sort the summaries by document, and store the index of the first one of each."""
         index_of = {doc_id: index for index, doc_id in enumerate(self._documents)}
         if isinstance(self._summaries, StoredSummaries):
             keys = list(self._summaries.keys())
@@ -145,7 +145,7 @@ class Dataset:
         return len(self._documents)
 
     def systems_by_document(self) -> Mapping[str, Sequence[str]]:
-        """Return the systems of the summaries of each document, by document id, without reading the texts."""
+        """Return the systems of the summaries by document id, without reading the texts."""
         return MappingProxyType(self._systems)
 
     def item(self, index: int) -> tuple[Document, Sequence[Summary]]:
@@ -216,7 +216,7 @@ class Dataset:
         return self._made[name]
 
     def iter_judgments(self, name: str) -> Iterator[Judgment]:
-        """Yield the judgments of a set, without holding the set in memory. Raises UsageError for an unknown name."""
+        """Yield the judgments of a set, without holding the set in memory."""
         if name not in self._makers:
             known = f"it has: {', '.join(self._makers)}" if self._makers else "it has none"
             raise UsageError(f"the dataset has no judgment set {name!r}{meant(name, self._makers)}; {known}")
@@ -318,7 +318,7 @@ class Dataset:
 def _checked_origins(
     origins: Mapping[str, tuple[FactOrigin, ...]], documents: Mapping[str, Document]
 ) -> dict[str, tuple[FactOrigin, ...]]:
-    """Return the origins for these documents. Raises UsageError unless there is one origin per key fact."""
+    """Return the origins for these documents, after checking that each key fact has one."""
     known = {doc_id: origin for doc_id, origin in origins.items() if doc_id in documents}
     for doc_id, origin in known.items():
         count = len(documents[doc_id].key_facts)
@@ -352,7 +352,7 @@ def load(
     on_fault: OnFault = "error",
     on_read: OnRead | None = None,
 ) -> Dataset:
-    """Load a dataset from flat files (or `-`), a dataset folder, dicts, files of a public layout, or a hub.
+    """Load a dataset from flat files, a dataset folder, dicts, a public layout or a hub.
 
     Flat files are one file, a list of files, a pattern (`parts/*.jsonl`), or a folder of JSON Lines, CSV, TSV or
     Parquet files, on this machine or at `s3://`, `gs://`, `az://`. They form one dataset: the rows of a document may be
@@ -468,7 +468,7 @@ def _emptying(rows: deque[Row]) -> Iterator[Row]:
 
 
 def _fetched(paths: Sequence[str | Path] | None) -> tuple[Any, list[Fetched]]:
-    """Return the paths, with the files of each hub address in its place, and the data that were fetched."""
+    """Return the paths, with hub addresses replaced by their files, and the fetched data."""
     if paths is None or not any(map(is_address, paths)):
         return paths, []
     sources = {str(path): fetch(path) for path in paths if is_address(path)}
@@ -568,7 +568,7 @@ def save(dataset: Dataset, folder: str | Path, *, force: bool = False, keep_othe
 
 
 def concatenate(parts: Iterable[Path], folder: Path, card: Card) -> Dataset:
-    """Concatenate dataset folders without common documents in a new folder. Return its data, read on demand.
+    """Concatenate dataset folders without common documents, and return the new dataset.
 
     Documents are in the order of the folders. `card` describes the new folder; its hash and counts are filled in.
     """

@@ -1,4 +1,4 @@
-"""Near-duplicate texts: texts whose sets of word 5-grams have a Jaccard index of .7 or more.
+"""Find near-duplicates: texts whose word 5-grams have a Jaccard index of .7 or more.
 
 All such pairs are found, without sampling, by prefix filtering (Chaudhuri et al., 2006; Bayardo et al., 2007): similar
 sets share one of their rarest members, and most 5-grams occur in a single text.
@@ -26,7 +26,7 @@ _SLACK = 1e-9  # tolerance for rounding errors of products that are integers
 
 
 class DuplicateGroup(NamedTuple):
-    """Texts that are near-duplicates of each other, directly or transitively, in the order of the input.
+    """Texts that are near-duplicates, directly or transitively, in the order of the input.
 
     `similarity` is the lowest of the Jaccard indexes that connect the group.
     """
@@ -98,7 +98,7 @@ def _mixed(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 
 def _distinct(sets: Iterable[npt.NDArray[np.uint64]]) -> tuple[list[Any], list[list[int]]]:
-    """Return the distinct non-empty sets and the indexes of each, so that equal texts are compared once."""
+    """Return the distinct non-empty sets, and the indexes of the texts with each."""
     indexes_of: dict[bytes, list[int]] = {}
     distinct = []
     for index, shingles in enumerate(sets):
@@ -154,7 +154,7 @@ def _shared(shingles: Sequence[npt.NDArray[np.uint64]]) -> list[Ints]:
 
 
 def _owner_lists(codes: Ints, owners: Ints) -> list[list[Ints]]:
-    """Return for each set the lists of sets that share a shingle with it, without repeated lists."""
+    """Return for each set the distinct lists of sets that share a shingle with it."""
     lists: list[list[Ints]] = [[] for _ in range(int(owners.max()) + 1 if len(owners) else 0)]
     known: set[bytes] = set()
     for shared in np.split(owners, np.flatnonzero(np.diff(codes)) + 1):

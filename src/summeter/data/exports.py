@@ -38,7 +38,7 @@ _FIRST = (*(name for name in FIELDS if name != "human"), "judgment_set")
 
 
 def target_of(path: str | Path, named: str | None = None) -> Target:
-    """Return the kind of export: `named` if given, Parquet for its suffix, otherwise JSON Lines.
+    """Return the kind of export: `named`, else Parquet by suffix, else JSON Lines.
 
     >>> target_of("rows.parquet"), target_of("rows.jsonl.gz"), target_of("folder", "hub")
     ('parquet', 'jsonl', 'hub')
@@ -71,7 +71,7 @@ def check_files(path: str | Path, *, force: bool) -> None:
 
 
 def judgment_row(name: str, judgment: Judgment) -> dict[str, Any]:
-    """Return a judgment of the set `name` as a row with the set, the target, and the fields that are set."""
+    """Return a judgment of the set `name` as a row, without fields that have their default."""
     target = judgment.target.model_dump(exclude_none=True)
     row = judgment.model_dump(mode="json", exclude={"target"}, exclude_defaults=True)
     return {"judgment_set": name, "doc_id": target.pop("document_id"), **target, **row, "status": judgment.status}
@@ -112,7 +112,7 @@ def table_rows(dataset: Dataset, split: str | None = None) -> dict[str, list[dic
 
 
 def write_jsonl(dataset: Dataset, path: str | Path, *, force: bool = False) -> int:
-    """Write flat rows to a JSON Lines file (`.gz` compresses), and judgments to another. Return the number of rows.
+    """Write flat rows and judgments to two JSON Lines files, and return the number of rows.
 
     Each file is written completely or not at all. Raises UsageError if a file exists, unless `force`.
     """
@@ -125,7 +125,7 @@ def write_jsonl(dataset: Dataset, path: str | Path, *, force: bool = False) -> i
 
 
 def write_parquet(dataset: Dataset, path: str | Path, *, force: bool = False) -> int:
-    """Write flat rows to a Parquet file, and judgments to another. Return the number of rows.
+    """Write flat rows and judgments to two Parquet files, and return the number of rows.
 
     See `write_jsonl`. Raises InstallError if pyarrow is missing.
     """
@@ -140,10 +140,10 @@ def write_parquet(dataset: Dataset, path: str | Path, *, force: bool = False) ->
 
 
 def write_files(dataset: Dataset, folder: str | Path, documents: int) -> int:
-    """Write flat rows to files of `documents` documents each in a new folder. Return the number of files.
+    """Write flat rows to files of `documents` documents each, and return the number of files.
 
-    The files are `part-00000.jsonl` and so on; `load` reads the folder. The judgments are in files of the same names in
-    the folder `judgments`. Raises UsageError if the folder is not empty or `documents` is below 1.
+    The files in the new folder are `part-00000.jsonl` and so on; `load` reads the folder. The judgments are in files of
+    the same names in the folder `judgments`. Raises UsageError if the folder is not empty or `documents` is below 1.
     """
     if documents < 1:
         raise UsageError(Parameter("documents"), f" is {documents}; give at least 1")
@@ -212,7 +212,7 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _native(pa: Any, name: str, values: Sequence[Any]) -> pa.Array | None:
-    """Return the column as a Parquet array, or None if that would not restore the values exactly."""
+    """Return the column as a Parquet array, or None if the values would change."""
     try:
         column = pa.array(values, pa.list_(pa.string()) if name in _LISTS else None)
     except (pa.ArrowException, OverflowError, ValueError):

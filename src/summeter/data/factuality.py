@@ -1,9 +1,9 @@
-"""Benchmarks of binary factuality labels for `bench protocol`: AggreFact, LLM-AggreFact, SummaC, story-summeval.
+"""Read the factuality benchmarks AggreFact, LLM-AggreFact, SummaC and story-summeval.
 
-The files are read by presets. A benchmark consists of several data sets, which may contain the same summary; as in the
-papers, every row counts. A row becomes a summary of the document with its text, with the columns `dataset`, `origin`,
-`cut`, `model` and `id`, and its label (1 = consistent) as `overall` faithfulness. `Tally` counts duplicates,
-contradictions, empty texts, missing labels and missing scores.
+The files are read by presets, for `bench protocol`. A benchmark consists of several data sets, which may contain the
+same summary; as in the papers, every row counts. A row becomes a summary of the document with its text, with the
+columns `dataset`, `origin`, `cut`, `model` and `id`, and its label (1 = consistent) as `overall` faithfulness. `Tally`
+counts duplicates, contradictions, empty texts, missing labels and missing scores.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Benchmark(NamedTuple):
 
 @dataclass(frozen=True)
 class Files:
-    """The files of a benchmark as (split or None, file), files of documents, and the names of columns.
+    """The files of a benchmark as (split or None, file), its documents, and its columns.
 
     `scores` are columns of scores; None selects AggreFact's `*_score`.
     """
@@ -201,7 +201,7 @@ Problem = tuple[str, str]
 
 
 def _metadata(form: Claims, summary: Summary, split: str | None) -> tuple[dict[str, str], list[Problem]]:
-    """Return the metadata of a summary, with its cut, and the problems. The default data set is the benchmark."""
+    """Return the metadata of a summary, with its data set and cut, and the problems."""
     cells, problems = summary.extra, []
     model = re.sub(r"#\d+$", "", summary.system)
     about = {} if model.startswith(CLAIM_SYSTEM) else {"model": model}

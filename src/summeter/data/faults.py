@@ -1,4 +1,4 @@
-"""Collect the faults and warnings of an input, so that a user can correct a file in one pass."""
+"""Collect all faults and warnings of an input."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OnFault = Literal["error", "skip", "keep-valid"]
 
 
 class Dropped(NamedTuple):
-    """A row or a field that was dropped from a dataset, and the reason. `value` is the value of a field, if short."""
+    """A dropped row or field, and the reason. `value` is the value of a field, if short."""
 
     file: str
     line: int | None
@@ -77,7 +77,7 @@ class _Shared:
 
 
 class Faults:
-    """Collects the faults and warnings of an input in bounded memory: after `KEPT` of either they are only counted.
+    """Collects faults and warnings; after `KEPT` of either, they are only counted.
 
     `on_fault` is the handling of faulty rows: `error` counts a fault, the others drop the row or a field.
     `columns_known` says whether the columns that are read have the names of fields. A fault that occurs in every row is
@@ -100,7 +100,7 @@ class Faults:
         self._shared = shared or _Shared()
 
     def of(self, file: str) -> Faults:
-        """Return the faults of another file of the same input, which are counted together with these."""
+        """Return the faults of another file of the same input, counted together with these."""
         return Faults(file, self.on_fault, columns_known=self.columns_known, shared=self._shared)
 
     @property
@@ -208,12 +208,12 @@ def _printable(text: str) -> str:
 
 
 def problem(message: str, field: str | None = None) -> PydanticCustomError:
-    """Return the error that a validator of a row raises; `field` is given if it is not the validated field."""
+    """Return the error for a validator to raise, about the validated field or `field`."""
     return PydanticCustomError("problem", "{text}", {"text": message, "field": field})
 
 
 def explained(error: ValidationError, message: Callable[[str, ErrorDetails], str]) -> Iterator[tuple[str, str]]:
-    """Yield each validation error of a row as (field, message); `message` words the errors of pydantic itself.
+    """Yield each validation error as (field, message); `message` words those of pydantic.
 
     Invalid UTF-8 is omitted, because `storable` reports it for any column.
     """
@@ -226,7 +226,7 @@ def explained(error: ValidationError, message: Callable[[str, ErrorDetails], str
 
 
 class FieldPath(str):
-    """The name of a field within a row in messages, with its path, since a key may contain `.` or `[`."""
+    """The name of a field in messages, and its path, since a key may contain `.` or `[`."""
 
     path: tuple[int | str, ...]
 
@@ -250,6 +250,6 @@ def path_of(location: Iterable[int | str]) -> FieldPath:
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """Return `"; did you mean 'summary'?"` with the most similar known name, or "" if none is similar."""
+    """Return `"; did you mean 'NAME'?"` with the most similar known name, or ""."""
     near = difflib.get_close_matches(name, list(known), 1, 0.6)
     return f"; did you mean {near[0]!r}?" if near else ""

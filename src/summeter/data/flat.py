@@ -23,7 +23,7 @@ _SHARED = ("key_facts", "domain", "split")
 
 
 class SystemNames:
-    """Makes names of systems unique within a document: the second summary by `NAME` is by `NAME#2`.
+    """Makes names of systems unique within a document: `NAME`, `NAME#2`, ...
 
     >>> names = SystemNames()
     >>> [names.take("d1", "bart") for _ in range(3)], names.take("d2", "bart")
@@ -34,7 +34,7 @@ class SystemNames:
         self._taken: dict[tuple[str, str], int] = {}
 
     def take(self, doc_id: str, name: str) -> str:
-        """Return the name, or `NAME#2`, `NAME#3`... if the document already has summaries by it."""
+        """Return the name, or `NAME#2`, `NAME#3`... if the document has summaries by it."""
         system, number = name, self._taken.get((doc_id, name), 0) + 1
         while number > 1 and (doc_id, system := f"{name}#{number}") in self._taken:  # the input may contain such names
             number += 1
@@ -44,7 +44,7 @@ class SystemNames:
 
 
 class CountedWarning:
-    """One warning for many rows: at the first row, with the number of rows. `message` has a field for a name."""
+    """One warning for many rows: at the first row, with the number of rows."""
 
     def __init__(self, message: str) -> None:
         self._message = message
@@ -74,7 +74,7 @@ class Block(NamedTuple):
 
 
 class DocumentDraft:
-    """A document while its rows are read. Rows may omit fields that other rows contain, and may add references."""
+    """A document while its rows are read; its fields may be in any of the rows."""
 
     def __init__(self, doc_id: str, file: str, line: int, text: str) -> None:
         self.id = doc_id
@@ -130,7 +130,7 @@ class DocumentDraft:
 
 
 class Batch:
-    """The rows of some documents: the documents, their summaries, and the blocks of human judgments."""
+    """The documents, summaries and blocks of human judgments of a batch of rows."""
 
     def __init__(self) -> None:
         self.documents: dict[str, DocumentDraft] = {}
@@ -215,7 +215,7 @@ def spans(offsets: Iterable[tuple[int, int]], of: Side) -> tuple[Span, ...]:
 
 
 def repaired_spans(human: dict[Any, Any], text: str, fault: Report, warn: Report) -> dict[Any, Any]:
-    """Return the block with the offsets of its spans corrected, since those of released data may be off by one.
+    """Return the block with corrected offsets of spans, which may be off by one in releases.
 
     A span with a `text` is moved to where the text occurs, within three characters of its start. It is a fault if the
     text does not occur there.

@@ -1,4 +1,4 @@
-"""Dataset folders: documents, summaries, key facts and judgment sets as JSON Lines, and a card.
+"""Dataset folders: records as JSON Lines, and a card.
 
     DATA/   dataset.json . documents.jsonl . summaries.jsonl . keyfacts.jsonl . judgments/SET.jsonl
 
@@ -97,9 +97,11 @@ class _GivenFacts(Record):
 
 
 class Content(NamedTuple):
-    """The content of a folder or of flat files. `judgments` maps each set to a function that yields its judgments.
+    """The content of a folder or of flat files.
 
-    `hash` is the known hash of the documents and summaries, or None.
+    `judgments` maps each set to a function that yields its judgments. `hash` is the known hash of the documents and
+
+    summaries, or None.
     """
 
     documents: Mapping[str, Document]
@@ -116,7 +118,7 @@ def is_dataset(path: Path) -> bool:
 
 
 def check_intact(folder: Path) -> None:
-    """Raise InputError with one fault for each file of a dataset that was added, changed or removed."""
+    """Raise InputError if files of a dataset were added, changed or removed."""
     faults = Faults(str(folder))
     accept = f"to accept the change, check the file, then run: summeter data import {folder} -o {folder} --force"
     there = {name: file_hash(folder / name) for name in _files(folder)}
@@ -135,7 +137,7 @@ def is_intact(folder: Path) -> bool:
 
 
 def check_set_name(name: str, what: str = "a judgment set") -> None:
-    """Raise UsageError unless `name` is a valid name of a judgment set, or of `what`, and of its file or folder."""
+    """Raise UsageError unless `name` is a valid name of `what`, and of its file or folder."""
     if not SET_NAME.fullmatch(name):
         raise UsageError(f"{name!r} is not a valid name of {what}; use letters, digits, full stops, _ and -")
 
@@ -178,7 +180,7 @@ def write(
 
 
 def seal(folder: Path, card: Card, counts: Mapping[str, int]) -> Card:
-    """Write the card of a folder whose other files are complete. Return the card with their counts and hashes."""
+    """Write and return the card of a folder, with the counts and hashes of its files."""
     files = {name: file_hash(folder / name) for name in _files(folder)}
     sealed = card.model_copy(update={"counts": dict(counts), "files": files})
     write_text(folder / CARD, json.dumps(sealed.model_dump(), ensure_ascii=False, indent=2) + "\n")
@@ -234,7 +236,7 @@ class Appending:
 
 
 def read(folder: Path, *, verify: bool) -> Content:
-    """Read a folder. Judgment sets are read when they are accessed, and so are documents and summaries of LARGE bytes.
+    """Read a dataset folder; judgments, and texts of LARGE bytes, are read on access.
 
     Raises InputError for invalid records and, with `verify`, for changed files.
     """
@@ -275,7 +277,7 @@ def read(folder: Path, *, verify: bool) -> Content:
 
 
 def read_on_demand(folder: Path, owner: object = None) -> Content:
-    """Return the content of a folder with unchanged files; all records are read when they are accessed.
+    """Return the content of an unchanged folder; all records are read on access.
 
     `owner` is referenced as long as the content (see `LineFile`).
     """
@@ -326,13 +328,13 @@ def read_on_demand(folder: Path, owner: object = None) -> Content:
 
 
 def _judgments(path: Path, _owner: object) -> Iterator[Judgment]:
-    """Yield the judgments of an unchanged file; the generator keeps a reference to the owner of the file."""
+    """Yield the judgments of an unchanged file, and keep a reference to its owner."""
     for _, judgment in _records(path, Judgment, sealed=True):
         yield judgment
 
 
 def document_domains(folder: Path) -> dict[str, str]:
-    """Return the domains of documents by id, without documents that have none, and without reading the summaries.
+    """Return the domains by document id, without reading the summaries.
 
     Raises InputError if a file was changed.
     """
@@ -367,14 +369,14 @@ def file_hash(path: Path) -> str:
 
 
 def hash_differences(known: Mapping[str, str], found: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield (name, "removed" | "added" | "changed") for each file whose hash differs from the known one."""
+    """Yield (name, "removed" | "added" | "changed") for each file with another hash."""
     for name in [*known, *(name for name in found if name not in known)]:
         if found.get(name) != known.get(name):
             yield name, "removed" if name not in found else "added" if name not in known else "changed"
 
 
 def _dataset_files(folder: Path, directory: str, names: Iterable[str]) -> set[str]:
-    """Return the names in `directory`, the folder or one inside it, that are files of the dataset."""
+    """Return the names in `directory` that are files of the dataset in `folder`."""
     if Path(directory) == folder:
         return {CARD, DOCUMENTS, SUMMARIES, KEY_FACTS, DROPPED}
     return {name for name in names if Path(directory) == folder / JUDGMENTS and name.endswith(".jsonl")}
@@ -432,7 +434,7 @@ def _documents(path: Path, facts: Mapping[str, tuple[str, ...]]) -> dict[str, Do
 
 
 def _records(path: Path, kind: type[_R], *, sealed: bool = False) -> Iterator[tuple[int, _R]]:
-    """Yield (line, record). A `sealed` file is unchanged since summeter wrote it, and is read faster."""
+    """Yield (line, record). A `sealed` file is unchanged, and read faster."""
     if sealed:
         with path.open("rb") as handle:
             for number, line in enumerate(handle, 1):

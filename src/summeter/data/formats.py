@@ -1,7 +1,7 @@
-"""Read rows from JSON Lines, JSON, CSV, TSV, Parquet and XLSX files; `.gz` by suffix, `-` for standard input.
+"""Read rows from JSON Lines, JSON, CSV, TSV, Parquet and XLSX files.
 
-Content that cannot be read is a fault with file, line and field. Reading continues if the format allows it, so that
-all faults of a file are found at once.
+Files may be compressed (`.gz`); `-` is standard input. Content that cannot be read is a fault with file, line and
+field. Reading continues if the format allows it, so that all faults of a file are found at once.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class NotJSON(ValueError):
 
 
 class _Unreadable(Exception):
-    """The rest of a file cannot be read. `line` is the line of the fault, or None for the whole file."""
+    """The rest of a file cannot be read, from `line` on (None: the whole file)."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message)
@@ -95,7 +95,7 @@ def file_name(path: str | Path) -> str:
 
 
 def format_of(path: str | Path, named: str | None = None) -> Format:
-    """Return the format of a file: `named` if given, else the format of the suffix (`-` is JSON Lines).
+    """Return the format of a file: `named`, or that of its suffix (`-` is JSON Lines).
 
     Raises UsageError if the format is unknown.
 
@@ -121,7 +121,7 @@ def format_of(path: str | Path, named: str | None = None) -> Format:
 
 
 def format_to_read(path: str | Path, named: str | None, faults: Faults) -> Format | None:
-    """Return the format of an input file, or None with a fault if the suffix is unknown and no such file exists."""
+    """Return the format of an input file, or None with a fault if no such file exists."""
     try:
         return format_of(path, named)
     except UsageError:
@@ -146,7 +146,7 @@ def read_rows(
     repair: Repair | None = None,
     on_read: OnRead | None = None,
 ) -> Iterator[Row]:
-    """Yield the rows of a file. Content that cannot be read or stored (see `storable`) is added to `faults`.
+    """Yield the rows of a file; content that cannot be read or stored goes to `faults`.
 
     `sheet` is the sheet of an XLSX file (default: the first). `repair` corrects the text of a JSON file. `on_read` is
     called with the number of bytes read. Raises InstallError if the package that reads Parquet or XLSX is missing.
@@ -194,7 +194,7 @@ _ESSENTIAL = {"doc_id", "system", "document", "summary", "sentences", "key_facts
 
 
 def storable(row: Row, faults: Faults) -> Row | None:
-    """Return the row if all cells are JSON of at most `DEEPEST` levels and all texts and names are valid UTF-8.
+    """Return the row if its cells are JSON of at most `DEEPEST` levels and valid UTF-8.
 
     Any other cell is a fault. If `faults.on_fault` is `skip`, the row is dropped (None); if it is `keep-valid`, only
     the cell is dropped, unless the row is meaningless without it.
@@ -236,7 +236,7 @@ def _storage_fault(name: str, value: Any) -> str | None:
 
 
 def _check_json(cells: dict[str, Any]) -> None:
-    """Raise TypeError or ValueError for values that are not JSON, and RecursionError for values nested too deeply."""
+    """Raise TypeError or ValueError if cells are not JSON, RecursionError if too deep."""
     text = _ENCODER.encode(cells)
     text.encode("utf-8")
     if text.count("[") + text.count("{") <= DEEPEST:
@@ -409,7 +409,7 @@ def _looks_packed(faults: Faults) -> str:
 
 
 def _not_utf8(start: bytes, line: bytes, byte: int, position: int) -> str:
-    """Return the message for a byte that is not UTF-8; `start` is the start of the file, or empty on later lines."""
+    """Return the message for a byte that is not UTF-8; `start` is the start of the file."""
     hint = ""
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
         hint = "; it looks like UTF-16"
@@ -463,7 +463,7 @@ def _read_json(handle: BinaryIO, faults: Faults, *, repair: Repair | None = None
 
 
 def _is_json_lines(lines: Sequence[bytes]) -> bool:
-    """Return whether the first line is an object, and another line follows or the object contains no rows."""
+    """Return whether a line is an object, and another follows or it contains no rows."""
     if not lines or len(lines[0]) > LONGEST_LINE or not lines[0].removeprefix(_BOM).lstrip().startswith(b"{"):
         return False
     try:
@@ -507,7 +507,7 @@ class _JsonText:
                 self._faults.add(line, None, what)
 
     def _object_rows(self) -> Iterator[_Cells]:
-        """Yield the rows in the list "rows" (or "samples") of the object that starts here, or else its records."""
+        """Yield the rows in the list "rows" of the object that starts here, or its records."""
         before, listed, values = self._faults.count, False, dict[str, Any]()
         lines: list[int] = []
         for line, key in self._entries("}"):
@@ -531,7 +531,7 @@ class _JsonText:
             self._faults.fail(1, None, 'is an object without a list "rows"; give a list of rows or {"rows": [...]}')
 
     def _entries(self, end: str) -> Iterator[tuple[int, str]]:
-        """Yield the line and the key ("" in a list) of each entry of the list or object that starts here.
+        """Yield line and key ("" in a list) of each entry of the list or object at this position.
 
         The caller must read the value before it asks for the next entry.
         """
@@ -565,7 +565,7 @@ class _JsonText:
         self._position += 1
 
     def _value(self) -> Any:
-        """Return the value that starts here, or `_REFUSED` (with a fault) for JSON that `parse_json` refuses."""
+        """Return the value that starts here, or `_REFUSED` with a fault."""
         self._next()
         refused: str | None = None
         try:
@@ -690,7 +690,7 @@ def _read_parquet(handle: BinaryIO, faults: Faults) -> Iterator[_Cells]:
 
 
 def _values(column: Any, before: int, name: str, faults: Faults) -> list[Any]:
-    """Return the values of a batch of a Parquet column; `before` is the number of rows read before."""
+    """Return the values of a batch of a Parquet column, after `before` rows."""
     try:
         return [_plain(value) for value in column.to_pylist()]
     except (ValueError, OverflowError):
@@ -705,7 +705,7 @@ def _values(column: Any, before: int, name: str, faults: Faults) -> list[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a Parquet or XLSX value as JSON: dates and decimals as text, NaN (a missing value) as null."""
+    """Return a Parquet or XLSX value as JSON: dates and decimals as text, NaN as null."""
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -718,7 +718,7 @@ def _plain(value: Any) -> Any:
 
 
 def sheets(path: str | Path, faults: Faults) -> tuple[str, ...]:
-    """Return the names of the worksheets of an XLSX file, or none (with a fault) if it cannot be read."""
+    """Return the names of the worksheets of an XLSX file, or none with a fault."""
     names: list[str] = []
     with _reported(faults), _open(path) as handle, _workbook(handle) as book:
         names.extend(sheet.title for sheet in book.worksheets)
@@ -814,7 +814,7 @@ def _number_of(kind: _NumberType, content: bytes) -> int | float | bool:
 
 
 class _Unpickler(pickle.Unpickler):
-    """Unpickler for lists, dicts, texts, numbers and NumPy scalars, which calls nothing else that the file names."""
+    """Unpickler for lists, dicts, texts, numbers and NumPy scalars only."""
 
     _ALLOWED: ClassVar[dict[tuple[str, str], Any]] = {
         ("numpy", "dtype"): _NumberType,

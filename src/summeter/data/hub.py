@@ -44,7 +44,7 @@ class Address(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> Address:
-        """Parse an address. A revision may contain slashes. Raises UsageError for an invalid address.
+        """Parse an address. Raises UsageError if it is invalid.
 
         >>> Address.of("hf:Salesforce/rose@refs/convert/parquet#xsum/data")
         Address(repo='Salesforce/rose', revision='refs/convert/parquet', config='xsum', split='data')
@@ -266,7 +266,7 @@ def _from_front_matter(
 
 
 def _patterns(address: Address, data_files: Any) -> list[tuple[str, list[str]]]:
-    """Return (split, patterns) for `data_files` in any form: a pattern, a list of patterns, or patterns by split."""
+    """Return (split, patterns) for `data_files`: a pattern, a list, or patterns by split."""
     if isinstance(data_files, str):
         return [("train", [data_files])]
     if isinstance(data_files, Mapping):
@@ -298,7 +298,7 @@ def _bad_configs(address: Address, problem: str) -> InputError:
 
 
 def _fits(path: str, pattern: str) -> bool:
-    """Return whether a glob pattern matches a path: `*` and `?` match within a folder, `**` any number of folders.
+    """Return whether a glob pattern (`*` and `?` within folders, `**` across) matches a path.
 
     >>> [_fits("data/old/test.csv", pattern) for pattern in ("data/*.csv", "data/*/*.csv", "data/**/test.csv")]
     [False, True, True]
@@ -336,7 +336,7 @@ def _subset_of(name: str) -> tuple[str, str] | None:
 
 
 def _chosen(address: Address, known: tuple[Tables, str | None]) -> tuple[str, str, list[str]]:
-    """Return the config, the split and its files. Raises InputError if the address is ambiguous or unknown."""
+    """Return config, split and files. Raises InputError if they are ambiguous or unknown."""
     tables, default = known
     config = address.config or (next(iter(tables)) if len(tables) == 1 else default)
     where = f"{PREFIX}{address.repo}@{address.revision}"

@@ -1,4 +1,4 @@
-"""Validation of the `human` blocks of flat rows, which contain the human judgments of a summary.
+"""Validation of `human` blocks, the human judgments of a summary in a flat row.
 
 Each cell of a block is an aggregated value or `{annotator: value}`; null means no vote, and `{}` a cell without votes.
 An aggregated value is attributed to `PEOPLE`. Unidentified annotators are called `?1`, `?2`, a name that is valid for
@@ -82,7 +82,7 @@ def _votes(cell: Any) -> dict[str, Any]:
 
 
 def _parsed(parse: Callable[[Any], Any], expected: str) -> PlainValidator:
-    """Return a validator that applies `parse`, and raises an error with the `expected` value if the result is None."""
+    """Return a validator that applies `parse` and raises an error if the result is None."""
 
     def validate(value: Any) -> Any:
         if (result := parse(value)) is None:
@@ -98,7 +98,7 @@ def _number(value: Any) -> float | None:
 
 
 def _types_of(value: Any) -> str | None:
-    """Return the text of a record for a name, names joined by "+", or a list of names; None for any other value."""
+    """Return error types as the text of a record, or None if the value is not text or a list."""
     names = value if isinstance(value, list) else [value]
     if not all(isinstance(name, str) for name in names):
         return None
@@ -198,7 +198,7 @@ class SetJudgment(NamedTuple):
 
 
 def _set_judgment(value: Any, info: ValidationInfo) -> SetJudgment:
-    """Parse an entry of `judgments`: a judgment without the ids of its summary, and its `set` (default: `RAW`)."""
+    """Parse an entry of `judgments`: a judgment without document and system, and its `set`."""
     if not isinstance(value, dict) or not isinstance(value.get("target", {}), dict):
         raise problem(f"is {describe(value)}; give a judgment as an object, its `target` an object too")
     fields = {name: each for name, each in value.items() if name != "set"}

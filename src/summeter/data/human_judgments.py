@@ -113,7 +113,7 @@ def _labels(
 
 
 def _alignment(block: HumanBlock, subject: Subject) -> Iterator[Judgment]:
-    """Yield judgments of key facts, with their sentences as evidence, and of the conciseness of sentences."""
+    """Yield judgments of key facts, with sentences as evidence, and of conciseness."""
     cells, sentences = block.alignment or (), subject.summary.sentences
     for index, votes in enumerate(cells):
         target = _target(subject, "key_fact", index)
@@ -130,10 +130,10 @@ def _alignment(block: HumanBlock, subject: Subject) -> Iterator[Judgment]:
 
 
 def conciseness_labels(alignment: Sequence[Collection[int] | None], sentences: int) -> list[int | None]:
-    """Return for each sentence whether it conveys a key fact (1 or 0), given the sentences of each key fact.
+    """Return for each sentence whether it conveys a key fact (1 or 0).
 
-    If the annotator did not vote on every key fact (None), all labels are None, because otherwise only sentences that
-    convey a key fact would have a label.
+    `alignment` contains the sentences of each key fact. If a vote on some key fact is missing (None), all labels are
+    None, because otherwise only sentences that convey a key fact would have a label.
 
     >>> conciseness_labels([[0], []], 2), conciseness_labels([[0], None], 2)
     ([1, 0], [None, None])
@@ -160,7 +160,7 @@ def _spans(block: HumanBlock, subject: Subject) -> Iterator[Judgment]:
 
 
 def _span_labels(block: HumanBlock, subject: Subject, readers: Iterable[str]) -> Iterator[Judgment]:
-    """Yield the labels of the summary and its sentences, given the error spans (SummQual's hallucination label)."""
+    """Yield the labels of summary and sentences that follow from error spans (SummQual)."""
     for judge in readers:
         errors = [span for span in block.spans or () if span.judge == judge and not span.supported]
         yield _judgment(_target(subject, "summary"), SPAN_FREE, "faithfulness", judge, label=int(not errors))
@@ -177,7 +177,7 @@ def _span_labels(block: HumanBlock, subject: Subject, readers: Iterable[str]) ->
 
 
 class SpanAnnotators:
-    """The annotators who marked spans in any summary, and those who also gave other judgments of such summaries."""
+    """The annotators who marked spans in any summary, and whether they only did that."""
 
     def __init__(self) -> None:
         self.marked: set[str] = set()
@@ -198,7 +198,7 @@ class SpanAnnotators:
 def span_readers(
     blocks: Iterable[tuple[Summary, HumanBlock]], annotators: SpanAnnotators
 ) -> dict[tuple[str, str], list[str]]:
-    """Return the annotators who searched each (document, system) for spans, whether or not they marked any.
+    """Return the annotators who searched each (document, system) for spans.
 
     `span_annotators` of a block lists them. Without it, they are inferred: an annotator of spans has read the
     summaries whose blocks contain a vote of theirs; annotators who only marked spans have read every summary with

@@ -1,4 +1,4 @@
-"""Reading of rows into documents, summaries and judgments; `on_fault` decides what happens to faulty rows."""
+"""Convert rows to documents, summaries and judgments, with handling of faulty rows."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _SHORT = 1000
 
 
 class Intake:
-    """Reads rows one by one. A row is taken if it has no fault; otherwise `faults.on_fault` decides.
+    """Reads rows one by one; `faults.on_fault` decides what happens to faulty ones.
 
     Either all rows are read and `finish` is called, or the rows are read in batches without common documents: `batch`
     is called after each, and `end` after the last. `annotators` are the annotators of all the data, if they are known
@@ -121,7 +121,7 @@ class Intake:
             losses = []  # report a dropped column once, even if it belongs to several summaries
 
     def _settle(self, row: Row, cells: Cells, faults: Faults, losses: Sequence[Loss] = ()) -> None:
-        """Take the row, or of a faulty row what `on_fault` allows. `losses` are columns that were dropped before."""
+        """Take the row, or of a faulty row what `on_fault` allows, after earlier `losses`."""
         dropped = list(losses)
         while True:
             row_faults = Faults(row.file)
@@ -203,7 +203,7 @@ class Intake:
         return None
 
     def _note_lost(self, human: Any) -> None:
-        """Note the voters of a block that is dropped in part or in whole: they did more than mark spans."""
+        """Note the voters of a dropped block, who did more than mark spans."""
         self._annotators.said_more |= voters_of(human)
 
     def _withhold(self, cells: Cells) -> None:
@@ -306,7 +306,7 @@ def _at(report: Callable[[int | None, str | None, str], None], line: int) -> Rep
 
 
 def _without_faulty(cells: Cells, faults: Iterable[Fault], dropped: list[Loss]) -> Cells | None:
-    """Return the cells without the faulty fields, which are added to `dropped`, or None if the row must be dropped."""
+    """Remove faulty fields, which are added to `dropped`. Return None to drop the row."""
     removed: list[Path] = []
     content = _human(cells)
     if isinstance(content, dict):
@@ -333,7 +333,7 @@ def _without_faulty(cells: Cells, faults: Iterable[Fault], dropped: list[Loss]) 
 
 
 def _without_unreliable(cells: Cells, fault: Fault) -> tuple[Cells, list[Loss]]:
-    """Return a converted row that lost a column, without the judgments that the loss may have changed.
+    """Remove the judgments of a converted row that the loss of a column may have changed.
 
     Missing spans may be due to the column, and labels by index may refer to another list.
     """
@@ -374,7 +374,7 @@ def _human(cells: Cells) -> Any:
 
 
 def _path_to_remove(content: Any, path: Path) -> Path:
-    """Return the path to remove for a fault at `path`: a vote or a cell of `human`, or a whole column.
+    """Return the path to remove for a fault: a vote or a cell of `human`, or a column.
 
     All spans or judgments are removed together, because a missing span would mean that its annotator found no error.
     """

@@ -1,4 +1,4 @@
-"""Reading of public layouts: assigns files to roles by their columns, and joins their rows for a preset."""
+"""Read public layouts: find the roles of files, and join their rows for a preset."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def read_tables(
 
 
 def _sheets_of(path: str | Path, preset: Preset, faults: Faults) -> tuple[str, ...]:
-    """Return the sheets of a workbook that have a role in the layout, or all sheets if none has."""
+    """Return the sheets of a workbook with a role in the layout, or all if none has one."""
     names, file = sheets(path, faults), file_name(path)
 
     def fits(sheet: str) -> bool:
@@ -199,7 +199,7 @@ class _Index:
 
 
 class _Missing:
-    """Reports roles that rows lack: one fault for a file that was not given, otherwise one per row."""
+    """Reports missing roles: one fault per file that was not given, otherwise one per row."""
 
     def __init__(self, preset: Preset, others: Mapping[str, _Index], faults: Faults) -> None:
         self._preset, self._others, self._faults = preset, others, faults
@@ -246,7 +246,7 @@ def _words(role: FileRole) -> str:
 def _articles(
     preset: Preset, groups: Iterable[tuple[Row, ...]], paths: Sequence[str | Path], faults: Faults
 ) -> ArticleTexts | None:
-    """Return the documents of the rows, or None if none are needed or some cannot be read (a fault)."""
+    """Return the documents of the rows, or None if none are needed or some are unreadable."""
     if preset.articles is None:
         return None
     wanted = {doc_id for group in groups if (doc_id := preset.articles.id_of(group[0].cells)) is not None}
@@ -262,7 +262,7 @@ def _articles(
 
 
 def _by_role(preset: Preset, tables: Sequence[Table], faults: Faults) -> dict[str, list[Table]]:
-    """Return the tables by role. A file without a role is a fault, which names the preset that it matches."""
+    """Return the tables by role. A file without a role is a fault."""
     tables_of: dict[str, list[Table]] = {}
     known = [*preset.roles, *([ARTICLES] if preset.articles is not None else [])]
     for table in tables:
@@ -285,7 +285,7 @@ def _role_of(roles: Iterable[FileRole], table: Table) -> FileRole | None:
 
 
 def _misfit(preset: Preset, table: Table) -> tuple[int, str | None, Message]:
-    """Return the fault of a file without a role: its first missing column, and the preset that it matches."""
+    """Return the fault of a file without a role, with the preset that it matches."""
     missing_of = {role.name: role.missing(table.columns) for role in preset.roles}
     nearest = max(preset.roles, key=lambda role: (len(role.columns) - len(missing_of[role.name]), role.name == ROWS))
     missing = missing_of[nearest.name]
@@ -301,7 +301,7 @@ def _misfit(preset: Preset, table: Table) -> tuple[int, str | None, Message]:
 
 
 def preset_of(columns: Iterable[str], file: str = "") -> str | None:
-    """Return the name of the preset with these columns, or None. Of several, return the one with the most columns."""
+    """Return the name of the preset that matches most of these columns, or None."""
     present = tuple(columns)
     fitting = [
         (len(role.columns), preset.name)

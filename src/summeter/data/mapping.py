@@ -190,7 +190,7 @@ def field_of(location: Sequence[str | int]) -> str | None:
 def faults_of(
     path: Path, lines: Mapping[Location, int], error: ValidationError, root: type[BaseModel]
 ) -> Iterator[Fault]:
-    """Yield one fault per location of a file that is not a valid `root`, with its line and the expected value."""
+    """Yield one fault per location, with line and expected value, of an invalid file."""
     reported: set[Location] = set()
     for details in error.errors(include_url=False):
         location = _location_in_file(details["loc"], lines, root)

@@ -1,4 +1,4 @@
-"""Records of large JSON Lines files, parsed when they are accessed; memory holds the offset of each line."""
+"""Records of large JSON Lines files, which are read and parsed on access."""
 
 from __future__ import annotations
 

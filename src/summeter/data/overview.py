@@ -42,7 +42,7 @@ _MARKUP = re.compile(r"</?[a-z][a-z0-9]{0,9} ?/?>|&(?:amp|lt|gt|quot|nbsp|#\d{1,
 
 
 class Lengths(NamedTuple):
-    """Mean lengths of the documents of a group and of their summaries; None if the group has none.
+    """Mean lengths of documents and summaries of a group; None if the group has none.
 
     `by` is "all", "domain" or "length" (of the document, in words). `key_facts` is the mean over documents with key
     facts. `compression` is the mean ratio of the words of a document to the words of a summary. Documents with withheld
@@ -74,7 +74,7 @@ class SystemLengths(NamedTuple):
 
 
 class Votes(NamedTuple):
-    """The votes on an aspect. `kind` is the field of `human` that contains them, or the name in their signature.
+    """The votes on an aspect; `kind` is the field of `human`, or the name in the signature.
 
     `annotators` is None if annotators are unidentified or votes are aggregated. `items` and `fewest` include items
     without a vote. `mean` is the mean of the numeric votes.
@@ -216,7 +216,7 @@ def bucket(count: int, edges: Sequence[int] = EDGES) -> str:
 
 @dataclass(frozen=True)
 class _Texts:
-    """The words of all texts, joined by blanks (` it rained `), so that word sequences can be searched for."""
+    """The words of all texts, joined by blanks: ` it rained `."""
 
     documents: Mapping[str, str]
     summaries: tuple[str, ...]
@@ -246,7 +246,7 @@ def _mean(values: Iterable[float]) -> float | None:
 
 
 def _lengths(dataset: Dataset, texts: _Texts) -> Iterator[Lengths]:
-    """Yield a row for all documents, for each domain and for each bucket of length, unless there is only one."""
+    """Yield a row for all documents, and for each domain and bucket of length."""
     summaries_of: dict[str, list[tuple[Summary, int]]] = {doc_id: [] for doc_id in dataset.documents}
     for summary, text in zip(dataset.summaries, texts.summaries, strict=True):
         summaries_of[summary.document_id].append((summary, _count(text)))
@@ -335,7 +335,7 @@ class _VoteCounts:
 
 
 def _votes(dataset: Dataset, name: str, sizes: Counter[str]) -> Iterator[tuple[Votes, list[DataWarning]]]:
-    """Yield the votes of a judgment set on each aspect, with warnings; `sizes` counts the judgments."""
+    """Yield the votes of a set on each aspect, with warnings; `sizes` counts judgments."""
     questions: dict[tuple[str, str, str], _VoteCounts] = {}
     for judgment in dataset.iter_judgments(name):
         sizes[name] += 1
@@ -418,7 +418,7 @@ def _document_checks(texts: _Texts) -> dict[str, tuple[str, Callable[[Document],
 
 
 def _summary_checks(dataset: Dataset, texts: _Texts) -> dict[str, tuple[str, Callable[[Summary, str], bool]]]:
-    """Return the message and the check (of a summary and its words) of each kind of warning about summaries."""
+    """Return message and check of each kind of warning about summaries and their words."""
     shared = Counter(
         (summary.document_id, text) for summary, text in zip(dataset.summaries, texts.summaries, strict=True)
     )

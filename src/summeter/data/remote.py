@@ -1,4 +1,4 @@
-"""Read flat files from remote storage with fsspec: `s3://BUCKET/PATH`, `gs://...`, `az://...`, `memory://...`."""
+"""Read flat files from remote storage (`s3://`, `gs://`, `az://`) with fsspec."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ADDRESS = re.compile(r"([a-z][a-z0-9+]*)://")
 
 
 def is_remote(path: object) -> bool:
-    """Return whether a path is on remote storage. Raises UsageError for an unsupported kind of storage.
+    """Return whether a path is on remote storage. Raises UsageError for unsupported storage.
 
     >>> is_remote("s3://bucket/rows.jsonl"), is_remote("rows.jsonl")
     (True, False)
@@ -36,14 +36,14 @@ _WRITTEN = re.compile(r"([a-z][a-z0-9+]+):/+")
 
 
 def check_local(path: str | Path) -> None:
-    """Raise UsageError if an output path is on remote storage (locally, `s3://B/RUN` would be in a folder `s3:`)."""
+    """Raise UsageError if an output path is on remote storage."""
     if (match := _WRITTEN.match(str(path))) is not None:
         address = f"{match[1]}://{str(path)[match.end() :]}"
         raise UsageError(f"cannot write {address}: results are written to local folders; copy them there")
 
 
 def _storage(address: str) -> tuple[Any, str]:
-    """Return the file system of an address and the path in it. Raises InstallError if its package is missing."""
+    """Return the file system of an address and the path in it, or raise InstallError."""
     package = PACKAGES[address.partition("://")[0]]
     try:
         from fsspec.core import url_to_fs
@@ -72,7 +72,7 @@ def files(address: str) -> list[str]:
 
 @contextmanager
 def open_object(address: str) -> Iterator[BinaryIO]:
-    """Open an object for reading. Raises FileNotFoundError if it does not exist, OSError if it cannot be read."""
+    """Open an object for reading. Raises OSError if it cannot be read."""
     system, path = _storage(address)
     try:
         stream = system.open(path, "rb")

@@ -124,7 +124,7 @@ class Columns:
         """The columns of the rows after conversion by a preset, if any."""
 
     def cell(self, cells: Mapping[str, Any], field: str) -> Any:
-        """Return the value of a field in a row before `apply`, or None if the row does not contain it."""
+        """Return the value of a field in a row before `apply`, or None if it is absent."""
         column = self.renamed.get(field)
         if column is not None and column in cells:
             return cells[column]
@@ -154,7 +154,7 @@ class Columns:
         self._used.update(dict.fromkeys(cells))
 
     def finish(self, faults: Faults) -> None:
-        """After the last row, report mapped columns that do not exist, and warn of columns with misspelt names."""
+        """After the last row, report missing mapped columns, and warn of misspelt ones."""
         for field, column in self.renamed.items():
             if self._columns and column not in self._columns:
                 more = f" and {len(self._columns) - 30:,} more" if len(self._columns) > 30 else ""

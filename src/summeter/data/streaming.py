@@ -1,4 +1,4 @@
-"""Reading of flat rows that do not fit into memory: they are written to a temporary dataset folder."""
+"""Read flat rows that do not fit into memory into a temporary dataset folder."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def stream(rows: Iterable[Row], faults: Faults, renamed: Mapping[str, str] | Non
 
 
 def _write(fresh: Path, spilled: _Spilled, intake: Intake) -> SpanAnnotators:
-    """Write the documents in batches. Return the annotators of spans. Raises InputError with all faults."""
+    """Write the documents in batches, and return the annotators of spans."""
     with folders.Appending(fresh) as files:
         for rows in spilled.batches():
             for row in rows:
@@ -65,7 +65,7 @@ def _write(fresh: Path, spilled: _Spilled, intake: Intake) -> SpanAnnotators:
 
 
 class _Spilled:
-    """Rows on disk, in one file per 1,000 documents, in the order in which the documents first appear.
+    """Rows on disk, in one file per 1,000 documents, in order of appearance.
 
     Memory holds a hash of each document id. Two ids with the same hash share a file.
     """

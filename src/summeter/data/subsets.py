@@ -33,7 +33,7 @@ class Split:
     dataset: Dataset
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one row per subset: requested and actual share, documents, summaries, domains and hash."""
+        """Return one row per subset: shares, documents, summaries, domains and hash."""
         total = len(self.dataset.documents)
         return [
             {
@@ -50,7 +50,7 @@ class Split:
 
 
 def split(dataset: Dataset, parts: Mapping[str, float], *, seed: int = 0) -> Split:
-    """Split a dataset by document. Near-duplicates (see `near_duplicates`) are in the same subset.
+    """Split a dataset by document, with near-duplicates in the same subset.
 
     `parts` maps the name of each subset to its share of the documents; the shares add up to 1. The split is stratified
     by domain, as far as numbers and near-duplicates allow. It depends on the seed, but not on the order of the
@@ -80,8 +80,8 @@ def split(dataset: Dataset, parts: Mapping[str, float], *, seed: int = 0) -> Spl
     if empty:
         groups = len(dataset.documents) - sum(len(group.ids) - 1 for group in duplicates)
         raise UsageError(
-            f"the subset {empty[0]!r} would be empty: there are {groups} documents without near-duplicates of each "
-            "other; give it a larger share, or use fewer subsets"
+            f"the subset {empty[0]!r} would be empty: only {groups} documents or groups of near-duplicates "
+            "can be distributed; give it a larger share, or use fewer subsets"
         )
     origin = {"shares": dict(parts), "seed": seed}
     return Split(
@@ -91,7 +91,7 @@ def split(dataset: Dataset, parts: Mapping[str, float], *, seed: int = 0) -> Spl
 
 
 def sample(dataset: Dataset, documents: int, *, seed: int = 0) -> Dataset:
-    """Return a random sample of `documents` documents, stratified by domain, with their summaries and judgments.
+    """Return a random sample of documents, stratified by domain, with all their data.
 
     The sizes of the strata are rounded by largest remainder, with ties broken at random. The sample depends on the
     seed, but not on the order of the documents. Raises UsageError if `documents` is below 1 or too large.
@@ -112,7 +112,7 @@ def sample(dataset: Dataset, documents: int, *, seed: int = 0) -> Dataset:
 
 
 def save_split(split: Split, folder: str | Path, *, force: bool = False) -> Path:
-    """Write each subset as a dataset folder in `folder`, with `split.json`, completely or not at all.
+    """Write the subsets as dataset folders, with `split.json`, completely or not at all.
 
     Raises UsageError if the folder is not empty; `force` replaces a split, but nothing else.
     """
@@ -164,7 +164,7 @@ def _strata(dataset: Dataset) -> dict[str, list[str]]:
 
 
 def _shuffled_groups(dataset: Dataset, duplicates: Sequence[DuplicateGroup], seed: int) -> list[list[str]]:
-    """Return the groups of documents that stay together, in random order within and between domains.
+    """Return the groups of documents that stay together, in random order.
 
     The domain of a group is that of its first document.
     """

@@ -54,6 +54,6 @@ def _without_secrets(url: str) -> str:
 
 
 def _public(mark: str, parameters: str) -> str:
-    """Return the mark and the parameters without a secret's name, or an empty text if none remain."""
+    """Return mark and parameters without secrets, or an empty text if none remain."""
     public = [each for each in parameters.split("&") if "=" not in each or not _SECRET.search(each.partition("=")[0])]
     return mark + "&".join(public) if any(public) else ""

@@ -33,7 +33,7 @@ from summeter.records.base import Record
 
 
 class Parameter(NamedTuple):
-    """A parameter in a message: shown by its name in Python, and as an option (`--max-cost`) on the command line.
+    """A parameter in a message: its name in Python, an option on the command line.
 
     >>> str(Parameter("max_cost")), str(Parameter("prices", "FILE")), str(Parameter("models", "judge=openai/gpt-4o"))
     ('max_cost', 'prices=FILE', "models={'judge': 'openai/gpt-4o'}")
@@ -72,7 +72,7 @@ class Message(str):
 
 
 def nearest(name: object, known: Iterable[str]) -> str:
-    """Return ` (did you mean NAME?)` for the most similar known name, or an empty text if none is similar.
+    """Return ` (did you mean NAME?)` with the most similar known name, or an empty text.
 
     >>> nearest("tempreature", ["seed", "temperature"])
     ' (did you mean temperature?)'
@@ -82,7 +82,7 @@ def nearest(name: object, known: Iterable[str]) -> str:
 
 
 class SummeterError(Exception):
-    """Base class of all errors. The message may contain parameters, which Python and the command line word differently.
+    """Base class of all errors. The message may contain parameters (see `Message`).
 
     >>> str(UsageError("runs/a is a file; choose another ", Parameter("out")))
     'runs/a is a file; choose another out'
@@ -118,7 +118,7 @@ class SettingError(UsageError, ValueError):
 
 
 class Fault(NamedTuple):
-    """One fault of an input file. `line` counts from 1; `field` is the column, or None for the whole row."""
+    """One fault of an input file, in `line` (from 1) and `field` (None: the whole row)."""
 
     file: str
     line: int | None
@@ -189,7 +189,7 @@ class PendingCall(SummeterError):
 
 
 class WriteError(SummeterError):
-    """A file of the run cannot be written. The run stops before the next call and can be resumed."""
+    """A file of the run cannot be written. The run stops and can be resumed."""
 
     @classmethod
     def of(cls, file: object, what: str, error: Exception) -> WriteError:
@@ -205,8 +205,7 @@ class WorkerError(SummeterError):
 
 
 class ModelError(SummeterError):
-    """A model did not answer. `reply` is the `models.Completion` that was received but rejected, if any; its tokens
-    are counted."""
+    """A model did not answer. `reply` is the rejected `models.Completion`, if any."""
 
     reply: Record | None = None
 
@@ -235,7 +234,7 @@ class UnreachableError(ModelError):
 
 
 class AccessError(ModelError):
-    """The endpoint denies access (401, 403, 404, redirect). The run stops, because every call would fail."""
+    """The endpoint denies access (401, 403, 404, redirect). The run stops."""
 
     exit_code: ClassVar[int] = 2
 
@@ -307,7 +306,7 @@ def fault_of(reason: str | None) -> ReplyFault | None:
 
 
 def first_error(error: BaseException) -> BaseException:
-    """Return the first error in a (nested) exception group, or the error itself if it is not a group.
+    """Return the first error in a (nested) exception group, or the error itself.
 
     >>> first_error(ExceptionGroup("two", [UsageError("a"), UsageError("b")]))
     UsageError('a')

@@ -83,7 +83,7 @@ class FactOrigin(Record):
 
 
 class Claim(Record):
-    """Atomic statement of a summary. `span` is the passage from which it was extracted, if known."""
+    """Atomic statement of a summary, extracted from `span`, if known."""
 
     text: str
     span: Span | None = None

@@ -32,7 +32,7 @@ def read_lines(file: Path, record: type[R], damaged: list[Fault] | None = None) 
 
 
 def whole_lines(file: Path) -> Generator[bytes, None, None]:
-    """Yield the complete lines of a file, each with its line feed, or none if the file does not exist."""
+    """Yield the complete lines of a file with their line feeds, or none if it does not exist."""
     if file.exists():
         with file.open("rb") as lines:
             yield from (line for line in lines if line.endswith(b"\n"))

@@ -1,4 +1,4 @@
-"""Signatures of judgments: readable identifiers of evaluator, settings, models, prompt and version."""
+"""Signatures of judgments: evaluator, settings, models, prompt and version."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _HASHED = re.compile(
 
 
 def shown_signatures(signatures: Iterable[str]) -> dict[str, str]:
-    """Map each signature to a short form for tables, with hashes cut to four digits if the forms stay distinct.
+    """Map each signature to a short form, with hashes of four digits if these suffice.
 
     >>> shown_signatures(["rts|prompt:c1a09f3e5b7d2468|v:2"])
     {'rts|prompt:c1a09f3e5b7d2468|v:2': 'rts|prompt:c1a0|v:2'}

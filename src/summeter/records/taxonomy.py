@@ -36,7 +36,7 @@ def canonical_error_type(name: str) -> str:
 
 
 def error_types(text: str | None) -> frozenset[str]:
-    """Return the canonical names in the text of a record, without "no error" if there is another type.
+    """Return the canonical error types in a text, without "no error" if there are others.
 
     >>> sorted(error_types("OutE+EntE")), error_types("NoE"), error_types(None)
     (['entity error', 'out-of-context error'], frozenset({'no error'}), frozenset())
@@ -46,7 +46,7 @@ def error_types(text: str | None) -> frozenset[str]:
 
 
 def joined_error_types(names: Iterable[str]) -> str | None:
-    """Return the text of a record with these error types, sorted and without repetitions, or None if there are none.
+    """Return the sorted distinct error types as one text, or None if there are none.
 
     Names keep their spelling; the first of several spellings of a type is used. A name may itself be a joined text.
 
@@ -69,7 +69,7 @@ def names_no_error(text: str) -> bool:
 
 
 def error_type_stem(name: str) -> str:
-    """Return the form of a name that is compared: lower case, without punctuation and the word "error".
+    """Return a name in lower case, without punctuation and the word "error".
 
     >>> error_type_stem("Out-of-Context Error.")
     'out of context'

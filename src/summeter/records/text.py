@@ -50,12 +50,12 @@ SHARE = "share"
 
 
 def is_share(column: str) -> bool:
-    """Return whether a column is called `share`, in any case and with or without surrounding blanks."""
+    """Return whether a column is called `share`, ignoring case and surrounding blanks."""
     return column.strip().casefold() == SHARE
 
 
 def read_share(cell: Any) -> Any:
-    """Return the booleans for the texts "true" and "false", in any case, and any other value unchanged.
+    """Return a boolean for "true" and "false", ignoring case, and other values unchanged.
 
     >>> read_share("FALSE"), read_share("no")
     (False, 'no')
@@ -109,7 +109,7 @@ class Document(Record):
 
     @property
     def is_withheld(self) -> bool:
-        """Whether the text is absent because it may not be published; its length is then unknown, not 0."""
+        """Whether the text is absent (of unknown length) because it may not be published."""
         return not self.share and not self.text
 
     @property

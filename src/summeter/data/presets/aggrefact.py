@@ -1,4 +1,4 @@
-"""AggreFact (Tang et al., 2023): nine data sets with binary labels, and files with the error types of some."""
+"""AggreFact (Tang et al., 2023): nine data sets with binary labels, and error types."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _convert_types(joined: Joined) -> Iterable[Cells]:
 
 
 def _with_ids(row: Cells) -> Cells:
-    """Return the row with the document id `dataset/id`, because the sets share articles in different versions."""
+    """Return the row with the document id `dataset/id`, since ids repeat between sets."""
     if row.get("id") not in (None, ""):
         row["doc_id"] = f"{row['dataset']}/{row['id']}"
     if not row.get("system"):
@@ -53,7 +53,7 @@ def _with_ids(row: Cells) -> Cells:
 
 
 def _types(cells: Mapping[str, Any]) -> list[str] | None:
-    """Return the error types of a row of `error_type_mapping`: an empty list for "correct", None if absent."""
+    """Return the error types of a row: an empty list for "correct", None if absent."""
     text = cells.get("error_type")
     if text is None or text == "":
         return None
@@ -66,7 +66,7 @@ def _types(cells: Mapping[str, Any]) -> list[str] | None:
 
 
 def _spans(cells: Mapping[str, Any], row: Mapping[str, Any], warn: Report) -> dict[str, Any]:
-    """Return the typed spans of a row as a `human` block. The release lists them in text order, without offsets."""
+    """Return the typed spans of a row, which are listed in text order, as a `human` block."""
     types = _types(cells)
     if types is None:
         return {}
@@ -87,9 +87,11 @@ def _spans(cells: Mapping[str, Any], row: Mapping[str, Any], warn: Report) -> di
 
 
 def _typed_texts(cells: Mapping[str, Any], types: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the type and text of each span: a list of texts per type (Goyal21), or one list for one type (CLIFF).
+    """Yield the type and text of each span.
 
-    If there is one list for several types, the type of a span is unknown and none are returned.
+    There is a list of texts per type (Goyal21), or one list (CLIFF). If there is one list for several types, the types
+
+    of its spans are unknown, and none are returned.
     """
     text = cells.get("annotated_span")
     given = (

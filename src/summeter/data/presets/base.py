@@ -1,4 +1,4 @@
-"""Presets: the files of a public layout, the join of their rows, and the conversion of joined rows to flat rows.
+"""Presets: files of public layouts, and the conversion of their rows to flat rows.
 
 A preset is a `Preset` in a module of this package, listed in `__init__.py`:
 
@@ -71,7 +71,7 @@ Key = tuple[str, ...] | Callable[[Row], Hashable]
 
 
 def key_of(key: Key, row: Row) -> Hashable:
-    """Return the key of a row. Numbers are converted to text, because tables store numeric ids as numbers."""
+    """Return the key of a row, with numbers as text, since tables store ids as numbers."""
     if callable(key):
         return key(row)
     return tuple(str(row.cells.get(column)) for column in key)
@@ -123,13 +123,13 @@ class FileRole:
         return tuple(column for column in self.columns if present.isdisjoint(column.split("|")))
 
     def fits(self, file: str, columns: Iterable[str]) -> bool:
-        """Return whether a file has this role. Its name must match as well if the role has a `format`."""
+        """Return whether a file has this role, by columns and, with a `format`, by name."""
         return not self.missing(columns) and (self.format is None or self.named(file))
 
 
 @dataclass(frozen=True)
 class Articles:
-    """Documents in separate files. `id_of` returns the document id of a row, or None if the row has a document."""
+    """Documents in separate files; `id_of` returns None if a row has its own document."""
 
     what: str
     id_of: Callable[[Cells], str | None]
@@ -149,7 +149,7 @@ class Count(NamedTuple):
 
 
 class Joined:
-    """A row of the role `rows`, joined with the rows of the other roles: the argument of `convert`.
+    """A row of the role `rows`, joined with the rows of the other roles.
 
     `cells` is a copy of the cells of the row, which `convert` may change. `rows` are all rows of the group if the
     preset groups rows, otherwise the row alone. `document` is the text found by `Preset.articles`, or None.
@@ -250,7 +250,7 @@ def renamed(cells: Mapping[str, Any], columns: Mapping[str, str]) -> Columns:
 
 
 def taken(cells: Cells, column: str, form: TypeAdapter[T], what: str) -> T:
-    """Remove a required column and return its value, validated by `form`; `what` describes the form in messages."""
+    """Remove a required column and return its value, validated by `form` (in words: `what`)."""
     if column not in cells:
         raise LayoutError(column, "is missing, but this layout has it; check the preset")
     return formed(cells.pop(column), column, form, what)
@@ -304,7 +304,7 @@ def inverted(value: Any, column: str) -> int | None:
 
 
 def python_list(value: Any, column: str) -> list[Any]:
-    """Return a list, also from text in JSON or Python syntax (`"['a', 'b']"`). Raises LayoutError.
+    """Return a list, also from text in JSON or Python syntax. Raises LayoutError.
 
     >>> python_list("['a', \\"it's\\"]", "types"), python_list([1], "types"), python_list("", "types")
     (['a', "it's"], [1], [])
@@ -332,7 +332,7 @@ MOST_OF_A_LIST = 1_000_000
 
 
 def near_span(text: str, wanted: str, start: int, within: int = 3) -> tuple[int, int] | None:
-    """Return the offsets of the occurrence of `wanted` nearest to `start`, at most `within` characters away, or None.
+    """Return the offsets of `wanted` nearest to `start`, at most `within` away, or None.
 
     >>> near_span("It rained all day.", "rained", 4), near_span("It rained.", "rained", 9)
     ((3, 9), None)
@@ -347,7 +347,7 @@ def near_span(text: str, wanted: str, start: int, within: int = 3) -> tuple[int,
 
 
 def located_span(text: str, wanted: str, start: int | None = None) -> tuple[int, int] | None:
-    """Return the offsets of a marked passage, or None: near `start`, or anywhere if it occurs once.
+    """Return the offsets of a passage near `start`, or anywhere if it occurs once, or None.
 
     The passage itself is searched for, because released offsets may count from 0, from 1, or in another text.
 
@@ -361,7 +361,7 @@ def located_span(text: str, wanted: str, start: int | None = None) -> tuple[int,
 
 
 def text_of(cells: Mapping[str, Any], column: str, released: str | None = None) -> str:
-    """Return a column that must be a text; `released` is its name in the release. Raises LayoutError."""
+    """Return a column that must be a text, called `released` in errors. Raises LayoutError."""
     value = cells.get(column)
     if not isinstance(value, str):
         raise LayoutError(released or column, "is not a text, as this layout requires; check the preset")

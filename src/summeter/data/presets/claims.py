@@ -1,4 +1,4 @@
-"""Data sets in which each row is a document, a summary or claim, and one label of its faithfulness.
+"""Data sets with one faithfulness label per summary or claim.
 
 `bench protocol` reads four of them, which are described by `CLAIMS` (see `data.factuality`).
 """
@@ -38,7 +38,7 @@ _FIELDS = {"document": "document", "summary": "summary", "model": "system", "cut
 
 @dataclass(frozen=True)
 class Claims:
-    """The layout of a benchmark: the columns of each field (any of several names), and the required fields.
+    """The layout of a benchmark: possible columns of each field, and required fields.
 
     `grouped` says whether results are grouped by summarizer. `texts` are the columns by which documents are found in
     separate files, if any.
@@ -53,11 +53,11 @@ class Claims:
 
     @property
     def released(self) -> tuple[str, ...]:
-        """The columns that identify a file of the layout; names of the same field are joined by `|`."""
+        """The columns that identify a file; alternative names are joined by `|`."""
         return tuple("|".join(self.columns[field]) for field in self.required)
 
     def column(self, field: str, cells: Mapping[str, Any]) -> str:
-        """Return the column of a field in this row, since the rows of a JSON file may differ in their keys.
+        """Return the column of a field in this row.
 
         Of several names, a filled column comes first, then an empty one, then the first name.
         """
@@ -144,13 +144,13 @@ CLAIM_SYSTEM = "claim-"
 
 
 def faithfulness(cells: Cells, column: str = "label") -> dict[str, Any]:
-    """Remove the label of a row (1 = consistent, empty = no vote) and return it as a `human` block."""
+    """Remove the label of a row (1 = consistent) and return it as a `human` block."""
     label = taken(cells, column, _LABEL, "0 or 1")
     return _overall(None if is_empty(label) else supported(label, column))
 
 
 def claim_system(text: Any) -> str | None:
-    """Return the name of the system of a claim without a named system: a document has many claims."""
+    """Return the name of the system of a claim, if the release names none."""
     return f"{CLAIM_SYSTEM}{digest(text, 8)}" if isinstance(text, str) else None
 
 

@@ -122,7 +122,7 @@ def _convert_summeval_op(joined: Joined) -> Iterator[Cells]:
 
 
 def _ratings(detailed: Mapping[str, Any], index: int, content: _Summary) -> dict[str, Any]:
-    """Return the three votes on each dimension of a summary; `index` is its index in the row of the detailed file."""
+    """Return the three votes on each dimension of the summary `index` of the detailed file."""
     names = {_code(name): name for name in content.dimensions}
     texts = detailed.get("summaries")
     if not isinstance(texts, list) or not index < len(texts) or texts[index] != content.summary:
@@ -137,7 +137,7 @@ def _ratings(detailed: Mapping[str, Any], index: int, content: _Summary) -> dict
 
 
 def _code(dimension: str) -> str:
-    """Return the code of a dimension in the detailed file: its initials, or the first two letters of a single word.
+    """Return the code of a dimension: its initials, or two letters of a single word.
 
     >>> _code("aspect coverage"), _code("fluency")
     ('ac', 'fl')

@@ -1,4 +1,4 @@
-"""REALSumm (Bhandari et al., 2020): three or four votes on each key fact ("SCU") for summaries of 25 systems.
+"""REALSumm (Bhandari et al., 2020): three or four votes on each key fact ("SCU").
 
 Two pickles contain the summaries by document number; the votes are in one CSV file per system, and key facts and
 articles in further files. The ids of numbered documents are found through the votes, which quote their summaries.
@@ -47,7 +47,7 @@ def _plain(text: str) -> str:
 
 
 def _letters(text: str) -> str:
-    """Return the letters and digits of a summary, since blanks and punctuation differ when it is quoted in a table."""
+    """Return letters and digits only, since tables quote with other blanks and punctuation."""
     return re.sub(r"[^0-9a-z]", "", re.sub(r"</?t>|<br */?>", "", text.lower()))
 
 
@@ -109,7 +109,7 @@ def _summaries(rows: Iterable[Row], faults: Faults) -> Iterator[_Summary]:
 
 
 def _votes(rows: Iterable[Row], summaries: Sequence[_Summary], faults: Faults) -> Iterator[tuple[str, str, Row]]:
-    """Yield each HIT with its kind and its system: the longest system name that is a prefix of the file name."""
+    """Yield each HIT with kind and system, the longest name that begins the file name."""
     names = {kind: sorted({s.system for s in summaries if s.kind == kind}, key=len, reverse=True) for kind in _KINDS}
     unknown = set[str]()
     for row in rows:
@@ -129,7 +129,7 @@ def _votes(rows: Iterable[Row], summaries: Sequence[_Summary], faults: Faults) -
 
 
 def _ids(summaries: Sequence[_Summary], votes: Sequence[tuple[str, str, Row]]) -> dict[str, str]:
-    """Return the ids of numbered documents: the most frequent id among the votes that quote their summaries."""
+    """Return the ids of numbered documents: the most frequent id of votes that quote them."""
     quoted: dict[tuple[str, str], str] = {}
     for kind, _, vote in votes:
         quoted[kind, _letters(str(vote.cells.get("Input.summary_text", "")))] = str(vote.cells["Input.eventId"])
@@ -153,7 +153,7 @@ def _key_facts(rows: Iterable[Row]) -> dict[str, dict[str, str]]:
 
 
 def _articles(rows: Sequence[Row]) -> dict[str, str]:
-    """Return the articles by number (the line, from 0), from one of the copies in the folders of the systems."""
+    """Return the articles by number (the line, from 0), from one of several copies."""
     files = list(dict.fromkeys(row.file for row in rows))
     chosen = next((file for file in files if PurePath(file).parent.name == "ptr_generator"), files[0])
     return {str(row.line - 1): str(row.cells["text"]).strip() for row in rows if row.file == chosen}

@@ -308,7 +308,7 @@ _STRAY = re.compile(r'(?<=\.",) "(?=[ \t]*\r?$)', re.MULTILINE)
 
 
 def repair(text: str, warn: Callable[[int, str], None]) -> str:
-    """Remove the stray quotation mark that makes the released file invalid JSON; return other texts unchanged."""
+    """Remove the stray quotation mark that makes the released file invalid JSON."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):

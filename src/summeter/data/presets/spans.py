@@ -1,4 +1,4 @@
-"""Data sets with error spans or error types: FaithBench, RAGTruth, XSumFaith and DiaSumFact."""
+"""Data sets with error spans: FaithBench, RAGTruth, XSumFaith and DiaSumFact."""
 
 from __future__ import annotations
 
@@ -358,7 +358,7 @@ def _convert_diasumfact(joined: Joined) -> Iterator[Cells]:
 
 
 def _spans(summary: str, sentences: Sequence[_Sentence]) -> list[dict[str, Any]] | None:
-    """Return the error spans, or None if one is not found: its sentence would seem to have no error."""
+    """Return the error spans, or None if one of them is not found."""
     spans: list[dict[str, Any]] = []
     end = 0
     for sentence in sentences:

@@ -1,4 +1,4 @@
-"""SummEval (Fabbri et al., 2021): ratings by experts and crowd workers; and replies of LLMs by Shen et al. (2023).
+"""SummEval (Fabbri et al., 2021), and the outputs of Shen et al. (2023).
 
 The file of the authors has no articles (`--documents` adds them, by the hash in `id`), unless it was paired with them.
 The form of MTEB has one row per document; that of G-Eval and UniEval has the mean of the experts.
@@ -40,7 +40,7 @@ _DOCUMENT_FIELDS = {"domain": "cnndm", "split": "test"}
 
 
 def hash_of(cells: Cells) -> str | None:
-    """Return the CNN/DailyMail hash in the id of a row without an article (`dm-test-HASH`, `cnn-test-HASH`)."""
+    """Return the hash in the id (`dm-test-HASH`) of a row without an article, or None."""
     if "text" in cells or "id" not in cells or "model_id" not in cells:
         return None
     return str(cells["id"]).rpartition("-")[2]
@@ -124,7 +124,7 @@ _PAIR = re.compile(r"(M\d+)-(M\d+)_(\w+?)(_toggle)?")
 
 
 def _system_of(row: Row) -> str | None:
-    """Return the system of a file of replies, from its folder `eval_M8_generations` or its name `M8-M9_relevance`."""
+    """Return the system in `M8-M9_relevance` or in the folder `eval_M8_generations`."""
     if pair := _PAIR.fullmatch(row.stem):
         return pair[1]
     folder = re.search(r"_(M\d+)_", PurePath(row.file).parent.name)

@@ -1,4 +1,4 @@
-"""Exports of summeter: flat rows or a table of summaries, with tables of documents and judgments."""
+"""Exports of summeter: summaries, with tables of documents and judgments."""
 
 from __future__ import annotations
 
