@@ -100,7 +100,6 @@ class Content(NamedTuple):
     """The content of a folder or of flat files.
 
     `judgments` maps each set to a function that yields its judgments. `hash` is the known hash of the documents and
-
     summaries, or None.
     """
 

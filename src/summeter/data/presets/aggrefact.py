@@ -90,7 +90,6 @@ def _typed_texts(cells: Mapping[str, Any], types: Sequence[str]) -> Iterator[tup
     """Yield the type and text of each span.
 
     There is a list of texts per type (Goyal21), or one list (CLIFF). If there is one list for several types, the types
-
     of its spans are unknown, and none are returned.
     """
     text = cells.get("annotated_span")
