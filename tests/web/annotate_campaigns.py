@@ -1,4 +1,4 @@
-"""Campaigns for the browser tests: one of each kind, from the bundled example with a made-up machine beside it."""
+"""Campaigns for the browser tests: one per task type, from the bundled example, with an invented assisting judge."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ INSTRUCTIONS = """Read the document **before** the summary.
 
 
 def machine(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
-    """Doubts every second sentence; finds every key fact in the first one and worth telling."""
+    """Judge every second sentence unsupported, and every key fact valid and conveyed by the first sentence."""
     facts = KeyFacts.of(document.key_facts, "given")
     made = []
     for index in range(len(summary.sentences)):
@@ -55,7 +55,7 @@ def machine(document: Document, summary: Summary, entry: JudgeEntry) -> list[Jud
 
 
 def rows(example: Path, documents: int = 2) -> list[dict[str, Any]]:
-    """The first documents of the example, without what people said of them; one summary holds wide characters."""
+    """Return the first documents of the example without human judgments; one summary contains wide characters."""
     found = [json.loads(line) for line in example.read_text(encoding="utf-8").splitlines()]
     names = list(dict.fromkeys(one["doc_id"] for one in found))[:documents]
     kept = [{name: value for name, value in one.items() if name not in {"human", "reference"}} for one in found]
@@ -66,7 +66,7 @@ def rows(example: Path, documents: int = 2) -> list[dict[str, Any]]:
 
 
 def campaign(folder: Path, task_type: str, given: list[dict[str, Any]], **changes: Any) -> CampaignFolder:
-    """A campaign of a `task_type` over `given` rows for two local accounts; `changes` replace fields of its YAML."""
+    """Make a campaign over `given` rows for two local accounts; `changes` replace fields of its YAML file."""
     folder.mkdir(parents=True)
     data = folder / "rows.jsonl"
     data.write_text("".join(json.dumps(one) + "\n" for one in given), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Serves a campaign to the browser tests: the real application on a loopback port, its loop in a thread of its own."""
+"""Serve a campaign to the browser tests: the real application on a loopback port, in a separate thread."""
 
 from __future__ import annotations
 
@@ -26,40 +26,40 @@ class Site(NamedTuple):
     url: str
 
     def link(self, account: str = "anna") -> str:
-        """The link of a local account."""
+        """Return the link of a local account."""
         return f"{self.url}/{self.service.folder.links()[account]}"
 
     @property
     def preview(self) -> str:
-        """The link of nobody."""
+        """Return the link to the preview."""
         return f"{self.url}/?preview=1"
 
     @property
     def admin(self) -> str:
-        """The researcher's link."""
+        """Return the link to the dashboard."""
         return f"{self.url}/admin?token={self.service.folder.keys['admin']}"
 
     def answers(self, account: str = "anna") -> list[dict[str, Any]]:
-        """A person's stored answers, with their values by question, in the order in which tasks were first answered."""
+        """Return the stored answers of an annotator, in the order in which the tasks were first answered."""
         person = self.service.state.people.get(account)
         answers = [] if person is None else [one.answer.model_dump() for one in person.answers.values()]
         return [{**answer, **answer.pop("values")} for answer in answers]
 
     def events(self, kind: str) -> list[Any]:
-        """The log's events of one kind."""
+        """Return the log's events of one kind."""
         return [one for one in self.service.log.events() if one.kind == kind]
 
 
 @contextmanager
 def serving(folder: CampaignFolder, clock: Callable[[], float] = time.time) -> Iterator[Site]:
-    """The campaign, served until the block ends."""
+    """Serve the campaign until the block ends."""
     with CampaignService(folder, clock=clock) as service, Served(service) as port:
         yield Site(service, f"http://127.0.0.1:{port}")
 
 
 @contextmanager
 def reserved() -> Iterator[int]:
-    """A port that nobody else gets while the block runs, whether or not `Served` listens there."""
+    """Reserve a port for `Served` until the block ends."""
     with socket.socket() as held:
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         held.bind(("127.0.0.1", 0))
@@ -67,7 +67,7 @@ def reserved() -> Iterator[int]:
 
 
 class Served:
-    """The server's thread; entering gives its port. A wanted port is one that is `reserved`."""
+    """A server in a thread; entering it returns its port. A given `port` must be `reserved`."""
 
     def __init__(self, service: CampaignService, port: int = 0) -> None:
         self._service = service

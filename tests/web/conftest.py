@@ -1,4 +1,4 @@
-"""A browser, and annotation pages served to it by the real server on a loopback port."""
+"""Fixtures that start a browser and serve annotation campaigns to it on a loopback port."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PHONE = {"width": 390, "height": 844}
 
 @pytest.fixture(scope="session")
 def chrome() -> Iterator[Any]:
-    """A Chromium; the test skips, visibly, where there is none."""
+    """Yield a Chromium browser; skip the test if none is installed."""
     playwright = pytest.importorskip("playwright.sync_api", reason="needs the playwright package, which is not here")
     found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if found is None:
@@ -41,7 +41,10 @@ def chrome() -> Iterator[Any]:
 
 @pytest.fixture
 def site(tmp_path: Path, example: Path) -> Iterator[Callable[..., Any]]:
-    """`site(task_type, rows=None, clock=time.time, **fields of the YAML)` makes a campaign and serves it."""
+    """Yield `site(task_type, rows=None, clock=time.time, **changes)`, which makes a campaign and serves it.
+
+    `changes` are fields of the campaign's YAML file.
+    """
     with ExitStack() as stack:
 
         def make(
@@ -59,9 +62,10 @@ def site(tmp_path: Path, example: Path) -> Iterator[Callable[..., Any]]:
 
 @pytest.fixture
 def visit(chrome: Any, request: pytest.FixtureRequest) -> Iterator[Callable[..., Any]]:
-    """`visit(address)` opens a page in a browser of its own; `context` reuses one.
+    """Yield `visit(address)`, which opens a page in a new browser context, or in the given `context`.
 
-    Afterwards no page may have asked another host, opened a dialog, or complained but for what `page.forgiven` matches.
+    After the test, no page may have contacted another host, opened a dialog, raised an error or written to the
+    console, except for messages that `page.forgiven` matches.
     """
     contexts: list[Any] = []
     pages: list[Any] = []
@@ -107,14 +111,14 @@ def visit(chrome: Any, request: pytest.FixtureRequest) -> Iterator[Callable[...,
 
 
 def shoot(page: Any, folder: Path, name: str) -> None:
-    """A picture of what is in view."""
+    """Save a screenshot of the visible part of the page."""
     folder.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=folder / (re.sub(r"[^\w-]+", "_", name) + ".png"))
 
 
 @pytest.fixture
 def shot(request: pytest.FixtureRequest) -> Callable[[Any, str], None]:
-    """`shot(page, name)` writes a picture where SUMMETER_SHOTS names a folder."""
+    """Return `shot(page, name)`, which saves a screenshot if SUMMETER_SHOTS names a folder."""
 
     def take(page: Any, name: str) -> None:
         if folder := os.environ.get("SUMMETER_SHOTS"):

@@ -1,7 +1,7 @@
-"""What a task's page shows as chosen, read off the page as a person reads it: labels, ticks, marked words.
+"""Read the answer that a task's page displays: labels, ticks and marked words.
 
-`SNAPSHOT` runs in the browser; `answer_shown` turns what it saw into the answer it says. Neither uses the page's own
-account of the answer, so what is sent can be held against it. For pages in English.
+`SNAPSHOT` runs in the browser, and `answer_shown` turns its result into an answer. Neither uses the answer that the
+page's script keeps, so tests can compare the answer that was sent with what was displayed. For pages in English.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ SNAPSHOT = """() => {
 
 
 def answer_shown(form: Json, task: Json, shown: Json) -> Json:
-    """The answer that the page says is given, in the form a page sends; what nothing was said of is left out."""
+    """Return the answer that the page displays, in the form in which a page sends it; omits unanswered questions."""
     machine = next(
         (_single(one["options"]) for one in shown["questions"] if "agree with the machine" in one["legend"]), None
     )
@@ -69,7 +69,7 @@ def answer_shown(form: Json, task: Json, shown: Json) -> Json:
 
 
 def _legend(seen: Json) -> str:
-    """What a question asks, without what stands before and after it for readers of the screen."""
+    """Return a question's text without the parts for screen readers."""
     asked = str(seen["strong"] or seen["legend"])
     return re.sub(r"^Summary [A-Z]: | \(may be left open\)$", "", asked)
 
@@ -112,7 +112,7 @@ def _text(value: str | None) -> str | None:
 
 
 def _marked(question: Json, task: Json, shown: Json) -> Json | None:
-    """Spans by their words and what is marked in the text."""
+    """Return the marked spans as their words and the marks in the text."""
     kinds = {option["label"]: option["name"] for option in question["options"]}
     spans = [
         [span["words"], *(None if chip["none"] else kinds.get(chip["text"], chip["text"]) for chip in span["chips"])]
@@ -125,7 +125,7 @@ def _marked(question: Json, task: Json, shown: Json) -> Json | None:
 
 
 def sent_as(form: Json, task: Json, answer: Json) -> Json:
-    """An answer as a page sends it, with spans as `answer_shown` reads them."""
+    """Return an answer as a page sends it, with spans in the form of `answer_shown`."""
     values = dict(answer["values"])
     for question in form["questions"]:
         if question["type"] == "spans" and question["name"] in values:
@@ -140,7 +140,7 @@ def sent_as(form: Json, task: Json, answer: Json) -> Json:
 
 
 def differences(form: Json, task: Json, shown: Json, answer: Json) -> list[str]:
-    """Where an answer is not what the page shows as chosen, a line each."""
+    """Return a line for each difference between an answer and what the page displays."""
     wanted, given = answer_shown(form, task, shown), sent_as(form, task, answer)
     names = sorted(wanted.keys() | given.keys())
     return [
@@ -151,7 +151,7 @@ def differences(form: Json, task: Json, shown: Json, answer: Json) -> list[str]:
 
 
 def _normal(value: Any) -> Any:
-    """Empty cells and texts are as if they were not there; the order of ticks does not matter."""
+    """Normalise a value: drop empty cells and texts, and ignore the order of ticks."""
     if isinstance(value, dict):
         kept = {name: _normal(part) for name, part in value.items()}
         return {name: part for name, part in kept.items() if part not in (None, {}, [])}

@@ -1,6 +1,6 @@
-"""A slow machine on demand: SUMMETER_WEB_SLOW=6 makes every page compute six times slower and its server dawdle.
+"""Simulate a slow machine: with SUMMETER_WEB_SLOW=6, pages compute six times slower and the server delays replies.
 
-SUMMETER_WEB_SEED (0 unless told) seeds how long each request waits, so that a race found once can be looked at again.
+SUMMETER_WEB_SEED (default 0) seeds the delays, so that a race condition can be reproduced.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from typing import Any
 from aiohttp import web
 
 LONGEST = 0.15
-"""Seconds that a request waits at most."""
+"""The longest delay of a request, in seconds."""
 
 
 def factor() -> float:
-    """How many times slower pages compute; 1 is as they are."""
+    """Return how many times slower pages compute; 1 leaves them unchanged."""
     return float(os.environ.get("SUMMETER_WEB_SLOW", "1"))
 
 
 def throttle(page: Any) -> None:
-    """Slows the page down, through all it visits, where it is asked for."""
+    """Slow the page down, across navigations, if SUMMETER_WEB_SLOW asks for it."""
     if factor() > 1:
         page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": factor()})
 
 
 def dawdle(app: web.Application) -> web.Application:
-    """The application, late with every reply where it is asked for."""
+    """Delay every reply of the application if SUMMETER_WEB_SLOW asks for it."""
     if factor() > 1:
         chance = random.Random(os.environ.get("SUMMETER_WEB_SEED", "0"))
 

@@ -1,7 +1,7 @@
-"""Steps that browser tests share. Each waits for the state it needs, however slow the machine.
+"""Steps shared by the browser tests. Each waits for the state it needs, however slow the machine.
 
-A page is drawn in pieces, its modules and answers come over the network, and Playwright's `is_visible`, `count` or
-`inner_text` look only once: a test that asserts on what they say fails on a slower machine.
+Pages load in several steps, and Playwright's `is_visible`, `count` and `inner_text` look only once. A test that asserts
+on their results fails on a slower machine.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Callable
 from typing import Any
 
 PATIENCE = 120.0
-"""Seconds: nothing that works takes as long, and a page pauses at most 34 between two tries to reach its server."""
+"""Seconds to wait before a test fails. A page waits at most 34 seconds before it retries a request."""
 
 
 def expect(what: Any) -> Any:
-    """Playwright's retrying `expect`; imported late, for these tests are collected where Playwright is absent too."""
+    """Call Playwright's retrying `expect`, imported late because Playwright may be absent when tests are collected."""
     from playwright.sync_api import expect as retrying
 
     retrying.set_options(timeout=PATIENCE * 1000)
@@ -24,16 +24,16 @@ def expect(what: Any) -> Any:
 
 
 def until(page: Any, condition: Callable[[], bool], about: object = "") -> None:
-    """Waits for what no locator sees: what the server stored, a measure (a page's policy forbids waiting inside it)."""
+    """Wait until a condition holds that no locator can check, such as what the server has stored."""
     last = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > last:
-            raise AssertionError(f"it did not come to pass within {PATIENCE:g} seconds {about}")
+            raise AssertionError(f"the condition was not met within {PATIENCE:g} seconds {about}")
         page.wait_for_timeout(50)
 
 
 def begins(text: str) -> re.Pattern[str]:
-    """What an expected text begins with."""
+    """Return a pattern that matches texts that begin with `text`."""
     return re.compile(f"^{re.escape(text)}")
 
 
@@ -42,10 +42,10 @@ def heading(page: Any) -> str:
 
 
 def reach(page: Any, title: str) -> None:
-    """Waits for the stage whose heading holds `title`.
+    """Wait for the stage whose heading contains `title`.
 
-    A page comes with its campaign's title as a heading; the script draws another, and gives it the focus, in one go
-    with all that stands below it and the keys it takes. So the focus says that a stage is ready; its text does not.
+    The stage is ready when its heading has the focus: the script draws the heading, everything below it and the keys in
+    one step, and then focuses the heading. The text alone may belong to the heading that the server sent.
     """
     expect(page.locator("h1:focus", has_text=title)).to_be_visible()
 
@@ -56,12 +56,12 @@ def press(page: Any, *names: str) -> None:
 
 
 def task(page: Any) -> None:
-    """Waits for a task to answer."""
+    """Wait for a task's form."""
     expect(page.locator("form.task")).to_be_visible()
 
 
 def moving_on(page: Any, act: Callable[[], None]) -> None:
-    """Does what ends a task, and waits for the page that comes after."""
+    """Perform an action that ends a task, and wait for the next page."""
     task(page)
     before = heading(page)
     act()
@@ -69,17 +69,17 @@ def moving_on(page: Any, act: Callable[[], None]) -> None:
 
 
 def sent(place: Any, count: int, page: Any, who: str = "anna") -> list[dict[str, Any]]:
-    """The answers of a person, once the server has `count` of them."""
+    """Wait until the server has `count` answers of an annotator, and return them."""
     until(page, lambda: len(place.answers(who)) >= count)
     return list(place.answers(who))
 
 
 def fits(page: Any) -> None:
-    """Nothing lies outside the window sideways."""
+    """Wait until the page fits the width of the window."""
     until(page, lambda: page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
 
 
 def resize(page: Any, width: int, height: int = 844) -> None:
-    """Another window, once the page knows of it."""
+    """Resize the window, and wait until the page has the new width."""
     page.set_viewport_size({"width": width, "height": height})
     until(page, lambda: page.evaluate("innerWidth") == width)

@@ -1,4 +1,4 @@
-"""Adjudication on the annotators' pages in a real browser: by mouse, keys and touch, in the form of every task type."""
+"""Adjudication in a browser: by mouse, keys and touch, for every task type."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ZOE, KIM = ACCOUNTS["accounts"]
 
 
 def opposed(place: Any, work: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Two stored answers to a task that differ, the second with a text that its annotator typed."""
+    """Return two stored answers to a task that differ; the second contains a text that its annotator typed."""
     yes = dict.fromkeys(("significant", "correct", "relevant"), True)
     mark = {"start": 0, "end": 3, "kind": "contradicted", "category": TYPES[0], "reason": "Not that one."}
     asks = place.service.task_type.asks
@@ -45,7 +45,7 @@ def opposed(place: Any, work: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 def opened(
     site: Any, visit: Any, task_type: str, most: int | None = None, **options: Any
 ) -> tuple[Any, Any, list[Any]]:
-    """Two annotators who differ on the first `most` tasks; the adjudicator's page, at its first task."""
+    """Open the adjudicator's page at its first task; two annotators differ on the first `most` tasks."""
     looks = {name: options.pop(name) for name in ("phone", "scheme") if name in options}
     place = site(task_type, platform=ACCOUNTS, instructions=made.INSTRUCTIONS, **options)
     tasks = list(place.service.tasks.work[:most])
@@ -59,7 +59,7 @@ def opened(
 
 
 def decided(place: Any, count: int, page: Any) -> list[Any]:
-    """The adjudicator's answers in the log, once there are `count`."""
+    """Wait until the log has `count` answers of the adjudicator, and return them."""
 
     def events() -> list[Any]:
         return [one for one in place.events("answered") if one.annotator == "adjudicator:lead"]
@@ -69,7 +69,7 @@ def decided(place: Any, count: int, page: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("task_type", made.TASK_TYPES)
-def test_every_task_type_by_mouse(site: Any, visit: Any, shot: Any, axe: Any, task_type: str) -> None:
+def test_adjudicates_every_task_type_by_mouse(site: Any, visit: Any, shot: Any, axe: Any, task_type: str) -> None:
     place, page, _ = opened(site, visit, task_type, 2)
     expect(page.locator(".answers .option")).to_have_count(2)
     expect(page.locator(".pane")).to_be_visible()
@@ -92,8 +92,8 @@ def test_every_task_type_by_mouse(site: Any, visit: Any, shot: Any, axe: Any, ta
 
 
 @pytest.mark.parametrize("task_type", made.TASK_TYPES)
-def test_every_task_type_by_keys_alone(site: Any, visit: Any, task_type: str) -> None:
-    """A key that takes an answer and one that sends it are enough; a later answer replaces the first."""
+def test_adjudicates_every_task_type_by_keyboard(site: Any, visit: Any, task_type: str) -> None:
+    """One key adopts an answer and another sends it; a later answer replaces the first."""
     place, page, _ = opened(site, visit, task_type, 2)
     shown = chips(page)
     assert [shown[key]["label"] for key in ("q", "w")] == ["Answer 1", "Answer 2"]
@@ -111,7 +111,7 @@ def test_every_task_type_by_keys_alone(site: Any, visit: Any, task_type: str) ->
     assert place.service.state.adjudicated[first.task].seq == second.seq
 
 
-def test_an_answer_of_ones_own_and_taking_it_back(site: Any, visit: Any) -> None:
+def test_the_adjudicator_enters_and_withdraws_a_new_answer(site: Any, visit: Any) -> None:
     place, page, _ = opened(site, visit, "fact_verification", 1)
     press(page, "c")
     page.keyboard.type("neither of the two")
@@ -128,7 +128,7 @@ def test_an_answer_of_ones_own_and_taking_it_back(site: Any, visit: Any) -> None
     page.get_by_role("button", name="Take it back").click()
     expect(page.locator(".earlier")).to_have_count(0)
     until(page, lambda: place.service.state.adjudicated == {})
-    # What was entered stands in the form, to be changed and sent again.
+    # The form shows the entered answer, which can be changed and sent again.
     expect(page.get_by_role("checkbox", name="sentence error")).to_be_checked()
     moving_on(page, lambda: page.locator("button.send").click())
     decided(place, 2, page)
@@ -141,7 +141,7 @@ def test_the_page_names_no_system_and_no_annotator(site: Any, visit: Any) -> Non
         assert [word for word in name if any(word in text for text in texts)] == []
 
 
-def test_disputes_that_come_later_are_found(site: Any, visit: Any) -> None:
+def test_later_disagreements_are_offered(site: Any, visit: Any) -> None:
     place, page, (work,) = opened(site, visit, "fact_verification", 1)
     press(page, "q")
     moving_on(page, lambda: press(page, "Enter"))
@@ -154,7 +154,7 @@ def test_disputes_that_come_later_are_found(site: Any, visit: Any) -> None:
 
 
 @pytest.mark.parametrize("task_type", ["rating", "span_highlighting"])
-def test_by_touch_on_a_phone_in_the_dark(site: Any, visit: Any, shot: Any, task_type: str) -> None:
+def test_adjudicates_by_touch_on_a_phone_in_dark_mode(site: Any, visit: Any, shot: Any, task_type: str) -> None:
     place, page, _ = opened(site, visit, task_type, 1, phone=True, scheme="dark")
     page.locator(".answers .option label").first.tap()
     expect(page.locator(".answers input").first).to_be_checked()
@@ -166,7 +166,7 @@ def test_by_touch_on_a_phone_in_the_dark(site: Any, visit: Any, shot: Any, task_
     fits(page)
 
 
-def test_hostile_texts_are_texts(site: Any, visit: Any, axe: Any) -> None:
+def test_hostile_texts_are_displayed_as_text(site: Any, visit: Any, axe: Any) -> None:
     place = site("fact_verification", platform=ACCOUNTS)
     crowds.say(place.service, place.service.tasks.work[0].key,
                {ZOE: crowds.YES, KIM: {**crowds.NO, "comment": xss.CORPUS[0]}})  # fmt: skip

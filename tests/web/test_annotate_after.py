@@ -1,4 +1,4 @@
-"""What comes after the answers in a real browser: quality, decisions, and what is exported of them."""
+"""The steps after annotation in a browser: the quality page, adjudication and the export."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def test_the_quality_page(scheme: str, site: Any, visit: Any, shot: Any, axe: An
     fits(page)
 
 
-def test_what_was_ticked_is_decided_and_exported(site: Any, visit: Any, tmp_path: Path) -> None:
-    """Two error types, ticked by an annotator: seen again by them and by the adjudicator, and in every judgment set."""
+def test_ticked_error_types_are_adjudicated_and_exported(site: Any, visit: Any, tmp_path: Path) -> None:
+    """Two ticked error types are displayed to the annotator and the adjudicator, and are in every judgment set."""
     place = site("fact_verification", assistance={"similar": {"share": 0.3}})
     page = visit(place.link())
     task(page)

@@ -1,4 +1,4 @@
-"""The dashboard in a real browser: figures that follow the work, excluding and reinstating, hostile names."""
+"""The dashboard in a browser: live figures, excluding and reinstating annotators, hostile names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def figure(page: Any, name: str) -> Any:
 
 
 def names(board: Any, *wanted: str) -> None:
-    """Waits for the table's annotators, in this order."""
+    """Wait until the table lists the annotators in this order."""
     expect(board.locator("table.people tbody th")).to_have_text([re.compile(f"^{one}") for one in wanted])
 
 
@@ -37,7 +37,7 @@ def working(place: Any, visit: Any) -> Any:
     return page
 
 
-def test_the_dashboard_follows_the_work(site: Any, visit: Any, shot: Any, axe: Any) -> None:
+def test_the_dashboard_updates_while_annotators_work(site: Any, visit: Any, shot: Any, axe: Any) -> None:
     place = site("pairwise", pay={"currency": "EUR", "per_batch": 2.5})
     board = visit(place.admin)
     expect(board.get_by_text("Nobody has come yet.")).to_be_visible()
@@ -79,7 +79,7 @@ def test_excluding_needs_a_reason_and_can_be_undone(site: Any, visit: Any, shot:
     assert [one.data["reason"] for one in place.events("reinstated")] == ["it was a mistake"]
 
 
-def test_a_refreshed_page_keeps_its_order_focus_and_folds(site: Any, visit: Any) -> None:
+def test_a_refresh_keeps_sort_order_focus_and_open_sections(site: Any, visit: Any) -> None:
     place = site("pairwise")
     working(place, visit)
     board = visit(place.admin)
@@ -106,10 +106,10 @@ def test_without_the_token_there_is_no_dashboard(site: Any, visit: Any) -> None:
     assert page.goto(f"{place.url}/admin/quality").status == 401
 
 
-def test_hostile_words_do_nothing_on_the_dashboard(site: Any, visit: Any) -> None:
+def test_hostile_texts_do_nothing_on_the_dashboard(site: Any, visit: Any) -> None:
     place = site("pairwise", title=xss.CORPUS[1], contact=xss.CORPUS[3], platform={"name": "prolific"})
     page = visit(f"{place.url}/")
-    # Refused is what such words are, and a page may be left before it hears of it.
+    # The server refuses such texts, and the page may be left before the reply arrives.
     page.forgiven = "40[013]"
     for text in xss.CORPUS:
         page.goto(f"{place.url}/?{urlencode({'PROLIFIC_PID': text, 'STUDY_ID': text, 'SESSION_ID': text})}")
@@ -135,7 +135,7 @@ def test_files_are_downloaded(site: Any, visit: Any, shot: Any) -> None:
         assert len(Path(coming.value.path()).read_text(encoding="utf-8").splitlines()) == count
 
 
-def test_a_page_out_of_view_asks_nothing(site: Any, visit: Any) -> None:
+def test_a_hidden_page_sends_no_requests(site: Any, visit: Any) -> None:
     place = site("pairwise")
     board = visit(place.admin)
     expect(board.get_by_text("Nobody has come yet.")).to_be_visible()
@@ -153,7 +153,7 @@ def test_a_page_out_of_view_asks_nothing(site: Any, visit: Any) -> None:
     until(board, lambda: asked == [f"{place.url}/admin"])
 
 
-def test_an_annotator_in_full(site: Any, visit: Any, shot: Any, axe: Any) -> None:
+def test_the_page_of_one_annotator(site: Any, visit: Any, shot: Any, axe: Any) -> None:
     place = site("fact_verification", pay={"currency": "EUR", "per_batch": 2.5}, attention={"rate": 0.2})
     keys = [task.key for task in place.service.tasks.work]
     for key in keys[:29]:
@@ -181,7 +181,7 @@ def test_an_annotator_in_full(site: Any, visit: Any, shot: Any, axe: Any) -> Non
     resize(board, 390)
     fits(board)
     expect(board.locator("img, iframe, main script")).to_have_count(0)
-    # A change of the log is drawn without a reload.
+    # The page displays a change of the log without a reload.
     board.clock.install()
     board.reload()
     expect(figure(board, "Answers")).to_have_text(begins("31"))
@@ -191,7 +191,7 @@ def test_an_annotator_in_full(site: Any, visit: Any, shot: Any, axe: Any) -> Non
 
 
 @pytest.mark.parametrize("width", [390, 1020, 1030, 1440])
-def test_no_page_of_the_researcher_scrolls_sideways(width: int, site: Any, visit: Any) -> None:
+def test_no_dashboard_page_scrolls_sideways(width: int, site: Any, visit: Any) -> None:
     place = site("fact_verification", pay={"currency": "EUR", "per_batch": 2.5}, attention={"rate": 0.2})
     for number, one in enumerate(place.service.tasks.work[:8]):
         odd = crowds.NO if number % 3 == 0 else crowds.YES

@@ -1,5 +1,6 @@
-"""One chip, one action: in a real browser every key that a page shows chooses what stands beside it, and no other key
-chooses anything, whatever was pressed before, wherever the focus is, whatever the machine says.
+"""Keyboard shortcuts in a browser: a displayed key chooses the option beside it, and other keys choose nothing.
+
+This holds whatever was pressed before, wherever the focus is, and whatever the assisting judge says.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ CHOOSING = "0123456789abdefghjklmqrstvwxyz"
 
 
 def options(page: Any) -> list[dict[str, Any]]:
-    """The options in view, with the keys that their chips show."""
+    """Return the displayed options with their keys."""
     return list(page.evaluate(SHOWN))
 
 
 def chips(page: Any) -> dict[str, dict[str, Any]]:
-    """The option beside each chip in view; a key stands on one chip only."""
+    """Return the option of each displayed key; asserts that no key is displayed twice."""
     beside = [(key, option) for option in options(page) for key in option["keys"]]
     assert len(dict(beside)) == len(beside), f"a key stands on two chips: {beside}"
     return dict(beside)
@@ -56,14 +57,14 @@ def on(page: Any) -> set[str]:
 
 
 def press_label(page: Any, *labels: str) -> None:
-    """Press the key whose chip stands beside each label, in the first question that shows one."""
+    """Press the key displayed beside each label, in the first question that displays one."""
     for label in labels:
         (key,) = [key for key, option in chips(page).items() if option["label"] == label]
         press(page, key)
 
 
 def marks(page: Any, task_type: str) -> None:
-    """Brings options into view where a task has none at first."""
+    """Make options appear in a task that has none at first."""
     if task_type == "span_highlighting" and not page.locator(".editor").count():
         page.locator(".marking").focus()
         press(page, "ArrowRight", "Enter")
@@ -71,9 +72,9 @@ def marks(page: Any, task_type: str) -> None:
 
 @pytest.mark.parametrize("at", [0, 1], ids=["first", "second"])
 @pytest.mark.parametrize("task_type", made.TASK_TYPES)
-def test_every_chip_does_what_stands_beside_it(site: Any, visit: Any, task_type: str, at: int) -> None:
-    """In the campaigns with a machine it says yes of the first task and no of the second; there the campaign asks
-    questions of its own, too."""
+def test_each_displayed_key_chooses_its_option(site: Any, visit: Any, task_type: str, at: int) -> None:
+    """The assisting judge, if any, says yes in the first task and no in the second; the second campaign also has
+    custom questions and error types."""
     page = visit(site(task_type, **({"questions": QUESTIONS, "error_types": TYPES} if at else {})).link())
     task(page)
     if at and page.locator("nav.dots button").count() > 1:
@@ -109,7 +110,7 @@ def test_every_chip_does_what_stands_beside_it(site: Any, visit: Any, task_type:
             label.nth(rng.randrange(label.count())).click()
 
 
-def test_the_machine_doubts_and_a_digit_says_what_it_shows(site: Any, visit: Any) -> None:
+def test_a_digit_chooses_its_label_when_the_judge_disagrees(site: Any, visit: Any) -> None:
     place = site("fact_verification")
     page = visit(place.link())
     task(page)
@@ -129,7 +130,7 @@ def test_the_machine_doubts_and_a_digit_says_what_it_shows(site: Any, visit: Any
     assert [one["machine"] for one in place.answers()] == ["disagree"]
 
 
-def test_keys_go_on_at_the_sending_button_and_back_a_question(site: Any, visit: Any) -> None:
+def test_keys_change_answers_at_the_send_button_and_backspace_goes_back(site: Any, visit: Any) -> None:
     place = site("pairwise", aspects=["coverage", "fluency"])
     page = visit(place.link())
     task(page)
@@ -145,7 +146,7 @@ def test_keys_go_on_at_the_sending_button_and_back_a_question(site: Any, visit: 
     assert (answer["coverage"], answer["fluency"]) == ("tie", systems[1])
 
 
-def test_a_narrow_page_shows_the_chips_once_keys_are_used(site: Any, visit: Any) -> None:
+def test_a_narrow_page_displays_keys_once_a_key_is_pressed(site: Any, visit: Any) -> None:
     page = visit(site("fact_verification").link(), phone=True)
     task(page)
     assert chips(page) == {}
@@ -158,13 +159,13 @@ WALKS = 50
 
 
 def many_rows(example: Path) -> list[dict[str, Any]]:
-    """A document and its two first summaries, over and over: a task more for each walk."""
+    """Return copies of a document with its first two summaries, one task per random walk."""
     rows = made.rows(example, 1)[:2]
     return [row | {"doc_id": f"{row['doc_id']}-{at}"} for at in range(WALKS) for row in rows]
 
 
 def wander(page: Any, task_type: str, rng: Random) -> None:
-    """Some keys of chips, keys that no chip shows, clicks, steps back and marks, in any order."""
+    """Press displayed keys and other keys, click, step back and mark spans, in random order."""
     for _ in range(rng.randrange(1, 6)):
         shown, what = chips(page), rng.random()
         if task_type == "span_highlighting" and what < 0.3:
@@ -182,7 +183,7 @@ def wander(page: Any, task_type: str, rng: Random) -> None:
 
 
 def finish(page: Any, rng: Random) -> dict[str, Any]:
-    """Sends the task with the keys alone, whatever is still asked for; what was shown as chosen when it went."""
+    """Complete and send the task by keyboard; return what the page displayed as chosen when it was sent."""
     before = heading(page)
     while True:
         shown = dict(page.evaluate(SNAPSHOT))
@@ -192,14 +193,14 @@ def finish(page: Any, rng: Random) -> dict[str, Any]:
         until(page, lambda: heading(page) != before or page.locator(".wanting-text").inner_text() != "")
         if heading(page) != before:
             return shown
-        # What is asked for has the focus, and shows its keys.
+        # The question that is still unanswered has the focus and displays its keys.
         keys = [key for option in options(page) for key in option["keys"]]
         press(page, rng.choice(keys))
 
 
 @pytest.mark.parametrize("task_type", made.TASK_TYPES)
-def test_the_log_holds_what_was_shown_as_chosen(site: Any, visit: Any, example: Path, task_type: str) -> None:
-    """Random walks from task to task without a reload; each answer in the log is what the page showed when it went."""
+def test_the_log_contains_the_displayed_answers(site: Any, visit: Any, example: Path, task_type: str) -> None:
+    """After random input, each answer in the log is what the page displayed when it was sent."""
     place = site(task_type, many_rows(example), batch={"size": WALKS}, aspects=["coherence", "fluency"])
     page = visit(place.link())
     task(page)

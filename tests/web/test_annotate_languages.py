@@ -1,4 +1,4 @@
-"""The annotators' pages in another language, from left to right and from right to left, and no English on them."""
+"""Annotation pages in other languages, left to right and right to left, without any English text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SAID = """() => {
 
 
 def mirrored(text: str) -> str:
-    """An English text in Hebrew letters, its placeholders kept: nothing a reader knows, but written as Hebrew is."""
+    """Return an English text transliterated to Hebrew letters, with its placeholders unchanged."""
     parts = re.split(r"(\{\w+\})", text)
     return "".join(
         part if at % 2 else re.sub("[a-z]", lambda m: HEBREW[ord(m[0]) % len(HEBREW)], part.casefold())
@@ -37,7 +37,7 @@ def mirrored(text: str) -> str:
 
 
 def hebrew(folder: Path) -> Path:
-    """A language file from right to left, with the plural forms of Hebrew."""
+    """Write a right-to-left language file with the plural forms of Hebrew."""
     given = yaml.safe_load((SHIPPED / "en.yaml").read_text(encoding="utf-8"))
     strings = {
         key: mirrored(text)
@@ -52,7 +52,7 @@ def hebrew(folder: Path) -> Path:
 
 
 def english(page: Any, language: Any) -> list[str]:
-    """What the page says in the words of the English file, and the language says otherwise."""
+    """Return the English texts that the page displays although the language translates them."""
     said = page.evaluate(SAID)
     found = []
     for key, text in shipped("en").strings.items():
@@ -153,7 +153,7 @@ def test_a_whole_campaign_in_german(site: Any, visit: Any, shot: Any) -> None:
 
 
 def two_scripts(example: Path) -> list[dict[str, Any]]:
-    """Rows whose first document is Hebrew and whose second is English."""
+    """Return rows whose first document is Hebrew and whose second is English."""
     rows = made.rows(example)
     first = rows[0]["doc_id"]
     return [one | ({"document": HEBREW_TEXT, "key_facts": []} if one["doc_id"] == first else {}) for one in rows]
@@ -164,16 +164,14 @@ def left(page: Any, selector: str) -> float:
 
 
 @pytest.mark.parametrize("task_type", made.TASK_TYPES)
-def test_a_page_from_right_to_left(
-    site: Any, visit: Any, shot: Any, example: Path, tmp_path: Path, task_type: str
-) -> None:
+def test_a_right_to_left_page(site: Any, visit: Any, shot: Any, example: Path, tmp_path: Path, task_type: str) -> None:
     rows = two_scripts(example) if task_type in {"rating", "pairwise"} else None
     place = site(task_type, rows, interface=str(hebrew(tmp_path)), batch={"size": 9})
     page = visit(place.link(), scheme="dark" if task_type == "rating" else "light")
     task(page)
     expect(page.locator("html")).to_have_attribute("dir", "rtl")
     assert english(page, place.service.folder.language) == []
-    # The document stands at the right, the bar's buttons and the sending button at the left.
+    # The document is on the right, the buttons of the bar and the send button on the left.
     assert left(page, ".source") > left(page, "form.task")
     assert left(page, ".tools") < left(page, ".brand")
     assert left(page, "button.send") < left(page, "form.task .send-row button")
@@ -211,7 +209,7 @@ def test_a_page_from_right_to_left(
     until(page, lambda: left(page, ".source") > left(page, "form.task"))
 
 
-def test_adjudication_around_a_form_from_right_to_left(site: Any, visit: Any, shot: Any, tmp_path: Path) -> None:
+def test_adjudication_with_a_right_to_left_form(site: Any, visit: Any, shot: Any, tmp_path: Path) -> None:
     _, page, _ = opened(site, visit, "fact_verification", most=1, interface=str(hebrew(tmp_path)))
     expect(page.locator("html")).to_have_attribute("dir", "rtl")
     expect(page.locator(".answers .option")).to_have_count(2)
@@ -227,7 +225,7 @@ TYPE = """([key, code, modifiers]) => document.activeElement.dispatchEvent(
 
 
 def test_keys_work_on_keyboards_of_other_languages(site: Any, visit: Any) -> None:
-    """Hebrew letters, digits on Shift, Arabic digits, a bracket on AltGr or Option: the place of the key counts."""
+    """Shortcuts depend on the physical key: Hebrew letters, Arabic digits, brackets that need AltGr."""
     page = visit(site("pairwise", aspects=["one", "two"], batch={"size": 9}).link())
     task(page)
     page.evaluate(TYPE, ["ש", "KeyA", {}])

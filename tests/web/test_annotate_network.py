@@ -1,4 +1,4 @@
-"""Nothing a person answered is lost: dropped requests, reloads, a server that is away, other tabs, other devices."""
+"""No answer is lost through failed requests, reloads, server outages, other tabs or other devices."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def begin(site: Any, visit: Any, **options: Any) -> Any:
 
 
 def waiting(page: Any, count: int) -> None:
-    """Waits until the page says how many answers wait to be sent; for none it says nothing."""
+    """Wait until the page displays that `count` answers are unsent; it displays nothing for none."""
     words = {0: "", 1: "1 answer waiting to be sent"}.get(count, f"{count} answers waiting to be sent")
     expect(page.locator("#waiting")).to_have_text(words)
     expect(page.locator("#waiting")).to_be_visible(visible=count > 0)
 
 
-def test_answers_wait_survive_a_reload_and_arrive(site: Any, visit: Any, shot: Any) -> None:
+def test_unsent_answers_survive_a_reload_and_are_sent(site: Any, visit: Any, shot: Any) -> None:
     place = site("pairwise")
     page = begin(place, visit)
     page.route("**/api/answers", lambda route: route.abort())
@@ -85,7 +85,7 @@ def test_an_answer_whose_reply_is_lost_is_stored_once(site: Any, visit: Any) -> 
     until(page, lambda: len(place.events("answered")) == 1)
 
 
-def test_a_server_that_is_away_for_a_while(site: Any, visit: Any) -> None:
+def test_answers_are_sent_after_a_server_outage(site: Any, visit: Any) -> None:
     place = site("pairwise")
     page = begin(place, visit)
     tried: list[str] = []
@@ -108,7 +108,7 @@ def test_a_server_that_is_away_for_a_while(site: Any, visit: Any) -> None:
     assert len(place.answers()) == 3
 
 
-def test_a_restarted_server_goes_on(site: Any, visit: Any) -> None:
+def test_work_continues_after_a_server_restart(site: Any, visit: Any) -> None:
     place = site("pairwise")
     with reserved() as port:
         with Served(place.service, port):
@@ -136,7 +136,7 @@ def test_a_draft_survives_a_reload(site: Any, visit: Any) -> None:
     assert place.answers() == []
 
 
-def test_another_device_takes_over_and_its_answer_beats_an_old_draft(site: Any, visit: Any) -> None:
+def test_an_answer_from_another_device_replaces_an_older_draft(site: Any, visit: Any) -> None:
     place = site("pairwise", aspects=["coverage"])
     here = begin(place, visit)
     here.keyboard.press("a")
@@ -179,7 +179,7 @@ def test_two_people_in_one_browser_are_kept_apart(site: Any, visit: Any) -> None
     other = visit(place.link("ben"), context=page.context)
     reach(other, "1 of 3")
     waiting(other, 0)
-    # The first one's page is still open, and the browser is the second one's by now.
+    # The page of the first person is still open, but the browser session belongs to the second.
     page.unroute("**/api/answers")
     page.evaluate("dispatchEvent(new Event('online'))")
     expect(page.locator("#notice-session")).to_contain_text("Somebody else's link was opened in this browser")
@@ -191,7 +191,7 @@ def test_two_people_in_one_browser_are_kept_apart(site: Any, visit: Any) -> None
     assert place.answers("ben") == []
 
 
-def test_what_the_server_refuses_comes_back_as_a_draft(site: Any, visit: Any, shot: Any) -> None:
+def test_a_refused_answer_becomes_a_draft(site: Any, visit: Any, shot: Any) -> None:
     place = site("pairwise")
     page = begin(place, visit)
     refusal = {"error": {"code": "invalid", "message": "choose for each of: overall", "field": "answer.choices"}}
@@ -227,7 +227,7 @@ def test_a_stale_token_is_renewed(site: Any, visit: Any) -> None:
     expect(page.locator("#notice-refused")).to_have_count(0)
 
 
-def test_a_browser_that_keeps_nothing_says_so_and_works(site: Any, visit: Any) -> None:
+def test_a_browser_without_storage_shows_a_notice_and_works(site: Any, visit: Any) -> None:
     place = site("pairwise")
     page = visit(f"{place.url}/")
     page.add_init_script("Storage.prototype.setItem = () => { throw new Error('full'); };")

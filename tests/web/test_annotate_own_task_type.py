@@ -1,4 +1,4 @@
-"""A task type that summeter does not know is drawn by the form, and answered, in a real browser."""
+"""A custom task type is displayed and answered in a browser."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from web.steps import expect, sent, task
 pytestmark = pytest.mark.web
 
 
-def test_a_kind_of_ones_own(site: Any, visit: Any) -> None:
+def test_a_custom_task_type(site: Any, visit: Any) -> None:
     place = site("annotate.own_task_type:Headline", name="own")
     page = visit(place.link())
     task(page)

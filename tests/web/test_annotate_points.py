@@ -1,4 +1,4 @@
-"""The page's own arithmetic, run in the browser: offsets in code points, words, back-off, drafts."""
+"""Functions of the page's scripts, run in a browser: code point offsets, words, retry delays, drafts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TEXTS = st.lists(st.sampled_from(PIECES), max_size=12).map("".join)
 
 @pytest.fixture(scope="module")
 def tool(chrome: Any, example: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """`tool(expression, argument)` evaluates with the modules `points`, `api` and `keep` in reach."""
+    """Yield `tool(expression, argument)`, which evaluates an expression that may use `points`, `api` and `keep`."""
     folder = made.campaign(tmp_path_factory.mktemp("points") / "one", "pairwise", made.rows(example, 1))
     with serving(folder) as place:
         page = chrome.new_page()
@@ -43,7 +43,7 @@ def tool(chrome: Any, example: Any, tmp_path_factory: pytest.TempPathFactory) ->
 
 @settings(max_examples=60)
 @given(text=TEXTS, data=st.data())
-def test_offsets_mean_what_python_means(tool: Any, text: str, data: Any) -> None:
+def test_offsets_equal_those_of_python(tool: Any, text: str, data: Any) -> None:
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
     found = tool(
@@ -56,14 +56,14 @@ def test_offsets_mean_what_python_means(tool: Any, text: str, data: Any) -> None
     assert found["length"] == len(text)
     assert found["piece"] == text[start:end]
     assert found["back"] == start
-    # A UTF-16 unit belongs to the code point it is part of: two units for what lies beyond the first plane.
+    # Code points beyond the basic plane take two UTF-16 units.
     units = [at for at, char in enumerate(text) for _ in range(1 + (ord(char) > 0xFFFF))]
     assert found["all"] == [*units, len(text)]
 
 
 @settings(max_examples=60)
 @given(text=TEXTS)
-def test_between_words_there_is_only_space(tool: Any, text: str) -> None:
+def test_only_whitespace_lies_between_words(tool: Any, text: str) -> None:
     words = tool("points.wordsOf(given)", text)
     ends = [0, *[at for word in words for at in word], len(text)]
     assert ends == sorted(ends)
@@ -74,7 +74,7 @@ def test_between_words_there_is_only_space(tool: Any, text: str) -> None:
 
 @settings(max_examples=60)
 @given(text=TEXTS, data=st.data())
-def test_a_tidy_selection(tool: Any, text: str, data: Any) -> None:
+def test_a_selection_is_trimmed_to_words(tool: Any, text: str, data: Any) -> None:
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
     found = tool("points.tidy(given.text, given.start, given.end)", {"text": text, "start": start, "end": end})
@@ -85,11 +85,11 @@ def test_a_tidy_selection(tool: Any, text: str, data: Any) -> None:
     low, high = found
     assert piece in text[low:high]
     assert text[low:high] == text[low:high].strip()
-    # Tidied twice is tidied once.
+    # Trimming again changes nothing.
     assert tool("points.tidy(given[0], given[1], given[2])", [text, low, high]) == found
 
 
-def test_a_selection_never_halves_a_family(tool: Any) -> None:
+def test_a_selection_does_not_split_an_emoji_sequence(tool: Any) -> None:
     text = "a 👩‍👩‍👧 b"
     # a, space, then five code points (woman, joiner, woman, joiner, girl): 2 to 7.
     assert tool("points.tidy(given, 3, 5)", text) == [2, 7]
@@ -110,7 +110,7 @@ def test_words_of_several_scripts(tool: Any) -> None:
     text=TEXTS,
     spans=st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)).map(sorted), max_size=4),
 )
-def test_pieces_leave_nothing_out(tool: Any, text: str, spans: list[list[int]]) -> None:
+def test_pieces_cover_the_whole_text(tool: Any, text: str, spans: list[list[int]]) -> None:
     ranges = [[min(start, len(text)), min(end, len(text))] for start, end in spans]
     found = tool("points.pieces(given.length, given.ranges)", {"length": len(text), "ranges": ranges})
     assert "".join(text[start:end] for start, end, _ in found) == text
@@ -119,20 +119,20 @@ def test_pieces_leave_nothing_out(tool: Any, text: str, spans: list[list[int]]) 
             assert sorted(over) == [index for index, (low, high) in enumerate(ranges) if low <= at < high]
 
 
-def test_backing_off(tool: Any) -> None:
-    # 1, 2, 4, 8, 16 seconds, then 30; an eighth less to an eighth more by chance.
+def test_retry_delays(tool: Any) -> None:
+    # 1, 2, 4, 8, 16 seconds, then 30, each plus or minus up to an eighth at random.
     middle = tool("[0, 1, 2, 3, 4, 5, 9].map((turn) => api.backoff(turn, 0.5))")
     assert middle == [1000, 2000, 4000, 8000, 16000, 30000, 30000]
     assert tool("[api.backoff(0, 0), api.backoff(0, 1)]") == [875, 1125]
 
 
-def test_ids_fit_the_contract_and_differ(tool: Any) -> None:
+def test_ids_are_valid_and_unique(tool: Any) -> None:
     ids = tool("Array.from({ length: 50 }, () => api.newId())")
     assert len(set(ids)) == 50
     assert all(len(one) == 32 and set(one) <= set("0123456789abcdef") for one in ids)
 
 
-def test_equal_answers_have_one_text(tool: Any) -> None:
+def test_equal_answers_have_the_same_text(tool: Any) -> None:
     first = {"b": 1, "a": {"d": [1, {"y": 2, "x": None}], "c": None}}
     second = {"a": {"d": [1, {"y": 2}]}, "b": 1, "comment": None}
     assert (
@@ -142,7 +142,7 @@ def test_equal_answers_have_one_text(tool: Any) -> None:
 
 
 @pytest.mark.parametrize("phone", [False, True])
-def test_many_sentences_and_endless_words_stay_inside_the_window(site: Any, visit: Any, phone: bool) -> None:
+def test_many_sentences_and_long_words_fit_the_window(site: Any, visit: Any, phone: bool) -> None:
     said = ["Donau" + "dampfschifffahrts" * 30 + ".", *(f"Sentence {number} says it." for number in range(40))]
     given = {"doc_id": "d", "system": "s", "document": f"{'x' * 500}. An end.", "summary": " ".join(said),
              "sentences": said, "key_facts": ["y" * 300, "Another."]}  # fmt: skip

@@ -1,6 +1,4 @@
-"""A campaign's own scales, error types and questions in a real browser: what is chosen is what is recorded, by mouse,
-by keys alone, and on a phone.
-"""
+"""Custom scales, error types and questions in a browser: the chosen answers are recorded, by mouse, keys and touch."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ QUESTIONS: list[dict[str, Any]] = [
 
 
 def own(page: Any, question: str) -> Any:
-    """The frame of one of the campaign's questions."""
+    """Return the fieldset of a custom question."""
     return page.locator(".own fieldset.question", has_text=question)
 
 
@@ -53,7 +51,7 @@ def place(site: Any) -> Any:
 
 
 @pytest.mark.parametrize("phone", [False, True], ids=["mouse", "phone"])
-def test_what_is_chosen_is_what_is_recorded(place: Any, visit: Any, shot: Any, axe: Any, phone: bool) -> None:
+def test_the_chosen_answers_are_recorded(place: Any, visit: Any, shot: Any, axe: Any, phone: bool) -> None:
     page = visit(place.link(), phone=phone)
     task(page)
     page.locator("label", has_text="Not supported").click()
@@ -93,7 +91,7 @@ def test_what_is_chosen_is_what_is_recorded(place: Any, visit: Any, shot: Any, a
     until(page, lambda: "how" not in place.answers()[0])
 
 
-def test_by_keys_alone(place: Any, visit: Any, shot: Any) -> None:
+def test_custom_questions_by_keyboard(place: Any, visit: Any, shot: Any) -> None:
     page = visit(place.link())
     task(page)
     assert {key: option["label"] for key, option in chips(page).items()}["2"] == "Not supported"
@@ -126,7 +124,7 @@ def test_by_keys_alone(place: Any, visit: Any, shot: Any) -> None:
     assert {name: answer[name] for name in given} == given
 
 
-def test_ratings_on_own_scales_with_a_question_of_each_summary(site: Any, visit: Any, shot: Any) -> None:
+def test_ratings_on_custom_scales_with_a_question_per_summary(site: Any, visit: Any, shot: Any) -> None:
     aspects = [{"name": "style", "question": "Is it well written?"},
                {"name": "worth", "question": "Is it worth reading?",
                 "scale": {"low": -2, "high": 2, "anchors": {"low": "a waste", "high": "a gain"}}},
@@ -162,7 +160,7 @@ def test_ratings_on_own_scales_with_a_question_of_each_summary(site: Any, visit:
     }
 
 
-def test_an_adjudicator_answers_them_too(place: Any, visit: Any, shot: Any, axe: Any) -> None:
+def test_an_adjudicator_answers_custom_questions(place: Any, visit: Any, shot: Any, axe: Any) -> None:
     simulate(place.service, crowd(place.service.folder, [Profile(), Profile(accuracy=0.2)], Gold(seed=5), seed=5))
     page = visit(place.admin)
     page.goto(f"{place.url}/admin/adjudicate")
@@ -186,8 +184,8 @@ def test_an_adjudicator_answers_them_too(place: Any, visit: Any, shot: Any, axe:
     expect(page.locator("p.lead", has_text="sure")).to_be_visible()
 
 
-def test_from_right_to_left_on_a_phone(site: Any, visit: Any, shot: Any, tmp_path: Path) -> None:
-    """The arrow towards the low end of a slider points to the right, and all fits."""
+def test_custom_questions_right_to_left_on_a_phone(site: Any, visit: Any, shot: Any, tmp_path: Path) -> None:
+    """The arrow towards the low end of a slider points right, and the page fits the window."""
     words = shipped("en").model_dump(exclude_none=True) | {"language": "ar", "direction": "rtl"}
     file = tmp_path / "ar.yaml"
     file.write_text(yaml.safe_dump(words, allow_unicode=True), encoding="utf-8")

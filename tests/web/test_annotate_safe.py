@@ -1,4 +1,4 @@
-"""What pages must never do: run what data says, tell what is a check, or shut anybody out (axe-core, WCAG 2.1 AA)."""
+"""Pages run no scripts from data, do not reveal which tasks are checks, and are accessible (axe-core, WCAG 2.1 AA)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.web
 
 LOOKS = [(size, scheme) for size in ({"width": 390, "height": 844}, {"width": 1440, "height": 900})
          for scheme in ("dark", "light")]  # fmt: skip
-"""Ends as it begins: a desktop in light."""
+"""The last look is the one in which a page opens: a desktop in light mode."""
 
 
 MISNAMED = """[...document.querySelectorAll("button[aria-label], a[aria-label]")].filter((node) => {
@@ -25,12 +25,12 @@ MISNAMED = """[...document.querySelectorAll("button[aria-label], a[aria-label]")
   const says = copy.textContent.trim().toLowerCase();
   return /[\\p{L}\\p{N}]/u.test(says) && !node.getAttribute("aria-label").toLowerCase().includes(says);
 }).map((node) => `${node.textContent} is called ${node.getAttribute("aria-label")}`)"""
-"""Whoever speaks to a computer says what a button shows (WCAG 2.5.3)."""
+"""Lists buttons whose accessible name lacks their visible text, which speech control needs (WCAG 2.5.3)."""
 
 
 @pytest.fixture(scope="module")
 def axe() -> Callable[[Any], list[str]]:
-    """What axe-core finds serious or critical on a page, in every look; the test skips, visibly, without it."""
+    """Return a function that lists serious findings of axe-core on a page; skip the test without axe-core."""
     pytest.importorskip("axe_playwright_python", reason="needs axe-core (axe-playwright-python), which is not here")
     script = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 
@@ -53,7 +53,7 @@ def axe() -> Callable[[Any], list[str]]:
 
 
 @pytest.mark.parametrize("task_type", made.TASK_TYPES)
-def test_task_pages_are_open_to_all(site: Any, visit: Any, axe: Any, task_type: str) -> None:
+def test_task_pages_are_accessible(site: Any, visit: Any, axe: Any, task_type: str) -> None:
     page = visit(site(task_type, instructions=made.INSTRUCTIONS).link())
     page.get_by_role("button", name="I have read them").click()
     task(page)
@@ -77,7 +77,7 @@ def test_task_pages_are_open_to_all(site: Any, visit: Any, axe: Any, task_type: 
         assert axe(page) == []
 
 
-def test_the_other_pages_are_open_to_all(site: Any, visit: Any, axe: Any) -> None:
+def test_the_other_pages_are_accessible(site: Any, visit: Any, axe: Any) -> None:
     place = site(
         "pairwise", consent="Do you?", instructions=made.INSTRUCTIONS, training={"made": 1},
         qualification={"questions": made.QUESTIONS}, batch={"size": 1, "per_annotator": 1},
@@ -137,7 +137,7 @@ SAID = {
 
 
 @pytest.mark.parametrize("ended", SAID)
-def test_pages_of_those_who_are_turned_away_are_open_to_all(ended: str, site: Any, visit: Any, axe: Any) -> None:
+def test_pages_for_rejected_annotators_are_accessible(ended: str, site: Any, visit: Any, axe: Any) -> None:
     plans: dict[str, dict[str, Any]] = {
         "no": {"consent": "Do you?"},
         "training": {"training": {"made": 1, "pass_share": 1.0}},
@@ -171,7 +171,7 @@ def test_pages_of_those_who_are_turned_away_are_open_to_all(ended: str, site: An
     expect(page.locator(".foot a")).to_have_attribute("href", "https://example.org/help")
 
 
-def test_nobody_page_and_preview_are_open_to_all(site: Any, visit: Any, axe: Any) -> None:
+def test_the_page_without_a_link_and_the_preview_are_accessible(site: Any, visit: Any, axe: Any) -> None:
     place = site("rating")
     page = visit(f"{place.url}/")
     expect(page.locator("h1")).to_have_text("Open this page with your link")
@@ -181,7 +181,7 @@ def test_nobody_page_and_preview_are_open_to_all(site: Any, visit: Any, axe: Any
     assert axe(page) == []
 
 
-def test_the_page_can_be_used_at_four_times_the_size(site: Any, visit: Any) -> None:
+def test_the_page_works_at_four_times_the_size(site: Any, visit: Any) -> None:
     page = visit(site("fact_verification").link())
     task(page)
     # 1280 pixels at 400 % are 320 (WCAG 1.4.10).
@@ -192,7 +192,7 @@ def test_the_page_can_be_used_at_four_times_the_size(site: Any, visit: Any) -> N
 
 
 def hostile_rows(task_type: str) -> list[dict[str, Any]]:
-    """Texts of the corpus in documents, summaries, key facts, systems, domains and ids."""
+    """Return rows with hostile texts in documents, summaries, key facts, systems, domains and ids."""
     kept: list[dict[str, Any]] = []
     for row, text in zip(xss.rows(), xss.CORPUS, strict=True):
         common = {name: value for name, value in row.items() if name not in {"human", "sentences", "reference"}}
@@ -202,7 +202,7 @@ def hostile_rows(task_type: str) -> list[dict[str, Any]]:
 
 
 def hostile(task_type: str) -> dict[str, Any]:
-    """A campaign whose own words are hostile too."""
+    """Return campaign fields with hostile texts."""
     text = xss.CORPUS[0]
     named = [{"name": f"{at} {one}"[:80], "meaning": one, "question": one} for at, one in enumerate(xss.CORPUS[:4])]
     fields: dict[str, Any] = {
@@ -230,7 +230,7 @@ def test_hostile_texts_do_nothing(site: Any, visit: Any, task_type: str) -> None
     page.forgiven = "evil.example/y.png"
 
     def inert() -> None:
-        # What Markdown makes of ![x](...) in the researcher's own instructions may stand; the policy keeps it unloaded.
+        # An image from ![x](...) in the instructions may be in the page; the content security policy blocks its load.
         assert page.evaluate(MADE, MARKUP) == []
 
     page.get_by_role("button", name="I agree and take part").click()
@@ -257,7 +257,7 @@ def test_hostile_texts_do_nothing(site: Any, visit: Any, task_type: str) -> None
 
 
 def qualify(page: Any) -> None:
-    """Answers the questions with the last choices, and waits for the task that comes after."""
+    """Answer the qualification questions with the last choices, and wait for the next task."""
     for at in range(len(made.QUESTIONS)):
         page.locator("fieldset").nth(at).locator("label").last.click()
     page.get_by_role("button", name="Send my answers").click()
@@ -265,7 +265,7 @@ def qualify(page: Any) -> None:
 
 
 def complete(page: Any) -> None:
-    """Any answer that can be sent. A task is drawn, and follows each click, in one go."""
+    """Give any complete answer to the task. It is drawn in one step, so looking once is safe."""
     task(page)
     for _ in range(3):
         for group in page.locator("form fieldset:visible:has(input[type=radio], input[type=checkbox])").all():
@@ -274,7 +274,7 @@ def complete(page: Any) -> None:
 
 
 @pytest.mark.parametrize("task_type", made.TASK_TYPES)
-def test_the_browser_never_learns_what_is_expected(site: Any, visit: Any, task_type: str) -> None:
+def test_the_browser_never_receives_expected_answers(site: Any, visit: Any, task_type: str) -> None:
     place = site(task_type, attention={"rate": 0.4}, qualification={"questions": made.QUESTIONS})
     page = visit(place.link())
     expect(page.get_by_role("button", name="Send my answers")).to_be_visible()
@@ -323,7 +323,7 @@ def test_another_persons_task_is_not_shown(site: Any, visit: Any) -> None:
     assert reply == [403, "not_yours"]
 
 
-def test_the_policy_stops_what_slips_in(site: Any, visit: Any) -> None:
+def test_the_content_security_policy_blocks_injected_code(site: Any, visit: Any) -> None:
     page = visit(site("pairwise").link())
     task(page)
     page.forgiven = "Content Security Policy|Trusted"

@@ -1,4 +1,4 @@
-"""From the link to the end: consent, instructions, questions, training, work, pausing, the end, and the preview."""
+"""All stages of annotation: consent, instructions, questions, training, work, pausing, the end, and the preview."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_all_stages_by_keyboard(site: Any, visit: Any, shot: Any, phone: bool, s
     page.locator("button.send").focus()
     press(page, "Enter")
     task(page)
-    # Examples built like checks: a foreign sentence is never supported.
+    # The examples are built like checks: a sentence from another document is never supported.
     press(page, *machine_first(page, supported=False), "3", "Enter")
     expect(page.locator(".feedback.well")).to_be_visible()
     shot(page, "4-training-right")
@@ -85,9 +85,9 @@ def test_all_stages_by_keyboard(site: Any, visit: Any, shot: Any, phone: bool, s
 
 
 def machine_first(page: Any, *, supported: bool) -> list[str]:
-    """The keys that lead to a label, whatever the machine said; none where it is shown nothing.
+    """Return the keys that choose a label, with or without an assisting judge.
 
-    Looks once: a task is drawn in one go, so it is asked for a task that was waited for.
+    Looks only once, so the task must have been drawn.
     """
     if page.locator(".machine").count() == 0:
         return ["1" if supported else "2"]
@@ -95,7 +95,7 @@ def machine_first(page: Any, *, supported: bool) -> list[str]:
     return ["a" if good == supported else "d"]
 
 
-def test_who_does_not_consent_is_told_and_thanked(site: Any, visit: Any) -> None:
+def test_an_annotator_who_does_not_consent_is_thanked(site: Any, visit: Any) -> None:
     page = visit(site("pairwise", consent="Do you?").link())
     page.get_by_role("button", name="I do not agree").click()
     reach(page, "Thank you for your interest")
@@ -105,7 +105,7 @@ def test_who_does_not_consent_is_told_and_thanked(site: Any, visit: Any) -> None
     expect(page.get_by_role("link", name="team@example.org")).to_have_attribute("href", "mailto:team@example.org")
 
 
-def test_failing_the_training_is_said_to_be_that(site: Any, visit: Any) -> None:
+def test_an_annotator_who_fails_the_training_is_told(site: Any, visit: Any) -> None:
     place = site("fact_verification", training={"made": 1, "pass_share": 1.0}, assistance={})
     page = visit(place.link())
     task(page)
@@ -116,14 +116,14 @@ def test_failing_the_training_is_said_to_be_that(site: Any, visit: Any) -> None:
     expect(page.locator(".lead")).to_contain_text("too few of the training examples")
 
 
-def test_pairs_ask_for_one_text_only(site: Any, visit: Any) -> None:
+def test_a_pair_task_has_one_text_field(site: Any, visit: Any) -> None:
     page = visit(site("pairwise").link())
     task(page)
     expect(page.locator("form.task textarea")).to_have_count(1)
     expect(page.get_by_text("Add a comment")).to_have_count(0)
 
 
-def test_the_code_is_copied(site: Any, visit: Any) -> None:
+def test_the_completion_code_is_copied(site: Any, visit: Any) -> None:
     place = site("pairwise", consent="Do you?")
     page = visit(place.link(), permissions=["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="I do not agree").click()
@@ -132,7 +132,7 @@ def test_the_code_is_copied(site: Any, visit: Any) -> None:
     assert page.evaluate("navigator.clipboard.readText()") == place.service.campaign.codes.screened_out
 
 
-def test_a_preview_shows_the_work_and_writes_nothing(site: Any, visit: Any, shot: Any) -> None:
+def test_a_preview_stores_nothing(site: Any, visit: Any, shot: Any) -> None:
     place = site("rating", consent="Do you?", instructions="Read.")
     page = visit(place.preview)
     posts: list[str] = []
@@ -150,7 +150,7 @@ def test_a_preview_shows_the_work_and_writes_nothing(site: Any, visit: Any, shot
     assert page.evaluate("localStorage.length") == 0
 
 
-def test_without_a_link_nobody_works(site: Any, visit: Any) -> None:
+def test_work_needs_a_link(site: Any, visit: Any) -> None:
     place = site("pairwise")
     page = visit(f"{place.url}/work")
     page.forgiven = "401"
@@ -163,7 +163,7 @@ def test_pausing_and_coming_back(site: Any, visit: Any, shot: Any) -> None:
     place = site("pairwise")
     page = visit(place.link())
     task(page)
-    # Of sixty minutes; a slow machine may be in the next.
+    # Tasks are reserved for sixty minutes; on a slow machine one may have passed.
     expect(page.locator("#lease")).to_have_text(re.compile(r"^(60|59) min left$"))
     moving_on(page, lambda: press(page, "a", "Enter"))
     sent(place, 1, page)
@@ -239,8 +239,8 @@ def test_keys_do_nothing_in_text_fields(site: Any, visit: Any) -> None:
     expect(page.locator("input:checked, dialog")).to_have_count(0)
 
 
-def test_the_least_time_is_asked_for_gently(site: Any, visit: Any) -> None:
-    # Both clocks are ours: no machine is too slow to be too fast.
+def test_an_answer_below_the_minimum_time_must_wait(site: Any, visit: Any) -> None:
+    # The test sets both clocks, so the speed of the machine does not matter.
     ahead = [0.0]
     place = site("pairwise", clock=lambda: time.time() + ahead[0], minimum_seconds=40)
     page = visit(f"{place.url}/")

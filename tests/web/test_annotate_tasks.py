@@ -1,6 +1,6 @@
-"""Every kind of task in a real browser: by mouse and by keyboard alone, on a desktop and on a phone, in light and dark.
+"""Every task type in a browser: by mouse and by keyboard, on a desktop and on a phone, in light and dark mode.
 
-Pictures are written where SUMMETER_SHOTS names a folder.
+Screenshots are saved if SUMMETER_SHOTS names a folder.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ def begin(site: Any, visit: Any, look: dict[str, Any]) -> Any:
 
 
 def send(page: Any, *, key: str | None = None) -> None:
-    """Send the answer, by mouse or by key; something else is in view then."""
+    """Send the answer by mouse or by key, and wait for the next page."""
     moving_on(page, page.locator("button.send").click if key is None else lambda: page.keyboard.press(key))
 
 
 def checked(page: Any, name: str) -> None:
-    """Waits until an option is chosen."""
+    """Wait until an option is chosen."""
     expect(page.get_by_role("radio", name=name, exact=True)).to_be_checked()
 
 
 def lacks(page: Any, text: str) -> None:
-    """Waits until the page says what is missing."""
+    """Wait until the page displays what is missing."""
     expect(page.locator(".wanting-text")).to_contain_text(text)
 
 
@@ -63,7 +63,7 @@ def test_fact_verification_by_mouse(site: Any, visit: Any, look: dict[str, Any],
     choose(page, "Do you agree", "Agree")
     checked(page, "Supported")
     send(page)
-    # The machine doubts the second sentence; disagreeing sets the label, which may be turned again.
+    # The assisting judge finds the second sentence unsupported; disagreeing sets the label, which can be changed again.
     choose(page, "Do you agree", "Disagree")
     checked(page, "Supported")
     choose(page, "Your verdict", "Not supported")
@@ -99,7 +99,7 @@ def test_fact_verification_by_keyboard(site: Any, visit: Any, look: dict[str, An
     assert (found[2]["machine"], found[2]["error_types"]) == ("disagree", ["out-of-article error"])
 
 
-def test_without_assistance_nothing_of_it_is_there(site: Any, visit: Any) -> None:
+def test_hidden_assistance_is_not_displayed(site: Any, visit: Any) -> None:
     help_hidden = {"similar": {"share": 0.3}, "hide_for": 1.0}
     place = site("fact_verification", assistance=help_hidden)
     page = begin(place, visit, {})
@@ -329,7 +329,7 @@ def test_spans_by_keyboard(site: Any, visit: Any, look: dict[str, Any]) -> None:
     assert (passage(place, second), second["kind"]) == ("bridge reopens", "not_from_source")
 
 
-def test_the_summary_to_mark_is_no_trap(site: Any, visit: Any) -> None:
+def test_the_keyboard_can_leave_the_marking_area(site: Any, visit: Any) -> None:
     page = begin(site("span_highlighting"), visit, {})
     page.locator(".marking").focus()
     press(page, "Tab")
@@ -356,7 +356,7 @@ def test_the_cursor_goes_up_and_down_lines(site: Any, visit: Any) -> None:
 def test_spans_by_touch(site: Any, visit: Any, scheme: str, shot: Any) -> None:
     place = site("span_highlighting")
     page = begin(place, visit, {"phone": True, "scheme": scheme})
-    # A browser makes its clicks of taps in its own time, and the buttons move as the words on them change.
+    # The browser turns a tap into a click after a delay, and the buttons move when their labels change.
     tap(page, "família")
     expect(page.get_by_role("button", name="Mark “família”")).to_be_visible()
     page.get_by_role("button", name="Extend").tap()
@@ -395,7 +395,7 @@ def tap(page: Any, word: str) -> None:
     page.touchscreen.tap(*point)
 
 
-def test_nothing_wrong_is_said_not_left_out(site: Any, visit: Any) -> None:
+def test_the_absence_of_errors_must_be_confirmed(site: Any, visit: Any) -> None:
     place = site("span_highlighting")
     page = begin(place, visit, {})
     press(page, "Enter")
@@ -407,14 +407,14 @@ def test_nothing_wrong_is_said_not_left_out(site: Any, visit: Any) -> None:
 
 
 def long_rows() -> list[dict[str, Any]]:
-    """One document of 300 sentences, with a summary that fills several windows."""
+    """Return one document of 300 sentences, with a summary that is several windows long."""
     animals = ("cat", "dog", "owl", "fox", "hen")
     document = " ".join(f"The {animals[at % 5]} number {at} sat in room {at % 7}." for at in range(300))
     summary = " ".join(f"A {animals[at % 5]} sat in room {at % 7}." for at in range(60))
     return [{"doc_id": "long", "system": "s", "document": document, "summary": summary}]
 
 
-def test_similar_sentences_are_the_best_few_and_the_best_comes_first(site: Any, visit: Any) -> None:
+def test_the_ten_most_similar_sentences_are_marked_and_the_best_is_first(site: Any, visit: Any) -> None:
     place = site("fact_verification", long_rows(), assistance={"similar": {"share": 0.3}})
     page = begin(place, visit, {})
     expect(page.locator(".jumps .small")).to_have_text("10 similar sentences")
@@ -426,7 +426,7 @@ def test_similar_sentences_are_the_best_few_and_the_best_comes_first(site: Any, 
     expect(page.locator("mark.here")).to_be_in_viewport()
 
 
-def test_the_words_to_mark_stay_in_view_and_the_cursor_in_place(site: Any, visit: Any, shot: Any) -> None:
+def test_the_words_to_mark_stay_visible_and_the_cursor_stays(site: Any, visit: Any, shot: Any) -> None:
     place = site("span_highlighting", long_rows(), assistance={})
     page = begin(place, visit, {})
     page.locator(".marking").focus()
