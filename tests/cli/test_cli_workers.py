@@ -7,18 +7,19 @@ import math
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from engine.judges import rows
 
-from summeter.cli.executor_options import Kind, executor_of
+from summeter.cli.executor_options import executor_of
 from summeter.cli.main import main
 from summeter.engine.executors.processes import ProcessExecutor
 from summeter.engine.executors.ray import RayExecutor
 from summeter.records import UsageError
 
 
-def test_what_the_options_mean() -> None:
+def test_options_select_an_executor() -> None:
     assert executor_of(None, None, None, None, None) is None
     assert executor_of("local", None, None, None, None) is None
     assert executor_of(None, 3, None, None, None) == ProcessExecutor(workers=3)
@@ -42,17 +43,19 @@ def test_what_the_options_mean() -> None:
         (("local", None, None, None, 1.0), "--gpus-per-worker needs --executor ray"),
     ],
 )
-def test_what_contradicts_itself(given: tuple[Kind | None, int | None, str | None, float, float], message: str) -> None:
+def test_contradicting_options_are_refused(
+    given: tuple[Any, int | None, str | None, float, float], message: str
+) -> None:
     with pytest.raises(UsageError, match=message):
         executor_of(*given)
 
 
-def test_nothing_of_ray_is_imported_before_it_is_used() -> None:
+def test_ray_is_imported_on_first_use() -> None:
     code = "import sys, summeter as sm, summeter.cli.score; sm.RayExecutor(workers=2); sys.exit('ray' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_without_ray_the_command_says_what_to_install(
+def test_a_missing_ray_is_an_error_with_the_install_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = tmp_path / "data.jsonl"

@@ -1,4 +1,4 @@
-"""`summeter data`: what it prints, what it writes, and how it ends."""
+"""Output, files and exit codes of `summeter data`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def faulty(tmp_path: Path) -> Path:
 
 
 class TestValidate:
-    def test_fine(self, flat: Path) -> None:
+    def test_valid_data(self, flat: Path) -> None:
         result = run("validate", flat)
         assert result.exit_code == 0
         assert result.stdout.splitlines() == [
@@ -112,7 +112,7 @@ class TestValidate:
 
 
 class TestImport:
-    def test_whole(self, flat: Path, tmp_path: Path) -> None:
+    def test_metadata_and_warnings(self, flat: Path, tmp_path: Path) -> None:
         folder = tmp_path / "set"
         result = run("import", flat, "-o", folder, "--name", "rain", "--version", "1", "--licence", "MIT",
                      "--citation", "A (2024)")  # fmt: skip
@@ -123,7 +123,7 @@ class TestImport:
         card = load(folder).card
         assert (card.name, card.version, card.licence, card.citation) == ("rain", "1", "MIT", "A (2024)")
 
-    def test_nothing_half_written(self, faulty: Path, tmp_path: Path) -> None:
+    def test_faulty_data_write_nothing(self, faulty: Path, tmp_path: Path) -> None:
         result = run("import", faulty, "-o", tmp_path / "set")
         assert isinstance(result.exception, InputError)
         assert result.exception.exit_code == 2
@@ -137,7 +137,7 @@ class TestImport:
         assert "already contains a dataset" in str(again.exception)
         assert run("import", flat, "-o", folder, "--force").exit_code == 0
 
-    def test_a_change_by_hand_is_sealed_by_importing_again(self, flat: Path, tmp_path: Path) -> None:
+    def test_importing_again_accepts_a_manual_change(self, flat: Path, tmp_path: Path) -> None:
         folder = tmp_path / "set"
         run("import", flat, "-o", folder, "--licence", "MIT")
         path = folder / "summaries.jsonl"
@@ -267,7 +267,7 @@ class TestParts:
 
 
 class TestHub:
-    def test_offline_says_which_commit_answered(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_offline_names_the_cached_commit(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.importorskip("huggingface_hub", reason="needs huggingface_hub (extra `hub`), which is not here")
         from summeter.cli.main import app as whole
 
@@ -326,7 +326,7 @@ def test_help_loads_nothing_heavy() -> None:
 
 
 @pytest.mark.shared
-def test_real_data_are_fine(shared: Path) -> None:
+def test_real_data_are_valid(shared: Path) -> None:
     result = run("validate", shared / "data" / "qags_xsum.jsonl.gz")
     assert result.exit_code == 0
     assert result.stdout.splitlines()[-1] == "no faults"

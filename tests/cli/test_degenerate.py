@@ -1,4 +1,4 @@
-"""Every study command on data at the edges: a row with a reason, or a message, never a traceback, NaN or a warning."""
+"""Study commands on degenerate data give rows with reasons or messages, but no traceback, NaN or warning."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Rated = Callable[[int, int], float | None]
 
 
 class Edge(NamedTuple):
-    """A data set at an edge: its size, and what judge and people rate."""
+    """A degenerate data set: its size, and the ratings of judge and people."""
 
     documents: int
     systems: str

@@ -1,4 +1,4 @@
-"""How a command ends when the disk, the reader of its output or its user will have it so."""
+"""Exit codes and messages after disk errors, closed pipes and interrupts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RESUMABLE = "finished work is saved; run the same command to resume"
 
 
 def ended(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
-    """Exit code and what stood on stderr."""
+    """Run a command, and return its exit code and stderr."""
     with pytest.raises(SystemExit) as end:
         main([str(argument) for argument in arguments])
     return int(end.value.code or 0), capsys.readouterr().err
@@ -41,7 +41,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
 
 
 class TestTheDisk:
-    def test_a_run_under_a_file_is_no_folder(self, capsys: pytest.CaptureFixture[str], flat: Path) -> None:
+    def test_a_run_folder_below_a_file_is_refused(self, capsys: pytest.CaptureFixture[str], flat: Path) -> None:
         code, said = ended(capsys, "score", flat, "-e", "abstractiveness", "-o", flat / "run", "--quiet")
         assert code == 2
         assert said.startswith(f"summeter: cannot write {flat}/run")
@@ -54,19 +54,19 @@ class TestTheDisk:
          (errno.EEXIST, "File exists"), (errno.ENOENT, "No such file or directory"),
          (errno.EROFS, "Read-only file system")],
     )  # fmt: skip
-    def test_what_the_user_can_mend_ends_with_2(
+    def test_errors_that_the_user_can_fix_exit_with_2(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, number: int, name: str
     ) -> None:
         failing(monkeypatch, OSError(number, os.strerror(number), "no/such/place"))
         assert ended(capsys, "data", "show", "x.jsonl") == (2, f"summeter: cannot write no/such/place: {name}\n")
 
-    def test_of_two_names_the_one_asked_for_is_said(
+    def test_the_target_of_a_failed_rename_is_named(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         failing(monkeypatch, OSError(errno.EACCES, "Permission denied", "/a/.tmp", None, "/a/out"))
         assert ended(capsys, "data", "show", "x.jsonl") == (2, "summeter: cannot write /a/out: Permission denied\n")
 
-    def test_what_is_not_there_was_to_be_read(
+    def test_a_missing_file_cannot_be_read(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         failing(monkeypatch, FileNotFoundError(errno.ENOENT, "No such file or directory", str(tmp_path / "gone")))
@@ -81,13 +81,13 @@ class TestTheDisk:
         failing(monkeypatch, ExceptionGroup("outer", [inner]))
         assert ended(capsys, "data", "show", "x") == (1, f"summeter: no space left on device; {RESUMABLE}\n")
 
-    def test_an_error_of_the_disk_without_a_name(
+    def test_a_disk_error_without_a_file_name(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         failing(monkeypatch, OSError(errno.EIO, "Input/output error"))
         assert ended(capsys, "data", "show", "x") == (1, "summeter: Input/output error\n")
 
-    def test_what_nobody_foresaw_is_raised(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_unexpected_errors_are_raised(self, monkeypatch: pytest.MonkeyPatch) -> None:
         failing(monkeypatch, ZeroDivisionError("oops"))
         with pytest.raises(ZeroDivisionError):
             main(["data", "show", "x"])
@@ -113,14 +113,14 @@ def test_an_interrupted_import_says_that_nothing_was_written(
 
 INTERRUPTED = """
 import asyncio, os, signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore SIGINT
 from summeter.cli.main import main
 from summeter.evaluators.overlap.novelty import Abstractiveness
 
 judge = Abstractiveness.judge
 
 async def interrupted(self, item, prepared, tools):
-    if (item.document.id, item.summary.system) == ("d1", "a"):  # once: the second Ctrl-C is for the impatient
+    if (item.document.id, item.summary.system) == ("d1", "a"):  # only once
         os.kill(os.getpid(), getattr(signal, sys.argv[1]))
         await asyncio.sleep(5)
     return await judge(self, item, prepared, tools)
@@ -131,7 +131,7 @@ main(["score", *sys.argv[2:], "-e", "abstractiveness", "--quiet"])
 
 
 @pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM"])
-def test_an_interrupted_command_says_how_to_go_on(tmp_path: Path, flat: Path, sent: str) -> None:
+def test_an_interrupted_command_says_how_to_resume(tmp_path: Path, flat: Path, sent: str) -> None:
     out = tmp_path / "run"
     command = [sys.executable, "-c", INTERRUPTED, sent, str(flat), "-o", str(out)]
     got = subprocess.run(command, capture_output=True, check=False, text=True)
@@ -141,10 +141,10 @@ def test_an_interrupted_command_says_how_to_go_on(tmp_path: Path, flat: Path, se
 
 @pytest.mark.parametrize("arguments", [["list", "evaluators"], ["score", "FLAT", "-e", "abstractiveness", "-o", "RUN"],
                                        ["data", "export", "FLAT", "-o", "-"], ["--help"]])  # fmt: skip
-def test_a_reader_that_goes_away_is_no_error(tmp_path: Path, flat: Path, arguments: list[str]) -> None:
+def test_a_closed_pipe_is_not_an_error(tmp_path: Path, flat: Path, arguments: list[str]) -> None:
     words = [{"FLAT": str(flat), "RUN": str(tmp_path / "run")}.get(word, word) for word in arguments]
     reader, writer = os.pipe()
-    os.close(reader)  # as `| head` that has seen enough
+    os.close(reader)  # like `| head` after its last line
     try:
         got = subprocess.run([sys.executable, "-m", "summeter", *words], stdout=writer, stderr=subprocess.PIPE,
                              check=False, text=True)  # fmt: skip
@@ -156,7 +156,7 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path, flat: Path, argumen
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
-def test_closed_streams_are_no_error_and_no_place_for_files(tmp_path: Path, flat: Path, closed: str) -> None:
+def test_closed_standard_streams_are_not_reused_for_files(tmp_path: Path, flat: Path, closed: str) -> None:
     out = tmp_path / "run"
     words = [sys.executable, "-m", "summeter", "score", str(flat), "-e", "abstractiveness", "-o", str(out)]
     got = subprocess.run(["sh", "-c", f'"$@" {closed}', "sh", *words], capture_output=True, check=False, text=True)
@@ -169,7 +169,7 @@ def test_closed_streams_are_no_error_and_no_place_for_files(tmp_path: Path, flat
 
 
 class TestRoles:
-    def test_a_misspelt_role_is_named(self, capsys: pytest.CaptureFixture[str], flat: Path, tmp_path: Path) -> None:
+    def test_a_misspelt_role_is_an_error(self, capsys: pytest.CaptureFixture[str], flat: Path, tmp_path: Path) -> None:
         code, said = ended(capsys, "score", flat, "-e", "finesure", "-m", "judge=openai/x", "-m", "jugde=openai/x",
                            "-o", tmp_path / "run")  # fmt: skip
         assert code == 2
@@ -177,7 +177,7 @@ class TestRoles:
         assert not (tmp_path / "run").exists()
 
     @pytest.mark.parametrize("more", [[], ["--dry-run"]])
-    def test_a_model_that_nobody_asks_is_an_error(
+    def test_a_model_without_an_evaluator_is_an_error(
         self, capsys: pytest.CaptureFixture[str], flat: Path, tmp_path: Path, more: list[str]
     ) -> None:
         code, said = ended(capsys, "score", flat, "-m", "openai/x", "-o", tmp_path / "run", *more)
@@ -187,7 +187,7 @@ class TestRoles:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_listing_that_cannot_be_shown_carries_nothing_on() -> None:
+def test_a_full_standard_output_is_an_error() -> None:
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(
             [sys.executable, "-m", "summeter", "list", "evaluators"], stdout=full, stderr=subprocess.PIPE, text=True,

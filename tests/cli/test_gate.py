@@ -1,4 +1,4 @@
-"""`summeter gate` and the commands of `summeter meta` about systems: what they print, and how they end."""
+"""Output and exit codes of `summeter gate` and of the `summeter meta` commands about systems."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LENIENT = FACT_CHECK.model_copy(update={"signature": "mock.fact_check|judge:scri
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """aster: faithfulness 1 on one document, an empty summary on the other; cedar 0 (one sentence unparsed) and 1."""
+    """Faithfulness: aster has 1 and an empty summary; cedar has 0 (one sentence unparsed) and 1."""
     return make(tmp_path_factory.mktemp("gate") / "run").folder
 
 
@@ -42,7 +42,7 @@ class TestGate:
         assert "FAILED cedar: faithfulness by mock.fact_check 0.500" in got.out
         assert "gate not passed: 1 of 2 means" in got.err
 
-    def test_a_mean_of_none_fails(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_a_missing_mean_fails(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         def nothing(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
             return [failed(document, summary, entry, "faithfulness", "refused", "I would rather not")]
 
@@ -53,7 +53,7 @@ class TestGate:
         found = json.loads(capsys.readouterr().out)
         assert (found["passed"], found["rows"][0]["value"], found["rows"][0]["missing"]) == (False, None, 2)
 
-    def test_a_mean_that_equals_the_bound_but_for_rounding_passes(self, tmp_path: Path) -> None:
+    def test_a_mean_equal_to_the_bound_up_to_rounding_passes(self, tmp_path: Path) -> None:
         def even(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
             return [judgment(document, summary, entry, "faithfulness", value=0.8)]
 
@@ -63,7 +63,7 @@ class TestGate:
         assert (folder.totals.systems.rows[0].value or 1) < 0.8
         assert ends("gate", folder.folder, "--min", "faithfulness=0.8") == 0
 
-    def test_two_settings_of_one_judge_are_told_apart(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_each_setting_of_a_judge_has_a_line(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         warm = FACT_CHECK.model_copy(update={"signature": f"{FACT_CHECK.signature}|t:1", "file": "warm.000000"})
         folder = make(tmp_path / "run", judges=[(FACT_CHECK, fact_check), (warm, fact_check)]).folder
         assert ends("gate", folder, "--min", "faithfulness=0") == 0
@@ -84,13 +84,13 @@ class TestGate:
          ("--min", "faithfulness=0", "--judge", "nobody"), ("--min", "faithfulness=0", "--calibration", "absent.json"),
          ()],
     )  # fmt: skip
-    def test_what_makes_no_sense_is_exit_2(self, run: Path, more: tuple[str, ...]) -> None:
+    def test_invalid_arguments_exit_with_2(self, run: Path, more: tuple[str, ...]) -> None:
         assert ends("gate", run, *more) == 2
 
     def test_no_run(self, tmp_path: Path) -> None:
         assert ends("gate", tmp_path, "--min", "faithfulness=0") == 2
 
-    def test_a_broken_run_is_told(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_an_interrupted_run_fails_with_a_warning(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         folder = make(tmp_path / "run", status="interrupted").folder
         assert ends("gate", folder, "--min", "faithfulness=0") == 4
         got = capsys.readouterr()
@@ -98,7 +98,7 @@ class TestGate:
         assert "gate not passed: the run is interrupted, of 2 documents these are judged: mock.fact_check " in got.err
 
     @pytest.mark.parametrize("status", ["running", "failed", "incomplete"])
-    def test_no_run_passes_that_did_not_come_to_its_end(
+    def test_an_incomplete_run_never_passes(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str], status: RunStatus
     ) -> None:
         folder = make(tmp_path / "run", status=status).folder
@@ -112,7 +112,7 @@ class TestGate:
         assert ends("gate", folder, "--min", "faithfulness=0") == 4
         assert "the run is interrupted" in capsys.readouterr().err
 
-    def test_a_run_with_judgments_gone_is_no_run_to_gate(
+    def test_a_run_with_missing_judgments_is_bad_input(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         folder = make(tmp_path / "run").folder
@@ -126,7 +126,7 @@ class TestGate:
 
 
 class TestCalibrated:
-    def test_stale_is_exit_2_with_both_signatures(
+    def test_a_calibration_of_another_judge_exits_with_2(
         self, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         file = tmp_path / "c.json"
@@ -138,9 +138,9 @@ class TestCalibrated:
         other = make(tmp_path / "other", judges=[(changed, fact_check)]).folder
         capsys.readouterr()
         assert ends("gate", other, "--min", "faithfulness=0", "--calibration", file) == 2
-        told = capsys.readouterr().err
-        assert FACT_CHECK.signature in told
-        assert changed.signature in told
+        message = capsys.readouterr().err
+        assert FACT_CHECK.signature in message
+        assert changed.signature in message
 
     def test_too_few_labels(self, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert ends("meta", "calibrate", run, "--aspect", "faithfulness") == 2
@@ -154,7 +154,7 @@ class TestMeta:
          ("estimate", "--aspect", "faithfulness"), ("estimate", "--aspect", "completeness", "--pair", "aster-cedar"),
          ("card",), ("card", "--people", "--by", "split")],
     )  # fmt: skip
-    def test_json_keeps_the_contract(self, run: Path, arguments: tuple[str, ...]) -> None:
+    def test_json_has_the_contract_fields(self, run: Path, arguments: tuple[str, ...]) -> None:
         name, *more = arguments
         result = CliRunner().invoke(app, ["meta", name, str(run), *more, "--json"])
         assert result.exit_code == 0, result.output
@@ -166,7 +166,7 @@ class TestMeta:
             assert (row["value"] is None) == (row["status"] == "undefined")
             assert row["value"] is not None or row["reason"]
 
-    def test_compare_tells_a_verdict(self, run: Path) -> None:
+    def test_compare_prints_a_verdict(self, run: Path) -> None:
         result = CliRunner().invoke(app, ["meta", "compare", str(run), "--aspect", "completeness"])
         assert "cannot be told apart on completeness" in result.stdout
 
@@ -201,6 +201,6 @@ class TestMeta:
     def test_simulate(self, run: Path) -> None:
         result = CliRunner().invoke(app, ["meta", "estimate", str(run), "--simulate", "2", "--draws", "3", "--json"])
         rows = json.loads(result.stdout)["rows"]
-        # Two documents cannot be sampled from: said, not hidden.
+        # Two documents are too few for a sample; the rows give this reason.
         assert {row["status"] for row in rows} == {"undefined"}
         assert "fewer than the" in rows[0]["reason"]

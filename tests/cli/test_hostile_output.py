@@ -1,4 +1,4 @@
-"""What a terminal obeys, and file names that promise another format."""
+"""Control characters in output, and file names with the suffix of another format."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROW = {"doc_id": "1", "system": "a", "document": "It rained all day.", "summary"
 
 
 def code(*words: str) -> int:
-    """The exit code of a command."""
+    """Run a command and return its exit code."""
     with pytest.raises(SystemExit) as ended:
         main(list(words))
     return int(ended.value.code or 0)
@@ -31,7 +31,7 @@ def write(folder: Path, **cells: object) -> str:
 
 
 def on_a_terminal(*words: str, **environment: str) -> bytes:
-    """What a terminal is sent by a command."""
+    """Return the bytes that a command sends to a terminal."""
     ours, theirs = pty.openpty()
     child = subprocess.Popen(
         [sys.executable, "-c", "from summeter.cli.main import main; main()", *words], stdout=theirs, stderr=theirs,
@@ -49,7 +49,7 @@ def on_a_terminal(*words: str, **environment: str) -> bytes:
     return sent
 
 
-def test_no_escape_of_a_text_reaches_the_terminal(tmp_path: Path) -> None:
+def test_control_characters_of_texts_are_escaped(tmp_path: Path) -> None:
     file = write(
         tmp_path, system="a\x1b]0;title\x07b", domain="news\x1b[2J\x1b]0;title\x07", summary="It rained.\x1b[2J\x9b2J"
     )
@@ -62,7 +62,7 @@ def test_no_escape_of_a_text_reaches_the_terminal(tmp_path: Path) -> None:
         assert "\x9b".encode() not in sent
 
 
-def test_no_escape_of_a_server_reaches_the_terminal(tmp_path: Path) -> None:
+def test_control_characters_of_servers_are_escaped(tmp_path: Path) -> None:
     file = write(tmp_path)
     with StubServer(lambda _: fail(401, "no such key\x1b]0;title\x07\x1b[2J")) as server:
         sent = on_a_terminal(
@@ -76,7 +76,7 @@ def test_no_escape_of_a_server_reaches_the_terminal(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["x.csv", "x.xlsx", "x.md", "x.pdf", "x"])
 @pytest.mark.parametrize("command", [["data", "export", "DATA"], ["data", "show", "DATA"], ["report", "RUN"]])
-def test_no_file_is_written_under_the_name_of_another_format(tmp_path: Path, command: list[str], name: str) -> None:
+def test_a_suffix_of_another_format_is_refused(tmp_path: Path, command: list[str], name: str) -> None:
     file = write(tmp_path)
     if "RUN" in command:
         main_score = ["score", file, "-e", "length", "-o", str(tmp_path / "RUN"), "--quiet"]

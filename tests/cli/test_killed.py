@@ -1,4 +1,4 @@
-"""Commands killed at each of their first writes: the same command again ends well, and nothing is left behind."""
+"""A command killed at any of its first writes succeeds when it is run again, and leaves no temporary files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 BENCH = ROOT / "examples" / "build_a_benchmark" / "bench.yaml"
 DATA = '{"document": "Ana walked to the mill.", "summary": "Ana ran.", "system": "a"}\n'
 
-# A process that has imported the command line forks one child a run: imports are not paid again.
+# The process forks one child per run after the imports, which are slow.
 SCRIPT = """
 import os, signal, sys
 import summeter.benchmark.chain, summeter.cli.bench, summeter.cli.data, summeter.cli.score, summeter.engine.api
@@ -65,7 +65,7 @@ for last in range(1, int(sys.argv[1]) + 1):
     ],
     ids=["demo", "bench run", "score", "data import", "data shard"],
 )
-def test_a_command_killed_at_any_write_can_be_given_again(command: str, writes: int, tmp_path: Path) -> None:
+def test_a_command_killed_at_any_write_can_be_run_again(command: str, writes: int, tmp_path: Path) -> None:
     (tmp_path / "data.jsonl").write_text(DATA)
     script = [sys.executable, "-c", SCRIPT, str(writes), *command.split()]
     done = subprocess.run(script, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""The commands as a user meets them: output, exit codes, messages."""
+"""Output, exit codes and messages of the commands."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ JUDGED = ("-e", "finesure.fact_check", "-m", "openai-api/stub/m")
 
 @pytest.fixture
 def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
-    """Runs a command line in a folder of its own."""
+    """Run command lines in a temporary folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("STUB_API_KEY", "k")
 
@@ -50,7 +50,7 @@ def flat(tmp_path: Path) -> Path:
 
 
 class TestScore:
-    def test_the_main_job_ends_with_a_report(self, command: Command, flat: Path) -> None:
+    def test_score_ends_with_a_report(self, command: Command, flat: Path) -> None:
         got = command("score", flat, "-e", "abstractiveness", "-o", "run")
         assert got.code == 0
         assert "abstractiveness|v:1" in got.out
@@ -73,7 +73,7 @@ class TestScore:
         assert found["coverage"] == 1.0
         assert {"system", "aspect", "value", "low", "high", "n", "missing", "signature"} <= set(found["rows"][0])
 
-    def test_carrying_on_is_the_same_command(self, command: Command, flat: Path) -> None:
+    def test_the_same_command_resumes_a_run(self, command: Command, flat: Path) -> None:
         first = command("score", flat, "-e", "abstractiveness", "-o", "run")
         assert command("score", flat, "-e", "abstractiveness", "-o", "run") == first
 
@@ -83,7 +83,7 @@ class TestScore:
         assert "finesure.fact_check: 6 summaries; 6 calls" in got.out
         assert not Path("run").exists()
 
-    def test_a_run_that_only_compares_prints_its_pairs(self, command: Command, flat: Path) -> None:
+    def test_a_run_of_comparisons_prints_pairs(self, command: Command, flat: Path) -> None:
         with StubServer(lambda _: ok('{"answer": "A"}')) as server:
             arguments = ["score", flat, "-e", "h2h", "-m", "openai-api/stub/m", "--base-url", server.url, "-o", "run"]
             # 3 documents, 2 systems, both orders: 6 comparisons.
@@ -93,11 +93,11 @@ class TestScore:
             carried_on = command(*arguments, "--json")
         lines = got.out.splitlines()
         assert lines[0] == "Head to head on coherence (h2h)"
-        # Whoever is shown first wins: every verdict turns.
+        # The summary that is shown first always wins, so every verdict flips.
         # Three documents are too few for an interval that holds over all pairs.
         assert lines[1] == "  a over b  0.50  n=3  flips 100%"
         assert "Nothing has been scored yet" not in got.out
-        rescored = command("rescore", "run")  # asks no model, so that it has nothing to say of what models took
+        rescored = command("rescore", "run")  # calls no model, so it prints no usage
         assert got.out.startswith(rescored.out)
         assert rescored.code == got.code
         for again in (carried_on, command("rescore", "run", "--json")):
@@ -105,14 +105,14 @@ class TestScore:
             assert found["rows"] == []
             assert [(one["value"], one["n"], one["flip_rate"]) for one in found["pairs"]] == [(0.5, 3, 1.0)]
 
-    def test_systems_come_before_pairs(self, command: Command, flat: Path) -> None:
+    def test_systems_are_printed_before_pairs(self, command: Command, flat: Path) -> None:
         with StubServer(lambda _: ok('{"answer": "C"}')) as server:
             got = command("score", flat, "-e", "h2h,abstractiveness", "-m", "openai-api/stub/m",
                           "--base-url", server.url, "-o", "run")  # fmt: skip
         assert got.out.index("abstractiveness") < got.out.index("Head to head on coherence (h2h)")
         assert "flips 0%" in got.out
 
-    def test_json_holds_pairs_where_there_are_none(self, command: Command, flat: Path) -> None:
+    def test_json_has_an_empty_list_of_pairs(self, command: Command, flat: Path) -> None:
         got = command("score", flat, "-e", "abstractiveness", "-o", "run", "--json")
         assert json.loads(got.out)["pairs"] == []
 
@@ -152,7 +152,7 @@ class TestExitCodes:
             (["frobnicate"], "No such command"),
         ],
     )
-    def test_two_is_a_usage_error_with_a_message(
+    def test_usage_errors_exit_with_2_and_a_message(
         self, command: Command, flat: Path, arguments: list[str], said: str
     ) -> None:
         got = command(*arguments)
@@ -160,15 +160,13 @@ class TestExitCodes:
         assert said in got.err
         assert "Traceback" not in got.err
 
-    def test_a_missing_key_is_named_before_anything_is_sent(
-        self, command: Command, flat: Path, monkeypatch: Any
-    ) -> None:
+    def test_a_missing_key_is_an_error_before_any_request(self, command: Command, flat: Path, monkeypatch: Any) -> None:
         monkeypatch.delenv("OPENAI_API_KEY", raising=False)
         got = command("score", flat, "-e", "finesure", "-m", "openai/gpt-4o", "-o", "run")
         assert got.code == 2
         assert "OPENAI_API_KEY" in got.err
 
-    def test_four_is_too_little_coverage(self, command: Command, flat: Path) -> None:
+    def test_low_coverage_exits_with_4(self, command: Command, flat: Path) -> None:
         def half(call: Call) -> Any:
             return ok("no idea") if "It rained on day 1" in call.prompt else ok(answer(call.prompt))
 
@@ -179,7 +177,7 @@ class TestExitCodes:
         assert got.code == 4
         assert "coverage 66.7% is under 90.0% (8 of 12 judgments usable)" in got.err
 
-    def test_nothing_usable_is_four_whatever_was_asked(self, command: Command, flat: Path) -> None:
+    def test_a_run_without_usable_judgments_exits_with_4(self, command: Command, flat: Path) -> None:
         with StubServer(lambda _: fail(500)) as server:
             got = command("score", flat, *JUDGED, "--base-url", server.url, "--max-retries", 0, "-o", "run")
         assert got.code == 4
@@ -192,7 +190,7 @@ class TestExitCodes:
 
 
 class TestViews:
-    def test_report_and_rescore_are_made_again(self, command: Command, flat: Path) -> None:
+    def test_report_and_rescore_reproduce_the_page(self, command: Command, flat: Path) -> None:
         command("score", flat, "-e", "abstractiveness", "-o", "run")
         page = Path("run/report.html").read_bytes()
         assert command("report", "run", "-o", "page.html").out == "report: page.html\n"
@@ -209,7 +207,7 @@ class TestViews:
         assert command("list", what).out.strip()
         assert json.loads(command("list", what, "--json").out)["rows"]
 
-    def test_doctor_finds_this_installation_well(self, command: Command) -> None:
+    def test_doctor_passes_in_this_environment(self, command: Command) -> None:
         got = command("doctor")
         assert got.code == 0, got.out
         assert "embedded evaluator" in got.out
@@ -247,7 +245,7 @@ class TestOutputs:
         assert got.code == 0
         assert "my-metric|source:import: 6 rows: 6 usable, 0 not" in got.out
 
-    def test_faulty_rows_are_all_named(self, command: Command, flat: Path, tmp_path: Path) -> None:
+    def test_all_faulty_rows_are_listed(self, command: Command, flat: Path, tmp_path: Path) -> None:
         bad = [
             {"doc_id": "d9", "system": "a", "evaluator": "m", "aspect": "x", "value": 1},
             {"doc_id": "d0", "system": "a", "evaluator": "m", "aspect": "x"},
@@ -265,7 +263,7 @@ class TestOutputs:
 
 
 @pytest.mark.parametrize("what", ["import summeter", "main(['--help'])", "main(['--version'])"])
-def test_importing_and_the_overview_load_nothing_heavy(what: str) -> None:
+def test_import_and_overview_load_no_heavy_module(what: str) -> None:
     heavy = ["aiohttp", "duckdb", "jinja2", "numpy", "pandas", "polars", "pydantic", "rich", "scipy", "yaml"]
     code = f"""
 import sys

@@ -1,4 +1,4 @@
-"""One error, two readers: a Python caller reads parameters, a user of the command line reads options."""
+"""Messages name parameters in Python and options on the command line."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def call(evaluators: list[str], columns: dict[str, str] | None, options: dict[st
         (["-o", "here.jsonl"], {"out": "here.jsonl"}, "choose another out", "choose another -o"),
     ],
 )  # fmt: skip
-def test_each_reads_words_of_their_own(
+def test_a_message_names_the_parameter_or_the_option(
     arguments: list[str], options: dict[str, Any], python: str, command: str, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip

@@ -1,4 +1,4 @@
-"""`summeter meta` from data and scores to tables and JSON, as a user gives it."""
+"""Tables and JSON of `summeter meta correlate`, `classify`, `errors` and `compare`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def call() -> Call:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """Six documents by three systems, rated by two people and labelled by sentence, judged by one evaluator."""
+    """A run with six documents, three systems, ratings and sentence labels of two annotators, and one judge."""
     rows, raw = [], []
     for i in range(6):
         for place, system in enumerate("ABC"):
@@ -82,18 +82,18 @@ def test_classify_with_a_tuned_threshold(call: Call, run: Path) -> None:
     assert found["success_ratio"]["value"] == 1.0
 
 
-def test_errors_need_types_of_the_judge(call: Call, run: Path) -> None:
+def test_errors_need_error_types_of_a_judge(call: Call, run: Path) -> None:
     failed = call("errors", str(run))
     assert isinstance(failed.exception, UsageError)
     assert "no judge of the run named error types" in str(failed.exception)
 
 
-def test_two_runs_say_which_row_is_of_which(call: Call, run: Path) -> None:
+def test_rows_of_two_runs_name_their_run(call: Call, run: Path) -> None:
     rows = rows_of(call("correlate", str(run), str(run), "--aspect", "coherence", "--json", "--resamples", "0"))
     assert [row["details"]["run"] for row in rows] == [str(run)] * 6
 
 
-def test_a_wrong_aspect_names_those_there_are(call: Call, run: Path) -> None:
+def test_an_unknown_aspect_lists_the_known_ones(call: Call, run: Path) -> None:
     failed = call("correlate", str(run), "--aspect", "grammar")
     assert isinstance(failed.exception, UsageError)
     assert "the judges have no 'grammar'; they have: coherence, faithfulness" in str(failed.exception)

@@ -1,4 +1,4 @@
-"""`summeter meta prefer | stability | reliability | agree | bias`, as a user calls them."""
+"""The commands `summeter meta prefer`, `stability`, `reliability`, `agree` and `bias`."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _no_constant(name: str) -> None:
 
 
 def asked(*arguments: str) -> list[dict[str, Any]]:
-    """The rows of `--json`, which must be strict JSON with every column of the contract."""
+    """Return the rows of `--json`, which must be strict JSON with all contract fields."""
     result = call(*arguments, "--json")
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout, parse_constant=_no_constant)
@@ -183,7 +183,7 @@ def test_bias(run: str) -> None:
     assert {row["status"] for row in named if row["study"] == "self_preference"} == {"ok", "undefined"}
 
 
-def test_options_that_make_no_sense() -> None:
+def test_invalid_options() -> None:
     assert ReliabilityOptions.of({"judges": "a, b"}).judges == ("a", "b")
     assert AgreeOptions.of({"scale": "1,2.5"}).scale == [1.0, 2.5]
     assert assignments(["a=b=c"], "--x", last=True) == {"a=b": "c"}

@@ -1,4 +1,4 @@
-"""`summeter score --replay`: the models of the recorded run answer, also where one role had several."""
+"""`summeter score --replay` uses the models of the recorded run, also with several models per role."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MODELS = ("openai-api/stub/small", "openai-api/stub/large")
 
 
 def behave(call: Call) -> Reply:
-    """A rating or a choice, of which the two models give others."""
+    """Reply with a rating or a choice that differs between the two models."""
     large = call.body["model"] == "large"
     if "key fact" in call.prompt.lower() or "[1]" in call.prompt:
         return ok(answer(call.prompt))
@@ -43,15 +43,15 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 SESSIONS = {
     "one judge, two models": [["-e", "rts", "-m", MODELS[0]], ["-e", "rts", "-m", MODELS[1]]],
-    "two judges, a model each": [["-e", "rts", "-m", MODELS[0]], ["-e", "mcq", "-e", "rouge", "-m", MODELS[1]]],
+    "two judges with one model each": [["-e", "rts", "-m", MODELS[0]], ["-e", "mcq", "-e", "rouge", "-m", MODELS[1]]],
     "models in turn": [
         ["-e", "rts[aspect=fluency]", "-m", MODELS[0]], ["-e", "mcq", "-m", MODELS[1]], ["-e", "rts", "-m", MODELS[0]],
     ],
-    "two roles, and one judge alone": [
+    "two roles, then one judge": [
         ["-e", "ensemble[rts+rts@second]", "-m", MODELS[0], "-m", f"second={MODELS[1]}"],
         ["-e", "rts[aspect=fluency]", "-m", MODELS[1]],
     ],
-    "a member asked alone later": [
+    "a member of an ensemble later": [
         ["-e", "ensemble[rts+rts@second]", "-m", MODELS[0], "-m", f"second={MODELS[1]}"],
         ["-e", "rts", "-m", MODELS[1]],
     ],
@@ -85,7 +85,7 @@ def test_a_replay_needs_no_models_and_no_evaluators(sessions: list[list[str]], m
     assert again.manifest.status == "complete"
 
 
-def test_a_replay_with_a_model_repeats_that_models_judge_alone() -> None:
+def test_a_replay_with_a_model_repeats_only_its_judge() -> None:
     with StubServer(behave) as server:
         for model in MODELS:
             assert command("score", "rows.jsonl", "-e", "rts", "-m", model, "--base-url", server.url, "-o", "run") == 0
@@ -94,7 +94,7 @@ def test_a_replay_with_a_model_repeats_that_models_judge_alone() -> None:
     assert {row.model for row in Run("large").judgments()} == {MODELS[1]}
 
 
-def test_a_replay_of_data_that_were_not_judged_is_bad_input() -> None:
+def test_a_replay_of_other_data_is_bad_input() -> None:
     with StubServer(behave) as server:
         assert command("score", "rows.jsonl", "-e", "rts", "-m", MODELS[0], "--base-url", server.url, "-o", "run") == 0
     Path("more.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(3)))

@@ -1,11 +1,11 @@
-"""What runs take, in words."""
+"""Usage of a run, in words."""
 
 from __future__ import annotations
 
 from summeter.cli.spending import _short_names
 
 
-def test_judges_of_one_name_are_told_apart() -> None:
+def test_judges_with_equal_names_have_different_labels() -> None:
     zero, cot = "yesno|judge:p/m|cot:no|v:1", "yesno|judge:p/m|cot:yes|v:1"
     first, second = "rts|judge:p/m|v:2", "rts|judge:p/m|v:2|rep:2"
     named = _short_names([("yesno", zero), ("yesno", cot), ("rts", first), ("rts", second)])

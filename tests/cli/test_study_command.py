@@ -1,4 +1,4 @@
-"""What study commands share: options, defaults that are the studies' own, messages in the words of options."""
+"""Options, defaults and messages of study commands."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STUDIES = {
 }  # fmt: skip
 
 
-def test_there_is_a_command_a_study() -> None:
+def test_every_study_has_a_command() -> None:
     assert set(typer.main.get_command(meta).commands) == STUDIES  # type: ignore[attr-defined]
 
 
@@ -46,13 +46,13 @@ def test_there_is_a_command_a_study() -> None:
         (sm.meta.calibrate, "by"), (sm.meta.card, "min_items"), (sm.meta.agreement_with_people, "by"),
     ],
 )  # fmt: skip
-def test_a_study_refuses_a_shared_keyword_that_it_would_ignore(study: Any, keyword: str) -> None:
+def test_a_study_refuses_a_keyword_without_effect(study: Any, keyword: str) -> None:
     with pytest.raises(UsageError, match=f"unknown keyword '{keyword}'.*; choose one of "):
         study([], [], **{keyword: "domain"})
 
 
 class RankOptions(Judges, Draws):
-    """Options of a study of these tests."""
+    """Options of a test study."""
 
     seed: int = Field(7, description="Random seed.")
     levels: Annotated[Sequence[float], LISTED] = Field((), description="Levels.")
@@ -60,7 +60,7 @@ class RankOptions(Judges, Draws):
     secret: Annotated[str, CommandLine(python_only=True)] = Field("x", description="Only in Python.")
 
 
-def test_a_command_has_the_options_of_its_study_and_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_has_the_options_of_its_study_and_its_function(monkeypatch: pytest.MonkeyPatch) -> None:
     group, seen = typer.Typer(), []
 
     monkeypatch.setattr("summeter.meta.options.STUDIES", found := {})
@@ -162,7 +162,7 @@ def test_studies_of_people_need_no_run(command: tuple[str, ...], rated: Path) ->
         ("reliability", "--level sentence", "--level has no effect without --repeats"),
     ],
 )
-def test_a_command_refuses_an_option_that_it_would_ignore(
+def test_a_command_refuses_an_option_without_effect(
     command: str, option: str, message: str, rated: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = sm.evaluate(sm.load(rated), ["abstractiveness"], out=rated.parent / "run")
@@ -173,7 +173,7 @@ def test_a_command_refuses_an_option_that_it_would_ignore(
     assert message in capsys.readouterr().err
 
 
-def test_people_are_compared_by_their_yes_and_no(rated: Path) -> None:
+def test_systems_are_compared_by_binary_labels_of_people(rated: Path) -> None:
     options = ["--gold", str(rated), "--gold-at-least", "5", "--resamples", "20", "--json"]
     done = CliRunner().invoke(app, ["meta", "compare", "--of", "people", *options])
     means = [row for row in json.loads(done.stdout)["rows"] if row["statistic"] == "mean"]
@@ -188,7 +188,7 @@ def test_a_card_needs_no_run(rated: Path, tmp_path: Path) -> None:
     assert "## coherence by people" in (tmp_path / "card.md").read_text(encoding="utf-8")
 
 
-def test_a_study_of_judges_without_a_run_says_so(rated: Path) -> None:
+def test_a_comparison_by_judges_needs_a_run(rated: Path) -> None:
     done = CliRunner().invoke(app, ["meta", "compare", "--of", "systems", "--gold", str(rated)])
     assert "give a RUN" in str(done.exception)
     done = CliRunner().invoke(app, ["meta", "compare"])

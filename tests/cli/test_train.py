@@ -56,7 +56,7 @@ def test_it_trains_writes_and_says_how_good(tmp_path: Path, capsys: pytest.Captu
     assert card["test"]["looks"] == 1
 
 
-def test_scoring_what_a_judge_was_trained_on_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_scoring_training_data_gives_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = rated(tmp_path)
     (tmp_path / "judge.yaml").write_text(SETTINGS)
     folder = tmp_path / "judge"

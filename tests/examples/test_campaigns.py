@@ -1,4 +1,4 @@
-"""examples/campaigns: a commented file for each kind of task, from which a campaign can be made."""
+"""Each task type has an example campaign file that builds a campaign."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from summeter.cli.main import app
 FOLDER = Path(__file__).parents[2] / "examples" / "campaigns"
 
 
-def test_every_kind_of_task_has_a_file() -> None:
+def test_every_task_type_has_a_file() -> None:
     assert {file.stem for file in FOLDER.glob("*.yaml")} == set(TASK_TYPES)
 
 
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("*.yaml")), ids=lambda file: file.stem)
-def test_a_campaign_is_made_of_the_file(file: Path, tmp_path: Path) -> None:
+def test_the_file_builds_a_campaign(file: Path, tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["annotate", "new", str(file), "-o", str(tmp_path / "made")])
     assert result.exit_code == 0, result.output
     made = CampaignFolder(tmp_path / "made")
@@ -27,7 +27,7 @@ def test_a_campaign_is_made_of_the_file(file: Path, tmp_path: Path) -> None:
     assert made.tasks.work
 
 
-def test_a_file_that_is_missing_is_refused(tmp_path: Path) -> None:
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["annotate", "new", str(tmp_path / "none.yaml"), "-o", str(tmp_path / "made")])
     assert result.exit_code != 0
     assert not (tmp_path / "made").exists()

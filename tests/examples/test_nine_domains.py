@@ -1,4 +1,4 @@
-"""The bundled example is gold data: these tests hold its shape and the claims its README makes about it."""
+"""Shape of the bundled example, and statements of its README."""
 
 from __future__ import annotations
 
