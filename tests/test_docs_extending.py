@@ -15,7 +15,7 @@ from annotate import campaigns
 
 from summeter.annotate.analysis.aggregate import dataset_of
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.simulate.script import crowd, simulate
+from summeter.annotate.simulate import crowd, simulate
 from summeter.annotate.tasks.simulation import Gold, Profile
 from summeter.records import Judgment, Target
 

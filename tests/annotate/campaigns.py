@@ -1,4 +1,4 @@
-"""Campaigns for tests: made data, a clock that stands still, and people who answer by the book."""
+"""Campaigns for tests: generated data, a fixed clock, and annotators who answer correctly."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TOPICS = ("bridge", "market", "school", "harbour", "museum", "orchard")
 
 
 class Clock:
-    """Seconds since 1970 as a test says."""
+    """A clock that a test sets, in seconds since 1970."""
 
     def __init__(self, now: float = 1_700_000_000.0) -> None:
         self.now = now
@@ -40,7 +40,7 @@ class Clock:
 
 
 def rows(documents: int = 3, systems: int = 2, sentences: int = 2) -> list[dict[str, Any]]:
-    """Flat rows; each document speaks of its own topic, so that a sentence of another is foreign."""
+    """Return data rows whose documents have different topics."""
     made = []
     for number in range(documents):
         topic = f"{TOPICS[number % len(TOPICS)]}{number}"
@@ -58,7 +58,7 @@ def rows(documents: int = 3, systems: int = 2, sentences: int = 2) -> list[dict[
 
 
 def make(folder: Path, data: list[dict[str, Any]] | None = None, **plan: Any) -> CampaignFolder:
-    """A campaign's folder under `folder`; `plan` are fields of the YAML (which JSON is, too)."""
+    """Build a campaign under `folder`; `plan` are fields of the campaign file."""
     folder.mkdir(parents=True, exist_ok=True)
     lines = [json.dumps(one) for one in (rows() if data is None else data)]
     (folder / "data.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -70,12 +70,12 @@ def make(folder: Path, data: list[dict[str, Any]] | None = None, **plan: Any) ->
 
 
 def task_type_of(name: str, **fields: Any) -> TaskType:
-    """A task type in a campaign with these fields."""
+    """Return a task type with fields of a campaign."""
     return task_type_named(name)(Campaign(name="made", task_type=name, data="data.jsonl", **fields), shipped("en"))
 
 
 def who(name: str) -> Visitor:
-    """A local account."""
+    """Return the visitor of a local account."""
     return Visitor("local", name)
 
 
@@ -83,12 +83,12 @@ _numbers = itertools.count()
 
 
 def answer_id() -> str:
-    """A fresh one."""
+    """Return a new answer identifier."""
     return f"answer-{next(_numbers):08d}"
 
 
 def plain(task: dict[str, Any], *, good: bool = True) -> dict[str, Any]:
-    """An answer that fits a task as the browser got it: what a trusting person says, or a distrusting one."""
+    """Return a valid answer to a task in the format of browsers, positive if `good`."""
     body, task_type = task["body"], task["task_type"]
     machine = (task["assistance"] or {}).get("machine")
     ids = [one["id"] for one in body.get("summaries", ())]
@@ -112,19 +112,19 @@ def plain(task: dict[str, Any], *, good: bool = True) -> dict[str, Any]:
 
 
 def ratings(by_summary: dict[str, int], best: str | None) -> dict[str, Any]:
-    """The same rating of a summary on each of the usual aspects."""
+    """Return equal ratings on the default aspects."""
     names = ("coherence", "consistency", "coverage", "fluency", "overall")
     cells = {one: dict.fromkeys(names, value) for one, value in by_summary.items()}
     return {"values": {} if best is None else {"best": best}, "summaries": cells}
 
 
 def span(start: int, end: int) -> dict[str, Any]:
-    """A mark."""
+    """Return a marked span."""
     return {"start": start, "end": end, "kind": "contradicted", "category": "entity error", "reason": None}
 
 
 def right(service: CampaignService, annotator: str, task: dict[str, Any]) -> dict[str, Any]:
-    """An answer that passes where the task is a check, and is `plain` where it is work."""
+    """Return an answer that passes checks."""
     person = service.state.people[annotator]
     key = service.folder.task_key(person, task["id"])
     found = service.tasks.by_key[key or ""]
@@ -138,7 +138,7 @@ def right(service: CampaignService, annotator: str, task: dict[str, Any]) -> dic
 
 
 def do_batch(service: CampaignService, name: str, *, passing: bool = True, seconds: float = 9.0) -> int:
-    """Take a batch and answer all of it; the number of tasks, 0 where there is none left."""
+    """Answer a batch and return its number of tasks."""
     visitor = who(name)
     batch = service.request("batch", visitor)["batch"]
     if batch is None:
@@ -153,7 +153,7 @@ def do_batch(service: CampaignService, name: str, *, passing: bool = True, secon
 
 
 class Gate:
-    """Holds the log's thread, so that all that is submitted until `open` is decided and committed together."""
+    """Block the log's thread until `open`, so that all submitted commands are committed together."""
 
     def __init__(self, service: CampaignService) -> None:
         self._opened = threading.Event()

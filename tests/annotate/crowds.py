@@ -1,4 +1,4 @@
-"""Campaigns that made-up annotators have done, for tests of what comes after."""
+"""Campaigns that simulated annotators have completed, for tests of the analysis."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from annotate import campaigns as made
 from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.simulate.script import crowd, simulate
+from summeter.annotate.simulate import crowd, simulate
 from summeter.annotate.tasks.simulation import Gold, Profile
 
 GOOD, LAZY = Profile(accuracy=1.0), Profile(laziness=1.0)
 
 
 def done(folder: Path, profiles: Sequence[Profile], data: Any = None, **plan: Any) -> CampaignFolder:
-    """A campaign with the answers of these annotators."""
+    """Build a campaign with the answers of simulated annotators."""
     accounts = [f"p{number}" for number in range(len(profiles))]
     plan.setdefault("platform", {"name": "local", "accounts": accounts})
     place = made.make(folder, made.rows(6, 2, 3) if data is None else data, **plan)
@@ -28,7 +28,7 @@ def done(folder: Path, profiles: Sequence[Profile], data: Any = None, **plan: An
 
 
 def say(service: CampaignService, task: str, answers: dict[str, Any]) -> None:
-    """Write answers to a task into the log as if they had been given."""
+    """Write answers to a task to the log."""
 
     def decide(transaction: Any) -> None:
         for who, answer in answers.items():

@@ -1,4 +1,4 @@
-"""Ratings that were given elsewhere, as the answers of a campaign: the log of it as it would have been."""
+"""Existing ratings as the answers of a campaign, written to its log."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Votes = dict[str, dict[str, dict[str, int]]]
 
 
 def rated(folder: Path, file: Path) -> CampaignFolder:
-    """A campaign of ratings in which every summary has a page of its own, with all votes of the data as answers."""
+    """Build a rating campaign with one page per summary and the votes as answers."""
     data = load(file)
     votes = _votes(data)
     rows = [

@@ -1,4 +1,4 @@
-"""The steps of simulated annotators over HTTP, as a browser takes them: what gets lost is sent again."""
+"""Simulated annotators over HTTP, who repeat lost requests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from summeter.annotate.simulate.script import Script
+from summeter.annotate.simulate import Script
 from summeter.records import SummeterError, UsageError
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ CSRF = "X-CSRF-Token"
 
 
 class Lost(Exception):
-    """The network ate a request or its reply."""
+    """Raised if a request or its reply is lost."""
 
 
 @dataclass
 class Network:
-    """How bad the network is, and what came through.
+    """An unreliable network, and what it delivered.
 
     `drop` is the chance that a request is lost before it arrives, and again that its reply is. `pause` is waited
     before the same request is sent again, `patience` is how long (seconds) nobody may answer before it is given up.
@@ -44,7 +44,7 @@ class Network:
 
 
 async def simulate_over_http(address: str, scripts: Sequence[Script], network: Network | None = None) -> Network:
-    """Have everybody work over HTTP until nothing is left for them.
+    """Run simulated annotators over HTTP until they are done.
 
     Raises SummeterError where the server refuses something, or cannot be reached for longer than `patience`.
     """
@@ -75,7 +75,7 @@ class _Browser:
                     return
 
     def link(self) -> str:
-        """The person's own link to the campaign."""
+        """Return the link of the annotator."""
         visitor, folder = self.script.visitor, self.script.folder
         queries: Mapping[str, str] = {
             "local": f"{folder.links().get(visitor.id, '')}&study={visitor.study}",
@@ -96,7 +96,7 @@ class _Browser:
         return reply
 
     async def insist(self, method: str, path: str, body: Json | None) -> Json:
-        """The same request until its reply comes through."""
+        """Repeat a request until its reply arrives."""
         import aiohttp
 
         clock = asyncio.get_running_loop().time

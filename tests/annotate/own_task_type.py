@@ -1,4 +1,4 @@
-"""A task type that summeter does not know: could this summary stand as a headline?"""
+"""A custom task type: could the summary be a headline?"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from summeter.annotate.tasks.task import Material, Source, Task, summary_body
 
 
 class Headline(TaskType):
-    """One task a summary."""
+    """A task type with one task per summary."""
 
     name, code = "headline", "hl"
     title = "Could this stand as a headline?"

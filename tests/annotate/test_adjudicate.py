@@ -1,4 +1,4 @@
-"""Disputes and decisions: an adjudicator is an annotator with a role, on the pages and from the terminal."""
+"""Disputes and decisions on the pages and on the command line."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LEAD = Visitor(ADJUDICATOR, "lead")
 
 
 def split(tmp_path: Path) -> CampaignFolder:
-    """The first task 2 against 1, the second 1 against 1, the third agreed."""
+    """Answers 2:1 on the first task, 1:1 on the second, and equal on the third."""
     folder = made.make(tmp_path)
     with CampaignService(folder) as service:
         keys = [one.key for one in service.tasks.work[:3]]
@@ -44,14 +44,14 @@ def split(tmp_path: Path) -> CampaignFolder:
 
 
 def replayed(service: CampaignService) -> str:
-    """The digest of the state that follows from the log."""
+    """Return the digest of the state rebuilt from the log."""
     state = service.empty_state()
     for event in service.log.events():
         state.apply(event)
     return state.digest()
 
 
-def test_the_queue_begins_with_what_has_no_majority(tmp_path: Path) -> None:
+def test_disputes_without_a_majority_come_first(tmp_path: Path) -> None:
     with CampaignService(split(tmp_path), readonly=True) as service:
         keys = [one.key for one in service.tasks.work]
         assert [(one.task.key, one.even, one.why) for one in disputes(service)] == [
@@ -61,7 +61,7 @@ def test_the_queue_begins_with_what_has_no_majority(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("task_type", made.TASK_TYPES)
-def test_every_kind_can_be_decided_with_an_annotators_answer(task_type: str, tmp_path: Path) -> None:
+def test_an_annotators_answer_can_be_adopted_in_every_task_type(task_type: str, tmp_path: Path) -> None:
     profiles = [Profile(accuracy=0.5)] * 3
     folder = crowds.done(
         tmp_path, profiles, task_type=task_type, attention={"rate": 0.2, "exclude": False, "judge_after": 999}
@@ -73,11 +73,11 @@ def test_every_kind_can_be_decided_with_an_annotators_answer(task_type: str, tmp
             taken = answer_of(service.state, one.task.key, one.answers[-1].annotator)
             adjudicate(service, [Decision(one.task.key, taken, "lead")])
         assert disputes(service) == []
-        assert len(disputes(service, settled=True)) == len(found)
+        assert len(disputes(service, include_adjudicated=True)) == len(found)
         assert replayed(service) == service.state.digest()
 
 
-def test_a_decision_that_does_not_fit_stores_nothing(tmp_path: Path) -> None:
+def test_an_invalid_decision_stores_nothing(tmp_path: Path) -> None:
     with CampaignService(split(tmp_path)) as service:
         key, before = service.tasks.work[0].key, service.log.last_seq
         for row in (
@@ -98,7 +98,7 @@ def test_a_decision_that_does_not_fit_stores_nothing(tmp_path: Path) -> None:
         assert service.log.last_seq == before
 
 
-def test_a_queue_written_filled_in_and_read(tmp_path: Path) -> None:
+def test_decisions_are_read_from_a_filled_in_queue(tmp_path: Path) -> None:
     folder = split(tmp_path)
     queue = tmp_path / "queue.jsonl"
     assert run("adjudicate", folder.folder, "--write", queue) == 0
@@ -121,7 +121,7 @@ def test_a_queue_written_filled_in_and_read(tmp_path: Path) -> None:
         assert len(queue_lines(disputes(service))) == 2
 
 
-def test_from_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_adjudication_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = split(tmp_path)
     with CampaignService(folder, readonly=True) as service:
         key = service.tasks.work[1].key
@@ -134,7 +134,7 @@ def test_from_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         assert run("adjudicate", folder.folder, *faulty) == 2
 
 
-def test_a_later_answer_replaces_an_earlier_one_and_the_log_keeps_both(tmp_path: Path) -> None:
+def test_a_later_decision_replaces_an_earlier_one(tmp_path: Path) -> None:
     with CampaignService(split(tmp_path)) as service:
         key = service.tasks.work[1].key
         counted = [answer.annotator for answer in service.state.counted_answers(key)]
@@ -158,8 +158,8 @@ NAMES = ("system-nought", "system-one", "anna-maria", "benedict", "not so sure")
 
 
 @pytest.mark.parametrize("task_type", made.TASK_TYPES)
-def test_the_page_gets_no_system_and_no_annotator(task_type: str, tmp_path: Path) -> None:
-    """Nor the other way round: what it sends back under letters is stored under systems."""
+def test_the_adjudication_page_hides_systems_and_annotators(task_type: str, tmp_path: Path) -> None:
+    """Letters in answers are stored as systems."""
     rows = [{**one, "system": NAMES[int(one["system"][1:])]} for one in made.rows(4)]
     rows = [json.loads(json.dumps(one).replace(" by s0", "").replace(" by s1", "")) for one in rows]
     folder = made.make(
@@ -204,7 +204,7 @@ def test_the_page_gets_no_system_and_no_annotator(task_type: str, tmp_path: Path
             assert len(orders) > 1, "the letters are shuffled"
 
 
-def test_over_http_for_the_researcher_only(tmp_path: Path) -> None:
+def test_adjudication_over_http_requires_the_researchers_token(tmp_path: Path) -> None:
     folder = split(tmp_path)
     with opened(folder) as start:
 

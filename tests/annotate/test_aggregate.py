@@ -1,4 +1,4 @@
-"""Merged labels by hand, and that a finished campaign is gold for `summeter meta` at once."""
+"""Merged labels, checked by hand, and campaigns as gold for studies."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def clean(who: str, value: int) -> Judgment:
                     signature="human.spans_none|v:1", value=float(value), label=value)  # fmt: skip
 
 
-def test_majority_tie_and_error_type() -> None:
+def test_labels_are_merged_by_majority() -> None:
     votes = [label("x", 0, kind="r"), label("y", 0, kind="e"), label("z", 0, kind="e"), label("w", 1),
              label("x", 1, index=1), label("y", 0, index=1)]  # fmt: skip
     first, second = merge(votes)
@@ -50,7 +50,7 @@ def test_majority_tie_and_error_type() -> None:
     assert "1 for 1, 1 for 0" in (second.reason or "")
 
 
-def test_spans_are_what_more_than_half_of_the_readers_marked() -> None:
+def test_merged_spans_are_marked_by_more_than_half() -> None:
     # Three readers: x marks 0-6, y 4-10, z nothing. Two of three marked 4-6 only.
     votes = [span("x", 0, 6, 0), span("y", 4, 10, 1), clean("x", 0), clean("y", 0), clean("z", 1)]
     found = merge(votes)
@@ -59,7 +59,7 @@ def test_spans_are_what_more_than_half_of_the_readers_marked() -> None:
     assert next(one for one in found if one.target.unit == "summary").label == 0
 
 
-def test_raters_of_a_summary_are_no_readers_of_its_spans() -> None:
+def test_raters_do_not_count_as_readers_of_spans() -> None:
     def rating(who: str) -> Judgment:
         return Judgment(target=Target(document_id="d", system="A"), aspect="fluency", judge=who,
                         signature="human.ratings|v:1", value=4.0)  # fmt: skip
@@ -74,7 +74,7 @@ def aligned(*sentences: int) -> dict[str, Any]:
     return {"values": {"sentences": list(sentences)}}
 
 
-def test_conciseness_of_a_campaign_is_that_of_studies_of_its_annotators(tmp_path: Path) -> None:
+def test_conciseness_equals_that_of_studies(tmp_path: Path) -> None:
     # a and b say that the first sentence carries a fact, each another one; c finds it in neither.
     folder = made.make(
         tmp_path, made.rows(1, 1), task_type="key_fact_alignment", attention={"rate": 0}, order="as_given"
@@ -93,14 +93,14 @@ def test_conciseness_of_a_campaign_is_that_of_studies_of_its_annotators(tmp_path
         assert of_campaign.value.tolist() == [0.0, 0.0]
 
 
-def test_a_yes_or_no_of_a_summary_is_its_majority_in_campaigns_and_studies() -> None:
+def test_yes_no_answers_are_merged_as_in_studies() -> None:
     votes = [clean("x", 1), clean("y", 1), clean("z", 0)]
     (own,) = merge(votes)
     (gold,) = gold_scores(JudgmentTable.of(votes), "faithfulness", Level.SUMMARY)
     assert own.value == gold.value.item() == 1.0
 
 
-def test_pairs_with_two_rivals_stay_apart() -> None:
+def test_pairs_with_different_rivals_are_not_merged() -> None:
     def choice(who: str, rival: str, value: float) -> Judgment:
         return Judgment(target=Target(document_id="d", system="A", rival=rival, unit="pair"), aspect="overall",
                         judge=who, signature="human.pairs|v:1", value=value, label="A" if value else rival)  # fmt: skip
@@ -109,7 +109,7 @@ def test_pairs_with_two_rivals_stay_apart() -> None:
     assert [(one.target.rival, one.label, one.status) for one in found] == [("B", "A", "ok"), ("C", None, "skipped")]
 
 
-def test_choices_are_judgments_of_pairs_as_of_head_to_head_judges(tmp_path: Path) -> None:
+def test_pairwise_answers_equal_judgments_of_pairwise_judges(tmp_path: Path) -> None:
     folder = made.make(tmp_path, made.rows(1, 2), task_type="pairwise", attention={"rate": 0})
     with CampaignService(folder) as service:
         (task,) = service.tasks.work
@@ -130,11 +130,11 @@ def test_choices_are_judgments_of_pairs_as_of_head_to_head_judges(tmp_path: Path
         ("s0", "s1", 0.5),
     ]
     assert [(one.status, one.reason) for one in merged] == [
-        ("skipped", "a tie (1 for s0, 1 for s1, 1 for a tie): adjudicate it")
+        ("skipped", "a tie (1 for s0, 1 for s1, 1 for a tie); adjudicate it")
     ]
 
 
-def test_a_sentence_keeps_all_error_types_that_were_ticked(tmp_path: Path) -> None:
+def test_a_sentence_keeps_all_chosen_error_types(tmp_path: Path) -> None:
     def no(*types: str) -> dict[str, Any]:
         return {"values": {"label": "not_supported", "error_types": list(types)}}
 
@@ -150,7 +150,7 @@ def test_a_sentence_keeps_all_error_types_that_were_ticked(tmp_path: Path) -> No
     assert error_types(raw[0]) == {"entity error", "relation error"}
 
 
-def test_adjudicated_labels_take_the_place_of_votes(tmp_path: Path) -> None:
+def test_adjudicated_labels_replace_votes(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
     with CampaignService(folder) as service:
         tied, clear = service.tasks.work[0].key, service.tasks.work[1].key
@@ -164,7 +164,7 @@ def test_adjudicated_labels_take_the_place_of_votes(tmp_path: Path) -> None:
         assert found[task.system, task.index, task.document_id].label == 0
 
 
-def test_conciseness_follows_from_the_merged_alignment(tmp_path: Path) -> None:
+def test_conciseness_follows_from_merged_alignments(tmp_path: Path) -> None:
     folder = made.make(tmp_path, made.rows(1, 1, 2), task_type="key_fact_alignment", attention={"rate": 0})
     with CampaignService(folder) as service:
         one, two = service.tasks.work
@@ -180,7 +180,7 @@ def test_conciseness_follows_from_the_merged_alignment(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("task_type", made.TASK_TYPES)
-def test_every_kind_gives_a_dataset_that_loads_again(task_type: str, tmp_path: Path) -> None:
+def test_datasets_of_every_task_type_can_be_loaded(task_type: str, tmp_path: Path) -> None:
     folder = crowds.done(tmp_path, [crowds.GOOD] * 3, task_type=task_type)
     assert run("export", folder.folder, "--data", tmp_path / "gold") == 0
     data = load(tmp_path / "gold")
@@ -190,8 +190,8 @@ def test_every_kind_gives_a_dataset_that_loads_again(task_type: str, tmp_path: P
     assert len(raw) == len(data.judgments("human.raw"))
 
 
-def test_a_finished_campaign_is_gold_for_meta(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """From answers to `meta agree`, `meta correlate` and `meta classify` without a step between."""
+def test_a_finished_campaign_is_gold_for_studies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The export works with `meta agree`, `meta correlate` and `meta classify`."""
     folder: CampaignFolder = crowds.done(tmp_path, [crowds.GOOD] * 3, made.rows(8, 3, 3))
     gold = tmp_path / "gold"
     assert run("export", folder.folder, "--data", gold) == 0
@@ -228,7 +228,7 @@ def command(*arguments: object) -> int:
     return int(end.value.code or 0)
 
 
-def test_a_question_that_the_majority_was_not_asked_has_no_merged_answer(tmp_path: Path) -> None:
+def test_a_rarely_asked_question_has_no_merged_answer(tmp_path: Path) -> None:
     bad = {"name": "bad", "question": "How bad?", "type": "scale", "when": {"label": "not_supported"}}
     cure = {"name": "cure", "question": "Cut it?", "type": "yes_no", "when": {"bad": [4, 5]}}
     folder = made.make(tmp_path, made.rows(1, 1, 3), attention={"rate": 0}, order="as_given", questions=[bad, cure])
@@ -246,7 +246,7 @@ def test_a_question_that_the_majority_was_not_asked_has_no_merged_answer(tmp_pat
                                    ("cure", 2, "1 of 3")):  # fmt: skip
             row = merged[name, index]
             assert (row.status, row.value, row.label) == ("skipped", None, None)
-            assert row.reason == f"not asked of the majority ({count} annotators were asked)"
+            assert row.reason == f"asked of {count} annotators only"
         adjudicate(
             service, [Decision(lone, TaskAnswer(**worst), "lead")]
         )  # who decides is asked what their answer asks for

@@ -1,4 +1,4 @@
-"""The ablation of a machine's help: what made-up annotators with a planted trust do, arm by arm."""
+"""Comparison of arms with simulated annotators of known trust in the machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from summeter.annotate.analysis.arms import arm_names, arms, table
 from summeter.annotate.campaign.build import build
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.simulate.script import crowd, simulate
+from summeter.annotate.simulate import crowd, simulate
 from summeter.annotate.tasks.simulation import Gold, Profile
 from summeter.cli.main import main
 from summeter.data.dataset import load, save
@@ -25,7 +25,7 @@ DATA = rows(8, 2, 3)
 
 
 def machine(*, flagged: int = 3) -> list[Judgment]:
-    """A machine that flags one sentence in `flagged`, each verdict with a reason."""
+    """Verdicts that flag one sentence in `flagged`, with reasons."""
     data = load(DATA)
     verdicts = []
     for place, (summary, index) in enumerate((summary, index) for summary in data.summaries for index in range(3)):
@@ -52,7 +52,7 @@ def folder(place: Path, show: str, **plan: Any) -> CampaignFolder:
 
 
 def study(tmp_path: Path, profile: Profile, shown: tuple[str, ...] = SHOWN) -> Study:
-    """Three people an arm, who believe that every sentence is supported where they think for themselves."""
+    """Run arms with three annotators each, for whom every sentence is supported."""
     services = []
     for show in shown:
         made = folder(tmp_path / show, show)
@@ -73,7 +73,7 @@ def value(result: Study, statistic: str, arm: str) -> float:
     return row.value
 
 
-def test_those_who_trust_a_verdict_overturn_it_less(tmp_path: Path) -> None:
+def test_trusting_annotators_override_fewer_verdicts(tmp_path: Path) -> None:
     result = study(tmp_path, Profile(accuracy=1.0, trust=0.5, trust_reasons=1.0))
     assert value(result, "overturned_errors", "nothing") == 1.0, (
         "all flags are wrong by the truth, and nobody sees them"
@@ -89,19 +89,19 @@ def test_those_who_trust_a_verdict_overturn_it_less(tmp_path: Path) -> None:
     )
 
 
-def test_people_who_do_not_trust_it_are_alike_in_every_arm(tmp_path: Path) -> None:
+def test_annotators_without_trust_are_equal_in_all_arms(tmp_path: Path) -> None:
     result = study(tmp_path, Profile(accuracy=1.0))
     for statistic in ("overturned_errors_difference", "overturned_passes_difference", "checks_passed_difference"):
         assert [row.value for row in result if row.statistic == statistic] == [0.0, 0.0]
 
 
-def test_agreement_grows_where_everybody_follows_the_machine(tmp_path: Path) -> None:
+def test_agreement_grows_if_all_follow_the_machine(tmp_path: Path) -> None:
     result = study(tmp_path, Profile(accuracy=0.7, trust=0.9))
     agreement = {row.details["arm"]: row.value for row in result if row.statistic == "alpha_nominal"}
     assert (agreement["nothing"] or 0) < 0.4 < (agreement["verdict"] or 0)
 
 
-def test_shares_are_of_the_machine_s_flags_and_passes(tmp_path: Path) -> None:
+def test_overrides_are_counted_by_decision(tmp_path: Path) -> None:
     result = study(tmp_path, Profile(accuracy=1.0), SHOWN[:2])
     counts = {(row.statistic, row.details["arm"]): row.n for row in result if row.statistic.startswith("overturned")}
     tasks = 8 * 2 * 3
@@ -116,7 +116,7 @@ def run(*words: str) -> Any:
     return ended.value.code
 
 
-def test_the_command_prints_the_arms_and_their_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_one_column_per_arm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for show in SHOWN[:2]:
         made = folder(tmp_path / show, show)
         with CampaignService(made) as service:
@@ -129,21 +129,21 @@ def test_the_command_prints_the_arms_and_their_rows(tmp_path: Path, capsys: pyte
     assert {row["details"]["arm"] for row in rows_} == set(SHOWN[:2])
 
 
-def test_arms_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
+def test_incomparable_arms_are_refused(tmp_path: Path) -> None:
     one, other = folder(tmp_path / "a", "verdict"), folder(tmp_path / "b", "nothing", select={"limit": 2})
     bare = make(tmp_path / "c", DATA)
     with CampaignService(one) as first, CampaignService(other) as second, CampaignService(bare) as third:
         with pytest.raises(UsageError, match="two campaigns or more"):
             arms(arm_names([first]))
-        with pytest.raises(UsageError, match="ask unlike tasks"):
+        with pytest.raises(UsageError, match="have different tasks"):
             arms(arm_names([first, second]))
-        with pytest.raises(UsageError, match="no machine's verdicts"):
+        with pytest.raises(UsageError, match="has no machine verdicts"):
             arm_names([first, third])
-        with pytest.raises(UsageError, match="named twice"):
+        with pytest.raises(UsageError, match="given twice"):
             arm_names([first, first])
 
 
-def test_a_set_that_the_data_lack_and_two_sources_of_verdicts_are_errors(tmp_path: Path) -> None:
+def test_missing_or_ambiguous_sources_of_verdicts_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no judgment set 'machin'"):
         make(tmp_path / "a", DATA, assistance={"machine": {"set": "machin"}})
     with pytest.raises(Exception, match="needs either run or set"):

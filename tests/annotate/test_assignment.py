@@ -1,4 +1,4 @@
-"""Exact overlap under any interleaving: leases, answers, late answers, expiry, returns, exclusions, crashes."""
+"""The number of answers per task is exact for any order of leases, answers, returns, exclusions and crashes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def service(tmp_path: Path, clock: made.Clock) -> Any:
 
 
 class Campaign(RuleBasedStateMachine):
-    """People come, go, answer late and twice; the process dies between two commits."""
+    """Annotators join, leave, answer late and repeatedly; the process is killed between commits."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class Campaign(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(PEOPLE), which=st.integers(0, 30), good=st.booleans())
     def answer(self, name: str, which: int, good: bool) -> None:
-        """Any task ever held, also long after its lease."""
+        """Answer any task that was ever assigned."""
         tasks = self.batches[name]
         if not tasks:
             return
@@ -72,7 +72,7 @@ class Campaign(RuleBasedStateMachine):
             self.acknowledged[body["answer_id"]] = (name, body, reply["seq"])
 
     def _allowing(self, codes: set[str], name: str, *arguments: Any) -> Any:
-        """What a call gives; None where it is refused for one of these reasons."""
+        """Return the reply of a call, or None for an allowed refusal."""
         try:
             return self.service.request(name, *arguments)
         except Refusal as refusal:
@@ -83,7 +83,7 @@ class Campaign(RuleBasedStateMachine):
     @precondition(lambda self: self.acknowledged)
     @rule(data=st.data())
     def again(self, data: st.DataObject) -> None:
-        """A retry gets the same reply and adds nothing."""
+        """Repeat an answer, which returns the same reply and adds nothing."""
         name, body, seq = self.acknowledged[data.draw(st.sampled_from(sorted(self.acknowledged)))]
         self.service.log.refresh()
         reply = self.service.request("answers", made.who(name), body)
@@ -110,7 +110,7 @@ class Campaign(RuleBasedStateMachine):
 
     @rule()
     def crash(self) -> None:
-        """Another process opens the log as it is on disk."""
+        """Reopen the log from disk."""
         fresh = CampaignService(self.folder, clock=self.clock)
         assert fresh.state.digest() == self.service.state.digest()
         self.service.close()
@@ -125,7 +125,7 @@ class Campaign(RuleBasedStateMachine):
 
     @invariant()
     def never_fewer_possible(self) -> None:
-        """A slot stays open only while no answer of a person in good standing waits for it, and it is offered."""
+        """A slot is open only if no surplus answer can fill it, and open tasks are offered."""
         state = self.service.state
         for key, slots in state.items.items():
             waiting = [one for one in slots.surplus if not state.people[one].excluded]
@@ -148,7 +148,7 @@ Campaign.TestCase.settings = settings(max_examples=25, stateful_step_count=40)
 TestCampaign = Campaign.TestCase
 
 
-def test_two_people_fill_two_slots_and_the_third_finds_nothing(service: CampaignService) -> None:
+def test_a_third_annotator_finds_no_free_slot(service: CampaignService) -> None:
     for name in ("anna", "ben"):
         while made.do_batch(service, name):
             pass
@@ -158,9 +158,7 @@ def test_two_people_fill_two_slots_and_the_third_finds_nothing(service: Campaign
     assert service.request("session", made.who("anna"))["done"]["outcome"] == "completed"
 
 
-def test_an_expired_lease_returns_and_a_late_answer_is_kept_as_surplus(
-    service: CampaignService, clock: made.Clock
-) -> None:
+def test_a_late_answer_after_an_expired_lease_is_surplus(service: CampaignService, clock: made.Clock) -> None:
     late = service.request("batch", made.who("anna"))["batch"]["tasks"]
     clock.now += 601  # the lease is of ten minutes
     keys = {service.folder.task_key(service.state.people["anna"], one["id"]) for one in late}
@@ -180,7 +178,7 @@ def test_an_expired_lease_returns_and_a_late_answer_is_kept_as_surplus(
     assert all(slots.counted == {"anna", "cleo"} for slots in work)
 
 
-def test_a_batch_is_sticky_until_its_lease_ends(service: CampaignService, clock: made.Clock) -> None:
+def test_a_batch_stays_assigned_until_its_lease_expires(service: CampaignService, clock: made.Clock) -> None:
     first = service.request("batch", made.who("anna"))["batch"]
     clock.now += 599
     again = service.request("batch", made.who("anna"))["batch"]
@@ -194,7 +192,7 @@ def test_a_batch_is_sticky_until_its_lease_ends(service: CampaignService, clock:
     assert service.request("batch", made.who("anna"))["batch"]["number"] == 2
 
 
-def test_attention_checks_come_at_the_set_rate(tmp_path: Path) -> None:
+def test_attention_checks_have_the_configured_rate(tmp_path: Path) -> None:
     folder = made.make(tmp_path, made.rows(20, 2, 5), answers_per_item=1, attention={"rate": 0.2}, batch={"size": 10})
     with CampaignService(folder) as service:
         while made.do_batch(service, "anna"):
@@ -210,7 +208,7 @@ def test_attention_checks_come_at_the_set_rate(tmp_path: Path) -> None:
     assert len(set(places)) > 6
 
 
-def test_checks_of_small_batches_keep_the_rate_too(tmp_path: Path) -> None:
+def test_small_batches_have_the_configured_rate_of_checks(tmp_path: Path) -> None:
     plan = {"answers_per_item": 3, "attention": {"rate": 0.1, "judge_after": 99}, "batch": {"size": 1}}
     with CampaignService(made.make(tmp_path, made.rows(9, 2, 4), **plan)) as service:
         for name in PEOPLE[:3]:
@@ -221,7 +219,7 @@ def test_checks_of_small_batches_keep_the_rate_too(tmp_path: Path) -> None:
             assert shown == 8
 
 
-def test_failing_the_checks_ends_it_and_reopens_the_answers(tmp_path: Path) -> None:
+def test_failed_checks_exclude_an_annotator_and_reopen_tasks(tmp_path: Path) -> None:
     folder = made.make(
         tmp_path, made.rows(10, 2, 4), answers_per_item=1, attention={"rate": 0.3, "judge_after": 2, "pass_share": 0.7}
     )
@@ -239,7 +237,7 @@ def test_failing_the_checks_ends_it_and_reopens_the_answers(tmp_path: Path) -> N
         assert sum(len(slots.counted) for slots in service.state.items.values()) == 10
 
 
-def test_key_facts_of_a_summary_stay_with_one_person(tmp_path: Path) -> None:
+def test_one_annotator_gets_all_key_facts_of_a_summary(tmp_path: Path) -> None:
     folder = made.make(
         tmp_path, task_type="key_fact_alignment", answers_per_item=1, batch={"size": 3}, attention={"rate": 0}
     )

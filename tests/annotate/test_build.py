@@ -1,4 +1,4 @@
-"""From a YAML to tasks: faults by field, similar sentences, machine verdicts, checks, files."""
+"""Building campaigns: errors by field, similar sentences, machine verdicts, checks and CSV files."""
 
 from __future__ import annotations
 
@@ -46,25 +46,25 @@ def faults(folder: Path, **plan: Any) -> str:
         ({"qualification": {"questions": [{"question": "?", "choices": ["a", "b"], "answer": 2}]}},
          "plan.yaml:1: qualification.questions.0: answer is 2"),
         ({"select": {"systems": ["s9"]}}, "plan.yaml:1: select.systems: the data has no system 's9'"),
-        ({"task_type": "rating", "assistance": {"machine": {"run": "r"}}}, "plan.yaml:1: assistance.machine: is for"),
+        ({"task_type": "rating", "assistance": {"machine": {"run": "r"}}}, "plan.yaml:1: assistance.machine: rating c"),
         ({"training": {"items": [{"document": "d", "body": {}, "expected": {}, "feedback": ""}]}},
          "plan.yaml:1: training.items.0.body: lacks"),
-        ({"error_types": ["EntE", "Entity"]}, "plan.yaml:1: error_types.1.name: 'Entity' would be read as the same"),
-        ({"error_types": ["NoE"]}, "plan.yaml:1: error_types.0.name: 'NoE' says that there is no error"),
+        ({"error_types": ["EntE", "Entity"]}, "plan.yaml:1: error_types.1.name: 'Entity' means the same error type"),
+        ({"error_types": ["NoE"]}, "plan.yaml:1: error_types.0.name: 'NoE' means that there is no error"),
         ({"error_types": ["entity error", "who+what"]},
-         "plan.yaml:1: error_types.1.name: 'who+what' would be read as several types"),
+         "plan.yaml:1: error_types.1.name: 'who+what' contains '+'"),
         *(({"platform": {"name": "local", "accounts": ["anna", account]}},
            f"plan.yaml:1: platform.accounts.1: '{account}' is the name ")
           for account in ("people", "preview", "adjudicator")),
         ({"platform": {"name": "local", "accounts": ["?1"]}}, "plan.yaml:1: platform: '?1' is not a valid account"),
     ],
 )  # fmt: skip
-def test_faults_are_named_by_file_and_field(plan: dict[str, Any], said: str, tmp_path: Path) -> None:
+def test_errors_have_file_and_field(plan: dict[str, Any], said: str, tmp_path: Path) -> None:
     assert said in faults(tmp_path, **plan)
 
 
-def test_a_link_cannot_name_the_preview(tmp_path: Path) -> None:
-    """What such a person sends would be refused as a preview's."""
+def test_a_link_cannot_identify_the_preview(tmp_path: Path) -> None:
+    """Otherwise the answers of such a visitor would be refused as those of a preview."""
     campaign = made.make(tmp_path).campaign
     accounts = campaign.platform.model_copy(update={"accounts": ("anna", "preview")})
     campaign, names = campaign.model_copy(update={"platform": accounts}), Names("secret")
@@ -80,7 +80,7 @@ def test_a_link_cannot_name_the_preview(tmp_path: Path) -> None:
         assert names.annotator(Visitor("prolific", person)).startswith("prolific-")
 
 
-def test_what_is_no_yaml_is_said_with_its_line(tmp_path: Path) -> None:
+def test_invalid_yaml_is_reported_by_line(tmp_path: Path) -> None:
     file = tmp_path / "plan.yaml"
     file.write_text("name: x\ntask_type: [\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"plan.yaml:3: is not YAML"):
@@ -93,7 +93,7 @@ def test_what_is_no_yaml_is_said_with_its_line(tmp_path: Path) -> None:
         read_campaign(file)
 
 
-def test_nothing_to_annotate_is_said(tmp_path: Path) -> None:
+def test_data_without_tasks_is_refused(tmp_path: Path) -> None:
     data = [{"doc_id": "d", "document": "One.", "summary": "Two."}]
     with pytest.raises(UsageError, match="needs documents with key facts"):
         made.make(tmp_path / "a", data, task_type="key_fact_validation")
@@ -101,7 +101,7 @@ def test_nothing_to_annotate_is_said(tmp_path: Path) -> None:
         made.make(tmp_path / "b", data, task_type="pairwise")
 
 
-def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
+def test_a_folder_with_files_is_not_changed(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
     before = (folder.folder / "tasks.jsonl").read_bytes()
     with pytest.raises(UsageError, match="not empty"):
@@ -109,7 +109,7 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
     assert (folder.folder / "tasks.jsonl").read_bytes() == before
 
 
-def test_equal_plans_give_equal_tasks_and_only_the_keys_are_secret(tmp_path: Path) -> None:
+def test_equal_campaign_files_give_equal_tasks(tmp_path: Path) -> None:
     one, two = made.make(tmp_path / "a"), made.make(tmp_path / "b")
     assert (one.folder / "tasks.jsonl").read_bytes() == (two.folder / "tasks.jsonl").read_bytes()
     assert one.keys != two.keys
@@ -125,7 +125,7 @@ def test_equal_plans_give_equal_tasks_and_only_the_keys_are_secret(tmp_path: Pat
     [("fact_verification", 12), ("key_fact_validation", 6), ("key_fact_alignment", 12), ("rating", 3),
      ("span_highlighting", 6), ("pairwise", 3)],
 )  # fmt: skip
-def test_tasks_and_checks_by_kind(task_type: str, count: int, tmp_path: Path) -> None:
+def test_tasks_and_checks_by_task_type(task_type: str, count: int, tmp_path: Path) -> None:
     # 3 documents, 2 systems, 2 sentences, 2 key facts a document.
     folder = made.make(tmp_path, task_type=task_type, attention={"rate": 0.2})
     tasks = folder.tasks
@@ -135,7 +135,7 @@ def test_tasks_and_checks_by_kind(task_type: str, count: int, tmp_path: Path) ->
     assert len(list(dict.fromkeys(documents))) == 1 + sum(a != b for a, b in itertools.pairwise(documents))
 
 
-def test_data_of_a_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_from_a_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("huggingface_hub", reason="needs huggingface_hub (extra `hub`), which is not here")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
@@ -169,7 +169,7 @@ def test_similarity_agrees_with_scikit_learn() -> None:
     assert Similarity(sentences).scores("the cat ran") == pytest.approx(list(wanted), abs=1e-9)
 
 
-def test_scores_from_a_file_take_the_place_of_our_own(tmp_path: Path) -> None:
+def test_scores_from_a_file_replace_lexical_scores(tmp_path: Path) -> None:
     data = made.rows(1, 1, 1)
     row = {"doc_id": "doc0", "text": data[0]["sentences"][0], "scores": [0, 0, 0, 1]}
     (tmp_path / "scores.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
@@ -178,11 +178,11 @@ def test_scores_from_a_file_take_the_place_of_our_own(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"scores.jsonl: has no scores for .* of document 'doc1'; give one row"):
         made.make(tmp_path / "two", made.rows(2, 1, 1), assistance={"similar": {"scores": "../scores.jsonl"}})
     (tmp_path / "scores.jsonl").write_text(json.dumps({**row, "scores": [1]}) + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"scores.jsonl:1: scores: has 1 values for 4"):
+    with pytest.raises(InputError, match=r"scores.jsonl:1: scores: has 1 values; give 4"):
         made.make(tmp_path / "again", data, assistance={"similar": {"scores": "../scores.jsonl"}})
 
 
-def test_a_check_is_marked_as_fully_as_work_with_scores_from_a_file(tmp_path: Path) -> None:
+def test_checks_have_as_many_similar_sentences_as_work(tmp_path: Path) -> None:
     data = made.rows(2, 1, 2)
     lines = [{"doc_id": one["doc_id"], "text": text, "scores": [0.9, 0.2, 0.1, 0.3]}
              for one in data for text in one["sentences"]]  # fmt: skip
@@ -193,7 +193,7 @@ def test_a_check_is_marked_as_fully_as_work_with_scores_from_a_file(tmp_path: Pa
     assert {len((one.assistance or {})["similar"]) for one in every} == {3}  # 0.75 * 4 sentences
 
 
-def test_machine_verdicts_of_a_run_stand_beside_tasks_and_checks(tmp_path: Path) -> None:
+def test_tasks_and_checks_have_machine_verdicts_of_a_run(tmp_path: Path) -> None:
     run = fake_runs.make(tmp_path / "run")
     plan = {
         "name": "m", "task_type": "fact_verification", "data": str(run.folder / "data"), "attention": {"rate": 0.4},
@@ -233,7 +233,7 @@ def test_machine_verdicts_of_a_run_stand_beside_tasks_and_checks(tmp_path: Path)
 
 
 @pytest.mark.parametrize("task_type", ["fact_verification", "key_fact_validation", "key_fact_alignment"])
-def test_the_reason_beside_a_check_speaks_of_what_is_shown(
+def test_the_reason_in_a_check_is_about_its_text(
     task_type: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
 
@@ -262,7 +262,7 @@ def test_the_reason_beside_a_check_speaks_of_what_is_shown(
         assert all("was looked at" in (one.assistance or {})["machine"]["reason"] for one in checks)
 
 
-def test_paraphrases_are_framed_in_turn_in_the_campaigns_own_words(tmp_path: Path) -> None:
+def test_checks_use_the_campaigns_templates_in_turn(tmp_path: Path) -> None:
     attention = {"rate": 0.5, "paraphrases": ["So: {}", "{}?"]}
     folder = made.make(tmp_path, task_type="key_fact_alignment", language="de", attention=attention)
     facts = [one.body["key_fact"] for one in folder.tasks.checks if (one.expected or {})["sentence"] is not None]
@@ -273,7 +273,7 @@ def test_paraphrases_are_framed_in_turn_in_the_campaigns_own_words(tmp_path: Pat
         made.make(tmp_path / "bad", task_type="key_fact_alignment", attention={"paraphrases": ["no place"]})
 
 
-def test_verdicts_that_decide() -> None:
+def test_decisions_of_verdicts() -> None:
     target = Target(document_id="d", system="s", unit="key_fact", index=0)
     common = {"target": target, "aspect": "completeness", "judge": "j", "signature": "j|v:1"}
     assert decided(Judgment(**common, label=1)) is True
@@ -286,7 +286,7 @@ def test_verdicts_that_decide() -> None:
     assert verdict == {"accepts": True, "values": {"sentences": [1]}, "reason": None}
 
 
-def test_explicit_training_items_are_shown_and_judged(tmp_path: Path) -> None:
+def test_training_tasks_of_the_campaign_file(tmp_path: Path) -> None:
     body = {"summary": {"text": "It rained.", "sentences": [[0, 10]]}, "index": 0, "sentence": "It rained.",
             "error_types": [{"name": "entity error", "meaning": ""}]}  # fmt: skip
     item = {"document": "It rained. We stayed.", "body": body, "expected": {"label": "supported"}, "feedback": "Yes."}
@@ -300,7 +300,7 @@ def test_explicit_training_items_are_shown_and_judged(tmp_path: Path) -> None:
         assert (reply["passed"], reply["feedback"], reply["stage"]) == (True, "Yes.", "work")
 
 
-def test_names_are_stable_signed_and_not_the_platforms_ids() -> None:
+def test_pseudonyms_are_stable_and_signed() -> None:
     names = Names("secret")
     one = Visitor("prolific", "5f1")
     assert names.annotator(one) == names.annotator(Visitor("prolific", "5f1", "other", "session"))
@@ -312,7 +312,7 @@ def test_names_are_stable_signed_and_not_the_platforms_ids() -> None:
     assert names.task("anna", "k") != names.task("ben", "k")
 
 
-def test_a_platforms_csv_goes_out_and_comes_back(tmp_path: Path) -> None:
+def test_submissions_are_exported_and_imported(tmp_path: Path) -> None:
     from summeter.annotate.analysis.export import import_submissions, write_study_settings, write_submissions
 
     turk = made.make(tmp_path / "t", platform={"name": "mturk", "prerequisites": {"locales": ["US"]}})
@@ -334,7 +334,7 @@ def test_a_platforms_csv_goes_out_and_comes_back(tmp_path: Path) -> None:
         }  # fmt: skip
         assert study["qualification_requirements"][2]["LocaleValues"] == [{"Country": "US"}]
         (tmp_path / "bad.csv").write_text("a,b\n", encoding="utf-8")
-        with pytest.raises(InputError, match=r"bad.csv:1: WorkerId: no such column"):
+        with pytest.raises(InputError, match=r"bad.csv:1: WorkerId: is missing"):
             import_submissions(service, tmp_path / "bad.csv")
     prolific = made.make(tmp_path / "p", platform={"name": "prolific"})
     with CampaignService(prolific) as service:
@@ -345,6 +345,6 @@ def test_a_platforms_csv_goes_out_and_comes_back(tmp_path: Path) -> None:
         assert next(iter(service.state.people.values())).platform_status == {"": "returned"}
 
 
-def test_no_cell_is_a_formula() -> None:
+def test_formulas_are_escaped() -> None:
     assert csv_text(("a",), iter([("=HYPERLINK(1)",), ("fine",)])) == "a\r\n'=HYPERLINK(1)\r\nfine\r\n"
     assert all(platform_named(name).columns for name in PLATFORMS)

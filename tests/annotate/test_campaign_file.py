@@ -1,4 +1,4 @@
-"""Faults of a campaign's file are in its own words: the line, the field, the nearest name; all of them at once."""
+"""Errors of a campaign file: line, field and suggestion, all at once."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def faults(folder: Path, text: str) -> list[Fault]:
     return list(caught.value.faults)
 
 
-def test_every_fault_has_its_line_and_the_nearest_name(tmp_path: Path) -> None:
+def test_every_error_has_a_line_and_a_suggestion(tmp_path: Path) -> None:
     found = {(fault.line, fault.field): fault.message for fault in faults(tmp_path, FAULTY)}
     assert list(found) == [
         (2, "task_type"), (4, "answers_per_item"), (5, "order"), (6, "platfrom"), (10, "consent"), (12, "scale.labls"),
@@ -67,7 +67,7 @@ def test_every_fault_has_its_line_and_the_nearest_name(tmp_path: Path) -> None:
     assert {line: name for line, name in near.items() if f"did you mean {name}?" in str(found)} == near
 
 
-def test_faults_found_with_the_data_have_lines_too(tmp_path: Path) -> None:
+def test_errors_that_depend_on_the_data_have_lines(tmp_path: Path) -> None:
     rows = "".join(json.dumps(row) + "\n" for row in made.rows())
     (tmp_path / "data.jsonl").write_text(rows, encoding="utf-8")
     file = tmp_path / "campaign.yaml"
@@ -99,7 +99,7 @@ def test_faults_found_with_the_data_have_lines_too(tmp_path: Path) -> None:
         assert not (tmp_path / "made").exists()
 
 
-def test_an_empty_file_says_what_it_needs(tmp_path: Path) -> None:
+def test_an_empty_file_lists_required_fields(tmp_path: Path) -> None:
     (fault,) = faults(tmp_path, "")
     assert fault.field is None
     assert [(fault.line, fault.field) for fault in faults(tmp_path, "name: x\n")] == [(1, "task_type"), (1, "data")]
@@ -120,5 +120,5 @@ def test_an_empty_file_says_what_it_needs(tmp_path: Path) -> None:
         ("1: 2", "1"),
     ],
 )
-def test_odd_yaml_is_a_fault_and_no_crash(more: str, field: str | None, tmp_path: Path) -> None:
+def test_unusual_yaml_does_not_crash(more: str, field: str | None, tmp_path: Path) -> None:
     assert field in {fault.field for fault in faults(tmp_path, f"name: a\ntask_type: rating\ndata: x\n{more}\n")}

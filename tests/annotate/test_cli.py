@@ -1,4 +1,4 @@
-"""The command line of campaigns, as a person uses it."""
+"""The commands of campaigns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from annotate import campaigns as made
 
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.simulate.script import crowd, simulate
+from summeter.annotate.simulate import crowd, simulate
 from summeter.annotate.tasks.simulation import Gold, Profile
 from summeter.cli.main import main
 
@@ -23,7 +23,7 @@ def run(*arguments: object) -> int:
     return int(end.value.code or 0)
 
 
-def test_from_yaml_to_judgments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_from_campaign_file_to_judgments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = made.make(tmp_path, answers_per_item=1)
     with CampaignService(folder) as service:
         while made.do_batch(service, "anna"):
@@ -32,7 +32,7 @@ def test_from_yaml_to_judgments(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert run("new", tmp_path / "plan.yaml", "-o", other) == 0
     printed = capsys.readouterr()
     assert "12 tasks of fact_verification, 1 answers each; 3 attention checks" in printed.out
-    assert "note: a person meets about 3.0 attention checks at most" in printed.err
+    assert "note: an annotator sees at most about 3.0 attention checks" in printed.err
     assert run("status", folder.folder) == 0
     assert "12 of 12 answers, 12 of 12 tasks complete" in capsys.readouterr().out
     assert run("status", folder.folder, "--json") == 0
@@ -47,7 +47,7 @@ def test_from_yaml_to_judgments(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert (tmp_path / "e.jsonl").read_bytes() == (tmp_path / "f.jsonl").read_bytes()
 
 
-def test_what_is_wrong_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_of_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = made.make(tmp_path)
     assert run("status", tmp_path) == 2
     assert "is not a campaign folder" in capsys.readouterr().err
@@ -65,7 +65,7 @@ def test_what_is_wrong_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "is not a readable log" in capsys.readouterr().err
 
 
-def test_a_port_that_is_taken_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_used_port_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = made.make(tmp_path)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -88,7 +88,7 @@ def test_another_campaigns_log_is_refused(tmp_path: Path, capsys: pytest.Capture
         assert "the log of another campaign" in capsys.readouterr().err
 
 
-def test_without_the_extra_the_command_that_adds_it_is_named(tmp_path: Path) -> None:
+def test_a_missing_extra_is_reported_with_its_command(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
     code = "import sys; sys.modules['markdown_it'] = None; from summeter.cli.main import main; main(sys.argv[1:])"
     command = [sys.executable, "-c", code, "annotate", "serve", str(folder.folder), "--port", "0"]
@@ -97,7 +97,7 @@ def test_without_the_extra_the_command_that_adds_it_is_named(tmp_path: Path) -> 
     assert "pip install 'summeter[annotate]'" in done.stderr
 
 
-def test_help_stays_light() -> None:
+def test_help_imports_no_heavy_modules() -> None:
     code = ("import sys; from summeter.cli.main import app; "
             "sys.exit(bool({'sqlalchemy', 'alembic', 'aiohttp'} & set(sys.modules)))")  # fmt: skip
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

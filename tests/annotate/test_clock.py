@@ -1,4 +1,4 @@
-"""Times: what a browser claims, what the server saw, and what no clock allows."""
+"""Times that browsers report and that the server measures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def begun(service: CampaignService) -> list[dict[str, Any]]:
     return tasks
 
 
-def test_seconds_that_have_not_passed_are_too_few(tmp_path: Path) -> None:
+def test_impossible_times_are_refused(tmp_path: Path) -> None:
     clock, anna = made.Clock(), made.who("anna")
     with CampaignService(made.make(tmp_path, minimum_seconds=10), clock=clock) as service:
         first, second, third, *_ = begun(service)
@@ -39,7 +39,7 @@ def test_seconds_that_have_not_passed_are_too_few(tmp_path: Path) -> None:
         refused("too_fast", service, "answers", anna, body(third, 30))
 
 
-def test_answers_that_waited_for_the_network_are_taken_together(tmp_path: Path) -> None:
+def test_answers_that_waited_for_the_network_are_accepted(tmp_path: Path) -> None:
     clock, anna = made.Clock(), made.who("anna")
     with CampaignService(made.make(tmp_path, minimum_seconds=10), clock=clock) as service:
         tasks = begun(service)
@@ -52,7 +52,7 @@ def test_answers_that_waited_for_the_network_are_taken_together(tmp_path: Path) 
         assert (found.seconds_median, found.seconds_waited, found.contradicted) == (15.0, 15.0 * len(tasks), 0)
 
 
-def test_claims_beyond_the_time_there_was_are_kept_and_flagged(tmp_path: Path) -> None:
+def test_impossible_total_times_are_flagged(tmp_path: Path) -> None:
     clock, anna = made.Clock(), made.who("anna")
     with CampaignService(made.make(tmp_path), clock=clock) as service:
         first, second, third, *_ = begun(service)
@@ -74,7 +74,7 @@ def test_claims_beyond_the_time_there_was_are_kept_and_flagged(tmp_path: Path) -
         assert annotator_statistics(service)[0].to_json()["seconds_waited"] == 31.0
 
 
-def test_a_task_that_is_handed_out_again_is_opened_again(tmp_path: Path) -> None:
+def test_a_reassigned_task_is_opened_again(tmp_path: Path) -> None:
     clock, anna = made.Clock(), made.who("anna")
     plan = {"batch": {"size": 3, "lease_minutes": 10}, "attention": {"rate": 0}}
     with CampaignService(made.make(tmp_path, **plan), clock=clock) as service:
@@ -100,7 +100,7 @@ def test_a_task_that_is_handed_out_again_is_opened_again(tmp_path: Path) -> None
         assert (answer.waited, answer.contradicted) == (30.0, False)
 
 
-def test_looking_at_a_task_again_is_a_sign_of_life(tmp_path: Path) -> None:
+def test_viewing_a_task_again_counts_as_activity(tmp_path: Path) -> None:
     clock, anna = made.Clock(), made.who("anna")
     with CampaignService(made.make(tmp_path, batch={"lease_minutes": 10}), clock=clock) as service:
         first, *_ = begun(service)
@@ -113,7 +113,7 @@ def test_looking_at_a_task_again_is_a_sign_of_life(tmp_path: Path) -> None:
         assert service.state.people["anna"].answers.popitem()[1].waited == 1140.0  # from the first time on
 
 
-def test_only_the_secret_makes_a_made_up_annotator(tmp_path: Path) -> None:
+def test_simulated_annotators_require_the_secret(tmp_path: Path) -> None:
     folder = made.make(tmp_path, platform={"name": "prolific"})
     with CampaignService(folder, clock=made.Clock()) as service:
         true = Visitor("prolific", "p1", service.names.simulated_study("prolific", "p1"))

@@ -31,7 +31,7 @@ OVERLAP, KILLS = 3, 5
 
 
 class Server:
-    """The real process; it comes back after each kill."""
+    """The server process, restarted after each kill."""
 
     def __init__(self, folder: CampaignFolder) -> None:
         # Bound as long as the test lasts, if to listen to nothing: no other program gets the port between kills.
@@ -64,11 +64,11 @@ class Server:
 
 
 class Lost(Exception):
-    """The network ate a request or its reply."""
+    """Raised if a request or its reply is lost."""
 
 
 class Annotator:
-    """Asks again and again, with the same answer id, until a reply comes through."""
+    """Repeat a request with the same answer id until a reply arrives."""
 
     def __init__(self, name: str, server: Server, crowd: Crowd) -> None:
         self.name, self.server, self.crowd = name, server, crowd
@@ -111,7 +111,7 @@ class Annotator:
 
 
 class Crowd:
-    """What was acknowledged, and when the server dies: by the count of answers, not by the clock."""
+    """Acknowledged answers, and the counts of answers at which the server is killed."""
 
     def __init__(self, server: Server, answers: int) -> None:
         self.server = server
@@ -128,7 +128,7 @@ async def traffic(folder: CampaignFolder, crowd: Crowd, server: Server) -> None:
     await asyncio.wait_for(asyncio.gather(*(Annotator(one, server, crowd).run(links[one]) for one in PEOPLE)), 1200)
 
 
-def test_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
+def test_no_acknowledged_answer_is_lost(tmp_path: Path) -> None:
     plan: dict[str, Any] = {
         "answers_per_item": OVERLAP, "batch": {"size": 3}, "attention": {"exclude": False, "judge_after": 1000},
         "platform": {"name": "local", "accounts": list(PEOPLE)},

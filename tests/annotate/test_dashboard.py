@@ -1,4 +1,4 @@
-"""What the researcher's pages are told: when a campaign should end, one annotator in full, files, nothing twice."""
+"""The data of the researcher's pages: expected end, annotators, files and refresh."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MINUTE = HOUR // 60
 
 
 def answered(*ages: float) -> State:
-    """A campaign of 40 tasks with an answer to the first ones, so many minutes ago each."""
+    """Return the state of a campaign of 40 tasks whose first tasks were answered the given minutes ago."""
     state = State([f"t{number}" for number in range(40)], 1, HOUR)
     events = [("joined", None, NOW - 9 * DAY, {"platform": "local", "id": "anna"})]
     for number, age in enumerate(ages):
@@ -44,14 +44,14 @@ def answered(*ages: float) -> State:
     return state
 
 
-def test_the_end_follows_from_the_pace_since_the_first_answer() -> None:
+def test_expected_end_from_the_pace_since_the_first_answer() -> None:
     # 10 answers in 2 hours are 5 an hour; the 30 that are left take 6 hours.
     found = expected_end(answered(*range(120, 20, -10)), 40, NOW)
     assert (found["at"], found["pace"], found["left"]) == (NOW + 6 * HOUR, 5.0, 30)
-    assert found["how"] == "at the pace since the first answer: 10 answers, 5.0 an hour; 30 to come"
+    assert found["how"] == "at the pace since the first answer: 10 answers, 5.0 per hour; 30 left"
 
 
-def test_the_end_follows_from_the_last_day_of_a_longer_campaign() -> None:
+def test_expected_end_from_the_pace_of_the_last_day() -> None:
     # 8 answers of two days ago say nothing of today's pace: 12 in 24 hours, and 20 are left.
     found = expected_end(answered(*[2 * 24 * 60] * 8, *range(1200, 0, -100)), 40, NOW)
     assert (found["pace"], found["at"]) == (0.5, NOW + 40 * HOUR)
@@ -61,20 +61,20 @@ def test_the_end_follows_from_the_last_day_of_a_longer_campaign() -> None:
 @pytest.mark.parametrize(
     ("ages", "how"),
     [
-        ((), "not known yet: 0 answers in the last 24 hours, and a pace takes 10"),
-        ((3000.0,) * 15, "not known yet: 0 answers in the last 24 hours, and a pace takes 10"),
-        ((60.0,), "not known yet: 1 answer in the last 24 hours, and a pace takes 10"),
+        ((), "not known yet: 0 answers in the last 24 hours, but an estimate needs 10"),
+        ((3000.0,) * 15, "not known yet: 0 answers in the last 24 hours, but an estimate needs 10"),
+        ((60.0,), "not known yet: 1 answer in the last 24 hours, but an estimate needs 10"),
         ((9.0,) * 20, "not known yet: the first answer came less than 10 minutes ago"),
-        ((60.0,) * 40, "every task has its answers"),
+        ((60.0,) * 40, "all tasks are complete"),
     ],
 )
-def test_the_end_is_not_said_where_nobody_can_say(ages: tuple[float, ...], how: str) -> None:
+def test_expected_end_is_unknown(ages: tuple[float, ...], how: str) -> None:
     found = expected_end(answered(*ages), 40, NOW)
     assert (found["at"], found["how"]) == (None, how)
 
 
 def disputed(service: CampaignService) -> None:
-    """anna and ben differ on the second of three tasks; anna fails the one check."""
+    """Build a campaign in which anna and ben disagree on the second of three tasks and anna fails a check."""
     one, two, three = (task.key for task in service.tasks.work[:3])
     crowds.say(service, one, {"anna": crowds.YES, "ben": crowds.YES})
     crowds.say(service, two, {"anna": crowds.NO, "ben": crowds.YES})
@@ -82,7 +82,7 @@ def disputed(service: CampaignService) -> None:
     crowds.say(service, service.tasks.checks[0].key, {"anna": crowds.YES})
 
 
-def test_one_annotator_in_full(tmp_path: Path) -> None:
+def test_the_page_of_an_annotator(tmp_path: Path) -> None:
     with CampaignService(made.make(tmp_path)) as service:
         disputed(service)
         service.exclude("ben", "a test", by="lead", rule=None)
@@ -109,14 +109,14 @@ def test_one_annotator_in_full(tmp_path: Path) -> None:
             ("reinstated", "a mistake"),
         ]
         json.dumps([anna, ben], allow_nan=False)
-        with pytest.raises(UsageError, match="there are no answers 'none'; choose all, checks"):
+        with pytest.raises(UsageError, match="unknown filter 'none'; use one of all, checks"):
             annotator_page(service, statistics_of(everybody, "anna"), only="none")
-        with pytest.raises(UsageError, match="nobody called 'eve' has taken part"):
+        with pytest.raises(UsageError, match="there is no annotator 'eve'"):
             statistics_of(everybody, "eve")
 
 
 @pytest.mark.parametrize("task_type", made.TASK_TYPES)
-def test_annotators_of_every_kind_are_shown(task_type: str, tmp_path: Path) -> None:
+def test_annotator_pages_of_every_task_type(task_type: str, tmp_path: Path) -> None:
     folder = crowds.done(tmp_path, [crowds.Profile(accuracy=0.6)] * 3, made.rows(3, 2, 2), task_type=task_type)
     with CampaignService(folder, readonly=True) as service:
         for one in annotator_statistics(service):
@@ -128,7 +128,7 @@ def test_annotators_of_every_kind_are_shown(task_type: str, tmp_path: Path) -> N
 
 
 def parsed(page: str) -> Any:
-    """The page as a browser reads it."""
+    """Parse a page."""
     return html.document_fromstring(page)
 
 
@@ -138,7 +138,7 @@ async def lead(browser: Callable[[], Client], service: CampaignService) -> Clien
     return client
 
 
-def test_what_has_not_changed_is_not_sent_again(tmp_path: Path) -> None:
+def test_unchanged_pages_are_not_sent_again(tmp_path: Path) -> None:
     clock = made.Clock()
     with CampaignService(made.make(tmp_path), clock=clock) as service:
         disputed(service)
@@ -166,7 +166,7 @@ def serve(service: CampaignService, body: Any) -> None:
         run(body)
 
 
-def test_links_files_and_annotators_are_the_researchers_only(tmp_path: Path) -> None:
+def test_links_files_and_annotators_require_the_token(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
     with CampaignService(folder) as service:
         disputed(service)
@@ -180,8 +180,8 @@ def test_links_files_and_annotators_are_the_researchers_only(tmp_path: Path) -> 
             board = parsed(await (await admin.get("/admin")).text())
             figures = dict(zip(board.xpath("//dl//dt/text()"), board.xpath("//dl//dd/text()"), strict=True))
             assert figures == {
-                "Expected end": "not known yet", "Items complete": "0 / 12", "Being worked on": "0",
-                "Answers, last hour": "6", "Annotators": "2", "Checks passed": "0 %", "Excluded": "0",
+                "Expected end": "not known yet", "Complete tasks": "0 / 12", "In progress": "0",
+                "Answers in the last hour": "6", "Annotators": "2", "Checks passed": "0 %", "Excluded": "0",
             }  # fmt: skip
             origin = str(admin.make_url("/")).rstrip("/")
             links = {name: f"{origin}/{query}" for name, query in folder.links().items()}
@@ -227,7 +227,7 @@ def test_links_files_and_annotators_are_the_researchers_only(tmp_path: Path) -> 
             serve(service, of_crowds)
 
 
-def test_the_table_sorts_and_marks_what_is_low(tmp_path: Path) -> None:
+def test_the_table_is_sortable_and_marks_low_values(tmp_path: Path) -> None:
     with CampaignService(made.make(tmp_path)) as service:
         disputed(service)
 
@@ -249,7 +249,7 @@ def test_the_table_sorts_and_marks_what_is_low(tmp_path: Path) -> None:
         serve(service, body)
 
 
-def test_hostile_words_stay_words_on_every_page(tmp_path: Path) -> None:
+def test_hostile_texts_are_escaped_on_every_page(tmp_path: Path) -> None:
     folder = made.make(tmp_path, title=xss.CORPUS[1], contact=xss.CORPUS[3], platform={"name": "local"})
     with CampaignService(folder) as service:
         key = service.tasks.work[0].key

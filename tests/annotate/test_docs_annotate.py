@@ -22,17 +22,17 @@ from summeter.data.dataset import load
 from summeter.records import InputError
 
 # Made of the figures, so it differs between campaigns as they do.
-VERDICT = re.compile(r"cannot be told from chance|below chance|above chance, but under the customary \.667")
+VERDICT = re.compile(r"cannot be told from chance|below chance|above chance, but below the customary limit of 0\.667")
 
 
 def steady(text: str) -> list[str]:
-    """Lines with N for every number, and V for the verdict on alpha; a wrapped line is one."""
+    """Return unwrapped lines with N for numbers and V for the interpretation of alpha."""
     text = VERDICT.sub("V", re.sub(r"\n {2,}(?=\S)", " ", text))
     return [re.sub(r"[-+±]?\d*\.?\d+", "N", re.sub(r" +", " ", line)).strip() for line in text.splitlines()]
 
 
 def check(command: str, text: str, expected: str) -> None:
-    """Each line of the page is printed, in order; where it has `...`, others stand between."""
+    """Check that the documented lines are printed in order; `...` stands for other lines."""
     printed, wanted = steady(text), steady(expected)
     assert "..." in wanted or len(printed) == len(wanted), f"{command} printed: {text}"
     lines = iter(printed)
@@ -40,7 +40,7 @@ def check(command: str, text: str, expected: str) -> None:
 
 
 def follow(page: Path, campaign: str) -> None:
-    """Do what a page says, in the working directory, where its examples are."""
+    """Run the examples of a page in the working directory."""
     Path("examples").symlink_to(page.parent.parent / "examples")
     for language, text in BLOCK.findall(page.read_text("utf-8")):
         if language == "yaml":
@@ -54,7 +54,7 @@ def follow(page: Path, campaign: str) -> None:
             assert language in {"sh", "text"}
 
 
-def test_the_page_is_true(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_print_the_documented_output(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     follow(root / "docs" / "annotate.md", "study.yaml")
     data = load("gold")
@@ -62,7 +62,7 @@ def test_the_page_is_true(root: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     assert len(data.judgments("human.raw")) == 264
 
 
-def test_the_campaign_of_the_reference_is_made_and_measured(
+def test_the_campaign_of_the_reference_can_be_built(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -88,13 +88,13 @@ def test_the_campaign_of_the_reference_is_made_and_measured(
     assert str(caught.value).splitlines() == told[2:]
 
 
-def test_the_reference_is_made_from_the_models(root: Path) -> None:
+def test_the_reference_is_generated_from_the_models(root: Path) -> None:
     page = (root / "docs" / "campaign-file.md").read_text("utf-8")
     assert page.endswith(f"\n\n{markdown()}"), "run: summeter annotate schema --markdown, and put it on the page"
 
 
-def test_the_schema_takes_what_the_file_takes() -> None:
-    """A validator of JSON Schema is not at hand: its parts that editors rest on are looked at."""
+def test_the_schema_matches_the_model() -> None:
+    """Check the parts of the schema that editors use."""
     described = schema()
     assert described["required"] == ["name", "task_type", "data"]
     assert described["additionalProperties"] is False
@@ -103,8 +103,3 @@ def test_the_schema_takes_what_the_file_takes() -> None:
     assert set(described["properties"]) == set(Campaign.model_fields)
     result = CliRunner().invoke(app, ["annotate", "schema"])
     assert json.loads(result.stdout) == described
-
-
-def test_the_pictures_are_small(root: Path) -> None:
-    for name in ("annotate-quality.png", "annotate-adjudicate.png"):
-        assert (root / "docs" / "images" / name).stat().st_size < 200_000

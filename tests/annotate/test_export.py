@@ -1,4 +1,4 @@
-"""What was ticked is what is exported, kind by kind; and a finished validation of key facts applied to the data."""
+"""Exported judgments of every task type, and validated key facts applied to the data."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SETS = ("human.raw", "human.adjudicated", MERGED)
 
 
 def answered(tmp_path: Path, task_type: str, answer: dict[str, Any], **plan: Any) -> tuple[CampaignFolder, Any]:
-    """The first task with this answer by one annotator, and by the adjudicator too on the second."""
+    """Build a campaign whose first task has an answer, and whose second also has a decision."""
     folder = made.make(tmp_path, task_type=task_type, answers_per_item=1, attention={"rate": 0}, **plan)
     with CampaignService(folder) as service:
         first, second = service.tasks.work[:2]
@@ -56,7 +56,7 @@ def of(data: Dataset, name: str, task: Any) -> list[Judgment]:
 THREE = ["entity error", "relation error", "sentence error"]
 
 
-def test_all_error_types_of_a_sentence(tmp_path: Path) -> None:
+def test_all_error_types_of_a_sentence_are_exported(tmp_path: Path) -> None:
     folder, (first, second) = answered(
         tmp_path,
         "fact_verification",
@@ -72,7 +72,7 @@ def test_all_error_types_of_a_sentence(tmp_path: Path) -> None:
         assert (judgment.label, judgment.reason) == (0, reason)
 
 
-def test_kind_category_and_reason_of_every_mark(tmp_path: Path) -> None:
+def test_kind_category_and_reason_of_spans_are_exported(tmp_path: Path) -> None:
     marks = [
         {"start": 0, "end": 3, "kind": "contradicted", "category": THREE[0], "reason": "Not that."},
         {"start": 4, "end": 8, "kind": "not_from_source", "category": THREE[1], "reason": None},
@@ -94,7 +94,7 @@ def test_kind_category_and_reason_of_every_mark(tmp_path: Path) -> None:
     assert next(one.reason for one in of(data, "human.raw", first) if one.target.unit == "summary") == "two"
 
 
-def test_the_criteria_that_a_key_fact_fails(tmp_path: Path) -> None:
+def test_criteria_that_are_not_met_are_exported(tmp_path: Path) -> None:
     values = {"significant": False, "correct": False, "relevant": True, "why": "Too small."}
     answer = {"values": values, "comment": "and odd"}
     folder, (first, second) = answered(tmp_path, "key_fact_validation", answer)
@@ -105,7 +105,7 @@ def test_the_criteria_that_a_key_fact_fails(tmp_path: Path) -> None:
     assert of(data, "human.raw", first)[0].reason == "Too small.; and odd"
 
 
-def test_every_rating_with_the_comment(tmp_path: Path) -> None:
+def test_ratings_are_exported_with_comments(tmp_path: Path) -> None:
     folder = made.make(tmp_path, task_type="rating", answers_per_item=1, attention={"rate": 0})
     with CampaignService(folder) as service:
         task = service.tasks.work[0]
@@ -124,7 +124,7 @@ def test_every_rating_with_the_comment(tmp_path: Path) -> None:
     assert {one.reason for one in judgments} == {"close"}
 
 
-def test_the_sentences_of_a_key_fact_and_each_choice(tmp_path: Path) -> None:
+def test_aligned_sentences_and_choices_are_exported(tmp_path: Path) -> None:
     folder, (first, _) = answered(tmp_path / "ka", "key_fact_alignment", {"values": {"sentences": [0, 1]}})
     judgment = next(one for one in exported(folder, tmp_path / "ka").judgments("human.raw"))
     assert [[span.start, span.end] for span in judgment.evidence] == first.body["summary"]["sentences"]
@@ -143,7 +143,7 @@ JUDGE = JudgeEntry(
 
 
 def typed(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
-    """Finds an entity error in every sentence."""
+    """An evaluator that finds an entity error in every sentence."""
     return [
         fake.judgment(document, summary, entry, "faithfulness", unit="sentence", index=index, value=0.0, label=0,
                       error_type="entity error")
@@ -152,7 +152,7 @@ def typed(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgm
 
 
 @pytest.mark.parametrize("task_type", ["fact_verification", "span_highlighting"])
-def test_the_study_of_error_types_sees_every_type(task_type: str, tmp_path: Path) -> None:
+def test_error_types_appear_in_the_study_of_errors(task_type: str, tmp_path: Path) -> None:
     mark = {"start": 0, "end": 3, "kind": "contradicted", "category": THREE[0], "reason": None}
     values = {
         "fact_verification": {"label": "not_supported", "error_types": THREE[:2]},
@@ -172,7 +172,7 @@ WRONG = {**VALID, "correct": False, "why": "It was June."}
 
 
 def validation(tmp_path: Path, votes: dict[int, list[dict[str, Any]]], answers: int = 3) -> CampaignFolder:
-    """Key facts in the order of the work with their answers; all others are valid to everybody."""
+    """Build a validation with these answers by task; other key facts are valid."""
     folder = made.make(tmp_path, task_type="key_fact_validation", order="as_given", answers_per_item=answers,
                        attention={"rate": 0})  # fmt: skip
     with CampaignService(folder) as service:
@@ -191,7 +191,7 @@ def test_validated_key_facts_are_applied(tmp_path: Path, capsys: pytest.CaptureF
     target = tmp_path / "applied"
     assert run("export", folder.folder, "--apply", "-o", target) == 2
     said = capsys.readouterr().err
-    assert "1 of 6 key facts are not settled: kv/doc1/1 (no majority)" in " ".join(said.split())
+    assert "1 of 6 key facts are undecided: kv/doc1/1 (no majority)" in " ".join(said.split())
     assert not target.exists()
     with CampaignService(folder) as service:
         key = service.tasks.work[3].key
@@ -223,9 +223,7 @@ def test_validated_key_facts_are_applied(tmp_path: Path, capsys: pytest.CaptureF
     assert run("export", folder.folder, "--apply", "-o", tmp_path, "--force") == 2
 
 
-def test_one_folder_holds_either_the_key_facts_or_the_labels(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_folder_cannot_take_key_facts_and_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = validation(tmp_path, {})
     target = tmp_path / "out"
     for data in (target, tmp_path / "x" / ".." / "out", target / "labels"):
@@ -235,9 +233,7 @@ def test_one_folder_holds_either_the_key_facts_or_the_labels(
     assert run("export", folder.folder, "--apply", "-o", target, "--data", tmp_path / "labels") == 0
 
 
-def test_a_folder_of_data_is_checked_before_anything_is_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_output_folder_is_checked_before_writing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = validation(tmp_path, {})
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "mine.txt").write_text("mine")
@@ -250,7 +246,7 @@ def test_a_folder_of_data_is_checked_before_anything_is_written(
     assert not (folder.folder / "judgments" / "human.raw.jsonl").exists()
 
 
-def test_what_cannot_be_applied(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unfinished_or_other_campaigns_cannot_be_applied(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = validation(tmp_path / "few", {0: [VALID]})
     for arguments in (["--apply"], ["-o", tmp_path / "x"]):
         assert run("export", folder.folder, *arguments) == 2
@@ -260,11 +256,11 @@ def test_what_cannot_be_applied(tmp_path: Path, capsys: pytest.CaptureFixture[st
     with CampaignService(other) as service:
         crowds.say(service, service.tasks.work[0].key, {"anna": crowds.YES})
     assert run("export", other.folder, "--apply", "-o", tmp_path / "x") == 2
-    assert "only key_fact_validation can be applied" in " ".join(capsys.readouterr().err.split())
+    assert "only key_fact_validation changes key facts" in " ".join(capsys.readouterr().err.split())
     assert not (tmp_path / "x").exists()
 
 
-def test_another_wording_is_for_a_key_fact_that_is_not_valid(tmp_path: Path) -> None:
+def test_rewording_requires_an_invalid_key_fact(tmp_path: Path) -> None:
     folder = validation(tmp_path, {})
     with CampaignService(folder) as service:
         task, task_type = service.tasks.work[0], service.task_type
@@ -274,7 +270,7 @@ def test_another_wording_is_for_a_key_fact_that_is_not_valid(tmp_path: Path) -> 
             assert outcome(task, task_type.read({"values": {**WRONG, "edit": text}}, task)) == settled
 
 
-def test_an_export_leaves_no_labels_that_were_withdrawn(tmp_path: Path) -> None:
+def test_exports_contain_no_reverted_labels(tmp_path: Path) -> None:
     folder, (_, second) = answered(tmp_path, "fact_verification", {"values": {"label": "supported"}})
     assert run("export", folder.folder) == 0
     place = folder.folder / "judgments"
@@ -292,7 +288,7 @@ def test_an_export_leaves_no_labels_that_were_withdrawn(tmp_path: Path) -> None:
     assert [(file.name, file.read_text()) for file in place.iterdir()] == [("human.raw.jsonl", "")]
 
 
-def test_a_download_leaves_the_campaigns_own_folder_as_it_is(tmp_path: Path) -> None:
+def test_downloads_do_not_change_the_campaign_folder(tmp_path: Path) -> None:
     folder = made.make(tmp_path, made.rows(1, 1, 1), attention={"rate": 0})
     with CampaignService(folder) as service:
         crowds.say(service, service.tasks.work[0].key, {"anna": crowds.YES})

@@ -1,4 +1,4 @@
-"""Bodies that nobody honest sends: each is refused alone, names nothing that the page does not show, delays nobody."""
+"""Hostile requests are refused, reveal nothing, and delay nobody else."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ READ = [b'{"a": "\\ud800"}', b'{"a": 1, "a": 2}', b"{" + b" " * LARGEST + b"}"]
 
 
 def rows() -> list[dict[str, Any]]:
-    """Systems whose names no page may show."""
+    """Return rows with system names that no page may show."""
     return [
         {"doc_id": f"doc{n}", "document": "One. Two.", "system": f"sysname{s}", "summary": "A. B.", "key_facts": ["A."]}
         for n in range(3)
@@ -47,7 +47,7 @@ def rows() -> list[dict[str, Any]]:
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The ways to every part of an answer."""
+    """Yield the path of every part of an answer."""
     yield path
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, part in parts:
@@ -55,7 +55,7 @@ def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def changed(value: Any, path: tuple[Any, ...], change: Callable[[Any], Any]) -> Any:
-    """The value with `change` done to the part at a path."""
+    """Return a value with a changed part."""
     if not path:
         return change(value)
     copy = dict(value) if isinstance(value, dict) else list(value)
@@ -64,7 +64,7 @@ def changed(value: Any, path: tuple[Any, ...], change: Callable[[Any], Any]) -> 
 
 
 def hostile(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The body with each part replaced, taken away, or joined by another."""
+    """Yield bodies with replaced, removed or added parts."""
     for path in leaves(body):
         if not path:
             continue
@@ -84,13 +84,13 @@ def hostile(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def words_of(service: CampaignService) -> list[str]:
-    """What no reply may hold."""
+    """Return texts that no reply may contain."""
     keys = [task.key for task in service.tasks.by_key.values()]
     return ["sysname", "Traceback", "expected", service.folder.keys["secret"], *keys]
 
 
 @pytest.mark.parametrize("task_type", made.TASK_TYPES)
-def test_errors_name_only_what_the_page_showed(task_type: str, tmp_path: Path) -> None:
+def test_errors_reveal_only_what_the_page_shows(task_type: str, tmp_path: Path) -> None:
     with CampaignService(made.make(tmp_path, rows(), task_type=task_type)) as service:
         task = service.request("batch", made.who("anna"))["batch"]["tasks"][0]
         good = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task), "seconds": 9}
@@ -110,7 +110,7 @@ def test_errors_name_only_what_the_page_showed(task_type: str, tmp_path: Path) -
 
 
 def refusal_of(service: CampaignService, body: dict[str, Any]) -> Refusal | None:
-    """What is said to a body that is not accepted."""
+    """Return the error for an invalid body."""
     try:
         given = read_body(json.dumps({**body, "answer_id": made.answer_id()}).encode())
         service.request("answers", made.who("anna"), given)
@@ -120,14 +120,14 @@ def refusal_of(service: CampaignService, body: dict[str, Any]) -> Refusal | None
 
 
 def replayed(service: CampaignService) -> str:
-    """The digest of a state made anew from the log."""
+    """Return the digest of the state rebuilt from the log."""
     state = service.empty_state()
     for event in service.log.events():
         state.apply(event)
     return state.digest()
 
 
-def test_a_letter_that_is_wrong_does_not_unblind_another(tmp_path: Path) -> None:
+def test_an_invalid_letter_does_not_reveal_systems(tmp_path: Path) -> None:
     with CampaignService(made.make(tmp_path, rows(), task_type="rating")) as service:
         task = service.request("batch", made.who("anna"))["batch"]["tasks"][0]
         cells = {**made.plain(task)["summaries"], "A": {"coherence": "good"}}
@@ -138,7 +138,7 @@ def test_a_letter_that_is_wrong_does_not_unblind_another(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("raw", RAW)
-def test_bodies_are_bounded(raw: bytes) -> None:
+def test_body_limits(raw: bytes) -> None:
     if raw in READ:
         assert "\ud800" not in str(read_body(raw))
         return
@@ -147,8 +147,8 @@ def test_bodies_are_bounded(raw: bytes) -> None:
     assert refusal.value.status in {400, 422}
 
 
-def test_honest_people_in_the_same_commit_are_served(tmp_path: Path) -> None:
-    """Everything at once, held until all of it waits for the log: what is refused is refused alone."""
+def test_hostile_requests_do_not_affect_others_in_a_commit(tmp_path: Path) -> None:
+    """All requests are committed together, and only the hostile ones are refused."""
     with CampaignService(made.make(tmp_path, rows(), task_type="rating", answers_per_item=3)) as service:
         state = service.state
         names = ("anna", "ben", "cleo")
@@ -168,8 +168,8 @@ def test_honest_people_in_the_same_commit_are_served(tmp_path: Path) -> None:
         assert service.state is state  # not made anew
 
 
-def test_honest_people_wait_for_nobody_hostile(tmp_path: Path) -> None:
-    """Over HTTP: somebody sends all of it to every address at once; all honest replies come meanwhile."""
+def test_hostile_clients_do_not_delay_others(tmp_path: Path) -> None:
+    """Honest requests are answered while hostile ones are sent to all addresses."""
     folder = made.make(tmp_path, made.rows(12, 1, 4), answers_per_item=2, batch={"size": 40})
     with opened(folder) as run:
 
@@ -205,7 +205,7 @@ def test_honest_people_wait_for_nobody_hostile(tmp_path: Path) -> None:
         run(body)
 
 
-def test_a_session_that_sends_what_is_refused_waits_for_a_minute() -> None:
+def test_many_refused_requests_delay_a_session() -> None:
     now = [0.0]
     limit = RateLimit(free=20, pause=2.0, clock=lambda: now[0])
 
@@ -240,6 +240,6 @@ def test_other_hosts_are_refused(tmp_path: Path) -> None:
                     reply = await http.get(address, headers={"Host": host, "X-Forwarded-Host": "study.example"})
                     assert reply.status == status, host
                     if status == 421:
-                        assert f"does not answer for {host.partition(':')[0]}" in await reply.text() or "@" in host
+                        assert f"does not accept the host {host.partition(':')[0]}" in await reply.text() or "@" in host
 
         run(body)

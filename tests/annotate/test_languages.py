@@ -1,4 +1,4 @@
-"""Every text that a page shows stands in the language files, in each of them, and nothing falls back."""
+"""Language files are complete, and pages contain no other texts."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ KEY = re.compile(r"""\b(?:t|rich|text)\(\s*f?["`]([a-z_]+\.[\w.${}+ ]+)["`]|\bve
 
 
 def used() -> set[str]:
-    """The keys that the pages and the server ask for; a part that is filled in when it is asked for is `*`."""
+    """Return the keys that pages and server use; variable parts are `*`."""
     found = {a or b for file in SOURCES for a, b in KEY.findall(file.read_text(encoding="utf-8"))}
     assert len(found) > 150, "the pattern that finds keys is out of date"
     return {re.sub(r"\$?\{[^}]*\}", "*", key) for key in found}
 
 
-def test_every_key_is_used_and_every_used_key_is_there() -> None:
+def test_used_and_defined_keys_are_the_same() -> None:
     keys, patterns = set(shipped(REFERENCE).strings), used()
     exact = {key for key in patterns if "*" not in key}
     # The button's own words are a key, and with `_key` those of the list of keys.
@@ -45,8 +45,8 @@ def test_every_key_is_used_and_every_used_key_is_there() -> None:
     assert [one.pattern for one in loose if not any(one.fullmatch(key) for key in keys)] == []
 
 
-def test_no_page_says_anything_that_is_not_in_the_language_files() -> None:
-    """No text of two words or more in the scripts of the annotator's pages but those of errors in the program."""
+def test_scripts_contain_no_texts() -> None:
+    """Scripts of the annotators' pages contain no texts of two or more words, except internal errors."""
     said = []
     for file in SCRIPTS:
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
@@ -59,25 +59,20 @@ def test_no_page_says_anything_that_is_not_in_the_language_files() -> None:
 
 
 def _prose(text: str) -> bool:
-    """Whether it is no name of a key or an element, nor a header."""
+    """Return whether a string is a text, and not the name of a key, element or header."""
     names = {"Enter", "Shift", "Escape", "Backspace", "Arrow", "Home", "End", "Space"}
     return text not in names and not re.fullmatch(r"[A-Z]\w*[A-Z]\w*|[A-Z]+", text)
 
 
 @pytest.mark.parametrize("name", shipped_names())
-def test_a_shipped_language_is_whole(name: str) -> None:
+def test_shipped_languages_are_complete(name: str) -> None:
     language = shipped(name)
     assert (language.language, language.direction) == (name, "ltr")
     assert set(language.strings) == set(shipped(REFERENCE).strings)
 
 
-@pytest.mark.parametrize("code", ["offline", "somebody_else"])
-def test_what_the_browser_refuses_has_words(code: str) -> None:
-    assert f"refused.{code}" in shipped(REFERENCE).strings
-
-
 def own_file(folder: Path, **changes: Any) -> Path:
-    """A language file made from the English one; `changes` replace texts, or leave them out (None)."""
+    """Write a language file from the English one; `changes` replace texts or remove them (None)."""
     given = yaml.safe_load((SHIPPED / "en.yaml").read_text(encoding="utf-8"))
     given["language"] = "eo"
     for key, text in changes.items():
@@ -90,7 +85,7 @@ def own_file(folder: Path, **changes: Any) -> Path:
     return file
 
 
-def test_an_own_language_file_is_kept_with_the_campaign(tmp_path: Path) -> None:
+def test_a_custom_language_file_is_copied(tmp_path: Path) -> None:
     own_file(tmp_path, **{"work.document": "Dokumento"})
     folder = campaigns.make(tmp_path, interface="eo.yaml")
     (tmp_path / "eo.yaml").unlink()
@@ -102,18 +97,16 @@ def test_an_own_language_file_is_kept_with_the_campaign(tmp_path: Path) -> None:
     ("changes", "message"),
     [
         ({"work.document": None}, "work.document: is missing; in English: 'Document'"),
-        ({"work.dokument": "x"}, "work.dokument: is no key of the pages (did you mean work.document?)"),
-        ({"work.summary_of": "Resumo"}, "work.summary_of: has or lacks {id}, unlike the English text"),
-        ({"work.document": {"one": "x", "other": "y"}}, "work.document: is one text without plural forms"),
-        ({"page.minutes": "{n} min"}, "page.minutes: needs the forms one, other"),
-        ({"page.minutes": {"other": "{n} min"}}, "page.minutes: has the forms other; needs one, other"),
-        ({"page.minutes": {"one": "{m} min", "other": "{n}"}}, "in the form one has or lacks {m}"),
-        ({"work.document": True}, "work.document: is no text; put it in quotes"),
+        ({"work.dokument": "x"}, "work.dokument: is an unknown key (did you mean work.document?)"),
+        ({"work.summary_of": "Resumo"}, "work.summary_of: {id} must occur in this text and in the English one"),
+        ({"work.document": {"one": "x", "other": "y"}}, "work.document: must be one text without plural forms"),
+        ({"page.minutes": "{n} min"}, "page.minutes: needs the plural forms one, other"),
+        ({"page.minutes": {"other": "{n} min"}}, "page.minutes: has the plural forms other; it needs one, other"),
+        ({"page.minutes": {"one": "{m} min", "other": "{n}"}}, "in the form one, {m} must occur"),
+        ({"work.document": True}, "work.document: is not a text; put it in quotes"),
     ],
 )
-def test_an_own_language_file_with_faults_is_refused_before_anything_is_written(
-    tmp_path: Path, changes: dict[str, Any], message: str
-) -> None:
+def test_an_invalid_language_file_is_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     file = own_file(tmp_path, **changes)
     with pytest.raises(InputError) as caught:
         campaigns.make(tmp_path, interface="eo.yaml")
@@ -122,19 +115,21 @@ def test_an_own_language_file_with_faults_is_refused_before_anything_is_written(
     assert not (tmp_path / "campaign").exists()
 
 
-def test_an_unknown_language_names_those_that_there_are(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"interface: summeter has no language 'xx' .*en.*; give a file of your own"):
+def test_an_unknown_language_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"interface: there is no language 'xx'; use one of .*en, or a translated copy of"
+    ):
         campaigns.make(tmp_path, interface="xx")
-    with pytest.raises(InputError, match=r"interface: the language file .*none\.yaml is not there"):
+    with pytest.raises(InputError, match=r"interface: the language file .*none\.yaml does not exist"):
         campaigns.make(tmp_path, interface="none.yaml")
 
 
-def test_a_form_that_needs_no_number_may_leave_it_out(tmp_path: Path) -> None:
+def test_a_plural_form_may_omit_the_number(tmp_path: Path) -> None:
     file = own_file(tmp_path, **{"page.minutes": {"one": "unu minuto", "other": "{n} minutoj"}})
     assert isinstance(read_language(file), Language)
 
 
-def test_faults_of_a_language_file_have_lines_and_a_key_stands_once(tmp_path: Path) -> None:
+def test_errors_of_a_language_file_have_lines(tmp_path: Path) -> None:
     file = own_file(tmp_path)
     lines = file.read_text(encoding="utf-8").splitlines()
     at = next(number for number, line in enumerate(lines, 1) if line.startswith("  work.document:"))
@@ -148,7 +143,7 @@ def test_faults_of_a_language_file_have_lines_and_a_key_stands_once(tmp_path: Pa
     ]  # fmt: skip
 
 
-def test_a_folder_whose_language_file_lacks_new_keys_is_not_served(tmp_path: Path) -> None:
+def test_an_incomplete_language_file_is_not_served(tmp_path: Path) -> None:
     own_file(tmp_path)
     folder = campaigns.make(tmp_path, interface="eo.yaml")
     kept = folder.folder / "interface.yaml"

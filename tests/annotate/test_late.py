@@ -1,4 +1,4 @@
-"""Answers to a batch that is over, by its lease or by giving it back: they count, and so does the batch."""
+"""Late answers to a closed batch count, and finish the batch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Task = dict[str, Any]
 
 
 def folder_of(tmp_path: Path, *, exclude: bool = True, pass_share: float = 0.6, **plan: Any) -> CampaignFolder:
-    """Batches of six tasks and six attention checks."""
+    """Open a campaign with batches of six tasks and six attention checks."""
     return made.make(
         tmp_path,
         made.rows(4, 2, 4),
@@ -31,7 +31,7 @@ def folder_of(tmp_path: Path, *, exclude: bool = True, pass_share: float = 0.6, 
 
 
 def take(service: CampaignService) -> tuple[list[Task], list[Task]]:
-    """The tasks of a new batch: the work, and the checks."""
+    """Return the work and the checks of a new batch."""
     tasks: list[Task] = service.request("batch", ANNA)["batch"]["tasks"]
     person = service.state.people["anna"]
     checks = person.batches[len(person.batches)].checks
@@ -53,7 +53,7 @@ def standing(service: CampaignService) -> tuple[int, str | None, bool]:
     return person.finished, person.ended, person.excluded
 
 
-def test_who_was_offline_through_the_lease_has_done_the_batch(tmp_path: Path) -> None:
+def test_answers_after_an_expired_lease_finish_the_batch(tmp_path: Path) -> None:
     clock = made.Clock()
     with CampaignService(folder_of(tmp_path), clock=clock) as service:
         work, checks = take(service)
@@ -67,7 +67,7 @@ def test_who_was_offline_through_the_lease_has_done_the_batch(tmp_path: Path) ->
         assert (kinds.count("finished"), kinds.count("ended")) == (1, 1)
 
 
-def test_a_batch_that_is_given_back_and_answered_is_judged(tmp_path: Path) -> None:
+def test_checks_of_a_returned_batch_count(tmp_path: Path) -> None:
     with CampaignService(folder_of(tmp_path, per_annotator=None)) as service:
         work, checks = take(service)
         service.request("return", ANNA)
@@ -77,7 +77,7 @@ def test_a_batch_that_is_given_back_and_answered_is_judged(tmp_path: Path) -> No
         assert service.request("batch", ANNA)["batch"] is None
 
 
-def test_one_late_answer_makes_the_batch_count(tmp_path: Path) -> None:
+def test_one_late_answer_finishes_the_batch(tmp_path: Path) -> None:
     with CampaignService(folder_of(tmp_path)) as service:
         work, _ = take(service)
         service.request("return", ANNA)
@@ -89,7 +89,7 @@ def test_one_late_answer_makes_the_batch_count(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("returned", [True, False])
-def test_a_batch_that_was_finished_in_part_is_judged_by_what_comes_late(tmp_path: Path, returned: bool) -> None:
+def test_late_checks_of_a_partial_batch_count(tmp_path: Path, returned: bool) -> None:
     clock = made.Clock()
     with CampaignService(folder_of(tmp_path), clock=clock) as service:
         work, checks = take(service)
@@ -103,7 +103,7 @@ def test_a_batch_that_was_finished_in_part_is_judged_by_what_comes_late(tmp_path
         assert standing(service) == (1, "failed_checks", True)
 
 
-def test_checks_that_may_still_come_are_taken_as_passed(tmp_path: Path) -> None:
+def test_unanswered_checks_count_as_passed(tmp_path: Path) -> None:
     with CampaignService(folder_of(tmp_path)) as service:
         _, checks = take(service)
         service.request("return", ANNA)
@@ -113,7 +113,7 @@ def test_checks_that_may_still_come_are_taken_as_passed(tmp_path: Path) -> None:
         assert standing(service) == (1, "completed", False)
 
 
-def test_leaving_one_check_out_avoids_no_judgement(tmp_path: Path) -> None:
+def test_omitting_a_check_does_not_avoid_exclusion(tmp_path: Path) -> None:
     with CampaignService(folder_of(tmp_path, exclude=False)) as service:
         work, checks = take(service)
         service.request("return", ANNA)
@@ -123,8 +123,8 @@ def test_leaving_one_check_out_avoids_no_judgement(tmp_path: Path) -> None:
         assert standing(service) == (1, "failed_checks", False)
 
 
-def test_late_answers_beside_a_batch_that_is_held(tmp_path: Path) -> None:
-    """Two windows: one answers what the other gave back before it took the next batch."""
+def test_late_answers_during_another_batch(tmp_path: Path) -> None:
+    """One window answers a task that another window returned before taking the next batch."""
     with CampaignService(folder_of(tmp_path, per_annotator=2, pass_share=0.56, answers_per_item=1)) as service:
         late, first = take(service)
         send(service, first)
@@ -142,7 +142,7 @@ def test_late_answers_beside_a_batch_that_is_held(tmp_path: Path) -> None:
         assert service.request("batch", ANNA)["batch"] is None
 
 
-def test_who_had_found_no_more_work_has_completed_the_campaign(tmp_path: Path) -> None:
+def test_a_late_answer_completes_the_campaign(tmp_path: Path) -> None:
     clock = made.Clock()
     folder = made.make(tmp_path, answers_per_item=1, batch={"size": 50, "lease_minutes": 10}, attention={"rate": 0})
     with CampaignService(folder, clock=clock) as service:
@@ -154,7 +154,7 @@ def test_who_had_found_no_more_work_has_completed_the_campaign(tmp_path: Path) -
         assert standing(service) == (1, "completed", False)
 
 
-def test_giving_back_does_not_use_up_the_checks(tmp_path: Path) -> None:
+def test_returned_checks_can_be_shown_again(tmp_path: Path) -> None:
     attention = {"rate": 0.3, "judge_after": 2, "pass_share": 0.6}
     with CampaignService(made.make(tmp_path, made.rows(4, 2, 4), batch={"size": 6}, attention=attention)) as service:
         for _ in range(12):  # 14 checks there are, and two or three come with a batch

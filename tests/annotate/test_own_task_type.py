@@ -1,4 +1,4 @@
-"""A task type from outside, one module: built, served, answered, adjudicated and exported."""
+"""A custom task type is built, served, answered, adjudicated and exported."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from annotate.test_cli import run
 from annotate.test_server import Client, enter, opened
 
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.tasks import TASK_TYPES, task_type_named
+from summeter.annotate.tasks import task_type_named
 from summeter.data.dataset import load
 from summeter.records import InputError, UsageError
 
 OWN = "annotate.own_task_type:Headline"
 
 
-def test_an_own_task_type_from_yaml_to_judgments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_custom_task_type_from_campaign_file_to_judgments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = made.make(tmp_path, made.rows(6, 2), task_type=OWN, attention={"rate": 0.25, "pass_share": 0})
     assert run("simulate", folder.folder, "--annotators", 3, "--accuracy", 0.8) == 0
     assert "12 of 12 tasks complete" in capsys.readouterr().out
@@ -39,7 +39,7 @@ def test_an_own_task_type_from_yaml_to_judgments(tmp_path: Path, capsys: pytest.
     assert data.judgments("human.adjudicated")[0].label == 1
 
 
-def test_its_form_is_served_and_an_answer_stored(tmp_path: Path) -> None:
+def test_a_custom_task_type_is_served_and_answered(tmp_path: Path) -> None:
     folder = made.make(tmp_path, made.rows(2, 2), task_type=OWN, attention={"rate": 0})
     with opened(folder) as serve:
 
@@ -69,11 +69,7 @@ def test_its_form_is_served_and_an_answer_stored(tmp_path: Path) -> None:
         serve(body)
 
 
-def test_every_name_is_that_of_its_class() -> None:
-    assert [task_type_named(name).name for name in TASK_TYPES] == list(TASK_TYPES)
-
-
-def test_what_is_no_task_type_is_refused(tmp_path: Path) -> None:
+def test_invalid_task_types_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"plan.yaml:1: task_type: .*did you mean rating\?"):
         made.make(tmp_path, task_type="ratings")
     for name in ("annotate.own_task_type:Nothing", "annotate.nowhere:Headline", "annotate.own_task_type:Question"):

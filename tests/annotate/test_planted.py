@@ -1,4 +1,4 @@
-"""Checks of UniSumEval's form, and what is shown of the machine's verdict."""
+"""Attention checks in the form of UniSumEval, and the shown part of machine verdicts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.people import ADJUDICATOR, Visitor
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import Answer
-from summeter.annotate.simulate.script import crowd, simulate
+from summeter.annotate.simulate import crowd, simulate
 from summeter.annotate.tasks.simulation import Gold, Profile
 from summeter.engine.api import evaluate
 
@@ -27,7 +27,7 @@ def sentences(task: Any) -> list[str]:
     return [summary["text"][start:end] for start, end in summary["sentences"]]
 
 
-def test_checks_are_a_fifth_of_all_tasks_and_always_sentences_that_the_document_does_not_hold(tmp_path: Path) -> None:
+def test_checks_of_unisumeval_are_a_fifth_and_unsupported(tmp_path: Path) -> None:
     folder = make(tmp_path, rows(6, 2, 2), attention=FORM)
     work, checks = folder.tasks.work, folder.tasks.checks
     assert len(work) == 6 * 2 * 2
@@ -39,12 +39,12 @@ def test_checks_are_a_fifth_of_all_tasks_and_always_sentences_that_the_document_
         assert check.body["sentence"] not in folder.sources[check.document_id].document.sentence_texts
 
 
-def test_the_usual_checks_are_never_supported(tmp_path: Path) -> None:
+def test_default_checks_are_never_supported(tmp_path: Path) -> None:
     folder = make(tmp_path, rows(6, 2, 2), attention={"rate": 0.2})
     assert {check.expects["label"] for check in folder.tasks.checks} == {"not_supported"}
 
 
-def test_a_key_fact_is_posed_as_a_sentence_and_a_fixed_sentence_as_a_key_fact(tmp_path: Path) -> None:
+def test_unisumeval_checks_paraphrase_key_facts(tmp_path: Path) -> None:
     foreign_sentence = "A ferry full of accordions left for Ghent."
     attention = {**FORM, "foreign_sentence": foreign_sentence}
     folder = make(tmp_path, rows(6, 2, 2), task_type="key_fact_alignment", attention=attention)
@@ -75,7 +75,7 @@ def test_a_right_answer_passes_and_the_opposite_fails(tmp_path: Path) -> None:
 
 
 def verdicts(folder: Path, **plan: Any) -> CampaignFolder:
-    """A campaign with a machine's verdicts."""
+    """Build a campaign with machine verdicts."""
     evaluate(rows(3), ["support"], out=folder / "run")
     machine = {"run": "run", **plan}
     return make(folder, rows(3), assistance={"machine": machine}, attention={**FORM, "pass_share": 0})
@@ -91,7 +91,7 @@ def shown(service: CampaignService) -> list[Any]:
     ("show", "label", "reason"),
     [("verdict_and_reason", True, True), ("verdict", True, False), ("nothing", False, False)],
 )
-def test_a_campaign_says_what_is_shown_of_the_verdict(tmp_path: Path, show: str, label: bool, reason: bool) -> None:
+def test_the_shown_part_of_the_verdict_is_configurable(tmp_path: Path, show: str, label: bool, reason: bool) -> None:
     folder = verdicts(tmp_path, show=show)
     with CampaignService(folder) as service:
         pages = shown(service)
@@ -101,7 +101,7 @@ def test_a_campaign_says_what_is_shown_of_the_verdict(tmp_path: Path, show: str,
     assert all(task.machine is not None for task in folder.tasks.work), "the verdict is kept to be compared with"
 
 
-def test_who_adjudicates_sees_as_much_as_the_annotators(tmp_path: Path) -> None:
+def test_adjudicators_see_the_same_part_of_the_verdict(tmp_path: Path) -> None:
     for show, label, reason in (
         ("nothing", False, False),
         ("verdict", True, False),
@@ -123,7 +123,7 @@ def answered(folder: CampaignFolder, profile: Profile) -> list[Answer]:
         return [answer for task in service.tasks.work for answer in service.state.counted_answers(task.key)]
 
 
-def test_where_nothing_is_shown_nobody_is_asked_whether_they_agree(tmp_path: Path) -> None:
+def test_hidden_verdicts_need_no_agreement(tmp_path: Path) -> None:
     folder = verdicts(tmp_path, show="nothing")
     answers = answered(folder, Profile(trust=1.0))
     assert len(answers) == 3 * len(folder.tasks.work)
@@ -132,7 +132,7 @@ def test_where_nothing_is_shown_nobody_is_asked_whether_they_agree(tmp_path: Pat
         assert {case.arm for case in cases(service)} <= {"unassisted"}
 
 
-def test_simulated_annotators_trust_a_reason_more_than_a_bare_verdict(tmp_path: Path) -> None:
+def test_simulated_trust_in_reasons(tmp_path: Path) -> None:
     trusting = Profile(accuracy=0.5, trust=0.0, trust_reasons=1.0)
     agree = {}
     for show in ("verdict", "verdict_and_reason"):

@@ -1,4 +1,4 @@
-"""Agreement as meta has it, annotators' standing, the machine's pull by hand, exclusion that can be taken back."""
+"""Agreement, annotator statistics, automation bias and exclusion by rules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from summeter.annotate.analysis.quality import Quality, agreement, annotator_sta
 from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.simulate.script import crowd, simulate
+from summeter.annotate.simulate import crowd, simulate
 from summeter.annotate.tasks.simulation import Gold
 from summeter.meta import agree
 from summeter.meta._agree import leave_one_out
@@ -31,7 +31,7 @@ PLAIN = 0
 SAYS_YES: dict[str, Any] = {"similar": [], "machine": {"accepts": True, "values": {}, "reason": None}}
 
 
-def test_agreement_is_that_of_meta_and_by_domain_and_length(tmp_path: Path) -> None:
+def test_agreement_equals_meta_agree_by_domain_and_length(tmp_path: Path) -> None:
     rows = made.rows(6, 2, 3)
     for row in rows:
         number = int(row["doc_id"][3:])
@@ -51,7 +51,7 @@ def test_agreement_is_that_of_meta_and_by_domain_and_length(tmp_path: Path) -> N
     assert sum(row.statistic == "alpha_nominal" for row in found) == 1 + 2 + 3
 
 
-def test_an_annotator_beside_the_others_is_that_of_meta_also_on_pairs() -> None:
+def test_annotator_agreement_equals_meta_agree() -> None:
     # Of three others a majority says what a pair is, 0, 1/2 or 1; the mean of 1, 1 and 0 would agree with nobody.
     verdicts = [(1, 1, 1, 0), (0, 0, 0, 0), (1, 0.5, 0.5, 0.5), (0, 1, 1, 1), (0.5, 0.5, 0.5, 1), (1, 1, 0, 0)]
     votes = [
@@ -71,7 +71,7 @@ def test_an_annotator_beside_the_others_is_that_of_meta_also_on_pairs() -> None:
 
 
 @pytest.mark.parametrize("task_type", made.TASK_TYPES)
-def test_every_kind_has_agreement_and_standings(task_type: str, tmp_path: Path) -> None:
+def test_every_task_type_has_agreement_and_statistics(task_type: str, tmp_path: Path) -> None:
     folder = crowds.done(tmp_path, [crowds.GOOD] * 3, task_type=task_type)
     with CampaignService(folder, readonly=True) as service:
         found = quality(service, PLAIN)
@@ -81,8 +81,8 @@ def test_every_kind_has_agreement_and_standings(task_type: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("task_type", made.TASK_TYPES)
-def test_what_status_prints_is_what_the_page_shows(task_type: str, tmp_path: Path) -> None:
-    """The quick way to the headline and to each annotator gives the figures of `meta agree`."""
+def test_status_and_page_show_the_same_agreement(task_type: str, tmp_path: Path) -> None:
+    """Brief quality equals `meta agree`."""
     plan: dict[str, Any] = {"task_type": task_type, "answers_per_item": 3, "attention": {"rate": 0}}
     folder = crowds.done(tmp_path, [crowds.Profile(accuracy=0.6)] * 4, made.rows(4, 2, 3), **plan)
     with CampaignService(folder, readonly=True) as service:
@@ -100,16 +100,16 @@ def test_what_status_prints_is_what_the_page_shows(task_type: str, tmp_path: Pat
     assert [one.to_json() for one in short.annotators] == [one.to_json() for one in full.annotators]
 
 
-def test_a_campaign_that_has_just_begun(tmp_path: Path) -> None:
+def test_quality_of_a_campaign_without_answers(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
     with CampaignService(folder) as service:
         found = quality(service)
     assert (found.headline(), found.annotators, found.assistance) == ([], (), ())
-    assert found.notes == ("no agreement yet: nobody has answered yet",)
+    assert found.notes == ("no agreement yet: there are no answers yet",)
 
 
 def helped(tmp_path: Path) -> CampaignFolder:
-    """A campaign whose machine says "supported" of everything, checks included."""
+    """Open a campaign whose machine accepts every sentence, also in checks."""
     folder = made.make(tmp_path, made.rows(4, 1, 2))
     file = folder.folder / "tasks.jsonl"
     tasks = [json.loads(one) for one in file.read_text().splitlines()]
@@ -141,7 +141,7 @@ def test_endorsement_by_hand(tmp_path: Path) -> None:
         assert (standing["anna"].endorsement, standing["anna"].endorsement_n) == (pytest.approx(2 / 3), 3)
 
 
-def test_the_bias_is_that_of_people_who_are_not_excluded(tmp_path: Path) -> None:
+def test_excluded_annotators_do_not_count_for_automation_bias(tmp_path: Path) -> None:
     with CampaignService(helped(tmp_path)) as service:
         work, check = service.tasks.work[0].key, service.tasks.checks[0].key
         for task in (work, check):
@@ -159,7 +159,7 @@ def endorsement(figures: Quality) -> dict[str, tuple[float | None, int]]:
     return {row.details["tasks"]: (row.value, row.n) for row in rows}
 
 
-def test_an_adjudicated_answer_says_who_was_wrong(tmp_path: Path) -> None:
+def test_adjudication_decides_whether_the_machine_is_wrong(tmp_path: Path) -> None:
     with CampaignService(helped(tmp_path)) as service:
         key = service.tasks.work[0].key
         crowds.say(service, key, {"anna": crowds.YES, "ben": crowds.YES})
@@ -168,7 +168,7 @@ def test_an_adjudicated_answer_says_who_was_wrong(tmp_path: Path) -> None:
         assert [one.same for one in cases(service)] == [True, True]
 
 
-def test_trusting_people_follow_and_the_unassisted_do_not(tmp_path: Path) -> None:
+def test_trusting_annotators_endorse_wrong_verdicts(tmp_path: Path) -> None:
     folder = helped(tmp_path)
     with CampaignService(folder) as service:
         profiles = [crowds.Profile(accuracy=1, trust=1.0), *[crowds.Profile(accuracy=1)] * 3]
@@ -178,7 +178,7 @@ def test_trusting_people_follow_and_the_unassisted_do_not(tmp_path: Path) -> Non
     assert {found[one].endorsement for one in ("ben", "cleo", "dora")} <= {0.0, None}
 
 
-def test_rules_exclude_and_can_be_taken_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rules_exclude_and_can_be_reverted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     profiles = [crowds.GOOD, crowds.GOOD, crowds.GOOD, crowds.LAZY]
     folder = crowds.done(tmp_path, profiles, attention={"rate": 0.2, "exclude": False, "judge_after": 999})
     with CampaignService(folder) as service:
@@ -189,13 +189,13 @@ def test_rules_exclude_and_can_be_taken_back(tmp_path: Path, capsys: pytest.Capt
         assert [
             one.annotator for one in proposals(annotator_statistics(service), Rules(seconds_below=8, min_answers=5))
         ] == ["p3"]
-        with pytest.raises(UsageError, match="no rule is given"):
+        with pytest.raises(UsageError, match="no rule is set"):
             proposals(annotator_statistics(service), Rules())
         (event,) = exclude(service, found, by="lead")
         assert (event.kind, event.data["rule"], event.data["by"]) == ("excluded", "checks", "lead")
         assert not any("p3" in slots.counted for slots in service.state.items.values())
         assert proposals(annotator_statistics(service), Rules(checks_below=0.7, min_checks=2)) == []
-        with pytest.raises(UsageError, match="rules that hold: checks"):
+        with pytest.raises(UsageError, match="rules of current exclusions: checks"):
             reinstate_rule(service, "seconds", "a mistake", by="lead")
         reinstate_rule(service, "checks", "a mistake", by="lead")
         assert {key: set(slots.counted) for key, slots in service.state.items.items()} == before
@@ -206,7 +206,7 @@ def test_rules_exclude_and_can_be_taken_back(tmp_path: Path, capsys: pytest.Capt
     assert run("reinstate", folder.folder, "--rule", "checks", "--reason", "we talked") == 0
     assert run("exclude", folder.folder, "p0") == 2
     assert run("exclude", folder.folder, "eve", "--reason", "no") == 2
-    assert "nobody called 'eve'" in capsys.readouterr().err
+    assert "there is no annotator 'eve'" in capsys.readouterr().err
     assert run("exclude", folder.folder, "p0", "--reason", "asked to") == 0
     capsys.readouterr()
     assert run("status", folder.folder, "--json") == 0
@@ -227,7 +227,7 @@ def campus_and_crowd(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.mark.shared
-def test_dialsummeval_as_answers_of_a_campaign(shared: Path, campus_and_crowd: tuple[Quality, Quality]) -> None:
+def test_dialsummeval_ratings_as_campaign_answers(shared: Path, campus_and_crowd: tuple[Quality, Quality]) -> None:
     entries = json.loads((shared / "data" / "expected.json").read_text(encoding="utf-8"))["entries"]
     want = {(one["dataset"], one["statistic"]): one["recomputed"] for one in entries}
     campus, crowd = campus_and_crowd
@@ -243,9 +243,9 @@ def test_dialsummeval_as_answers_of_a_campaign(shared: Path, campus_and_crowd: t
 
 
 @pytest.mark.shared
-def test_the_quality_page_makes_the_difference_plain(campus_and_crowd: tuple[Quality, Quality]) -> None:
+def test_the_quality_page_shows_low_agreement(campus_and_crowd: tuple[Quality, Quality]) -> None:
     campus, crowd = campus_and_crowd
-    assert {in_words(row) for row in campus.headline()} == {"above chance, but under the customary .667"}
+    assert {in_words(row) for row in campus.headline()} == {"above chance, but below the customary limit of 0.667"}
     assert {in_words(row) for row in crowd.headline()} <= {"below chance", "cannot be told from chance"}
     assert min(one.agreement or 0 for one in campus.annotators) > 0.3
     known = [one.agreement for one in crowd.annotators if one.agreement is not None]

@@ -1,4 +1,4 @@
-"""A campaign's own scales, error types and questions: checked at the border, stored, merged, adjudicated, measured."""
+"""Additional questions: validation, storage, merging, adjudication and agreement."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from summeter.annotate.campaign.bodies import Refusal
 from summeter.annotate.campaign.build import warnings_of
 from summeter.annotate.campaign.config import Scale
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.simulate.script import crowd, simulate
+from summeter.annotate.simulate import crowd, simulate
 from summeter.annotate.tasks.questions import Question, asked
 from summeter.annotate.tasks.simulation import Gold, Profile
 from summeter.annotate.tasks.task import Task
@@ -48,24 +48,24 @@ FINE = {"sure": 55, "tone": "dry", "harm": False}
 @pytest.mark.parametrize(
     ("values", "field", "message"),
     [
-        ({**FINE, "sure": 56}, "sure", "is a whole number from 0 to 100 by steps of 5"),
-        ({**FINE, "sure": 105}, "sure", "is a whole number"),
-        ({**FINE, "sure": True}, "sure", "is a whole number"),
-        ({**FINE, "tone": "sad"}, "tone", "is one of: dry, lively, odd"),
-        ({**FINE, "tone": ["dry"]}, "tone", "is one of"),
-        ({**FINE, "flaws": []}, "flaws", "is a list of one or more of"),
+        ({**FINE, "sure": 56}, "sure", "must be a whole number from 0 to 100 by steps of 5"),
+        ({**FINE, "sure": 105}, "sure", "must be a whole number"),
+        ({**FINE, "sure": True}, "sure", "must be a whole number"),
+        ({**FINE, "tone": "sad"}, "tone", "must be one of: dry, lively, odd"),
+        ({**FINE, "tone": ["dry"]}, "tone", "must be one of"),
+        ({**FINE, "flaws": []}, "flaws", "must be a list of one or more of"),
         ({**FINE, "flaws": ["length", "length"]}, "flaws", "twice"),
-        ({**FINE, "harm": 1}, "harm", "is true or false"),
+        ({**FINE, "harm": 1}, "harm", "must be true or false"),
         ({**FINE, "harm": True}, "how", "is not answered"),
-        ({**FINE, "how": "so"}, "how", "is not asked beside this answer"),
-        ({**FINE, "harm": True, "how": "x" * 41}, "how", "at most 40 characters"),
-        ({**FINE, "harm": True, "how": "  "}, "how", "not empty"),
-        ({**FINE, "why": "since"}, "why", "is not asked beside this answer"),
-        ({**FINE, "mood": "x"}, "mood", "is no question of this campaign"),
+        ({**FINE, "how": "so"}, "how", "is not asked with these answers"),
+        ({**FINE, "harm": True, "how": "x" * 41}, "how", "1 to 40 characters"),
+        ({**FINE, "harm": True, "how": "  "}, "how", "1 to 40 characters"),
+        ({**FINE, "why": "since"}, "why", "is not asked with these answers"),
+        ({**FINE, "mood": "x"}, "mood", "is not a question of this campaign"),
         ({"sure": 55, "tone": "dry"}, "harm", "is not answered"),
     ],
 )
-def test_what_does_not_fit_is_refused_by_field(values: Any, field: str, message: str, tmp_path: Path) -> None:
+def test_invalid_values_are_refused_by_field(values: Any, field: str, message: str, tmp_path: Path) -> None:
     with CampaignService(made.make(tmp_path, questions=QUESTIONS, attention={"rate": 0})) as service:
         task = service.request("batch", made.who("anna"))["batch"]["tasks"][0]
         form = service.request("session", made.who("anna"))["form"]
@@ -81,7 +81,7 @@ def test_what_does_not_fit_is_refused_by_field(values: Any, field: str, message:
         assert stored.answer.values == {"label": "supported", **FINE, "flaws": ["grammar", "length"]}
 
 
-def test_a_rating_asks_of_each_summary_and_names_none_of_them(tmp_path: Path) -> None:
+def test_rating_questions_about_each_summary(tmp_path: Path) -> None:
     grade = {"name": "grade", "question": "Why this grade?", "type": "yes_no", "when": {"style": [-1, 0]}}
     aspects = [{"name": "style", "question": "?", "scale": {"low": -1, "high": 1}}, "sense"]
     folder = made.make(tmp_path, task_type="rating", aspects=aspects, scale={"labels": ["no", "yes"]},
@@ -116,7 +116,7 @@ def test_a_rating_asks_of_each_summary_and_names_none_of_them(tmp_path: Path) ->
         assert set(stored.answer.summaries) == set(letters)
 
 
-def test_votes_are_merged_by_their_kind_and_adjudicated(tmp_path: Path) -> None:
+def test_answers_are_merged_by_type_and_adjudicated(tmp_path: Path) -> None:
     given = [
         {**FINE, "sure": 20, "flaws": ["grammar", "length"]},
         {**FINE, "sure": 40, "flaws": ["grammar"], "harm": True, "how": "It misleads."},
@@ -151,19 +151,19 @@ def test_votes_are_merged_by_their_kind_and_adjudicated(tmp_path: Path) -> None:
         assert "flaws" not in decided  # left out by who decided
 
 
-def test_texts_that_would_not_fit_into_an_answer_are_told(tmp_path: Path) -> None:
+def test_a_warning_about_long_texts(tmp_path: Path) -> None:
     free = {"name": "free", "question": "Well?", "type": "text", "longest": 2000}
     data = made.rows(systems=9)
     folder = made.make(tmp_path / "long", data, task_type="rating", questions=[free])
     (warning,) = [one for one in warnings_of(folder) if one.startswith("questions")]
     assert warning == (
-        "questions: texts of 18,000 characters may be too long together for an answer of 64 KiB; give `longest`"
+        "questions: texts with a total of 18,000 characters may exceed the limit of 64 KiB for an answer; set `longest`"
     )
     short = made.make(tmp_path / "short", data, task_type="rating", questions=[{**free, "longest": 1500}])
     assert not [one for one in warnings_of(short) if one.startswith("questions")]
 
 
-def test_what_a_kind_does_not_heed_is_told(tmp_path: Path) -> None:
+def test_a_warning_about_unused_fields(tmp_path: Path) -> None:
     plan: dict[str, Any] = {
         "aspects": [{"name": "style", "scale": {"high": 3}}], "scale": {"high": 7}, "best": False,
         "error_types": ["odd"],
@@ -171,15 +171,13 @@ def test_what_a_kind_does_not_heed_is_told(tmp_path: Path) -> None:
     told = {}
     for task_type in ("rating", "pairwise", "fact_verification"):
         warnings = warnings_of(made.make(tmp_path / task_type, task_type=task_type, **plan))
-        told[task_type] = [
-            one.partition(":")[0] for one in warnings if "instead" in one or "for every task type" in one
-        ]
+        told[task_type] = [one.partition(":")[0] for one in warnings if "instead" in one or "does not use" in one]
     assert told == {
         "rating": ["error_types"],
         "pairwise": ["scale", "best", "error_types", "aspects"],
         "fact_verification": ["aspects", "scale", "best", "aspects"],
     }
-    assert not [one for one in warnings_of(made.make(tmp_path / "plain")) if "for every task type" in one]
+    assert not [one for one in warnings_of(made.make(tmp_path / "plain")) if "does not use" in one]
 
 
 def test_a_choice_without_a_majority_has_no_label(tmp_path: Path) -> None:
@@ -188,12 +186,12 @@ def test_a_choice_without_a_majority_has_no_label(tmp_path: Path) -> None:
             answer(service, service.request("batch", made.who(name))["batch"]["tasks"][0], {"tone": tone}, name)
         (merged,) = (one for one in merged_of(service) if one.aspect == "tone")
         assert (merged.status, merged.label) == ("skipped", None)
-        assert merged.reason == "no majority (1 for dry, 1 for odd): adjudicate it"
+        assert merged.reason == "no majority (1 for dry, 1 for odd); adjudicate it"
 
 
 @pytest.mark.parametrize("task_type", ["fact_verification", "key_fact_validation", "key_fact_alignment", "rating",
                                   "span_highlighting", "pairwise"])  # fmt: skip
-def test_every_kind_asks_them_and_agreement_knows_their_level(task_type: str, tmp_path: Path) -> None:
+def test_every_task_type_asks_additional_questions(task_type: str, tmp_path: Path) -> None:
     questions = [question for question in QUESTIONS if question is not WHY]
     folder = made.make(tmp_path, made.rows(documents=6), task_type=task_type, questions=questions, batch={"size": 20})
     with CampaignService(folder) as service:
@@ -220,7 +218,7 @@ def judgments_of_kind(data: Any, who: set[str]) -> list[Any]:
     return [one for one in data.judgments("human.raw") if one.judge in who and one.aspect == "tone"]
 
 
-def test_a_coefficient_that_needs_numbers_says_so_of_names(tmp_path: Path) -> None:
+def test_numeric_coefficients_refuse_names(tmp_path: Path) -> None:
     folder = made.make(tmp_path, questions=[TONE, SURE], batch={"size": 20})
     with CampaignService(folder) as service:
         simulate(service, crowd(folder, [Profile()] * 3, Gold(seed=3), seed=2))
@@ -233,7 +231,7 @@ def test_a_coefficient_that_needs_numbers_says_so_of_names(tmp_path: Path) -> No
 
 
 def test_names_and_texts_have_no_mean(tmp_path: Path) -> None:
-    """A benchmark's card averages scales and labels; a choice or a text has no line in it, let alone a number."""
+    """Dataset summaries contain scales and labels, but no choices or texts."""
     questions = [TONE, SURE, FLAWS, {**HOW, "when": {}}]
     with CampaignService(made.make(tmp_path, questions=questions, batch={"size": 20})) as service:
         simulate(service, crowd(service.folder, [Profile()] * 3, Gold(seed=3), seed=2))
@@ -254,7 +252,7 @@ def test_names_and_texts_have_no_mean(tmp_path: Path) -> None:
         ({"low": 0, "high": 1, "step": 0.0001, "show": "slider"}, "at most 1000 steps, not 10000"),
     ],
 )
-def test_a_scale_that_cannot_be_is_refused(scale: dict[str, Any], message: str) -> None:
+def test_invalid_scales_are_refused(scale: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Scale.model_validate(scale)
 
@@ -270,7 +268,7 @@ def test_values_of_scales() -> None:
     assert [point["label"] for point in page["points"]] == ["bad", "", "so so", "", "good"]
 
 
-def test_conditions_follow_from_what_is_shown() -> None:
+def test_conditions_ignore_questions_that_are_not_asked() -> None:
     questions = [
         Question(name="types", type="choices", text="?", options=[{"name": name} for name in "xyz"]),
         Question(name="a", type="yes_no", text="?"),
@@ -294,13 +292,13 @@ def test_conditions_follow_from_what_is_shown() -> None:
 @pytest.mark.parametrize(
     ("question", "message"),
     [
-        ({"name": "faithfulness"}, "is what fact_verification itself asks"),
-        ({"when": {"labl": "supported"}}, "is answered before: label, error_types (did you mean label?)"),
-        ({"when": {"label": "suported"}}, "suported is no answer to 'label'; it has: supported, not_supported (did"),
-        ({"when": {"q": True}}, "names 'q'"),
+        ({"name": "faithfulness"}, "is the name of a question of fact_verification"),
+        ({"when": {"labl": "supported"}}, "(label, error_types) (did you mean label?)"),
+        ({"when": {"label": "suported"}}, "suported is not a possible answer to 'label'; use one of"),
+        ({"when": {"q": True}}, "'q' is not an earlier question"),
     ],
 )  # fmt: skip
-def test_names_and_conditions_are_checked_with_the_kind(question: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_names_and_conditions_depend_on_the_task_type(question: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         made.make(tmp_path, questions=[{"name": "q", "question": "?", "type": "yes_no"} | question])
     assert message in str(caught.value)

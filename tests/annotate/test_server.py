@@ -1,4 +1,4 @@
-"""The server over HTTP: who gets in, what a write must bring, what no response ever holds."""
+"""The server over HTTP: access, CSRF, and the content of responses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Client = TestClient[Any, Any]
 def opened(
     folder: CampaignFolder, known: CampaignService | None = None
 ) -> Iterator[Callable[[Callable[[CampaignService, Callable[[], Client]], Awaitable[None]]], None]]:
-    """Runs a coroutine with a service (a new one, unless given) and a maker of clients, each a browser of its own."""
+    """Run a coroutine with a service and a function that returns new clients."""
     with CampaignService(folder) if known is None else nullcontext(known) as service:
 
         def run(body: Callable[[CampaignService, Callable[[], Client]], Awaitable[None]]) -> None:
@@ -55,13 +55,13 @@ def opened(
 
 
 async def enter(client: Client, folder: CampaignFolder, name: str) -> dict[str, str]:
-    """Come by the link; the headers of a write."""
+    """Open the link and return the headers of a write."""
     reply = await client.get("/" + folder.links()[name], allow_redirects=False)
     assert (reply.status, reply.headers["Location"]) == (303, "/work")
     return {CSRF: (await (await client.get("/api/session")).json())["csrf"]}
 
 
-def test_a_link_gives_a_cookie_and_nothing_is_written(tmp_path: Path) -> None:
+def test_a_link_sets_a_cookie_and_writes_nothing(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
     with opened(folder) as run:
 
@@ -95,9 +95,7 @@ def test_a_link_gives_a_cookie_and_nothing_is_written(tmp_path: Path) -> None:
         ("mturk", "?workerId=W1&assignmentId=A1", "http", {"SameSite=Lax"}),
     ],
 )
-def test_cookies_fit_where_the_page_stands(
-    platform: str, query: str, proxy: str, wanted: set[str], tmp_path: Path
-) -> None:
+def test_cookie_attributes(platform: str, query: str, proxy: str, wanted: set[str], tmp_path: Path) -> None:
     with opened(made.make(tmp_path, platform={"name": platform})) as run:
 
         async def body(_: CampaignService, browser: Callable[[], Client]) -> None:
@@ -109,7 +107,7 @@ def test_cookies_fit_where_the_page_stands(
         run(body)
 
 
-def test_a_proxy_may_change_the_host(tmp_path: Path) -> None:
+def test_a_proxy_can_change_the_host(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
     with opened(folder) as run:
 
@@ -124,7 +122,7 @@ def test_a_proxy_may_change_the_host(tmp_path: Path) -> None:
         run(body)
 
 
-def test_every_write_needs_the_token_of_its_own_session(tmp_path: Path) -> None:
+def test_every_write_needs_the_csrf_token_of_its_session(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
     with opened(folder) as run:
 
@@ -146,7 +144,7 @@ def test_every_write_needs_the_token_of_its_own_session(tmp_path: Path) -> None:
         run(body)
 
 
-def test_the_whole_way_and_what_is_refused(tmp_path: Path) -> None:
+def test_all_stages_and_refusals(tmp_path: Path) -> None:
     folder = made.make(tmp_path, answers_per_item=1, batch={"size": 4})
     with opened(folder) as run:
 
@@ -173,7 +171,7 @@ def test_the_whole_way_and_what_is_refused(tmp_path: Path) -> None:
         run(body)
 
 
-def test_the_styles_that_a_page_names_are_served(tmp_path: Path) -> None:
+def test_linked_styles_are_served(tmp_path: Path) -> None:
     with opened(made.make(tmp_path)) as run:
 
         async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
@@ -192,7 +190,7 @@ def test_the_styles_that_a_page_names_are_served(tmp_path: Path) -> None:
         run(body)
 
 
-def test_no_path_leads_out_and_every_response_is_armoured(tmp_path: Path) -> None:
+def test_paths_are_confined_and_responses_have_security_headers(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
     with opened(folder) as run:
 
@@ -217,7 +215,7 @@ def test_no_path_leads_out_and_every_response_is_armoured(tmp_path: Path) -> Non
         run(body)
 
 
-def test_hostile_texts_travel_as_json_only(tmp_path: Path) -> None:
+def test_hostile_texts_are_sent_as_json_only(tmp_path: Path) -> None:
     data = [
         {"doc_id": f"d{index} {text}", "document": f"{text} One. Two.", "system": text, "summary": f"{text} Three."}
         for index, text in enumerate(xss.CORPUS) if text.strip()
@@ -249,7 +247,7 @@ def test_hostile_texts_travel_as_json_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("task_type", made.TASK_TYPES)
-def test_what_is_expected_is_in_no_response(task_type: str, tmp_path: Path) -> None:
+def test_no_response_contains_expected_answers(task_type: str, tmp_path: Path) -> None:
     folder = made.make(
         tmp_path, task_type=task_type, attention={"rate": 0.5}, training={"made": 2},
         qualification={"questions": [{"question": "?", "choices": ["a", "b"], "answer": 1}]},
@@ -311,7 +309,7 @@ def test_the_researcher_needs_the_token(tmp_path: Path) -> None:
         run(body)
 
 
-def test_crowds_come_by_their_platforms_links(tmp_path: Path) -> None:
+def test_crowd_workers_enter_by_platform_links(tmp_path: Path) -> None:
     turk = made.make(tmp_path / "t", platform={"name": "mturk"})
     with opened(turk) as run:
 

@@ -1,9 +1,10 @@
-"""Simulated annotators: as accurate, biased, lazy and trusting as they are told to be, at the service and over HTTP."""
+"""Simulated annotators have the given accuracy, bias, laziness and trust, also over HTTP."""
 
 from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from annotate.network import Network, simulate_over_http
 
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.server.app import make_app
-from summeter.annotate.simulate.script import Page, crowd, respond, simulate
+from summeter.annotate.simulate import crowd
 from summeter.annotate.tasks.simulation import Gold, Profile
 from summeter.annotate.tasks.task import Task
 from summeter.records import Judgment, SummeterError, Target, UsageError
@@ -26,7 +27,7 @@ STAGES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("task_type", made.TASK_TYPES)
-def test_every_kind_is_done_to_the_end(task_type: str, tmp_path: Path) -> None:
+def test_every_task_type_can_be_completed(task_type: str, tmp_path: Path) -> None:
     folder = crowds.done(tmp_path, [crowds.GOOD] * 4, task_type=task_type, **STAGES)
     with CampaignService(folder, readonly=True) as service:
         assert all(len(one.counted) == 3 and not one.held for one in service.state.items.values())
@@ -39,15 +40,6 @@ def test_every_kind_is_done_to_the_end(task_type: str, tmp_path: Path) -> None:
             assert all(answer.answer == right for answer in service.state.counted_answers(task.key))
 
 
-def test_the_same_seed_gives_the_same_answers() -> None:
-    task_type, task = made.task_type_of("fact_verification"), work("fact_verification")
-    page = Page(task, None, ())
-    from random import Random
-
-    one, two = (respond(task_type, Profile(accuracy=0.6), page, Gold(), Random(3)) for _ in range(2))
-    assert one == two
-
-
 def work(task_type: str, machine: dict[str, Any] | None = None) -> Task:
     body = {"sentence": "It rained.", "summary": {"text": "It rained.", "sentences": [[0, 10]]},
             "key_fact": "It rained."}  # fmt: skip
@@ -56,17 +48,14 @@ def work(task_type: str, machine: dict[str, Any] | None = None) -> Task:
 
 
 def share_yes(profile: Profile, *, right: bool, machine: dict[str, Any] | None = None) -> float:
-    from random import Random
-
     task_type, task, rng = made.task_type_of("key_fact_validation"), work("key_fact_validation", machine), Random(0)
     target = Target(document_id="d", system="A", unit="key_fact", index=0)
     gold = Judgment(target=target, aspect="key_fact_validity", judge="people", signature="g", label=int(right))
-    page, truth = Page(task, machine, ()), Gold([gold])
-    said = [respond(task_type, profile, page, truth, rng).answer.values["significant"] for _ in range(2000)]
-    return sum(said) / len(said)
+    answers = [task_type.simulated(task, machine, profile, Gold([gold]), rng, order=())[0] for _ in range(2000)]
+    return sum(answer.values["significant"] for answer in answers) / len(answers)
 
 
-def test_accuracy_bias_laziness_and_trust_by_their_shares() -> None:
+def test_accuracy_bias_laziness_and_trust() -> None:
     # Binomial with n = 2000: three standard errors are at most .034.
     near = 0.034
     assert share_yes(Profile(accuracy=0.8), right=True) == pytest.approx(0.8, abs=near)
@@ -80,19 +69,16 @@ def test_accuracy_bias_laziness_and_trust_by_their_shares() -> None:
     assert share_yes(Profile(accuracy=1, laziness=1), right=True, machine={**wrong, "accepts": False}) == 0.0
 
 
-def test_the_machine_is_answered_as_the_answer_says() -> None:
-    from random import Random
-
+def test_agreement_with_the_machine_matches_the_answer() -> None:
     machine = {"accepts": True, "values": {}, "reason": None}
     task_type, task = made.task_type_of("fact_verification"), work("fact_verification", machine)
     for profile in (Profile(accuracy=0.5), Profile(trust=1), Profile(laziness=1)):
         for seed in range(20):
-            page = Page(task, machine, ())
-            answer = respond(task_type, profile, page, Gold(), Random(seed)).answer
+            answer, _ = task_type.simulated(task, machine, profile, Gold(), Random(seed), order=())
             assert task_type.read(answer.to_json(), task) == answer
 
 
-def test_gold_is_what_is_right() -> None:
+def test_right_answers_follow_gold() -> None:
     task = work("fact_verification")
     for label in (0, 1):
         gold = Judgment(
@@ -106,7 +92,7 @@ def test_gold_is_what_is_right() -> None:
 
 
 @pytest.mark.parametrize("aspect", ["faithfulness", "faithfulness_spans"])  # the second: exports of earlier versions
-def test_a_summary_that_gold_searched_for_spans_in_vain_is_clean(aspect: str) -> None:
+def test_a_summary_without_gold_spans_has_no_errors(aspect: str) -> None:
     task_type, task = made.task_type_of("span_highlighting"), work("span_highlighting")
     target = Target(document_id=task.document_id, system=task.system or "")
     clean = Judgment(target=target, aspect=aspect, judge="people", signature="human.spans_none|v:1", label=1)
@@ -116,13 +102,13 @@ def test_a_summary_that_gold_searched_for_spans_in_vain_is_clean(aspect: str) ->
     assert not all(task_type.right_answer(task, Gold([rated], seed=seed)).values["spans"] == [] for seed in seeds)
 
 
-def test_too_few_accounts_are_named(tmp_path: Path) -> None:
+def test_too_few_accounts_are_refused(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
     with pytest.raises(UsageError, match="4 accounts for 5 annotators"):
         crowd(folder, [crowds.GOOD] * 5, Gold())
 
 
-def test_crowd_platforms_get_made_up_ids(tmp_path: Path) -> None:
+def test_crowd_platforms_get_generated_ids(tmp_path: Path) -> None:
     folder = crowds.done(tmp_path, [crowds.GOOD] * 2, platform={"name": "prolific"}, answers_per_item=2)
     with CampaignService(folder, readonly=True) as service:
         assert all(one.simulated for one in service.state.people.values())
@@ -130,7 +116,7 @@ def test_crowd_platforms_get_made_up_ids(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("platform", ["local", "prolific", "mturk"])
-def test_over_a_network_that_loses_requests_and_replies(platform: str, tmp_path: Path) -> None:
+def test_simulation_over_an_unreliable_network(platform: str, tmp_path: Path) -> None:
     plan = None if platform == "local" else {"name": platform}
     folder = made.make(tmp_path, made.rows(2), answers_per_item=2, platform=plan, **STAGES)
     scripts = crowd(folder, [crowds.GOOD] * 3, Gold())
@@ -151,7 +137,7 @@ def test_over_a_network_that_loses_requests_and_replies(platform: str, tmp_path:
         assert all(len(one.counted) == 2 for one in service.state.items.values())
 
 
-def test_a_server_that_is_not_there_is_given_up(tmp_path: Path) -> None:
+def test_an_unreachable_server_is_reported(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
     with pytest.raises(SummeterError, match="is the campaign served there"):
         asyncio.run(
@@ -159,11 +145,3 @@ def test_a_server_that_is_not_there_is_given_up(tmp_path: Path) -> None:
                 "http://127.0.0.1:9", crowd(folder, [crowds.GOOD], Gold()), Network(patience=0.0, pause=0.0)
             )
         )
-
-
-def test_at_the_desk_is_the_same_for_the_same_seed_of_people(tmp_path: Path) -> None:
-    folder = made.make(tmp_path)
-    with CampaignService(folder) as service:
-        scripts = crowd(folder, [Profile()] * 4, Gold(), seed=1)
-        count = simulate(service, scripts, seed=1)
-        assert count == sum(len(one.answers) for one in service.state.people.values())

@@ -1,4 +1,4 @@
-"""A body that trickles is refused; clients that hang up or send what is not HTTP leave no traceback."""
+"""Slow bodies are refused, and closed or malformed requests leave no traceback."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 def served(folder: CampaignFolder, body: Callable[[Callable[[], Awaitable[Streams]]], Awaitable[None]]) -> None:
-    """Runs a coroutine with what opens a connection to the campaign's server."""
+    """Run a coroutine with a function that connects to the server."""
     from aiohttp import web
 
     async def inside() -> None:
@@ -34,7 +34,7 @@ def served(folder: CampaignFolder, body: Callable[[Callable[[], Awaitable[Stream
     asyncio.run(inside())
 
 
-def test_a_body_that_trickles_is_refused(tmp_path: Path) -> None:
+def test_a_slow_body_is_refused(tmp_path: Path) -> None:
     async def body(connect: Callable[[], Awaitable[Streams]]) -> None:
         reader, writer = await connect()
         writer.write(b"POST /api/answers HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\n")
@@ -48,7 +48,7 @@ def test_a_body_that_trickles_is_refused(tmp_path: Path) -> None:
     served(made.make(tmp_path), body)
 
 
-def test_a_page_that_is_left_while_it_sends_is_no_fault(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_closed_connection_is_not_an_error(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async def body(connect: Callable[[], Awaitable[Streams]]) -> None:
         _, writer = await connect()
         writer.write(b"POST /api/answers HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\nabc")
@@ -61,7 +61,7 @@ def test_a_page_that_is_left_while_it_sends_is_no_fault(tmp_path: Path, caplog: 
     assert [one for one in caplog.records if one.levelname == "ERROR"] == []
 
 
-def test_what_is_not_http_is_answered_and_leaves_no_traceback(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_malformed_http_leaves_no_traceback(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     from summeter.annotate.server.app import serve
 
     replies: list[bytes] = []

@@ -1,4 +1,4 @@
-"""One row a submission: who comes a second time from a platform is paid for both times."""
+"""Submissions of crowd platforms, one row each, and their approval."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PAY = {"per_batch": 2.0, "bonus": {"amount": 0.5, "checks_at_least": 0.5}}
 
 
 def work(service: CampaignService, visitor: Visitor, *, most: int | None = None, passing: bool = True) -> None:
-    """Come, take a batch and answer `most` of it (all of it finishes it)."""
+    """Answer at most `most` tasks of a batch, and finish it if complete."""
     service.request("session", visitor)
     name = service.names.annotator(visitor)
     tasks = service.request("batch", visitor)["batch"]["tasks"]
@@ -44,7 +44,7 @@ def rows_of(file: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(lines))
 
 
-def test_a_second_assignment_of_one_worker_has_a_row_of_its_own(tmp_path: Path) -> None:
+def test_each_assignment_of_a_worker_has_a_row(tmp_path: Path) -> None:
     folder = made.make(tmp_path, platform={"name": "mturk"}, batch={"size": 4}, attention={"rate": 0.2}, pay=PAY)
     with CampaignService(folder) as service:
         first, second = (Visitor("mturk", "W1", hit, one) for hit, one in (("H1", "A1"), ("H2", "A2")))
@@ -82,7 +82,7 @@ def test_a_second_assignment_of_one_worker_has_a_row_of_its_own(tmp_path: Path) 
             assert other.state.digest() == service.state.digest()
 
 
-def test_what_is_approved_and_what_is_rejected(tmp_path: Path) -> None:
+def test_approved_and_rejected_submissions(tmp_path: Path) -> None:
     attention = {"rate": 0.5, "judge_after": 1, "pass_share": 0.5}
     folder = made.make(
         tmp_path, platform={"name": "prolific"}, batch={"size": 4, "per_annotator": 1}, attention=attention, pay=PAY
@@ -101,7 +101,7 @@ def test_what_is_approved_and_what_is_rejected(tmp_path: Path) -> None:
         assert (tmp_path / "bonus.txt").read_text() == "P1,0.50\n"
 
 
-def test_automatic_exclusions_are_taken_back_by_the_rule_that_the_command_offers(tmp_path: Path) -> None:
+def test_automatic_exclusions_can_be_reverted_by_rule(tmp_path: Path) -> None:
     attention = {"rate": 0.5, "judge_after": 2, "pass_share": 0.6}
     folder = made.make(tmp_path, made.rows(6, 2), answers_per_item=1, attention=attention)
     with CampaignService(folder) as service:
@@ -113,7 +113,7 @@ def test_automatic_exclusions_are_taken_back_by_the_rule_that_the_command_offers
         assert (anna.excluded, anna.ended) == (False, "completed")
 
 
-def test_who_is_reinstated_after_failed_checks_is_approved_and_may_go_on(tmp_path: Path) -> None:
+def test_reinstated_annotators_are_approved_and_continue(tmp_path: Path) -> None:
     attention = {"rate": 0.5, "judge_after": 2, "pass_share": 0.6}
     folder = made.make(tmp_path, platform={"name": "mturk"}, batch={"size": 4}, attention=attention, pay=PAY)
     with CampaignService(folder) as service:
@@ -140,7 +140,7 @@ def test_who_is_reinstated_after_failed_checks_is_approved_and_may_go_on(tmp_pat
         assert service.state.exclusions[-1].data["reason"] == "passed 4 of 8 attention checks"
 
 
-def test_reinstating_takes_back_the_exclusion_alone(tmp_path: Path) -> None:
+def test_reinstating_reverts_only_the_exclusion(tmp_path: Path) -> None:
     attention = {"rate": 0.5, "judge_after": 2, "pass_share": 0.6, "exclude": False}
     with CampaignService(made.make(tmp_path, batch={"size": 4}, attention=attention)) as service:
         made.do_batch(service, "anna", passing=False)
@@ -150,7 +150,7 @@ def test_reinstating_takes_back_the_exclusion_alone(tmp_path: Path) -> None:
         assert service.state.people["anna"].ended == "failed_checks"  # as without that exclusion
 
 
-def test_local_accounts_have_no_platform_that_pays(tmp_path: Path) -> None:
+def test_local_accounts_have_no_bonuses_file(tmp_path: Path) -> None:
     with (
         CampaignService(made.make(tmp_path)) as service,
         pytest.raises(UsageError, match="the platform local pays no bonuses"),

@@ -1,4 +1,4 @@
-"""Campaigns that are not finished: what is merged of them, and what is said of what is missing."""
+"""Unfinished campaigns: merged labels and missing answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def by_index(service: CampaignService, *, complete_only: bool) -> dict[tuple[str
     return {(one.target.document_id, one.target.system, one.target.index): one for one in found}
 
 
-def test_too_few_answers_are_counted_and_can_be_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_incomplete_tasks_are_counted_and_can_be_skipped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = made.make(tmp_path, made.rows(1, 1, 4), attention={"rate": 0}, order="as_given")
     with CampaignService(folder) as service:
         three, two, one, _ = (task.key for task in service.tasks.work)
@@ -56,7 +56,7 @@ def test_too_few_answers_are_counted_and_can_be_left_out(tmp_path: Path, capsys:
 
 
 @pytest.mark.parametrize("task_type", made.TASK_TYPES)
-def test_every_kind_loses_labels_only_where_answers_are_missing(task_type: str, tmp_path: Path) -> None:
+def test_only_incomplete_tasks_lose_labels(task_type: str, tmp_path: Path) -> None:
     folder = made.make(tmp_path, task_type=task_type, answers_per_item=2, attention={"rate": 0}, batch={"size": 2})
     with CampaignService(folder) as service:
         made.do_batch(service, "anna")

@@ -15,7 +15,7 @@ from summeter.annotate.analysis.key_facts import CHANGES
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.people import Visitor
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.simulate.script import crowd, simulate
+from summeter.annotate.simulate import crowd, simulate
 from summeter.annotate.tasks.simulation import Gold, Profile
 from summeter.benchmark.annotate import ADJUDICATED, STEP, AnnotateSettings
 from summeter.benchmark.chain import chain_status, run_chain

@@ -71,7 +71,7 @@ def answer_shown(form: Json, task: Json, shown: Json) -> Json:
 def _legend(seen: Json) -> str:
     """Return a question's text without the parts for screen readers."""
     asked = str(seen["strong"] or seen["legend"])
-    return re.sub(r"^Summary [A-Z]: | \(may be left open\)$", "", asked)
+    return re.sub(r"^Summary [A-Z]: | \(optional\)$", "", asked)
 
 
 def _value(question: Json, seen: Json, shown: Json) -> Any:

@@ -120,12 +120,12 @@ def test_the_adjudicator_enters_and_withdraws_a_new_answer(site: Any, visit: Any
     page.locator("label", has_text="sentence error").click()
     expect(page.locator(".answers input:checked")).to_have_count(0)
     page.locator("button.send").click()
-    reach(page, "Nothing is left to decide")
+    reach(page, "No disputes are left")
     (event,) = decided(place, 1, page)
     answer = event.data["answer"]
     assert (answer["comment"], answer["values"]["error_types"]) == ("neither of the two", [*TYPES, "sentence error"])
     press(page, "u")
-    page.get_by_role("button", name="Take it back").click()
+    page.get_by_role("button", name="Revert the decision").click()
     expect(page.locator(".earlier")).to_have_count(0)
     until(page, lambda: place.service.state.adjudicated == {})
     # The form shows the entered answer, which can be changed and sent again.
@@ -145,10 +145,10 @@ def test_later_disagreements_are_offered(site: Any, visit: Any) -> None:
     place, page, (work,) = opened(site, visit, "fact_verification", 1)
     press(page, "q")
     moving_on(page, lambda: press(page, "Enter"))
-    reach(page, "Nothing is left to decide")
+    reach(page, "No disputes are left")
     later = next(one for one in place.service.tasks.work if one.key != work.key)
     crowds.say(place.service, later.key, {ZOE: crowds.YES, KIM: crowds.NO})
-    page.get_by_role("button", name="Look for more").click()
+    page.get_by_role("button", name="Check for more disputes").click()
     task(page)
     expect(page.locator("h1")).to_contain_text("2 of 2")
 
@@ -162,7 +162,7 @@ def test_adjudicates_by_touch_on_a_phone_in_dark_mode(site: Any, visit: Any, sho
     shot(page, "phone")
     moving_on(page, lambda: page.locator("button.send").tap())
     decided(place, 1, page)
-    reach(page, "Nothing is left to decide")
+    reach(page, "No disputes are left")
     fits(page)
 
 

@@ -32,7 +32,7 @@ def test_the_quality_page(scheme: str, site: Any, visit: Any, shot: Any, axe: An
     split(place)
     page = visit(place.admin, scheme=scheme)
     page.get_by_role("link", name="Quality").click()
-    expect(page.get_by_role("heading", name="Do annotators agree?")).to_be_visible()
+    expect(page.get_by_role("heading", name="Agreement of annotators")).to_be_visible()
     page.locator("details summary").click()
     expect(page.get_by_role("region", name="Agreement", exact=True)).to_have_count(2)
     assert axe(page) == []

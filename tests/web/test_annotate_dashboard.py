@@ -40,12 +40,12 @@ def working(place: Any, visit: Any) -> Any:
 def test_the_dashboard_updates_while_annotators_work(site: Any, visit: Any, shot: Any, axe: Any) -> None:
     place = site("pairwise", pay={"currency": "EUR", "per_batch": 2.5})
     board = visit(place.admin)
-    expect(board.get_by_text("Nobody has come yet.")).to_be_visible()
+    expect(board.get_by_text("There are no annotators yet.")).to_be_visible()
     assert axe(board) == []
     page = working(place, visit)
     expect(board.locator(".lead")).to_contain_text("1 of")
     expect(figure(board, "Annotators")).to_have_text(begins("1"))
-    expect(figure(board, "Being worked on")).to_have_text(begins("2"))
+    expect(figure(board, "In progress")).to_have_text(begins("2"))
     names(board, "anna$")
     shot(board, "board")
     assert axe(board) == []
@@ -126,8 +126,8 @@ def test_files_are_downloaded(site: Any, visit: Any, shot: Any) -> None:
     expect(board.get_by_label("Link: ben")).to_have_value(place.link("ben"))
     shot(board, "links")
     for name, file, count in (
-        ("All 2 with their names (txt)", "links.txt", 2),
-        ("The log (jsonl)", "pairwise-events.jsonl", 1 + place.service.log.last_seq),
+        ("All 2 links with names (txt)", "links.txt", 2),
+        ("Log (jsonl)", "pairwise-events.jsonl", 1 + place.service.log.last_seq),
     ):
         with board.expect_download() as coming:
             board.get_by_role("link", name=name).click()
@@ -138,12 +138,12 @@ def test_files_are_downloaded(site: Any, visit: Any, shot: Any) -> None:
 def test_a_hidden_page_sends_no_requests(site: Any, visit: Any) -> None:
     place = site("pairwise")
     board = visit(place.admin)
-    expect(board.get_by_text("Nobody has come yet.")).to_be_visible()
+    expect(board.get_by_text("There are no annotators yet.")).to_be_visible()
     board.clock.install()
     asked: list[str] = []
     board.on("request", lambda call: asked.append(call.url))
     board.reload()
-    expect(board.get_by_text("Nobody has come yet.")).to_be_visible()
+    expect(board.get_by_text("There are no annotators yet.")).to_be_visible()
     board.evaluate("Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true })")
     board.clock.run_for(6000)  # what was waited for already is asked once more at most
     asked.clear()
@@ -174,7 +174,7 @@ def test_the_page_of_one_annotator(site: Any, visit: Any, shot: Any, axe: Any) -
     board.get_by_role("link", name="Others differ").press("Enter")
     expect(answers).to_have_count(1)
     expect(answers).to_contain_text("entity error")
-    expect(answers).to_contain_text("0 of 1 the same")
+    expect(answers).to_contain_text("0 of 1 agree")
     board.get_by_role("link", name="Failed checks").click()
     expect(answers).to_contain_text("check failed")
     board.goto(f"{place.url}/admin/annotator?name=anna")

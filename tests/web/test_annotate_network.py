@@ -182,7 +182,7 @@ def test_two_people_in_one_browser_are_kept_apart(site: Any, visit: Any) -> None
     # The page of the first person is still open, but the browser session belongs to the second.
     page.unroute("**/api/answers")
     page.evaluate("dispatchEvent(new Event('online'))")
-    expect(page.locator("#notice-session")).to_contain_text("Somebody else's link was opened in this browser")
+    expect(page.locator("#notice-session")).to_contain_text("Another person's link was opened in this browser")
     waiting(page, 1)
     assert (place.answers("anna"), place.answers("ben")) == ([], [])
     other.goto(place.link("anna"))
@@ -199,7 +199,7 @@ def test_a_refused_answer_becomes_a_draft(site: Any, visit: Any, shot: Any) -> N
     answer(page, "a")
     expect(page.locator("#notice-refused")).to_contain_text("choose for each of: overall")
     shot(page, "refused")
-    page.get_by_role("button", name="Go to it").click()
+    page.get_by_role("button", name="Go to the task").click()
     reach(page, "1 of 3")
     expect(page.get_by_role("radio", name="Summary A")).to_be_checked()
     waiting(page, 0)

@@ -13,7 +13,7 @@ from web.test_annotate_keys import chips
 from web.test_annotate_safe import axe
 
 from summeter.annotate.campaign.language import shipped
-from summeter.annotate.simulate.script import crowd, simulate
+from summeter.annotate.simulate import crowd, simulate
 from summeter.annotate.tasks.simulation import Gold, Profile
 
 __all__ = ["axe"]
@@ -25,7 +25,7 @@ QUESTIONS: list[dict[str, Any]] = [
      "scale": {"labels": ["not at all", "hardly", "so so", "rather", "fully"]}},
     {"name": "tone", "question": "How does it sound?", "type": "choice", "required": False,
      "options": ["dry", "lively", {"name": "odd", "meaning": "Nobody would say so."}]},
-    {"name": "flaws", "question": "What else is wrong?", "type": "choices", "hint": "Several may hold.",
+    {"name": "flaws", "question": "What else is wrong?", "type": "choices", "hint": "Several may apply.",
      "options": ["grammar", "spelling", "nothing"]},
     {"name": "sure", "question": "How sure are you?", "type": "scale",
      "scale": {"low": 0, "high": 100, "step": 5, "show": "slider",
@@ -66,7 +66,7 @@ def test_the_chosen_answers_are_recorded(place: Any, visit: Any, shot: Any, axe:
     slider = own(page, "How sure").get_by_role("slider")
     expect(slider).to_have_attribute("aria-valuetext", "not set")
     page.locator("button.send").click()
-    expect(page.locator(".wanting-text")).to_have_text("Answer this too: How sure are you?")
+    expect(page.locator(".wanting-text")).to_have_text("Please also answer: How sure are you?")
     expect(slider).to_be_focused()
     slider.click()  # the middle, as it stands
     expect(own(page, "How sure").locator("output")).to_have_text("50")
@@ -146,7 +146,7 @@ def test_ratings_on_custom_scales_with_a_question_per_summary(site: Any, visit: 
         press(page, "End")
         expect(card.locator(".own fieldset.question:visible")).to_have_count(1 if at == 1 else 0)
     page.locator("button.send").click()
-    expect(page.locator(".wanting-text")).to_have_text("Answer this too: Summary B: Why a waste?")
+    expect(page.locator(".wanting-text")).to_have_text("Please also answer: Summary B: Why a waste?")
     cards.nth(1).get_by_role("textbox").fill("Too long.")
     shot(page, "cards")
     fits(page)

@@ -71,7 +71,9 @@ def test_task_pages_are_accessible(site: Any, visit: Any, axe: Any, task_type: s
         send = page.locator("button.send").click
         if task_type == "span_highlighting":
             send()
-            expect(page.locator(".wanting-text")).to_have_text(begins("Say how the first marked passage is wrong"))
+            expect(page.locator(".wanting-text")).to_have_text(
+                begins("Say what is wrong with the first marked passage")
+            )
         else:
             moving_on(page, send)
         assert axe(page) == []
@@ -84,9 +86,9 @@ def test_the_other_pages_are_accessible(site: Any, visit: Any, axe: Any) -> None
         pay={"currency": "EUR", "per_batch": 2.5},
     )  # fmt: skip
     page = visit(place.link())
-    expect(page.get_by_role("button", name="I agree and take part")).to_be_visible()
+    expect(page.get_by_role("button", name="I agree to take part")).to_be_visible()
     assert axe(page) == []
-    page.get_by_role("button", name="I agree and take part").click()
+    page.get_by_role("button", name="I agree to take part").click()
     expect(page.get_by_role("button", name="I have read them")).to_be_visible()
     assert axe(page) == []
     page.get_by_role("button", name="I have read them").click()
@@ -103,7 +105,7 @@ def test_the_other_pages_are_accessible(site: Any, visit: Any, axe: Any) -> None
     page.locator("button.send").click()
     expect(page.locator(".feedback")).to_be_visible()
     assert axe(page) == []
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
     reach(page, "1 of 1")
     press(page, "i")
@@ -129,10 +131,10 @@ def test_the_other_pages_are_accessible(site: Any, visit: Any, axe: Any) -> None
 
 SAID = {
     "no": "You did not consent, so you cannot take part in this campaign.",
-    "training": "too few of the training examples were answered as expected.",
-    "questions": "its questions were not all answered right.",
-    "checks": "too many of yours were different.",
-    "excluded": "You cannot go on in this campaign.",
+    "training": "too few training tasks were answered as expected.",
+    "questions": "not all of its questions were answered right.",
+    "checks": "too many of your answers to them were different.",
+    "excluded": "You cannot continue in this campaign.",
 }
 
 
@@ -153,7 +155,7 @@ def test_pages_for_rejected_annotators_are_accessible(ended: str, site: Any, vis
         case "training":
             page.get_by_text("Supported", exact=True).click()
             page.locator("button.send").click()
-            page.get_by_role("button", name="Go on").click()
+            page.get_by_role("button", name="Continue").click()
         case "checks":
             for _ in range(2):
                 moving_on(page, lambda: press(page, "1", "Enter"))
@@ -233,7 +235,7 @@ def test_hostile_texts_do_nothing(site: Any, visit: Any, task_type: str) -> None
         # An image from ![x](...) in the instructions may be in the page; the content security policy blocks its load.
         assert page.evaluate(MADE, MARKUP) == []
 
-    page.get_by_role("button", name="I agree and take part").click()
+    page.get_by_role("button", name="I agree to take part").click()
     expect(page.get_by_role("button", name="I have read them")).to_be_visible()
     inert()
     page.get_by_role("button", name="I have read them").click()

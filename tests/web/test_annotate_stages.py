@@ -30,7 +30,7 @@ def test_all_stages_by_keyboard(site: Any, visit: Any, shot: Any, phone: bool, s
     expect(page.locator("em", has_text="no names")).to_be_visible()
     shot(page, "1-consent")
     press(page, "Tab")
-    expect(page.get_by_role("button", name="I agree and take part")).to_be_focused()
+    expect(page.get_by_role("button", name="I agree to take part")).to_be_focused()
     press(page, "Enter")
     reach(page, "Instructions")
     shot(page, "2-instructions")
@@ -113,7 +113,7 @@ def test_an_annotator_who_fails_the_training_is_told(site: Any, visit: Any) -> N
     expect(page.locator(".feedback.ill")).to_be_visible()
     press(page, "Enter")
     reach(page, "Thank you for your interest")
-    expect(page.locator(".lead")).to_contain_text("too few of the training examples")
+    expect(page.locator(".lead")).to_contain_text("too few training tasks")
 
 
 def test_a_pair_task_has_one_text_field(site: Any, visit: Any) -> None:
@@ -137,7 +137,7 @@ def test_a_preview_stores_nothing(site: Any, visit: Any, shot: Any) -> None:
     page = visit(place.preview)
     posts: list[str] = []
     page.on("request", lambda call: call.method == "POST" and posts.append(call.url))
-    page.get_by_role("button", name="Go on with the preview").click()
+    page.get_by_role("button", name="Continue with the preview").click()
     reach(page, "Instructions")
     press(page, "Enter")
     reach(page, "How good is each summary?")
@@ -169,7 +169,7 @@ def test_pausing_and_coming_back(site: Any, visit: Any, shot: Any) -> None:
     sent(place, 1, page)
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_role("dialog")).to_contain_text("1 of 3 tasks are answered")
-    expect(page.get_by_role("dialog")).to_contain_text(re.compile("kept for you for (60|59) minutes"))
+    expect(page.get_by_role("dialog")).to_contain_text(re.compile("reserved for you for (60|59) minutes"))
     shot(page, "pause")
     press(page, "Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
@@ -184,11 +184,11 @@ def test_open_tasks_can_be_given_back(site: Any, visit: Any) -> None:
     task(page)
     moving_on(page, lambda: press(page, "a", "Enter"))
     page.get_by_role("button", name="Pause").click()
-    page.get_by_role("button", name="Give back 2 open tasks").click()
-    page.get_by_role("button", name="Give them back").click()
+    page.get_by_role("button", name="Return 2 unanswered tasks").click()
+    page.get_by_role("button", name="Return them").click()
     reach(page, "1 batch finished")
     assert len(place.events("returned")) == 2
-    page.get_by_role("button", name="Work on the next batch").click()
+    page.get_by_role("button", name="Start the next batch").click()
     reach(page, "1 of 3")
 
 
@@ -248,7 +248,7 @@ def test_an_answer_below_the_minimum_time_must_wait(site: Any, visit: Any) -> No
     page.goto(place.link())
     reach(page, "1 of 3")
     press(page, "a", "Enter")
-    expect(page.locator(".wanting-text")).to_contain_text("A little longer with the text")
+    expect(page.locator(".wanting-text")).to_contain_text("Please read a little longer")
     assert place.answers() == []
     expect(page.locator("button.send")).to_have_attribute("aria-disabled", "true")
     ahead[0] = 41.0

@@ -34,7 +34,7 @@ from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.language import shipped_names
 from summeter.annotate.campaign.log import RESTORE
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.simulate.script import crowd, simulate
+from summeter.annotate.simulate import crowd, simulate
 from summeter.annotate.tasks import task_type_named
 from summeter.annotate.tasks.fact_verification import FactVerification
 from summeter.annotate.tasks.key_fact_alignment import KeyFactAlignment
@@ -687,7 +687,7 @@ def _campaign_row(service: CampaignService, arm: Show | None) -> Json:
         "excluded": sum(person.excluded for person in people),
         "checks_seen": sum(person.checks_seen for person in people),
         "checks_passed": sum(person.checks_passed for person in people),
-        "differ": len(disputes(service, settled=True)),
+        "differ": len(disputes(service, include_adjudicated=True)),
         "adjudicated": len(service.state.adjudicated),
         "agreement": "; ".join(agreement),
     }

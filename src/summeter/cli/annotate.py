@@ -370,8 +370,8 @@ def simulate(
     """
     from summeter.annotate.analysis.aggregate import merge
     from summeter.annotate.campaign.folder import CampaignFolder
-    from summeter.annotate.simulate.script import crowd
-    from summeter.annotate.simulate.script import simulate as run
+    from summeter.annotate.simulate import crowd
+    from summeter.annotate.simulate import simulate as run
     from summeter.annotate.tasks.simulation import Gold, Profile
     from summeter.data.dataset import load
     from summeter.records import UsageError
@@ -485,7 +485,7 @@ def adjudicate_(
     if taken is not None or answer is not None:
         raise typer.BadParameter("give the task to decide with --set TASK")
     with _open(campaign, readonly=True) as service:
-        queue = disputes(service, settled=everything)
+        queue = disputes(service, include_adjudicated=everything)
     if write is not None:
         typer.echo(f"{write_lines(write, queue_lines(queue))} tasks written to {write}; fill in `as` or `answer`")
     elif as_json:

@@ -1,4 +1,4 @@
-"""PAGES: what all HTML pages are made of: templates and components, numbers as text, figures as SVG, data for scripts.
+"""Building blocks of HTML pages: templates, formatted numbers, SVG figures and embedded data.
 
-Reports and the pages of annotation campaigns use it. Nothing here knows what a page is about.
+Reports and the pages of annotation campaigns use them.
 """

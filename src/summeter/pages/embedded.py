@@ -1,4 +1,4 @@
-"""Data for a page's script: JSON that is safe inside script elements, and offsets in the units of browsers."""
+"""Data for scripts of pages: JSON that is safe in script elements, and offsets in UTF-16 units."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import json
 import re
 from bisect import bisect_left
 
-# What could end the script element or a line of it, what HTML forbids, and halves of characters that UTF-8 cannot hold.
+# Characters that could end the script element or a line, that HTML forbids, or that UTF-8 cannot encode.
 _UNSAFE = re.compile("[<>&\u2028\u2029\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 
 def script_json(data: object) -> str:
-    r"""Compact JSON in which no character has a meaning in HTML.
+    r"""Return compact JSON in which all characters with a meaning in HTML are escaped.
 
     >>> script_json("</script>")
     '"\\u003c/script\\u003e"'
@@ -21,15 +21,15 @@ def script_json(data: object) -> str:
 
 
 class Utf16Offsets:
-    """Turns code-point offsets of one text into offsets in UTF-16 units, in which browsers count.
+    """Convert code-point offsets of a text to offsets in UTF-16 units, which browsers use.
 
     >>> Utf16Offsets("a😀b").at(2)
     3
     """
 
     def __init__(self, text: str) -> None:
-        self._wide = [] if text.isascii() else [place for place, char in enumerate(text) if char > "\uffff"]
+        self._wide = [] if text.isascii() else [index for index, char in enumerate(text) if char > "\uffff"]
 
-    def at(self, place: int) -> int:
-        """The offset in UTF-16 units: one more for each wide character before it."""
-        return place + bisect_left(self._wide, place)
+    def at(self, offset: int) -> int:
+        """Return the offset in UTF-16 units."""
+        return offset + bisect_left(self._wide, offset)

@@ -1,4 +1,4 @@
-"""Figures as SVG."""
+"""SVG figures."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import NamedTuple
 
-# Width of the little interval drawings in tables, in their own units.
+# Width of the interval drawings in tables, in SVG units.
 DRAWN = 100.0
 SHADES = 7
 _WIDTH, _HEIGHT = 640, 400
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 150, 40, 48
 _UNKNOWN = 110
-"""Width of the strip for points of unknown x, left of the axis."""
+"""Width of the strip for points with unknown x, left of the plot."""
 
 
 def across(value: float, low: float, high: float) -> str:
-    """Where a value lies on a drawing of 100 units whose ends are `low` and `high`; in its middle where floats of that
-    size do not tell these apart, or their difference is none.
+    """Return the position of a value on an axis of 100 units from `low` to `high`.
+
+    The position is 50 if the difference of the ends is not a positive finite number.
 
     >>> across(3, 1, 5), across(1e308, 1e308, 1e308 + 0.5)
     ('50.0', '50.0')
@@ -29,7 +30,7 @@ def across(value: float, low: float, high: float) -> str:
 
 
 def shade(value: float, low: float, high: float) -> int:
-    """The class of a cell in a table of shades (`heat-0` to `heat-6`) whose values lie between `low` and `high`.
+    """Return the shade of a heat-map cell, from 0 to 6, for values between `low` and `high`.
 
     >>> shade(0.0, 0, 1), shade(0.5, 0, 1), shade(1.0, 0, 1), shade(2, 2, 2)
     (0, 3, 6, 3)
@@ -38,9 +39,10 @@ def shade(value: float, low: float, high: float) -> int:
 
 
 class Point(NamedTuple):
-    """A labelled point of a plot with the interval `low`-`high` of its `y`; None where `x` or an end is unknown.
+    """A labelled point of a plot.
 
-    Points that are `joined` lie on one dashed line.
+    `low` and `high` are the bounds of the interval of `y`. `x` and the bounds are None if unknown. Points that are
+    `joined` are connected by a dashed line.
     """
 
     label: str
@@ -53,20 +55,20 @@ class Point(NamedTuple):
 
 
 def scatter(panels: Sequence[tuple[str, Sequence[Point]]], *, x_label: str, x_tick: str, x_unknown: str) -> str:
-    """A scatter plot as SVG, a panel below the other for each (title, points).
+    """Return a scatter plot as SVG, with one panel below another for each (title, points).
 
-    The x axis starts at 0, and `x_tick` formats its ends ("${:.2f}"). Points of unknown x stand in a strip of their
-    own, left of the others, which is named `x_unknown`.
+    The x axis starts at 0, and `x_tick` is the format of its ends, such as "${:.2f}". Points with unknown x are shown
+    in a strip with the label `x_unknown`, left of the others.
     """
-    parts = []
-    for place, (title, points) in enumerate(panels):
+    groups = []
+    for index, (title, points) in enumerate(panels):
         panel = "".join(_panel(title, points, x_label, x_tick, x_unknown))
-        parts.append(f'<g transform="translate(0 {place * _HEIGHT})">{panel}</g>')
+        groups.append(f'<g transform="translate(0 {index * _HEIGHT})">{panel}</g>')
     height = _HEIGHT * max(1, len(panels))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" '
         f'role="img" font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="#fff"/>'
-        f"{''.join(parts)}</svg>\n"
+        f"{''.join(groups)}</svg>\n"
     )
 
 

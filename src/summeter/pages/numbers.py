@@ -1,15 +1,15 @@
-"""Numbers and counts as pages and sentences show them: with a real minus sign, and a dash for no value."""
+"""Formatting of numbers and counts, with a minus sign and with a dash for missing values."""
 
 from __future__ import annotations
 
 from summeter import tables
 
 MOST_DIGITS = 6
-"""Decimals that `percent` shows at most."""
+"""Maximum number of decimals of `percent`."""
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """A number for reading; a dash where there is none, and a real minus sign.
+    """Return a formatted number, or a dash for None.
 
     >>> number(-0.126), number(None)
     ('−0.13', '–')
@@ -18,12 +18,12 @@ def number(value: float | None, digits: int = 2) -> str:
 
 
 def interval(low: float | None, high: float | None, digits: int = 2) -> str:
-    """`[0.88, 0.94]`, or nothing where there is no interval."""
+    """Return an interval such as `[0.88, 0.94]`, or an empty text if there is none."""
     return _typeset(tables.interval(low, high, digits))
 
 
 def with_interval(value: float | None, low: float | None, high: float | None) -> str:
-    """`0.91 [0.88, 0.94]`."""
+    """Return a value with its interval, such as `0.91 [0.88, 0.94]`."""
     return "–" if value is None else _typeset(tables.with_interval(value, low, high, 2))
 
 
@@ -32,18 +32,18 @@ def _typeset(text: str) -> str:
 
 
 def count(number: int, singular: str, plural: str | None = None) -> str:
-    """`1 document`, `1,204 documents`."""
+    """Return a count with its noun, such as `1 document` or `1,204 documents`."""
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
-def ordinal(place: int) -> str:
-    """`1st`, `2nd`, `11th`."""
-    end = "th" if 10 <= place % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")
-    return f"{place}{end}"
+def ordinal(number: int) -> str:
+    """Return an ordinal number, such as `1st`, `2nd` or `11th`."""
+    suffix = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{suffix}"
 
 
 def percent(share: float) -> str:
-    """A share for reading; what is not nothing and not everything never reads as if it were.
+    """Return a share in percent; only 0 and 1 are shown as 0 % and 100 %.
 
     >>> percent(0.9996), percent(0.5), percent(1.0), percent(0.0004)
     ('99.96 %', '50 %', '100 %', '0.04 %')

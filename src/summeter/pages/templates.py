@@ -1,7 +1,7 @@
-"""Jinja templates, and whole pages in one file.
+"""Jinja templates and self-contained pages.
 
-A page in one file fetches nothing: style and script are inline and named by hash in a content security policy that
-forbids everything else. Jinja escapes every text, or the text stands in embedded JSON that the script reads.
+A self-contained page loads no other resources: style and script are inline, and a content security policy allows only
+their hashes. Texts are escaped by Jinja or embedded as JSON for the script.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 COMPONENTS = Path(__file__).parent / "templates"
-"""The templates, style and script that all pages share."""
+"""Folder of the templates, styles and scripts that all pages share."""
 ICON = (
     "data:image/svg+xml;base64,PHN2ZyB4bWxucz0naHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmcnIHZpZXdCb3g9JzAgMCAxNiAxNic+PH"
     "JlY3Qgd2lkdGg9JzE2JyBoZWlnaHQ9JzE2JyByeD0nNCcgZmlsbD0nIzFiNWU4YScvPjxwYXRoIGQ9J00zIDVoMTBNMyA4aDEwTTMgMTFoNS"
     "cgc3Ryb2tlPScjZmZmJyBzdHJva2Utd2lkdGg9JzEuNicvPjwvc3ZnPg=="
 )
-# Pieces of text that are written together: those of some ten summaries.
-AT_A_TIME = 50
+# Number of rendered pieces that are joined, which is about ten summaries.
+PIECES_PER_CHUNK = 50
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 
 @cache
 def environment(folder: Path) -> Environment:
-    """The templates of `folder`, and those that all pages share.
+    """Return the Jinja environment for the templates of a folder and the shared ones.
 
-    Texts are escaped and an unknown name is an error. Templates may call the functions of `numbers`, `across`,
-    `shade` and `p_value`, and write a `Table` by the filter `table`.
+    Texts are escaped, and undefined variables are errors. Templates can call the functions of `numbers`, `across`,
+    `shade` and `p_value`, and render a `Table` with the filter `table`.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -60,11 +60,11 @@ def environment(folder: Path) -> Environment:
 
 
 def _table(table: Table, *, bare: bool = False) -> Markup:
-    """The table as HTML; `bare` without its title and notes."""
+    """Return a table as HTML, without title and notes if `bare`."""
     from markupsafe import Markup
 
     shown = replace(table, title=None, notes=()) if bare else table
-    return Markup(shown.html())  # noqa: S704 - its own escaping
+    return Markup(shown.html())  # noqa: S704 - Table.html escapes its texts
 
 
 def one_file(
@@ -76,10 +76,10 @@ def one_file(
     script: str = "",
     embedded: Iterable[tuple[str, str]] = (),
 ) -> Iterator[str]:
-    """Fill a template of `folder` that extends `shell.html.j2`: a page as one file, some lines at a time.
+    """Render a template that extends `shell.html.j2` as a self-contained page, in chunks of lines.
 
-    `style` and `script` are files of `folder` that follow those of all pages. `embedded` are (id, JSON as
-    `script_json` writes it) for the script. Control characters are replaced.
+    `style` and `script` are files in `folder`, which are appended to the shared ones. `embedded` contains the id and
+    the JSON (see `script_json`) of data for the script. Control characters are replaced.
     """
     styles = _joined(COMPONENTS / "base.css", COMPONENTS / "page.css", folder / style if style else None)
     scripts = _joined(COMPONENTS / "page.js", folder / script if script else None)
@@ -89,14 +89,14 @@ def one_file(
     buffer: list[str] = []
     for piece in pieces:
         buffer.append(piece)
-        if piece.endswith("\n") and len(buffer) >= AT_A_TIME:
+        if piece.endswith("\n") and len(buffer) >= PIECES_PER_CHUNK:
             yield without_controls("".join(buffer).removesuffix("\n"))
             buffer.clear()
     yield without_controls("".join(buffer))
 
 
 def without_controls(text: str) -> str:
-    """Replace what has no place in HTML, escaped or not: control characters and halves of surrogate pairs."""
+    """Replace control characters, lone surrogates and noncharacters, which are invalid in HTML."""
     return _CONTROL.sub("\ufffd", text)
 
 
@@ -106,7 +106,9 @@ def _joined(*files: Path | None) -> str:
 
 
 def policy(allowed: Mapping[str, str]) -> str:
-    """A content security policy: nothing from anywhere but what is `allowed`, and no markup from a script's text.
+    """Return a content security policy that forbids everything except `allowed`.
+
+    It also requires trusted types, so that scripts cannot insert markup.
 
     >>> policy({"script-src": "'self'", "form-action": "'self'"})
     "default-src 'none'; base-uri 'none'; form-action 'self'; require-trusted-types-for 'script'; \

@@ -1,1 +1,1 @@
-"""What is made of a campaign's answers: labels, decisions, quality, files; and where to spend the next human hour."""
+"""Analysis of a campaign's answers: labels, adjudication, agreement, exclusion and exports."""

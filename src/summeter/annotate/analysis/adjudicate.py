@@ -1,6 +1,6 @@
-"""Adjudication from the command line: decisions are answers of an adjudicator, who is an annotator with a role.
+"""Adjudication without the pages: decisions are stored as the answers of an adjudicator.
 
-On the pages an adjudicator answers like an annotator (`campaign.requests`); the batch is the disputes.
+On the pages, an adjudicator answers like an annotator whose batch consists of the disputes (`campaign.requests`).
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from summeter.records import UsageError
 
 
 class Decision(NamedTuple):
-    """What an adjudicator answers to a task, by its key; `answer` names systems, not letters."""
+    """An adjudicator's answer to a task, given by its key. The answer contains systems, not letters."""
 
     task: str
     answer: TaskAnswer
     by: str = ADJUDICATOR
 
 
-def disputes(service: CampaignService, *, settled: bool = False) -> list[Dispute]:
-    """The campaign's disputes; those that are adjudicated are left out unless `settled`."""
-    return queue.disputes(service.task_type, service.state, service.tasks.work, settled=settled)
+def disputes(service: CampaignService, *, include_adjudicated: bool = False) -> list[Dispute]:
+    """Return the disputes of a campaign; adjudicated ones are included only with `include_adjudicated`."""
+    return queue.disputes(service.task_type, service.state, service.tasks.work, include_adjudicated=include_adjudicated)
 
 
 def adjudicate(service: CampaignService, decisions: Iterable[Decision]) -> list[Event]:
-    """Store adjudicators' answers: all of them, or none where one is invalid.
+    """Store the decisions of adjudicators, all or none of them. Returns their events.
 
-    A later answer to a task replaces an earlier one; the log keeps both. Raises UsageError for a task that is not part
-    of the work, or an invalid answer.
+    A later decision replaces an earlier one on the same task; the log keeps both. Raises UsageError if a task is
+    unknown or an answer is invalid.
     """
     checked = [checked_decision(service, decision.task, decision.answer, decision.by) for decision in decisions]
 
@@ -59,13 +59,13 @@ def adjudicate(service: CampaignService, decisions: Iterable[Decision]) -> list[
 def checked_decision(
     service: CampaignService, task_key: str, answer: Any, by: str, comment: str | None = None
 ) -> Decision:
-    """A decision with its answer validated. Raises UsageError for an unknown task or an invalid answer."""
+    """Return a decision with a validated answer. Raises UsageError if the task is unknown or the answer invalid."""
     task = service.tasks.by_key.get(task_key)
     if task is None or task.role != "work":
         raise _unknown(task_key)
-    given = answer.to_json() if isinstance(answer, TaskAnswer) else answer
+    content = answer.to_json() if isinstance(answer, TaskAnswer) else answer
     try:
-        stored = service.task_type.read(given, task)
+        stored = service.task_type.read(content, task)
     except InvalidAnswer as error:
         raise UsageError(f"{task_key}: {error.field}: {error}") from error
     reason = stored.comment or (comment or "").strip()[:LONGEST] or None
@@ -73,21 +73,21 @@ def checked_decision(
 
 
 def answer_of(state: State, task: str, annotator: str) -> TaskAnswer:
-    """An annotator's answer to a task, to be taken as the decision. Raises UsageError where there is none."""
+    """Return an annotator's answer to a task. Raises UsageError if there is none."""
     if task not in state.items:
         raise _unknown(task)
     person = state.people.get(annotator)
     answer = None if person is None else person.answers.get(task)
     if answer is None:
-        raise UsageError(f"{annotator!r} gave no answer to {task!r}")
+        raise UsageError(f"{annotator!r} has not answered the task {task!r}")
     return answer.answer.model_copy(update={"machine": None, "comment": None})
 
 
 def read_decisions(service: CampaignService, file: Path, by: str) -> list[Decision]:
-    """Decisions of a JSON Lines file: `task`, and `answer` (as stored) or `as` (whose answer it is); perhaps `reason`
-    and `by`. Rows with neither `answer` nor `as` are left out, so that a written list can be filled in.
+    """Read decisions from a JSON Lines file.
 
-    Raises InputError with every fault, by line.
+    Each row has `task`, either `answer` or `as` (the annotator whose answer is adopted), and optionally `reason` and
+    `by`. Rows with neither `answer` nor `as` are skipped. Raises InputError with all faults, by line.
     """
     faults, decisions = Faults(str(file)), []
     for _, line, row, _ in read_rows(file, faults, "jsonl"):
@@ -103,17 +103,17 @@ def read_decisions(service: CampaignService, file: Path, by: str) -> list[Decisi
 
 
 def decision_of_row(service: CampaignService, row: Mapping[str, Any], by: str) -> Decision:
-    """The decision of `task` by `answer` or by whose answer is taken (`as`). Raises UsageError where it is invalid."""
+    """Return the decision of a row in the format of `read_decisions`. Raises UsageError if it is invalid."""
     task, answer, annotator = str(row.get("task")), row.get("answer"), row.get("as")
     if (answer is None) == (annotator is None):
-        raise UsageError("decide by an answer, or as an annotator answered; not both")
-    taken = answer if annotator is None else answer_of(service.state, task, str(annotator))
+        raise UsageError("give either an answer or the annotator whose answer is adopted")
+    adopted = answer if annotator is None else answer_of(service.state, task, str(annotator))
     reason = row.get("reason")
-    return checked_decision(service, task, taken, str(row.get("by") or by), None if reason is None else str(reason))
+    return checked_decision(service, task, adopted, str(row.get("by") or by), None if reason is None else str(reason))
 
 
 def queue_lines(queue: Iterable[Dispute]) -> list[str]:
-    """The disputes as JSON Lines, with `as`, `answer` and `reason` to be filled in and read by `read_decisions`."""
+    """Return the disputes as JSON Lines, with empty fields `as`, `answer` and `reason` for `read_decisions`."""
     empty = {"as": None, "answer": None, "reason": None}
     return [json.dumps({**dispute.to_json(), **empty}, ensure_ascii=False) for dispute in queue]
 

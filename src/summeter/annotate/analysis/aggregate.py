@@ -1,13 +1,13 @@
-"""Answers as judgments, and merged labels: what was adjudicated, else the majority; a tie is no label until decided.
+"""Judgments of annotators, and merged labels.
 
-Labels (sentences, key facts, choices between two) are merged by majority, ratings by their mean. Sentences that a
-key fact is aligned to, characters that are marked, and error types are those that more than half chose.
+A merged label is the adjudicated one, else the majority; a tie has no label until it is adjudicated. Ratings are merged
+by their mean. Aligned sentences, marked characters and error types are those chosen by more than half.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,19 +27,20 @@ from summeter.records.taxonomy import SEPARATOR
 from summeter.scoring.table import Categorical, JudgmentTable
 
 MERGED = "human.merged"
-"""The judgment set of the merged labels."""
+"""Name of the judgment set of merged labels."""
 NAMES = frozenset({SIGNATURES[QuestionType.CHOICE], SIGNATURES[QuestionType.CHOICES]})
 QUESTIONS = frozenset(SIGNATURES[question.value] for question in QuestionType)
-"""How judgments of a campaign's own questions are signed."""
+"""Signatures of judgments on additional questions of a campaign."""
 _Item = tuple[Any, ...]
 
 
 def judgments_of(service: CampaignService, *, adjudicated: bool = False) -> list[Judgment]:
-    """The counted answers (or the adjudicated ones, by the judge `people`) as judgments, in order of the tasks.
+    """Return the judgments of the counted answers, in the order of the tasks.
 
-    The judge of an annotator's judgment is the pseudonym. Spans are numbered over all annotators of a summary.
+    The judge is the annotator's pseudonym. With `adjudicated`, return the adjudicated judgments, by the judge `people`.
+    Spans are numbered over all annotators of a summary.
     """
-    judgments = _answered(service, _decisions if adjudicated else _counted)
+    judgments = _judgments(service, _decisions if adjudicated else _counted)
     return [*judgments, *service.task_type.derived(judgments, service.folder.sources)]
 
 
@@ -51,7 +52,7 @@ def votes_of(service: CampaignService) -> JudgmentTable:
 
 
 def _rating_votes(service: CampaignService, rating: Rating) -> JudgmentTable:
-    """Return the votes of rating pages as columns, which takes a fraction of the time of one record per vote."""
+    """Return the votes of rating pages as columns, which is much faster than one record per vote."""
     exported = {question.name: question.signature for question in rating.asks if question.signature is not None}
     scales = [name for name in exported if name != BEST]
     documents, judges, counts = [], [], []
@@ -85,7 +86,7 @@ def _rating_votes(service: CampaignService, rating: Rating) -> JudgmentTable:
 
 
 def question_votes_of(service: CampaignService) -> list[Judgment]:
-    """What the counted answers say to the campaign's own questions."""
+    """Return the judgments of the counted answers to additional questions of the campaign."""
     task_type, state = service.task_type, service.state
     if not task_type.own:
         return []
@@ -94,57 +95,63 @@ def question_votes_of(service: CampaignService) -> list[Judgment]:
 
 
 def merged_of(service: CampaignService, *, complete_only: bool = False) -> list[Judgment]:
-    """One judgment a unit, by the judge `people`: adjudicated where somebody decided, else merged.
+    """Return one judgment per unit, by the judge `people`: the adjudicated one, else the merged one.
 
-    What follows from several tasks (conciseness from the alignment of all key facts) is derived for each annotator,
-    with the adjudicated tasks as they were decided, and then merged.
+    Judgments that follow from several tasks (conciseness from the alignment of all key facts) are derived for each
+    annotator, with adjudicated decisions instead of their answers, and then merged.
 
-    A tie gives a judgment with the status skipped, whose reason says what the votes were. So does a question whose
-    condition holds for half of a task's answers or fewer; and a task that has fewer answers than the campaign wants,
-    with `complete_only`; without it the answers there are are merged.
+    A judgment has the status skipped, and a reason, if there is a tie; if a question was asked of no more than half of
+    the annotators; or, with `complete_only`, if the task has fewer answers than the campaign requires.
     """
-    decided = _answered(service, _decisions)
-    items = {_item(judgment) for judgment in decided}
-    votes = [judgment for judgment in _answered(service, _counted) if _item(judgment) not in items]
-    unasked = _asked_of_few(service)
-    merged = [*decided, *(_if_asked(judgment, unasked) for judgment in merge(votes))]
+    decisions = _judgments(service, _decisions)
+    decided_items = {_item(judgment) for judgment in decisions}
+    votes = [judgment for judgment in _judgments(service, _counted) if _item(judgment) not in decided_items]
+    not_asked = _rarely_asked(service)
+    merged = [*decisions]
+    for judgment in merge(votes):
+        reason = not_asked.get((judgment.target, judgment.aspect)) if not_asked else None
+        merged.append(judgment if reason is None else _skipped(judgment, reason))
     if complete_only:
         incomplete_items = _incomplete_items(service)
-        merged = list(_complete(merged, incomplete_items))
+        reasons = [(judgment, incomplete_items.get(_item(judgment))) for judgment in merged]
+        merged = [
+            judgment if reason is None else _skipped(judgment, reason)
+            for judgment, reason in reasons
+            if reason is None or judgment.target.unit != "span"
+        ]
         votes = [judgment for judgment in votes if _item(judgment) not in incomplete_items]
-    derived = service.task_type.derived([*votes, *_adopted(decided, service)], service.folder.sources)
-    return [*merged, *merge(derived)]
-
-
-def _adopted(decided: Iterable[Judgment], service: CampaignService) -> Iterator[Judgment]:
-    """The decisions as judgments of each annotator of the same summary; of `people` where nobody judged it."""
+    # A decision counts as the judgment of every annotator of the summary.
     annotators: dict[tuple[str, str | None], set[str]] = {}
     for task in service.tasks.work:
         annotators.setdefault((task.document_id, task.system), set()).update(service.state.items[task.key].counted)
-    for judgment in decided:
-        names = annotators.get((judgment.target.document_id, judgment.target.system)) or {PEOPLE}
-        yield from (judgment.model_copy(update={"judge": name}) for name in sorted(names))
+    adopted = [
+        judgment.model_copy(update={"judge": name})
+        for judgment in decisions
+        for name in sorted(annotators.get((judgment.target.document_id, judgment.target.system)) or {PEOPLE})
+    ]
+    derived = service.task_type.derived([*votes, *adopted], service.folder.sources)
+    return [*merged, *merge(derived)]
 
 
 def dataset_of(service: CampaignService, *, complete_only: bool = False) -> Dataset:
-    """The data with what people said: human.raw, human.merged, and human.adjudicated where there is any.
+    """Return the data with the judgment sets human.raw, human.merged and, if not empty, human.adjudicated.
 
-    With `complete_only` human.merged has no label where there are fewer answers than wanted (`merged_of`).
+    `complete_only` is that of `merged_of`.
     """
     data = service.folder.data.with_judgments("human.raw", judgments_of(service))
     data = data.with_judgments(MERGED, merged_of(service, complete_only=complete_only))
-    decided = judgments_of(service, adjudicated=True)
-    return data.with_judgments("human.adjudicated", decided) if decided else data
+    decisions = judgments_of(service, adjudicated=True)
+    return data.with_judgments("human.adjudicated", decisions) if decisions else data
 
 
 def incomplete(service: CampaignService) -> dict[int, int]:
-    """How many tasks that nobody adjudicated have how many answers, fewer than the campaign wants; fewest first."""
+    """Return the number of incomplete tasks by their number of answers, in ascending order."""
     state = service.state
     counts = Counter(len(slots.counted) for key, slots in state.items.items() if not state.is_complete(key))
     return dict(sorted(counts.items()))
 
 
-def _answered(
+def _judgments(
     service: CampaignService, answers_of: Callable[[CampaignService, Task], Sequence[Answer]]
 ) -> list[Judgment]:
     judgments: list[Judgment] = []
@@ -171,54 +178,42 @@ def _decisions(service: CampaignService, task: Task) -> Sequence[Answer]:
     return [] if answer is None else [replace(answer, annotator=PEOPLE)]
 
 
-def _asked_of_few(service: CampaignService) -> dict[tuple[Target, str], str]:
-    """The questions that no more than half of a task's annotators were asked, by target and name, with the reason.
+def _rarely_asked(service: CampaignService) -> dict[tuple[Target, str], str]:
+    """Return the reasons for skipping questions that were asked of no more than half of a task's annotators.
 
-    The merged label of such a question would stand beside merged answers for which it is not asked.
+    The keys are targets and names of questions. The merged answers would not meet the condition of such a question.
     """
     reasons: dict[tuple[Target, str], str] = {}
     for task in service.tasks.work:
         shown_by_question: dict[tuple[Target, str], list[bool]] = {}
         for answer in service.state.counted_answers(task.key):
-            for target, name, shown in service.task_type.conditional_questions(task, answer.answer):
-                shown_by_question.setdefault((target, name), []).append(shown)
-        for key, shown_to in shown_by_question.items():
-            if 2 * sum(shown_to) <= len(shown_to):
-                reasons[key] = f"not asked of the majority ({sum(shown_to)} of {len(shown_to)} annotators were asked)"
+            for target, name, is_shown in service.task_type.conditional_questions(task, answer.answer):
+                shown_by_question.setdefault((target, name), []).append(is_shown)
+        for key, shown in shown_by_question.items():
+            if 2 * sum(shown) <= len(shown):
+                reasons[key] = f"asked of {sum(shown)} of {len(shown)} annotators only"
     return reasons
 
 
-def _if_asked(judgment: Judgment, unasked: Mapping[tuple[Target, str], str]) -> Judgment:
-    """The merged judgment, without its label where the majority was not asked."""
-    why = unasked.get((judgment.target, judgment.aspect)) if unasked else None
-    return judgment if why is None else Judgment(**_about(judgment), status="skipped", reason=why)
+def _skipped(judgment: Judgment, reason: str) -> Judgment:
+    return Judgment(**_question(judgment), status="skipped", reason=reason)
 
 
 def _incomplete_items(service: CampaignService) -> dict[_Item, str]:
-    """What belongs to a task with too few answers, and how many there are in words."""
-    wanted, items = service.campaign.answers_per_item, {}
+    """Return the items of incomplete tasks, with the number of their answers as text."""
+    required, items = service.campaign.answers_per_item, {}
     for task in service.tasks.work:
         answers = service.state.counted_answers(task.key)
         if not answers or service.state.is_complete(task.key):
             continue
         for answer in answers:
             for judgment in service.task_type.judgments(task, answer, service.folder.sources[task.document_id]):
-                items[_item(judgment)] = f"{len(answers)} of {wanted} answers"
+                items[_item(judgment)] = f"{len(answers)} of {required} answers"
     return items
 
 
-def _complete(judgments: Iterable[Judgment], incomplete_items: Mapping[_Item, str]) -> Iterator[Judgment]:
-    """Those of complete tasks; of the others only that their label is missing, and why."""
-    for judgment in judgments:
-        why = incomplete_items.get(_item(judgment))
-        if why is None:
-            yield judgment
-        elif judgment.target.unit != "span":
-            yield Judgment(**_about(judgment), status="skipped", reason=why)
-
-
 def _item(judgment: Judgment) -> _Item:
-    """What is adjudicated as a whole: a sentence, a key fact, a summary with all its spans, a pair, a rating page."""
+    """Return a key for the sentence, key fact, pair or summary that is adjudicated as a whole."""
     target = judgment.target
     if target.unit in {"sentence", "key_fact"}:
         return target.document_id, target.system, target.unit, target.index
@@ -226,11 +221,11 @@ def _item(judgment: Judgment) -> _Item:
 
 
 def merge(judgments: Iterable[Judgment]) -> list[Judgment]:
-    """Annotators' judgments merged, one a unit and aspect, in order of appearance.
+    """Merge the judgments of annotators into one per unit and aspect, in order of appearance.
 
-    Labels are merged by majority, numbers by their mean (`default_rule`); of a question with several answers those
-    remain that more than half gave. Spans are the characters that more than half of the annotators who
-    looked for spans marked. Free text is not merged.
+    Labels are merged by majority and numbers by their mean (`default_rule`). A question with several answers keeps those
+    given by more than half. Spans consist of the characters marked by more than half of the annotators who searched for
+    spans. Free text is not merged.
 
     >>> from summeter.records import Target
     >>> votes = [Judgment(target=Target(document_id="d", system="A", unit="sentence", index=0), aspect="faithfulness",
@@ -252,15 +247,15 @@ def merge(judgments: Iterable[Judgment]) -> list[Judgment]:
         elif judgment.signature != SIGNATURES[QuestionType.TEXT]:
             groups.setdefault((judgment.aspect, judgment.signature, target.rival), []).append(judgment)
     merged: list[Judgment] = []
-    for (_, mark, _), group in groups.items():
-        merged += _merged_names(group) if mark in NAMES else _merged(group)
+    for (_, signature, _), group in groups.items():
+        merged += _merged_names(group) if signature in NAMES else _merged(group)
     for summary, marks in spans.items():
         merged += _merged_spans(marks, len(readers[summary]))
     return merged
 
 
 def _merged(group: Sequence[Judgment]) -> Iterator[Judgment]:
-    """The judgments of one aspect (and one rival), a unit at a time."""
+    """Yield the merged judgments of one aspect and rival, unit by unit."""
     table = JudgmentTable.of(group)
     rule = default_rule(table)
     columns = aggregate_votes(table, rule, Tie.DROP)
@@ -278,22 +273,22 @@ def _merged(group: Sequence[Judgment]) -> Iterator[Judgment]:
 
 
 def _merged_unit(votes: Sequence[Judgment], value: float, rule: AggregationRule) -> Judgment:
-    about = _about(votes[0])
+    question = _question(votes[0])
     if np.isnan(value):
         counts = Counter(_vote_text(vote) for vote in votes)
         split = ", ".join(f"{count} for {label}" for label, count in counts.most_common())
-        return Judgment(**about, status="skipped", reason=f"a tie ({split}): adjudicate it")
+        return _skipped(votes[0], f"a tie ({split}); adjudicate it")
     if rule is AggregationRule.MEAN:
-        return Judgment(**about, value=value)
+        return Judgment(**question, value=value)
     winners = [vote for vote in votes if vote.value == value]
     label = winners[0].label if winners else int(value)
     return Judgment(
-        **about, value=value, label=label, error_type=_merged_types(winners), evidence=_merged_evidence(winners)
+        **question, value=value, label=label, error_type=_merged_types(winners), evidence=_merged_evidence(winners)
     )
 
 
 def _merged_names(group: Sequence[Judgment]) -> Iterator[Judgment]:
-    """Names, or sets of them, of one aspect: those that more than half of a unit's annotators gave."""
+    """Yield the options of one aspect that more than half of a unit's annotators chose."""
     units: dict[Target, list[Judgment]] = {}
     for judgment in group:
         units.setdefault(judgment.target, []).append(judgment)
@@ -301,15 +296,14 @@ def _merged_names(group: Sequence[Judgment]) -> Iterator[Judgment]:
         sets = [str(vote.label).split(SEPARATOR) for vote in votes if vote.label is not None]
         counts = Counter(name for names in sets for name in names)
         frequent = [name for name, count in counts.items() if 2 * count > len(sets)]
-        about = _about(votes[0])
         if frequent:
-            yield Judgment(**about, label=SEPARATOR.join(sorted(frequent)))
+            yield Judgment(**_question(votes[0]), label=SEPARATOR.join(sorted(frequent)))
         else:
             split = ", ".join(f"{count} for {name}" for name, count in counts.most_common())
-            yield Judgment(**about, status="skipped", reason=f"no majority ({split}): adjudicate it")
+            yield _skipped(votes[0], f"no majority ({split}); adjudicate it")
 
 
-def _about(judgment: Judgment) -> dict[str, Any]:
+def _question(judgment: Judgment) -> dict[str, Any]:
     return {"target": judgment.target, "aspect": judgment.aspect, "judge": PEOPLE, "signature": judgment.signature}
 
 
@@ -322,7 +316,7 @@ def _vote_text(vote: Judgment) -> str:
 
 
 def _merged_types(winners: Sequence[Judgment]) -> str | None:
-    """The error types that more than half of those who named any named; where none is, the one named most."""
+    """Return the error types chosen by more than half of those who chose any; if there are none, the most frequent."""
     sets = [error_types(vote.error_type) for vote in winners if vote.error_type is not None]
     counts = Counter(name for names in sets for name in sorted(names))
     frequent = [name for name, count in counts.items() if 2 * count > len(sets)]
@@ -330,31 +324,31 @@ def _merged_types(winners: Sequence[Judgment]) -> str | None:
 
 
 def _merged_evidence(winners: Sequence[Judgment]) -> tuple[Span, ...]:
-    """The spans that more than half of those who share the label chose; where none is, those with most votes."""
+    """Return the spans chosen by more than half of those who gave the label; if there are none, the most frequent."""
     counts = Counter((span.of, span.start, span.end) for vote in winners for span in vote.evidence)
     if not counts:
         return ()
-    needed = min(len(winners) // 2 + 1, max(counts.values()))
-    return tuple(Span(of=of, start=start, end=end) for (of, start, end), n in sorted(counts.items()) if n >= needed)
+    least = min(len(winners) // 2 + 1, max(counts.values()))
+    return tuple(Span(of=of, start=start, end=end) for (of, start, end), n in sorted(counts.items()) if n >= least)
 
 
 def _merged_spans(marks: Sequence[Judgment], readers: int) -> Iterator[Judgment]:
-    """The stretches of a summary that more than half of its readers marked."""
+    """Yield the spans of a summary that more than half of its readers marked."""
     length = max(mark.evidence[0].end for mark in marks)
     marked_by: dict[str, np.ndarray[Any, np.dtype[np.bool_]]] = {}
     for mark in marks:
-        own = marked_by.setdefault(mark.judge, np.zeros(length + 1, np.bool_))
-        own[mark.evidence[0].start : mark.evidence[0].end] = True
+        marked = marked_by.setdefault(mark.judge, np.zeros(length + 1, np.bool_))
+        marked[mark.evidence[0].start : mark.evidence[0].end] = True
     inside = 2 * np.sum(list(marked_by.values()), axis=0) > readers
     edges = np.flatnonzero(np.diff(inside.astype(np.int64), prepend=0))
     for index, (start, end) in enumerate(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)):
-        touching = [mark for mark in marks if mark.evidence[0].start < end and start < mark.evidence[0].end]
-        about = _about(touching[0])
-        about["target"] = touching[0].target.model_copy(update={"index": index})
+        overlapping = [mark for mark in marks if mark.evidence[0].start < end and start < mark.evidence[0].end]
+        question = _question(overlapping[0])
+        question["target"] = overlapping[0].target.model_copy(update={"index": index})
         yield Judgment(
-            **about,
+            **question,
             value=0.0,
             label=0,
-            error_type=_merged_types(touching),
+            error_type=_merged_types(overlapping),
             evidence=(Span(of="summary", start=start, end=end),),
         )

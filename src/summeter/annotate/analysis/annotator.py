@@ -1,4 +1,4 @@
-"""One annotator in full: answers with their times, compared with other annotators' answers to the same tasks."""
+"""The page of one annotator: answers with their times, compared with the answers of others to the same tasks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from summeter.annotate.analysis.quality import AnnotatorStatistics
 from summeter.annotate.analysis.status import row_of
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.campaign.state import Answer, Batch, Person
+from summeter.annotate.campaign.state import Person
 from summeter.records import UsageError
 
 Json = dict[str, Any]
@@ -19,29 +19,29 @@ FILTERS: dict[str, Callable[[Json], bool]] = {
     "failed": lambda answer: answer["passed"] is False,
     "differs": lambda answer: bool(answer["same"] < answer["others"]),
 }
-"""Which answers are shown: all, those to attention checks, failed checks, those that differ from somebody else's."""
+"""Filters of answers: all, attention checks, failed checks, and answers that differ from those of others."""
 SHOWN = 25
-"""Answers at a time."""
+"""Number of answers per page."""
 
 
 def annotator_page(
     service: CampaignService, statistics: AnnotatorStatistics, *, only: str = "all", begin: int = 0, shown: int = SHOWN
 ) -> Json:
-    """Everything there is to know of one annotator, the newest answers first.
+    """Return the data of an annotator's page, with at most `shown` answers from index `begin`, newest first.
 
-    `only` is one of FILTERS; `shown` of those answers are given, from `begin`. Raises UsageError for another filter.
+    `only` is the name of one of FILTERS. Raises UsageError if it is unknown.
     """
-    person, wanted = statistics.person, FILTERS.get(only)
-    if wanted is None:
-        raise UsageError(f"there are no answers {only!r}; choose {', '.join(FILTERS)}")
-    answers = [answer for answer in _answers(service, person) if wanted(answer)]
+    person, matches = statistics.person, FILTERS.get(only)
+    if matches is None:
+        raise UsageError(f"unknown filter {only!r}; use one of {', '.join(FILTERS)}")
+    answers = [answer for answer in _answers(service, person) if matches(answer)]
     answers.sort(key=lambda answer: (answer["at"], answer["seq"]), reverse=True)
-    everybody = [answer.seconds for other in service.state.people.values() for answer in other.answers.values()]
+    all_seconds = [answer.seconds for other in service.state.people.values() for answer in other.answers.values()]
     return {
         **statistics.to_json(),
         **row_of(service, person),
         "currency": None if service.campaign.pay is None else service.campaign.pay.currency,
-        "seconds_usual": median(everybody) if everybody else None,
+        "seconds_usual": median(all_seconds) if all_seconds else None,
         "pass_share": service.campaign.attention.pass_share,
         "history": [
             {"kind": event.kind, "at": event.at, **{name: event.data.get(name) for name in ("reason", "by", "rule")}}
@@ -52,25 +52,36 @@ def annotator_page(
             {**visit._asdict(), "outcome": outcome, "status": person.platform_status.get(visit.session or "")}
             for visit, outcome in person.submissions.items()
         ],
-        "batch_list": [_batch(batch) for batch in person.batches.values()],
+        "batch_list": [
+            {
+                "number": batch.number,
+                "since": batch.since,
+                "seen": batch.seen,
+                "tasks": len(batch.tasks),
+                "answered": len(batch.answered),
+                "state": "finished" if batch.finished else "returned or expired" if batch.closed else "in progress",
+            }
+            for batch in person.batches.values()
+        ],
         "answers": answers[begin : begin + shown],
         "answers_total": len(answers),
     }
 
 
 def statistics_of(annotators: list[AnnotatorStatistics], annotator: str) -> AnnotatorStatistics:
-    """The statistics of one annotator. Raises UsageError for somebody who never took part."""
+    """Return the statistics of one annotator. Raises UsageError if the annotator is unknown."""
     for statistics in annotators:
         if statistics.person.annotator == annotator:
             return statistics
-    raise UsageError(f"nobody called {annotator!r} has taken part")
+    raise UsageError(f"there is no annotator {annotator!r} in this campaign")
 
 
 def _answers(service: CampaignService, person: Person) -> Iterator[Json]:
     task_type = service.task_type
     for answer in person.answers.values():
         task = service.tasks.by_key[answer.task]
-        others = _others(service, answer)
+        counted = service.state.counted_answers(answer.task) if task.role == "work" else []
+        others = [other for other in counted if other.annotator != answer.annotator]
         yield {
             "at": answer.at,
             "seq": answer.seq,
@@ -90,23 +101,3 @@ def _answers(service: CampaignService, person: Person) -> Iterator[Json]:
             "others": len(others),
             "same": sum(task_type.disagreement(task, [answer.answer, other.answer]) is None for other in others),
         }
-
-
-def _others(service: CampaignService, answer: Answer) -> list[Answer]:
-    """What others said of the same task of the work, where it counts."""
-    if answer.task not in service.state.items:
-        return []
-    counted = service.state.counted_answers(answer.task)
-    return [other for other in counted if other.annotator != answer.annotator]
-
-
-def _batch(batch: Batch) -> Json:
-    state = "finished" if batch.finished else "given back or run out" if batch.closed else "being worked on"
-    return {
-        "number": batch.number,
-        "since": batch.since,
-        "seen": batch.seen,
-        "tasks": len(batch.tasks),
-        "answered": len(batch.answered),
-        "state": state,
-    }

@@ -1,7 +1,8 @@
-"""What a machine's help does: campaigns over the same tasks that show more or less of its verdict, side by side.
+"""The effect of machine verdicts: a comparison of campaigns over the same tasks that show them to different degrees.
 
-UniSumEval's ablation (Lee et al., 2024): how far annotators agree, and how often they overturn the machine's verdicts,
-without its help, with its verdict, and with its verdict and reason. Each arm is a campaign with people of its own.
+The study follows the ablation of UniSumEval (Lee et al., 2024): agreement of annotators, and how often they override
+machine verdicts, without assistance, with the verdict, and with verdict and reason. Each arm is a campaign with
+different annotators.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ CHECKS, DIFFERENCE = "checks_passed", "difference"
 
 
 def arms(services: Mapping[str, CampaignService], *, resamples: int = RESAMPLES, seed: int = 0) -> Study:
-    """Rows of the study "assistance" for each arm (`details.arm`), by the arms' names; the first is what the others are
-    compared with.
+    """Return the study "assistance" with the rows of each arm (`details.arm`). `services` are given by arm.
 
-    The coefficient of agreement of the kind's aspects; `overturned_errors` and `overturned_passes`, the share of the
-    machine's negative and positive verdicts that most annotators overturn, tasks as units; `checks_passed`. For each of
-    the last three `STATISTIC_difference` is the arm minus the first. Intervals draw documents whole.
+    The statistics are the agreement coefficient of the task type's aspects; `overturned_errors` and
+    `overturned_passes`, the share of negative and positive machine verdicts that most annotators override, over tasks;
+    and `checks_passed`. For the last three, `STATISTIC_difference` is the arm's value minus that of the first arm.
+    Intervals resample documents.
 
-    Raises UsageError where the campaigns ask unlike tasks or have no verdicts, or nobody has answered in one.
+    Raises UsageError if the campaigns have different tasks, no machine verdicts, or no answers.
     """
     _check(services)
     rows: list[Row] = []
@@ -37,56 +38,56 @@ def arms(services: Mapping[str, CampaignService], *, resamples: int = RESAMPLES,
     documents = list(first.folder.data.documents)
     base: Mapping[str, Shares] = {}
     for arm, service in services.items():
-        about = {"arm": arm}
+        details = {"arm": arm}
         rows += (
-            row.model_copy(update={"study": STUDY, "details": {**row.details, **about}})
+            row.model_copy(update={"study": STUDY, "details": {**row.details, **details}})
             for row in agree(
                 crowd_votes(service), coefficients=service.task_type.coefficients[:1], resamples=resamples, seed=seed
             )
             if row.aspect not in service.task_type.side_aspects
         )
         shares = _shares(service)
-        for statistic, own in shares.items():
-            if own:
-                rate = share(own, resamples, seed)
-                rows.append(interval_row(rate, study=STUDY, statistic=statistic, details=about))
+        for statistic, by_document in shares.items():
+            if by_document:
+                rate = share(by_document, resamples, seed)
+                rows.append(interval_row(rate, study=STUDY, statistic=statistic, details=details))
         if service is first:
             base = shares
             continue
-        for statistic, own in shares.items():
-            if own and base[statistic]:
-                gap = difference(own, base[statistic], documents, resamples, seed)
-                details = {**about, "minus": next(iter(services))}
-                rows.append(interval_row(gap, study=STUDY, statistic=f"{statistic}_{DIFFERENCE}", details=details))
-    notes = [
-        f"{len(first.tasks.work)} tasks of {first.task_type.name} in each arm; an arm is a campaign with its own people"
-    ]
+        for statistic, by_document in shares.items():
+            if by_document and base[statistic]:
+                gap = difference(by_document, base[statistic], documents, resamples, seed)
+                compared = {**details, "minus": next(iter(services))}
+                rows.append(interval_row(gap, study=STUDY, statistic=f"{statistic}_{DIFFERENCE}", details=compared))
+    count = len(first.tasks.work)
+    notes = [f"{count} tasks of {first.task_type.name} in each arm; arms have different annotators"]
     return Study(STUDY, rows, notes)
 
 
 def arm_names(services: Sequence[CampaignService]) -> dict[str, CampaignService]:
-    """The campaigns by what they show of the machine's verdict; by their own names too where two show the same.
+    """Return the campaigns by the part of the machine verdict that they show.
 
-    Raises UsageError for a campaign that has no machine's verdicts.
+    Names are added if two campaigns show the same part. Raises UsageError if a campaign has no machine verdicts or is
+    given twice.
     """
     names: list[str] = []
     for service in services:
         machine = service.campaign.assistance.machine
         if machine is None:
-            raise UsageError(f"{service.folder.folder}: the campaign has no machine's verdicts (assistance.machine)")
+            raise UsageError(f"{service.folder.folder}: the campaign has no machine verdicts; set assistance.machine")
         names.append(machine.show)
-    unlike = len(set(names)) == len(names)
+    unique = len(set(names)) == len(names)
     named = {
-        name if unlike else f"{name} ({service.folder.folder.name})": service
+        name if unique else f"{name} ({service.folder.folder.name})": service
         for name, service in zip(names, services, strict=True)
     }
     if len(named) < len(services):
-        raise UsageError("a campaign is named twice; name each arm once")
+        raise UsageError("a campaign is given twice; give each arm once")
     return named
 
 
 def table(study: Study) -> Table:
-    """The rows of `arms` as a table: a line a statistic, a column an arm."""
+    """Return the table of a study of arms, with one line per statistic and one column per arm."""
     labels = {
         (row.aspect, row.statistic): f"{row.aspect}: {row.statistic}" if row.aspect else row.statistic.replace("_", " ")
         for row in study
@@ -108,21 +109,21 @@ def _cell(row: Row | None) -> str:
 
 def _check(services: Mapping[str, CampaignService]) -> None:
     if len(services) < 2:
-        raise UsageError("give two campaigns or more, each an arm")
+        raise UsageError("an ablation needs two campaigns or more; give one campaign per arm")
     (name, first), *others = services.items()
     keys = {task.key for task in first.tasks.work}
     for other, service in others:
         if {task.key for task in service.tasks.work} != keys or service.task_type.name != first.task_type.name:
             raise UsageError(
-                f"the arms {name} and {other} ask unlike tasks; make them from the same data and selection"
+                f"the arms {name} and {other} have different tasks; build them from the same data and selection"
             )
     for arm, service in services.items():
         if not any(task.machine for task in service.tasks.work):
-            raise UsageError(f"the arm {arm} has no machine's verdict on any task (assistance.machine)")
+            raise UsageError(f"the arm {arm} has no machine verdicts on its tasks; set assistance.machine")
 
 
 def _shares(service: CampaignService) -> dict[str, dict[str, list[float]]]:
-    """The zeros and ones of each share, by document."""
+    """Return the zeros and ones of each statistic, by document."""
     shares: dict[str, dict[str, list[float]]] = {ERRORS: {}, PASSES: {}, CHECKS: {}}
     task_type, state = service.task_type, service.state
     for task in service.tasks.work:
@@ -131,7 +132,7 @@ def _shares(service: CampaignService) -> dict[str, dict[str, list[float]]]:
         decision = state.adjudicated.get(task.key)
         answers = [answer.answer for answer in state.counted_answers(task.key)]
         same = [task_type.same(task.machine, answer) for answer in ([decision.answer] if decision else answers)]
-        if 2 * sum(same) != len(same):  # a tie overturns nothing and confirms nothing, as does a task without answers
+        if 2 * sum(same) != len(same):  # ties and tasks without answers do not count
             statistic = PASSES if task.machine["accepts"] else ERRORS
             shares[statistic].setdefault(task.document_id, []).append(float(2 * sum(same) < len(same)))
     for person in state.not_excluded:

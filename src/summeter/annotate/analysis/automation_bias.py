@@ -1,14 +1,14 @@
-"""Automation bias: how often annotators say what the machine says where the machine is wrong.
+"""Automation bias: how often annotators agree with the machine when the machine is wrong.
 
-The machine is wrong on an attention check that shows a wrong verdict, and on a task of the work where most *other*
-annotators (or the adjudicator) say otherwise. People of the arm without assistance never saw the verdict: how often
-they come to the same answer by themselves is what endorsement has to be compared with. Where most people followed the
-machine, their majority calls it right: the checks, whose answer is known, do not have this blind spot.
+The machine is wrong on an attention check with a wrong verdict, and on a task whose adjudicated or majority label of
+the *other* annotators differs. The endorsement rate of annotators who saw the verdict is compared with that of the arm
+without assistance. If most annotators follow a wrong verdict, their majority counts it as right; attention checks,
+whose answers are known, do not have this limitation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -16,7 +16,6 @@ import numpy as np
 
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import Person
-from summeter.annotate.tasks.base import TaskType
 from summeter.meta.results import Row, interval_row
 from summeter.stats import Bootstrap, Estimate
 from summeter.stats.base import Floats, ratio
@@ -24,11 +23,11 @@ from summeter.stats.base import Floats, ratio
 STUDY = "assistance"
 ASSISTED, UNASSISTED = "assisted", "unassisted"
 Shares = Mapping[str, Sequence[float]]
-"""Zeros and ones by document."""
+"""Zeros and ones, by document."""
 
 
 class Case(NamedTuple):
-    """One answer where the machine was wrong: `same` is whether it says what the machine says."""
+    """An answer to a task on which the machine was wrong; `same` tells whether it agrees with the machine."""
 
     annotator: str
     arm: str
@@ -38,85 +37,80 @@ class Case(NamedTuple):
 
 
 def cases(service: CampaignService) -> list[Case]:
-    """Every answer to a task on which the machine's verdict, shown or hidden, is wrong."""
+    """Return all answers to tasks on which the machine verdict, shown or hidden, is wrong."""
     task_type = service.task_type
-    wrong = [case for person in service.state.people.values() for case in _check_cases(service, task_type, person)]
+    wrong: list[Case] = []
+    for person in service.state.people.values():
+        for answer in person.checks:
+            task = service.tasks.by_key[answer.task]
+            if task.machine is not None and not task_type.passed(task, task_type.following(task, task.machine)):
+                same = task_type.same(task.machine, answer.answer)
+                wrong.append(Case(person.annotator, _arm(service, person), task.document_id, check=True, same=same))
     for task in service.tasks.work:
         machine = task.machine
         if machine is None:
             continue
-        same = {
+        agreement = {
             answer.annotator: task_type.same(machine, answer.answer)
             for answer in service.state.counted_answers(task.key)
         }
         decision = service.state.adjudicated.get(task.key)
         decided = None if decision is None else task_type.same(machine, decision.answer)
-        for annotator, follows in same.items():
-            others = [other for name, other in same.items() if name != annotator]
+        for annotator, agrees in agreement.items():
+            others = [other for name, other in agreement.items() if name != annotator]
             if not decided if decided is not None else 2 * sum(others) < len(others):
                 arm = _arm(service, service.state.people[annotator])
-                wrong.append(Case(annotator, arm, task.document_id, check=False, same=follows))
+                wrong.append(Case(annotator, arm, task.document_id, check=False, same=agrees))
     return wrong
 
 
-def _check_cases(service: CampaignService, task_type: TaskType, person: Person) -> Iterator[Case]:
-    for answer in person.checks:
-        task = service.tasks.by_key[answer.task]
-        machine = task.machine
-        if machine is not None and not task_type.passed(task, task_type.following(task, machine)):
-            same = task_type.same(machine, answer.answer)
-            yield Case(person.annotator, _arm(service, person), task.document_id, check=True, same=same)
-
-
 def _arm(service: CampaignService, person: Person) -> str:
-    """Whether a person sees the machine's verdict."""
     return UNASSISTED if service.campaign.assistance.hides_verdict else person.arm
 
 
 def endorsement_rate(wrong: Iterable[Case]) -> tuple[float | None, int]:
-    """The share of the cases that say what the machine says, and their number."""
+    """Return the share of cases that agree with the machine (None without cases), and the number of cases."""
     same = [case.same for case in wrong]
     return (sum(same) / len(same) if same else None), len(same)
 
 
 def automation_bias(wrong: list[Case], *, resamples: int = 1000, seed: int = 0) -> list[Row]:
-    """Rows of the study `assistance`: `endorsement` a group (arm; checks or work), and `pull`, the difference of arms.
+    """Return rows of the study `assistance` for checks, for work and for both.
 
-    Intervals draw documents whole. No row at all where no machine was ever wrong.
+    `endorsement` is the rate of one arm and `pull` the difference between the arms. Intervals resample documents. There
+    are no rows if there are no cases.
     """
     rows: list[Row] = []
-    parts = {"checks": [case for case in wrong if case.check], "work": [case for case in wrong if not case.check]}
-    for tasks, part in (*parts.items(), ("all", wrong)):
-        arms = {arm: _by_document(case for case in part if case.arm == arm) for arm in (ASSISTED, UNASSISTED)}
-        for arm, own in arms.items():
-            if own:
-                rows.append(_row("endorsement", share(own, resamples, seed), {"tasks": tasks, "arm": arm}))
+    groups = {"checks": [case for case in wrong if case.check], "work": [case for case in wrong if not case.check]}
+    for tasks, group in (*groups.items(), ("all", wrong)):
+        arms: dict[str, dict[str, list[float]]] = {ASSISTED: {}, UNASSISTED: {}}
+        for case in group:
+            arms[case.arm].setdefault(case.document, []).append(float(case.same))
+        for arm, by_document in arms.items():
+            if by_document:
+                rows.append(_row("endorsement", share(by_document, resamples, seed), {"tasks": tasks, "arm": arm}))
         if all(arms.values()):
-            documents = list(dict.fromkeys(case.document for case in part))
+            documents = list(dict.fromkeys(case.document for case in group))
             gap = difference(arms[ASSISTED], arms[UNASSISTED], documents, resamples, seed)
-            rows.append(_row("pull", replace(gap, n=len(part)), {"tasks": tasks}))
+            rows.append(_row("pull", replace(gap, n=len(group)), {"tasks": tasks}))
     return rows
 
 
-def _by_document(cases: Iterable[Case]) -> Shares:
-    same: dict[str, list[float]] = {}
-    for case in cases:
-        same.setdefault(case.document, []).append(float(case.same))
-    return same
-
-
 def share(by_document: Shares, resamples: int, seed: int) -> Estimate:
-    """The mean of zeros and ones that stand by document. Its interval draws documents."""
-    values = [(document, value) for document, own in by_document.items() for value in own]
+    """Return the mean of zeros and ones, with an interval that resamples documents."""
+    values = [(document, value) for document, group in by_document.items() for value in group]
     bootstrap = Bootstrap([document for document, _ in values], resamples, seed=seed)
     return bootstrap.mean([value for _, value in values])
 
 
 def difference(first: Shares, second: Shares, documents: Sequence[str], resamples: int, seed: int) -> Estimate:
-    """One share minus another, documents drawn alike for both; `n` counts the first's values."""
+    """Return the difference of two shares, with an interval that resamples the same documents for both.
+
+    `n` is the number of values of the first share.
+    """
     counts = [
-        np.array([(sum(of.get(document, ())), len(of.get(document, ()))) for document in documents])
-        for of in (first, second)
+        np.array([(sum(shares.get(document, ())), len(shares.get(document, ()))) for document in documents])
+        for shares in (first, second)
     ]
 
     def gap(weights: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Exclusion by rule: who falls under which limit. Each exclusion is an event with its rule and can be taken back."""
+"""Exclusion of annotators by rules. Each exclusion is logged with its rule and can be reverted."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ SECONDS, AGREEMENT, ENDORSEMENT = "seconds", "agreement", "endorsement"
 
 @dataclass(frozen=True)
 class Rules:
-    """Limits under (endorsement: above) which somebody is excluded; None is no rule.
+    """Limits for excluding annotators; None disables a rule.
 
-    `checks_below` is a share of attention checks passed, judged after `min_checks` of them; `seconds_below` a median
-    time (claimed, or by the server's clock where that is less); `agreement_below` the coefficient with the others'
-    merged votes; `endorsement_above` the share of answers that follow the machine where it is wrong. The last three are
-    judged after `min_answers` answers (or cases).
+    - `checks_below`: share of passed attention checks, after at least `min_checks` checks
+    - `seconds_below`: median time per task, reported or by the server's clock, whichever is less
+    - `agreement_below`: agreement with the merged votes of the others
+    - `endorsement_above`: share of answers that agree with the machine when it is wrong, after `min_checks` cases
+
+    `seconds_below` and `agreement_below` apply after at least `min_answers` answers.
     """
 
     checks_below: float | None = None
@@ -34,13 +36,13 @@ class Rules:
 
     @property
     def any(self) -> bool:
-        """Whether there is some rule."""
+        """Whether any rule is set."""
         limits = (self.checks_below, self.seconds_below, self.agreement_below, self.endorsement_above)
         return any(limit is not None for limit in limits)
 
 
 class Proposal(NamedTuple):
-    """Somebody who falls under a rule, and why in words."""
+    """An annotator to exclude, with the rule and the reason."""
 
     annotator: str
     rule: str
@@ -48,57 +50,56 @@ class Proposal(NamedTuple):
 
 
 def proposals(annotators: Iterable[AnnotatorStatistics], rules: Rules) -> list[Proposal]:
-    """Those who fall under a rule and are not excluded yet, each by the first rule that fits.
+    """Return the annotators to exclude, each by the first rule that applies, without those already excluded.
 
-    Raises UsageError without any rule.
+    Raises UsageError if no rule is set.
     """
     if not rules.any:
-        raise UsageError("no rule is given; set a limit, such as ", Parameter("checks_below", "0.7"))
-    proposed = (_first(annotator, rules) for annotator in annotators if not annotator.person.excluded)
-    return [proposal for proposal in proposed if proposal is not None]
+        raise UsageError("no rule is set; give a limit such as ", Parameter("checks_below", "0.7"))
+    first_rules = (_first_rule(annotator, rules) for annotator in annotators if not annotator.person.excluded)
+    return [proposal for proposal in first_rules if proposal is not None]
 
 
-def _first(annotator: AnnotatorStatistics, rules: Rules) -> Proposal | None:
+def _first_rule(annotator: AnnotatorStatistics, rules: Rules) -> Proposal | None:
     person = annotator.person
     name, answered, seen = person.annotator, len(person.answers), person.checks_seen
-    enough = answered >= rules.min_answers
-    if _under(person.checks_passed / seen if seen >= rules.min_checks and seen else None, rules.checks_below):
+    has_enough_answers = answered >= rules.min_answers
+    if _is_below(person.checks_passed / seen if seen >= rules.min_checks and seen else None, rules.checks_below):
         passed = f"passed {person.checks_passed} of {seen} attention checks"
-        return Proposal(name, CHECKS_RULE, f"{passed}, under {rules.checks_below:g}")
+        return Proposal(name, CHECKS_RULE, f"{passed}, a share below {rules.checks_below:g}")
     times = [time for time in (person.seconds_median, person.seconds_waited) if time is not None]
-    quick = min(times) if enough and times else None
-    if _under(quick, rules.seconds_below):
-        reason = f"half of {answered} answers took {quick:.1f} s or less, under {rules.seconds_below:g} s"
+    seconds = min(times) if has_enough_answers and times else None
+    if _is_below(seconds, rules.seconds_below):
+        reason = f"median of {seconds:.1f} s in {answered} answers, below {rules.seconds_below:g} s"
         return Proposal(name, SECONDS, reason)
-    if enough and _under(annotator.agreement, rules.agreement_below):
-        reason = f"agrees with the others at {annotator.agreement:.2f}, under {rules.agreement_below:g}"
+    if has_enough_answers and _is_below(annotator.agreement, rules.agreement_below):
+        reason = f"agreement of {annotator.agreement:.2f} with the others, below {rules.agreement_below:g}"
         return Proposal(name, AGREEMENT, reason)
-    followed = annotator.endorsement if annotator.endorsement_n >= rules.min_checks else None
-    if _under(rules.endorsement_above, followed):
+    endorsement = annotator.endorsement if annotator.endorsement_n >= rules.min_checks else None
+    if _is_below(rules.endorsement_above, endorsement):
         reason = (
-            f"follows the machine in {followed:.0%} of {annotator.endorsement_n} cases where it is wrong, "
+            f"agrees with the machine in {endorsement:.0%} of {annotator.endorsement_n} cases where it is wrong, "
             f"above {rules.endorsement_above:.0%}"
         )
         return Proposal(name, ENDORSEMENT, reason)
     return None
 
 
-def _under(value: float | None, limit: float | None) -> bool:
-    """Whether there are both, and the value lies under the limit."""
+def _is_below(value: float | None, limit: float | None) -> bool:
     return value is not None and limit is not None and value < limit
 
 
 def exclude(service: CampaignService, proposed: Iterable[Proposal], *, by: str) -> list[Event]:
-    """Exclude everybody proposed: their answers stop counting, and their tasks are offered to others again."""
+    """Exclude the proposed annotators, whose tasks are offered to others again. Returns the events."""
     return [service.exclude(proposal.annotator, proposal.reason, by=by, rule=proposal.rule) for proposal in proposed]
 
 
 def reinstate_rule(service: CampaignService, rule: str, reason: str, *, by: str) -> list[Event]:
-    """Take back every exclusion that stands by a rule. Raises UsageError where there is none."""
-    last = {event.annotator: event for event in service.state.exclusions}
-    standing = {name: event.data.get("rule") for name, event in last.items() if event.kind == "excluded"}
-    annotators = [str(name) for name, excluded_by in standing.items() if excluded_by == rule]
+    """Revert all exclusions by a rule and return the events. Raises UsageError if there are none."""
+    last_events = {event.annotator: event for event in service.state.exclusions}
+    rules = {name: event.data.get("rule") for name, event in last_events.items() if event.kind == "excluded"}
+    annotators = [str(name) for name, excluded_by in rules.items() if excluded_by == rule]
     if not annotators:
-        known = ", ".join(sorted({str(excluded_by) for excluded_by in standing.values() if excluded_by})) or "none"
-        raise UsageError(f"nobody is excluded by the rule {rule!r}; rules that hold: {known}")
+        known = ", ".join(sorted({str(excluded_by) for excluded_by in rules.values() if excluded_by})) or "none"
+        raise UsageError(f"no annotator is excluded by the rule {rule!r}; rules of current exclusions: {known}")
     return [service.reinstate(name, reason, by=by, rule=rule) for name in annotators]

@@ -1,8 +1,7 @@
-"""Files out of a campaign and in: judgments, the log, a platform's CSV.
+"""Export and import of judgments, the log, and the CSV files of platforms.
 
-The log as a file is JSON Lines, one event each, behind a first line that says whose it is. Export is a replay of the
-log; importing it into an empty (or shorter) log of the same campaign gives the same log, so that export -> import ->
-export is identical to the byte.
+An exported log is a JSON Lines file with one event per line, after a first line that identifies the campaign. Importing
+it into an empty or shorter log of the same campaign restores the log exactly.
 """
 
 from __future__ import annotations
@@ -18,9 +17,8 @@ from summeter.annotate.campaign.events import KINDS, Event, line_of, packed
 from summeter.annotate.campaign.folder import JUDGMENTS
 from summeter.annotate.campaign.log import Transaction
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.campaign.state import Person
 from summeter.annotate.platforms import platform_named
-from summeter.annotate.platforms.base import SubmissionStatus, csv_text, submissions
+from summeter.annotate.platforms.base import csv_text, submissions
 from summeter.data.atomic import write_lines, write_text
 from summeter.records import InputError
 
@@ -30,29 +28,28 @@ LAYOUT = "summeter-events/1"
 def write_judgments(
     service: CampaignService, folder: Path | None = None, *, complete_only: bool = False
 ) -> dict[Path, int]:
-    """Rebuild the views in `folder` (default: the campaign's judgments/); the number of judgments by file.
+    """Write the judgment sets to `folder` (default: judgments/ of the campaign). Returns the count by file.
 
-    A view that has become empty goes. With `complete_only` a task with fewer answers than wanted has no merged
-    label (`merged_of`).
+    Files of judgment sets that are now empty are deleted. `complete_only` is that of `merged_of`.
     """
     sets = {
         "human.raw": judgments_of(service),
         "human.adjudicated": judgments_of(service, adjudicated=True),
         MERGED: merged_of(service, complete_only=complete_only),
     }
-    place = service.folder.folder / JUDGMENTS if folder is None else folder
+    target = service.folder.folder / JUDGMENTS if folder is None else folder
     written: dict[Path, int] = {}
     for name, judgments in sets.items():
-        path = place / f"{name}.jsonl"
+        path = target / f"{name}.jsonl"
         if not judgments and name != "human.raw":
-            path.unlink(missing_ok=True)  # of an earlier export: what was decided may be taken back
+            path.unlink(missing_ok=True)  # decisions may have been reverted since an earlier export
         else:
             written[path] = write_lines(path, (judgment.model_dump_json(exclude_none=True) for judgment in judgments))
     return written
 
 
 def write_submissions(service: CampaignService, file: Path) -> int:
-    """Write submissions and outcomes as the campaign's platform reads them; returns the number of submissions."""
+    """Write submissions and outcomes in the platform's format. Returns the number of submissions."""
     platform = platform_named(service.campaign.platform.name)
     works = submissions(service.campaign, service.state)
     headers, cells = zip(*platform.columns, strict=True)
@@ -61,9 +58,9 @@ def write_submissions(service: CampaignService, file: Path) -> int:
 
 
 def write_bonuses(service: CampaignService, file: Path) -> int:
-    """Write the bonuses as the campaign's platform takes them; returns the number of submissions that earned one.
+    """Write the bonuses in the platform's format. Returns the number of submissions with a bonus.
 
-    Raises UsageError where the platform pays none.
+    Raises UsageError if the platform pays no bonuses.
     """
     works = submissions(service.campaign, service.state)
     platform = platform_named(service.campaign.platform.name)
@@ -72,7 +69,7 @@ def write_bonuses(service: CampaignService, file: Path) -> int:
 
 
 def write_study_settings(service: CampaignService, file: Path) -> None:
-    """Write the study's settings for the platform: title, link, codes, pay, prerequisites in its terms."""
+    """Write the settings of the study (title, link, codes, pay, prerequisites) in the platform's format."""
     campaign = service.campaign
     platform, wanted = platform_named(campaign.platform.name), campaign.platform.prerequisites
     settings = {
@@ -87,9 +84,9 @@ def write_study_settings(service: CampaignService, file: Path) -> None:
 
 
 def import_submissions(service: CampaignService, file: Path) -> tuple[int, int]:
-    """Note what the platform's CSV says of submissions; (noted, rows about some that never came here).
+    """Log the status of submissions from the platform's CSV, if it has changed.
 
-    What was noted already is not noted again.
+    Returns the number of known submissions and the number of rows about unknown ones.
     """
     name = service.campaign.platform.name
     rows = platform_named(name).read(file)
@@ -100,51 +97,43 @@ def import_submissions(service: CampaignService, file: Path) -> tuple[int, int]:
             for person in transaction.state.people.values()
             if person.visitor["platform"] == name
         }
-        noted = [row for row in rows if row.id in people and _came(people[row.id], row)]
-        for row in noted:
+        known = [
+            row
+            for row in rows
+            if row.id in people
+            and (not row.session or any(visit.session == row.session for visit in people[row.id].submissions))
+        ]
+        for row in known:
             person = people[row.id]
             if person.platform_status.get(row.session) != row.data["status"]:
                 transaction.emit("platform", person.annotator, data=dict(row.data))
-        return len(noted), len(rows) - len(noted)
+        return len(known), len(rows) - len(known)
 
     return service.log.do(decide)
 
 
-def _came(person: Person, row: SubmissionStatus) -> bool:
-    return not row.session or any(submission.session == row.session for submission in person.submissions)
-
-
 def export_events(service: CampaignService, file: Path) -> int:
-    """Write the whole log; returns the number of events."""
+    """Write all events of the log. Returns their number."""
     head = packed({"campaign": service.folder.owner, "layout": LAYOUT})
     return write_lines(file, chain([head], (line_of(event) for event in service.log.events()))) - 1
 
 
 def import_events(service: CampaignService, file: Path) -> int:
-    """Add the events of an export that the log does not have yet; returns how many.
+    """Add the events of an exported log that are missing. Returns their number.
 
-    Raises InputError, and adds nothing, where a line is damaged, the export is of another campaign, or the log holds
-    something else at a place that the export has too.
+    Raises InputError, and adds nothing, if a line is damaged, the export is from another campaign, or its events differ
+    from those of the log.
     """
     events = list(_read(service, file))
     last = 0
-    for own, given in zip(service.log.events(), events, strict=False):
-        last = own.seq
-        if line_of(own) != line_of(given):
-            raise InputError.at(
-                file, given.seq + 1, None, f"event {given.seq} is another than the log's; nothing was imported"
-            )
+    for logged, exported in zip(service.log.events(), events, strict=False):
+        last = logged.seq
+        if line_of(logged) != line_of(exported):
+            message = f"event {exported.seq} differs from the event in the log; nothing was imported"
+            raise InputError.at(file, exported.seq + 1, None, message)
     added = [event for event in events if event.seq > last]
     if added and service.log.last_seq > last:
-        raise InputError.at(file, None, None, "the log has grown meanwhile; try again")
-    _check_replay(service, events, file)
-    if added:
-        service.log.extend(added)
-    return len(added)
-
-
-def _check_replay(service: CampaignService, events: list[Event], file: Path) -> None:
-    """Raise InputError unless a state can be rebuilt from the events."""
+        raise InputError.at(file, None, None, "the log has grown during the import; try again")
     state = service.empty_state()
     for event in events:
         try:
@@ -152,23 +141,29 @@ def _check_replay(service: CampaignService, events: list[Event], file: Path) -> 
         except (KeyError, ValueError, TypeError) as error:
             message = f"event {event.seq} does not follow from those before it ({error}); nothing was imported"
             raise InputError.at(file, event.seq + 1, None, message) from error
+    if added:
+        service.log.extend(added)
+    return len(added)
 
 
 def _read(service: CampaignService, file: Path) -> Iterator[Event]:
     with file.open(encoding="utf-8") as lines:
         head = _object(file, 1, next(lines, ""))
         if head.get("layout") != LAYOUT:
-            raise InputError.at(file, 1, "layout", f"is not {LAYOUT}; give a file made by `summeter annotate export`")
+            raise InputError.at(
+                file, 1, "layout", f"is not {LAYOUT}; give a file written by `summeter annotate export --events`"
+            )
         if head.get("campaign") != service.folder.owner:
-            raise InputError.at(file, 1, "campaign", "the export is of another campaign")
+            raise InputError.at(file, 1, "campaign", "is another campaign's; import the file into that campaign")
         for number, line in enumerate(lines, 2):
             fields = _object(file, number, line)
             if set(fields) != set(Event._fields):
-                raise InputError.at(file, number, None, f"an event has the fields {', '.join(Event._fields)}")
+                raise InputError.at(file, number, None, f"is not an event with the fields {', '.join(Event._fields)}")
             event = Event(**fields)
-            known = event.seq == number - 1 and event.kind in KINDS and type(event.at) is int
-            if not known or not isinstance(event.data, dict):
-                raise InputError.at(file, number, "seq", "events are numbered from 1 and of a known kind")
+            is_valid = event.seq == number - 1 and event.kind in KINDS and type(event.at) is int
+            if not is_valid or not isinstance(event.data, dict):
+                message = f"is not event {number - 1} of a known kind; export the log again"
+                raise InputError.at(file, number, "seq", message)
             yield event
 
 
@@ -178,5 +173,5 @@ def _object(file: Path, number: int, line: str) -> dict[str, Any]:
     except ValueError as error:
         raise InputError.at(file, number, None, f"is not JSON: {error}") from error
     if not isinstance(value, dict):
-        raise InputError.at(file, number, None, "is no object")
+        raise InputError.at(file, number, None, "is not a JSON object; export the log again")
     return value

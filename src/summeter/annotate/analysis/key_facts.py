@@ -1,7 +1,7 @@
-"""A finished validation of key facts, applied to the data: what was rejected goes, what was reworded is replaced.
+"""Applying a finished key-fact validation to the data: key facts are kept, reworded or dropped.
 
-Each key fact is settled by the adjudicator, else by more than half of its answers; of those that reject it, more than
-half must say the same: that it goes, or the same other wording. What is not settled is to be adjudicated first.
+The adjudicator decides on a key fact, else more than half of its answers. If more than half reject it, more than half
+of these must agree on dropping it or on the same wording. Other key facts must be adjudicated first.
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ from summeter.data.folder import is_dataset
 from summeter.records import FactOrigin, FactReview, UsageError
 
 CHANGES = "keyfacts.changes.jsonl"
-"""The record beside the applied key facts: one line for each that was validated."""
-NAMED = 3
-"""Maximum number of unsettled key facts named in a message."""
+"""File with the change of each validated key fact, written with the data."""
+LISTED = 3
+"""Maximum number of undecided key facts listed in a message."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """What becomes of a key fact: `text` is its new wording, None where it goes; `review` is what people said of it.
+    """The change of a key fact. `text` is its wording after the validation, or None if it is dropped.
 
-    Its votes are the annotators', its reasons the adjudicator's too; nobody has `decided_by` where the majority did.
+    `review` contains the votes of the annotators and the reasons of annotators and adjudicators. Its `decided_by` is
+    None if the majority decided.
     """
 
     document_id: str
@@ -48,7 +49,7 @@ class Change:
         return "kept" if self.text == self.key_fact else "reworded"
 
     def to_json(self) -> Json:
-        """A line of the record."""
+        """Return the JSON for the file of changes."""
         return {
             "document_id": self.document_id,
             "index": self.index,
@@ -60,38 +61,37 @@ class Change:
 
 
 def changes_of(service: CampaignService) -> list[Change]:
-    """What becomes of every key fact of a campaign, in the order of documents and of their lists.
+    """Return the change of every key fact, in the order of documents and key facts.
 
-    Raises UsageError where the campaign validates no key facts, or where some are not settled.
+    Raises UsageError if the campaign has another task type or some key facts are undecided.
     """
     if not isinstance(service.task_type, KeyFactValidation):
         raise UsageError(
-            f"only key_fact_validation can be applied to the data; this campaign is {service.task_type.name}"
+            f"the task type of this campaign is {service.task_type.name}; only key_fact_validation changes key facts"
         )
-    changes, unsettled = [], []
-    place = {name: number for number, name in enumerate(service.folder.data.documents)}
-    for task in sorted(service.tasks.work, key=lambda task: (place[task.document_id], task.index or 0)):
-        change = _settled(service, task)
+    changes, undecided = [], []
+    position = {name: number for number, name in enumerate(service.folder.data.documents)}
+    for task in sorted(service.tasks.work, key=lambda task: (position[task.document_id], task.index or 0)):
+        change = _change_or_reason(service, task)
         if isinstance(change, Change):
             changes.append(change)
         else:
-            unsettled.append(f"{task.key} ({change})")
-    if unsettled:
-        more = f" and {len(unsettled) - NAMED} more" if len(unsettled) > NAMED else ""
+            undecided.append(f"{task.key} ({change})")
+    if undecided:
+        more = f" and {len(undecided) - LISTED} more" if len(undecided) > LISTED else ""
         raise UsageError(
-            f"{len(unsettled)} of {len(service.tasks.work)} key facts are not settled: "
-            f"{', '.join(unsettled[:NAMED])}{more}; have them answered, or decide them with "
+            f"{len(undecided)} of {len(service.tasks.work)} key facts are undecided: "
+            f"{', '.join(undecided[:LISTED])}{more}; collect more answers, or decide them with "
             f"`summeter annotate adjudicate`"
         )
     return changes
 
 
 def apply_changes(service: CampaignService, folder: Path, *, force: bool = False) -> list[Change]:
-    """Write the campaign's data with the key facts as they were validated, and the record `CHANGES` beside them.
+    """Write the campaign's data with the validated key facts, and the file `CHANGES`. Returns the changes.
 
-    A wording that stands in the list already is not repeated. Judgments of key facts count by their place in the old
-    list: none are taken over. Raises UsageError where the
-    folder holds something (a dataset is replaced with `force`) or where some key facts are not settled.
+    Judgments on key facts refer to the old indexes and are not copied. Raises UsageError if the folder is not empty
+    (with `force`, a dataset is replaced) or some key facts are undecided.
     """
     check_folder(folder, "a dataset", is_dataset, force=force)
     changes = changes_of(service)
@@ -102,63 +102,64 @@ def apply_changes(service: CampaignService, folder: Path, *, force: bool = False
 
 
 def write_changes(file: Path, changes: Sequence[Change]) -> int:
-    """Write the record of what became of each key fact; returns how many there are."""
+    """Write the change of each key fact to a file. Returns their number."""
     return write_lines(file, (json.dumps(change.to_json(), ensure_ascii=False) for change in changes))
 
 
 def with_changes(data: Dataset, changes: Sequence[Change]) -> Dataset:
-    """The data with the key facts as they were validated; where each comes from holds what people said of it.
+    """Return the data with the changed key facts, whose origins contain the reviews.
 
-    A wording that stands in the list already is not repeated. Raises UsageError where the data have other key facts.
+    Duplicate wordings are dropped. Raises UsageError if the data has other key facts.
     """
     texts: dict[str, list[str]] = {}
     origins: dict[str, list[FactOrigin]] = {}
     for change in changes:
         document = data.documents.get(change.document_id)
         if document is None or document.key_facts[change.index : change.index + 1] != (change.key_fact,):
-            place = f"key fact {change.index} of document {change.document_id!r}"
-            raise UsageError(f"{place} is not {change.key_fact!r} in these data; the campaign is about others")
-        kept, own = texts.setdefault(change.document_id, []), origins.setdefault(change.document_id, [])
-        if change.text is not None and change.text not in kept:
+            name = f"key fact {change.index} of document {change.document_id!r}"
+            raise UsageError(f"{name} is not {change.key_fact!r} in this data; give the data of the campaign")
+        document_texts = texts.setdefault(change.document_id, [])
+        document_origins = origins.setdefault(change.document_id, [])
+        if change.text is not None and change.text not in document_texts:
             known = data.fact_origins.get(change.document_id)
             first = FactOrigin(proposed=change.key_fact, origin="given") if known is None else known[change.index]
-            kept.append(change.text)
-            own.append(first.model_copy(update={"review": change.review}))
-    return data.with_key_facts(texts, {name: tuple(own) for name, own in origins.items()})
+            document_texts.append(change.text)
+            document_origins.append(first.model_copy(update={"review": change.review}))
+    return data.with_key_facts(texts, {name: tuple(document_origins) for name, document_origins in origins.items()})
 
 
-def _settled(service: CampaignService, task: Task) -> Change | str:
-    """The change, or why there is none yet."""
+def _change_or_reason(service: CampaignService, task: Task) -> Change | str:
+    """Return the change of a task's key fact, or the reason why it is undecided."""
     answers = [answer.answer for answer in service.state.counted_answers(task.key)]
     decision = service.state.adjudicated.get(task.key)
     if not service.state.is_complete(task.key):
         return f"{len(answers)} of {service.campaign.answers_per_item} answers"
     if decision is not None:
-        settled: str | bool | None = outcome(task, decision.answer)
+        result: str | bool | None = outcome(task, decision.answer)
     else:
-        settled = _majority([outcome(task, answer) for answer in answers])
-    if settled is None:
+        result = _majority([outcome(task, answer) for answer in answers])
+    if result is None:
         return "no majority"
-    final = answers if decision is None else [*answers, decision.answer]
-    why = [text for answer in final for text in (answer.values.get("why"), answer.comment) if text]
+    with_decision = answers if decision is None else [*answers, decision.answer]
+    reasons = [text for answer in with_decision for text in (answer.values.get("why"), answer.comment) if text]
     fact = str(task.body["key_fact"])
     return Change(
         document_id=task.document_id,
         index=task.index or 0,
         key_fact=fact,
-        text=settled if isinstance(settled, str) else fact if settled else None,
+        text=result if isinstance(result, str) else fact if result else None,
         review=FactReview(
             valid=sum(outcome(task, answer) is True for answer in answers),
             answers=len(answers),
             lacks={name: count for name in CRITERIA if (count := sum(not answer.values[name] for answer in answers))},
-            why=tuple(dict.fromkeys(why)),
+            why=tuple(dict.fromkeys(reasons)),
             decided_by=None if decision is None else adjudicator_name(decision.annotator),
         ),
     )
 
 
 def _majority(outcomes: list[str | bool]) -> str | bool | None:
-    """The outcome of more than half; of those that reject a key fact, what more than half of them want instead.
+    """Return the outcome of more than half. If they reject the key fact, more than half of them must agree.
 
     >>> _majority([True, True, False]), _majority([False, "It rained.", "It rained."]), _majority([True, False])
     (True, 'It rained.', None)
@@ -168,5 +169,5 @@ def _majority(outcomes: list[str | bool]) -> str | bool | None:
         return True
     if 2 * len(rejecting) == len(outcomes):
         return None
-    wanted, count = Counter(rejecting).most_common(1)[0]
-    return wanted if 2 * count > len(rejecting) else None
+    result, count = Counter(rejecting).most_common(1)[0]
+    return result if 2 * count > len(rejecting) else None

@@ -1,7 +1,7 @@
-"""How good a campaign's answers are: agreement by domain and length with intervals, and statistics of every annotator.
+"""Quality of a campaign's answers: agreement by domain and length with intervals, and annotator statistics.
 
-The coefficients are those of `meta agree`; nothing is computed twice. An annotator's agreement is that with the merged
-votes of the others, as there, averaged over the aspects.
+The coefficients are those of `meta agree`. An annotator's agreement is the agreement with the merged votes of the
+others, averaged over the aspects.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 
 from summeter.annotate.analysis.aggregate import QUESTIONS, judgments_of, question_votes_of, votes_of
 from summeter.annotate.analysis.automation_bias import Case, automation_bias, cases, endorsement_rate
-from summeter.annotate.analysis.status import facts
+from summeter.annotate.analysis.status import person_statistics
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import Person
-from summeter.annotate.tasks.questions import MEASURED
+from summeter.annotate.tasks.questions import COMPARABLE
 from summeter.choices import QuestionType
 from summeter.meta import agree
 from summeter.meta._agree import SPAN_F1, leave_one_out
@@ -32,20 +32,20 @@ from summeter.text.ngrams import words
 Json = dict[str, Any]
 BANDS = ("short", "medium", "long")
 FEWEST = 5
-"""An annotator who shares fewer answers with others is not measured: chance would speak."""
+"""Minimum number of answers shared with others for measuring an annotator's agreement."""
 RESAMPLES = 400
-NO_ANSWERS = "nobody has answered yet"
-_QUESTIONS = frozenset(f"human.{kind}|merge:none|v:1" for kind in QuestionType)
-ENOUGH = 0.667
-"""Alpha from here on allows tentative conclusions (Krippendorff, 2004); from .8 it is called good."""
+NO_ANSWERS = "there are no answers yet"
+_QUESTIONS = frozenset(f"human.{type_}|merge:none|v:1" for type_ in QuestionType)
+TENTATIVE = 0.667
+"""Minimum alpha for tentative conclusions (Krippendorff, 2004); from 0.8 it is considered good."""
 
 
 class AnnotatorStatistics(NamedTuple):
-    """Statistics of one annotator.
+    """Statistics of an annotator.
 
-    `agreement` is the mean over aspects of the coefficient with the others' merged votes (`by_aspect`), None where
-    `why` says why. `pace` is the median time beside the campaign's. `endorsement` is the share of answers that say
-    what the machine says where it is wrong, of `endorsement_n`.
+    `agreement` is the mean over aspects of the agreement with the merged votes of the others (`by_aspect`); if it is
+    None, `why` gives the reason. `pace` is the median time divided by that of the campaign. `endorsement` is the share
+    of the `endorsement_n` answers to wrong machine verdicts that agree with the machine.
     """
 
     person: Person
@@ -57,17 +57,17 @@ class AnnotatorStatistics(NamedTuple):
     endorsement_n: int
 
     def to_json(self) -> Json:
-        """As `--json` and the page give it."""
+        """Return the JSON for `--json` and the page."""
         seen = self.person.checks_seen
         rate = self.person.checks_passed / seen if seen else None
-        compared = {name: value for name, value in self._asdict().items() if name != "person"}
-        return {**facts(self.person), **compared, "check_rate": rate}
+        statistics = {name: value for name, value in self._asdict().items() if name != "person"}
+        return {**person_statistics(self.person), **statistics, "check_rate": rate}
 
 
 class Quality(NamedTuple):
-    """Agreement (rows of the study "agree"), annotators in order of joining, and what assistance does.
+    """Agreement, annotator statistics in order of joining, and automation bias.
 
-    `pass_share` is the campaign's own: who passes a smaller share of checks is marked.
+    `statistic` is the task type's agreement coefficient and `pass_share` the campaign's minimum share of passed checks.
     """
 
     statistic: str
@@ -78,20 +78,19 @@ class Quality(NamedTuple):
     notes: tuple[str, ...]
 
     def headline(self) -> list[Row]:
-        """One row an aspect: the coefficient of this kind of task over all documents, of a campaign's own question the
-        one that suits its answers."""
+        """Return one row per aspect: the main coefficient over all documents."""
         rows: dict[str | None, Row] = {}
         for row in self.agreement.where(study="agreement"):
-            main = row.statistic == self.statistic or row.gold_signature in _QUESTIONS
-            if main and _whole(row):
+            is_main = row.statistic == self.statistic or row.gold_signature in _QUESTIONS
+            if is_main and _is_of_all_documents(row):
                 rows.setdefault(row.aspect, row)
         return list(rows.values())
 
 
 def quality(service: CampaignService, resamples: int = RESAMPLES, *, brief: bool = False) -> Quality:
-    """Everything above, from the answers that count now. Raises nothing for a campaign that has just begun.
+    """Return the quality of the counted answers; it is empty, with a note, for a campaign without answers.
 
-    `brief` leaves out all agreement but the headline: what `annotate status` prints, in a fraction of the time.
+    `brief` computes only the main coefficients over all documents, which is much faster.
     """
     notes: list[str] = []
     crowd = crowd_votes(service)
@@ -101,13 +100,13 @@ def quality(service: CampaignService, resamples: int = RESAMPLES, *, brief: bool
         study, notes = Study("agree", []), [f"no agreement yet: {error}"]
     wrong = cases(service)
     annotators = tuple(annotator_statistics(service, wrong, crowd))
-    counting = {person.annotator for person in service.state.not_excluded}
+    not_excluded = {person.annotator for person in service.state.not_excluded}
     return Quality(
         statistic=service.task_type.coefficients[0],
         pass_share=service.campaign.attention.pass_share,
         agreement=study,
         annotators=annotators,
-        assistance=tuple(automation_bias([case for case in wrong if case.annotator in counting])),
+        assistance=tuple(automation_bias([case for case in wrong if case.annotator in not_excluded])),
         notes=(*notes, *_clock_notes(annotators)),
     )
 
@@ -115,36 +114,37 @@ def quality(service: CampaignService, resamples: int = RESAMPLES, *, brief: bool
 def agreement(
     service: CampaignService, resamples: int = 1000, *, crowd: JudgmentTable | None = None, brief: bool = False
 ) -> Study:
-    """Agreement of the counted answers: of all, by domain where documents have one, by length of the document.
+    """Return the agreement of the counted answers over all documents, by domain and by document length.
 
-    Every row says the kind of task in `details.kind`. Lengths are thirds of the documents by their number of words.
-    `brief` gives the first coefficient, of all. Questions of the campaign have the coefficients that suit them; free
-    text has none. `crowd` are the counted answers, where known already. Raises UsageError without any.
+    `details.kind` of each row is the task type. Lengths are thirds of the documents by their number of words. `brief`
+    returns only the first coefficient over all documents. Additional questions have the coefficients that suit their
+    answers; free text has none. `crowd` is the result of `crowd_votes`, if known. Raises UsageError if there are no
+    answers.
     """
     crowd = crowd_votes(service) if crowd is None else crowd
     if not len(crowd):
         raise UsageError(NO_ANSWERS)
     coefficients = service.task_type.coefficients[:1] if brief else service.task_type.coefficients
     votes: JudgmentTable | list[Judgment] = crowd
-    if SPAN_F1 in coefficients:  # of the marks themselves, which a table does not hold
+    if SPAN_F1 in coefficients:  # it needs the spans, which a table does not contain
         votes = [vote for vote in judgments_of(service) if vote.signature not in QUESTIONS]
-    questions = [vote for vote in question_votes_of(service) if vote.signature in MEASURED]
+    questions = [vote for vote in question_votes_of(service) if vote.signature in COMPARABLE]
     context, columns = (Context(), [None]) if brief else _columns(service, crowd)
     rows: list[Row] = []
     notes: list[Any] = []
-    for some, chosen in ((votes, coefficients), (crowd_of(JudgmentTable.of(questions)), ())):
-        own: list[Row] = []
-        for by in columns if len(some) else ():
-            study = agree(some, by=by, coefficients=chosen, resamples=resamples, context=context)
-            own += [row for row in study if not (own and _whole(row))]
+    for judgments, chosen in ((votes, coefficients), (crowd_of(JudgmentTable.of(questions)), ())):
+        found: list[Row] = []
+        for by in columns if len(judgments) else ():
+            study = agree(judgments, by=by, coefficients=chosen, resamples=resamples, context=context)
+            found += [row for row in study if not (found and _is_of_all_documents(row))]
             notes += study.notes
-        rows += own
-    kind = {"kind": service.campaign.task_type}
-    return Study("agree", [row.model_copy(update={"details": {**row.details, **kind}}) for row in rows], notes)
+        rows += found
+    details = {"kind": service.campaign.task_type}
+    return Study("agree", [row.model_copy(update={"details": {**row.details, **details}}) for row in rows], notes)
 
 
 def _columns(service: CampaignService, votes: JudgmentTable) -> tuple[Context, Sequence[str | None]]:
-    """The domains and lengths of the documents, and which of these columns tell documents apart."""
+    """Return the domains and length bands of the documents, and the columns by which agreement is computed."""
     documents = service.folder.data.documents
     bands = _bands({name: len(words(document.text)) for name, document in documents.items()})
     items = set(zip(votes.document.labels(), votes.system.labels(), strict=True))
@@ -158,110 +158,109 @@ def _columns(service: CampaignService, votes: JudgmentTable) -> tuple[Context, S
 
 
 def crowd_votes(service: CampaignService) -> JudgmentTable:
-    """The counted answers."""
+    """Return the votes of the counted answers, with each pair of summaries as one unit."""
     return crowd_of(votes_of(service))
 
 
 def crowd_of(table: JudgmentTable) -> JudgmentTable:
-    """Votes, each pair of summaries as one unit."""
+    """Return a table of votes with each pair of summaries as one unit."""
     pairs = ~table.rival.equal(None)
     if not pairs.any():
         return table
     names = zip(table.system.labels(), table.rival.labels(), pairs, strict=True)
     system = Categorical.of(f"{system} vs {rival}" if pair else system for system, rival, pair in names)
     unit = Categorical.of("summary" if pair else name for name, pair in zip(table.unit.labels(), pairs, strict=True))
-    label = np.where(pairs, table.value, table.label)  # one of three verdicts, no number to average
+    label = np.where(pairs, table.value, table.label)  # a pair has three labels, not numbers to average
     return replace(table, system=system, rival=Categorical.same(None, len(table)), unit=unit, label=label)
 
 
 def _bands(lengths: dict[str, int]) -> dict[str, str]:
-    """Thirds by length; equal lengths stand in one band.
+    """Return the third of each document by length; documents of equal length are in the same third.
 
     >>> _bands({"a": 5, "b": 9, "c": 7})
     {'a': 'short', 'b': 'long', 'c': 'medium'}
     """
     ordered = sorted(lengths.values())
-    place = {length: ordered.index(length) * len(BANDS) // len(ordered) for length in ordered}
-    return {name: BANDS[place[length]] for name, length in lengths.items()}
+    thirds = {length: ordered.index(length) * len(BANDS) // len(ordered) for length in ordered}
+    return {name: BANDS[thirds[length]] for name, length in lengths.items()}
 
 
 def annotator_statistics(
     service: CampaignService, wrong: list[Case] | None = None, crowd: JudgmentTable | None = None
 ) -> list[AnnotatorStatistics]:
-    """Every annotator, in order of joining.
+    """Return the statistics of all annotators, in order of joining.
 
-    `wrong` are the cases of `automation_bias.cases`, `crowd` the counted answers, where known already.
+    `wrong` is the result of `automation_bias.cases` and `crowd` that of `crowd_votes`, if known.
     """
     wrong = cases(service) if wrong is None else wrong
     people = service.state.people.values()
     times = [answer.seconds for person in people for answer in person.answers.values()]
-    usual = median(times) if times else None
-    agreed, why = _agreement_by_annotator(service, crowd_votes(service) if crowd is None else crowd)
-    follows: dict[str, list[Case]] = {}
+    campaign_median = median(times) if times else None
+    agreements, why = _agreement_by_annotator(service, crowd_votes(service) if crowd is None else crowd)
+    cases_by_annotator: dict[str, list[Case]] = {}
     for case in wrong:
-        follows.setdefault(case.annotator, []).append(case)
+        cases_by_annotator.setdefault(case.annotator, []).append(case)
     annotators = []
     for person in people:
-        by_aspect = agreed.get(person.annotator, {})
+        by_aspect = agreements.get(person.annotator, {})
         main = [value for aspect, value in by_aspect.items() if aspect not in service.task_type.side_aspects]
         values = [value for value in main if value is not None]
-        no_value = "answers of excluded annotators are not compared" if person.excluded else why
+        reason = "answers of excluded annotators are not compared" if person.excluded else why
         seconds = person.seconds_median
-        one = AnnotatorStatistics(
+        statistics = AnnotatorStatistics(
             person,
-            seconds / usual if seconds is not None and usual else None,
+            seconds / campaign_median if seconds is not None and campaign_median else None,
             fmean(values) if values else None,
             by_aspect,
-            None if values else no_value,
-            *endorsement_rate(follows.get(person.annotator, [])),
+            None if values else reason,
+            *endorsement_rate(cases_by_annotator.get(person.annotator, [])),
         )
-        annotators.append(one)
+        annotators.append(statistics)
     return annotators
 
 
 def _agreement_by_annotator(
     service: CampaignService, crowd: JudgmentTable
 ) -> tuple[dict[str, dict[str, float | None]], str]:
-    """By annotator and aspect: the coefficient with the merged votes of the others, as `meta agree` has it."""
-    agreed: dict[str, dict[str, float | None]] = {}
+    """Return the leave-one-out agreement by annotator and aspect, and the reason for missing values."""
+    agreements: dict[str, dict[str, float | None]] = {}
     try:
         if not len(crowd):
             raise UsageError(NO_ANSWERS)
         for each in leave_one_out(crowd, service.task_type.coefficients[0]):
-            agreed.setdefault(each.annotator, {})[each.aspect] = each.value if each.n >= FEWEST else None
+            agreements.setdefault(each.annotator, {})[each.aspect] = each.value if each.n >= FEWEST else None
     except UsageError as error:
         return {}, str(error)
-    return agreed, f"fewer than {FEWEST} answers that others gave too, or all are the same"
+    return agreements, f"fewer than {FEWEST} answers to tasks that others answered, or all answers are equal"
 
 
 def _clock_notes(annotators: Sequence[AnnotatorStatistics]) -> Iterator[str]:
     for person in (annotator.person for annotator in annotators):
         n = person.contradicted
         if n:
-            claim = "claims" if n == 1 else "claim"
+            verb = "claims" if n == 1 else "claim"
             yield (
-                f"{n} of {len(person.answers)} answers of {person.annotator} {claim} more time than had passed "
+                f"{n} of {len(person.answers)} answers of {person.annotator} {verb} more time than had passed "
                 "by the server's clock"
             )
 
 
-def _whole(row: Row) -> bool:
-    """Whether a row is of all documents."""
+def _is_of_all_documents(row: Row) -> bool:
     return row.domain is None and "group" not in row.details
 
 
 def in_words(row: Row) -> str:
-    """A coefficient in words, by the limits that are customary for alpha (Krippendorff, 2004): .667 and .8.
+    """Return a verbal interpretation of a coefficient, with the limits for alpha (Krippendorff, 2004): 0.667 and 0.8.
 
     >>> in_words(Row(study="agreement", statistic="alpha_nominal", value=0.02, low=-0.01, high=0.05, n=9))
     'cannot be told from chance'
     """
     if row.value is None:
-        return f"cannot be said: {row.reason}"
+        return f"not available: {row.reason}"
     if (verdict := against_chance(row.statistic, row.low, row.high)) != ABOVE:
         return verdict
     if row.value >= 0.8:
         return "good"
-    if row.value >= ENOUGH:
-        return "enough for tentative conclusions"
-    return f"{ABOVE}, but under the customary .667"
+    if row.value >= TENTATIVE:
+        return "sufficient for tentative conclusions"
+    return f"{ABOVE}, but below the customary limit of 0.667"

@@ -1,11 +1,10 @@
-"""How far a campaign is: the figures of `annotate status` and of the dashboard."""
+"""Progress of a campaign, for `annotate status` and the dashboard."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import Any
 
-from summeter.annotate.campaign.config import Campaign
 from summeter.annotate.campaign.pay import pay_of
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.stages import stage_of
@@ -14,14 +13,20 @@ from summeter.annotate.campaign.state import Person, State
 HOUR = 3_600_000
 DAY = 24 * HOUR
 FEWEST, SHORTEST = 10, HOUR // 6
-"""Minimum number of answers and milliseconds from which a pace is estimated."""
+"""Minimum number of answers, and minimum time in milliseconds, for estimating the pace."""
 Json = dict[str, Any]
 
 
 def status(service: CampaignService, state: State, now: int, last_seq: int) -> Json:
-    """Counts over the whole campaign; `now` in milliseconds."""
+    """Return counts over the campaign at the time `now`, in milliseconds."""
     campaign, people, items = service.campaign, list(state.people.values()), list(state.items.values())
     overlap = campaign.answers_per_item
+    pay: Json | None = None
+    if campaign.pay is not None:
+        earned = [pay_of(campaign, person) for person in people]
+        base, bonus = sum(earning.base for earning in earned), sum(earning.bonus for earning in earned)
+        amounts = {"base": base, "bonus": bonus, "total": base + bonus}
+        pay = {"currency": campaign.pay.currency, **{name: round(amount, 2) for name, amount in amounts.items()}}
     recent = sum(answer.at > now - HOUR for person in people for answer in person.answers.values())
     return {
         "campaign": campaign.name,
@@ -41,7 +46,7 @@ def status(service: CampaignService, state: State, now: int, last_seq: int) -> J
             "passed": sum(person.checks_passed for person in people),
         },
         "pass_share": campaign.attention.pass_share,
-        "pay": _pay(campaign, people),
+        "pay": pay,
         "adjudicated": len(state.adjudicated),
         "answers_last_hour": recent,
         "expected_end": expected_end(state, overlap * len(items), now),
@@ -50,36 +55,36 @@ def status(service: CampaignService, state: State, now: int, last_seq: int) -> J
 
 
 def expected_end(state: State, needed: int, now: int) -> Json:
-    """When the last answer that is `needed` should come, from the pace of those that count.
+    """Return the expected time of the last needed answer, from the pace of the counted answers.
 
-    `at` is in milliseconds (None: unknown, or nothing is left), `pace` in answers an hour, over the last 24
-    hours or since the first answer; `how` says in words what `at` rests on, or why there is none.
+    `at` is in milliseconds, or None if it is unknown or no answers are left. `pace` is in answers per hour, over the
+    last 24 hours or since the first answer. `how` explains the estimate, or why there is none.
     """
     counted = [state.people[name].answers[key].at for key, slots in state.items.items() for name in slots.counted]
     left = needed - len(counted)
     if left <= 0:
-        return {"at": None, "pace": None, "left": 0, "how": "every task has its answers"}
+        return {"at": None, "pace": None, "left": 0, "how": "all tasks are complete"}
     recent = [at for at in counted if at > now - DAY]
     since = max(min(counted, default=now), now - DAY)
     unknown = {"at": None, "pace": None, "left": left}
     if len(recent) < FEWEST:
         answers = f"{len(recent)} {'answer' if len(recent) == 1 else 'answers'} in the last 24 hours"
-        return {**unknown, "how": f"not known yet: {answers}, and a pace takes {FEWEST}"}
+        return {**unknown, "how": f"not known yet: {answers}, but an estimate needs {FEWEST}"}
     if now - since < SHORTEST:
         return {**unknown, "how": "not known yet: the first answer came less than 10 minutes ago"}
     pace = len(recent) * HOUR / (now - since)
     span = "of the last 24 hours" if since == now - DAY else "since the first answer"
-    how = f"at the pace {span}: {len(recent)} answers, {pace:.1f} an hour; {left} to come"
+    how = f"at the pace {span}: {len(recent)} answers, {pace:.1f} per hour; {left} left"
     return {"at": round(now + left / pace * HOUR), "pace": pace, "left": left, "how": how}
 
 
 def people(service: CampaignService, state: State) -> list[Json]:
-    """One row a person, in order of joining."""
+    """Return one row per annotator, in order of joining."""
     return [row_of(service, person) for person in state.people.values()]
 
 
-def facts(person: Person) -> Json:
-    """What the log says of how a person works."""
+def person_statistics(person: Person) -> Json:
+    """Return the counts and times of one annotator."""
     return {
         "annotator": person.annotator,
         "arm": person.arm,
@@ -94,24 +99,11 @@ def facts(person: Person) -> Json:
     }
 
 
-def _pay(campaign: Campaign, people_: list[Person]) -> Json | None:
-    if campaign.pay is None:
-        return None
-    earned = [pay_of(campaign, person) for person in people_]
-    base, bonus = sum(part.base for part in earned), sum(part.bonus for part in earned)
-    return {
-        "currency": campaign.pay.currency,
-        "base": round(base, 2),
-        "bonus": round(bonus, 2),
-        "total": round(base + bonus, 2),
-    }
-
-
 def row_of(service: CampaignService, person: Person) -> Json:
-    """One person's row."""
+    """Return the row of one annotator."""
     campaign = service.campaign
     return {
-        **facts(person),
+        **person_statistics(person),
         "platform": person.visitor["platform"],
         "stage": stage_of(campaign, len(service.tasks.training), person),
         "batches": person.finished,

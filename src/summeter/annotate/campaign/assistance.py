@@ -1,8 +1,7 @@
-"""Assistance, computed when the campaign is made: similar sentences, and another judge's verdicts.
+"""Assistance for annotators, computed when a campaign is built: similar document sentences and machine verdicts.
 
-Contextual mapping (UniSumEval; Lee et al., 2024): the share of document sentences most similar to what is shown. The
-similarity here is lexical, the cosine of TF-IDF vectors over the document's sentences; scores of any other kind
-come from a file.
+Similar sentences are the contextual mapping of UniSumEval (Lee et al., 2024): the document sentences most similar to
+the shown text are highlighted. The similarity is the cosine of TF-IDF vectors; other scores are read from a file.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ Vector = dict[str, float]
 
 
 class Similarity:
-    """Cosine of TF-IDF vectors between a text and each sentence of one document.
+    """Cosine similarity of TF-IDF vectors between a text and each sentence of a document.
 
-    idf(w) = ln((1 + n) / (1 + df(w))) + 1, for n sentences of which df hold the word. Values in [0, 1].
+    idf(w) = ln((1 + n) / (1 + df(w))) + 1, where df(w) of the n sentences contain the word w. Values lie in [0, 1].
 
     >>> [round(one, 2) for one in Similarity(["The cat sat.", "Dogs bark."]).scores("A cat sat")]
     [0.56, 0.0]
@@ -34,18 +33,18 @@ class Similarity:
 
     def __init__(self, sentences: Sequence[str]) -> None:
         counts = [_counts(sentence) for sentence in sentences]
-        holds = Counter(word for bag in counts for word in bag)
-        self._usual = math.log(1 + len(sentences)) + 1
-        self._idf = {word: math.log((1 + len(sentences)) / (1 + df)) + 1 for word, df in holds.items()}
+        frequencies = Counter(word for bag in counts for word in bag)
+        self._idf_of_unseen = math.log(1 + len(sentences)) + 1
+        self._idf = {word: math.log((1 + len(sentences)) / (1 + df)) + 1 for word, df in frequencies.items()}
         self._vectors = [self._unit(bag) for bag in counts]
 
     def scores(self, text: str) -> list[float]:
-        """One value a sentence of the document."""
-        wanted = self._unit(_counts(text))
-        return [sum(weight * other.get(word, 0.0) for word, weight in wanted.items()) for other in self._vectors]
+        """Return the similarity of a text to each sentence of the document."""
+        vector = self._unit(_counts(text))
+        return [sum(weight * other.get(word, 0.0) for word, weight in vector.items()) for other in self._vectors]
 
     def _unit(self, counts: Counter[str]) -> Vector:
-        raw = {word: count * self._idf.get(word, self._usual) for word, count in counts.items()}
+        raw = {word: count * self._idf.get(word, self._idf_of_unseen) for word, count in counts.items()}
         length = math.sqrt(sum(weight * weight for weight in raw.values()))
         return {word: weight / length for word, weight in raw.items()} if length else {}
 
@@ -55,20 +54,23 @@ def _counts(text: str) -> Counter[str]:
 
 
 def top(scores: Sequence[float], share: float, most: int) -> list[int]:
-    """The indexes of the `share` of sentences with the highest scores (rounded up), `most` at most, the best first.
+    """Return the indexes of the sentences with the highest scores, best first.
 
-    None that scores 0.
+    These are the given share of all sentences (rounded up), at most `most`. Sentences that score 0 are left out.
 
     >>> top([0.4, 0.1, 0.0, 0.9], 0.5, 10)
     [3, 0]
     """
-    wanted = min(most, math.ceil(share * len(scores)))
-    best = sorted(range(len(scores)), key=lambda index: (-scores[index], index))[:wanted]
+    count = min(most, math.ceil(share * len(scores)))
+    best = sorted(range(len(scores)), key=lambda index: (-scores[index], index))[:count]
     return [index for index in best if scores[index] > 0]
 
 
 def read_scores(file: Path, sentences: Mapping[str, int]) -> dict[tuple[str, str], list[float]]:
-    """Scores made elsewhere, by (document, text shown); `sentences` counts each document's."""
+    """Read similarity scores, by document and shown text. `sentences` gives the number of sentences per document.
+
+    Rows of other documents are ignored. Raises InputError with all faults, by line.
+    """
     faults = Faults(str(file))
     by_text: dict[tuple[str, str], list[float]] = {}
     for _, line, row, _ in read_rows(file, faults, format_of(file)):
@@ -76,15 +78,13 @@ def read_scores(file: Path, sentences: Mapping[str, int]) -> dict[tuple[str, str
         if not isinstance(doc_id, str) or doc_id not in sentences:
             continue
         if not isinstance(text, str):
-            faults.add(line, "text", "is no text; give the sentence or key fact that is shown")
+            faults.add(line, "text", "is not a text; give the sentence or key fact that is shown")
         elif not isinstance(scores, list) or not all(
             isinstance(score, int | float) and not isinstance(score, bool) for score in scores
         ):
-            faults.add(line, "scores", "is no list of numbers; give one a sentence of the document")
+            faults.add(line, "scores", "is not a list of numbers; give one number per document sentence")
         elif len(scores) != sentences[doc_id]:
-            faults.add(
-                line, "scores", f"has {len(scores)} values for {sentences[doc_id]} sentences; give one a sentence"
-            )
+            faults.add(line, "scores", f"has {len(scores)} values; give {sentences[doc_id]}, one per document sentence")
         else:
             by_text[doc_id, text] = [float(score) for score in scores]
     faults.stop()
@@ -92,7 +92,7 @@ def read_scores(file: Path, sentences: Mapping[str, int]) -> dict[tuple[str, str
 
 
 class Verdicts:
-    """A machine's judgments of one unit (sentences or key facts), by target."""
+    """Judgments of a machine on sentences or key facts, by target."""
 
     def __init__(self, judgments: Sequence[Judgment]) -> None:
         self._by_summary: dict[tuple[str, str, int], Judgment] = {}
@@ -104,11 +104,11 @@ class Verdicts:
                 self._by_document[target.document_id, target.index] = judgment
 
     def of_summary(self, document: str, system: str, index: int) -> Judgment | None:
-        """The judgment of a unit for a summary."""
+        """Return the judgment of a unit of a summary, or None."""
         return self._by_summary.get((document, system, index))
 
     def of_document(self, document: str, index: int) -> Judgment | None:
-        """The judgment of a unit of a document, whichever summary it hangs on; the last where there are several."""
+        """Return the judgment of a unit of a document under any summary (the last one), or None."""
         return self._by_document.get((document, index))
 
     def __len__(self) -> int:
@@ -116,38 +116,38 @@ class Verdicts:
 
 
 def read_verdicts(machine: Machine, base: Path, data: Dataset, aspect: str, unit: Unit) -> Verdicts:
-    """The verdicts of one judge, of a run (relative to the folder `base`) or of a judgment set of the data.
+    """Read the verdicts of one judge from a run, whose path is relative to `base`, or from a judgment set of the data.
 
-    Raises UsageError where there are none, or of several judges.
+    Raises UsageError if there are no verdicts, or if several judges gave verdicts and none is chosen.
     """
     judge = machine.judge
     if machine.set is None:
         run = base / (machine.run or "")
-        every: Iterable[Judgment] = RunFolder(run).judgments()
-        where = f"{run}: the run"
+        source: Iterable[Judgment] = RunFolder(run).judgments()
+        where = f"the run {run}"
     else:
-        every, where = data.iter_judgments(machine.set), f"the judgment set {machine.set}"
-    judgments = [judgment for judgment in every if judgment.aspect == aspect and judgment.target.unit == unit]
+        source, where = data.iter_judgments(machine.set), f"the judgment set {machine.set}"
+    judgments = [judgment for judgment in source if judgment.aspect == aspect and judgment.target.unit == unit]
     judges = sorted({judgment.judge for judgment in judgments})
-    known = f"judges that did: {', '.join(judges)}" if judges else "no judge did"
+    if not judgments:
+        raise UsageError(f"{where} has no verdicts of {aspect} on {unit}s; choose another source or aspect")
+    known = ", ".join(judges)
     if judge is not None:
         if judge not in judges:
-            raise UsageError(f"{where}: no judge {judge!r} gave verdicts of {aspect} on {unit}s; {known}")
+            message = f"has no verdicts of {aspect} on {unit}s by the judge {judge!r}; choose one of {known}"
+            raise UsageError(f"{where} {message}")
         judgments = [judgment for judgment in judgments if judgment.judge == judge]
     elif len(judges) > 1:
         raise UsageError(
-            f"{where}: several judges gave verdicts of {aspect}; choose one in assistance.machine.judge: "
-            f"{', '.join(judges)}"
+            f"{where} has verdicts of {aspect} by several judges; choose one in assistance.machine.judge: {known}"
         )
-    if not judgments:
-        raise UsageError(f"{where} holds no verdict of {aspect} on {unit}s; {known}")
     return Verdicts(judgments)
 
 
 def decided(judgment: Judgment) -> bool | None:
-    """Whether a verdict says yes; None where it does not decide.
+    """Return whether a verdict is positive, or None if it is undecided.
 
-    A label of 0 or 1 decides; without one a value on [0, 1] does at a half.
+    The label decides if it is 0 or 1. Without a label, a value in [0, 1] is positive from 0.5.
     """
     if isinstance(judgment.label, int) and judgment.label in (0, 1):
         return bool(judgment.label)

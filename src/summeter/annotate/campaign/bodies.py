@@ -1,6 +1,6 @@
-"""What a request may bring: one place that bounds every body, and reads each of its fields but the answer itself.
+"""Parsing of request bodies within limits on their size and depth.
 
-The answer is read by the campaign's task type (`TaskType.read`), after `bounded` has seen it.
+The answer itself is validated by the campaign's task type (`TaskType.read`).
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from summeter.records import UsageError
 
 Json = dict[str, Any]
 LARGEST = 64 * 1024
-"""Bytes of a body."""
+"""Maximum number of bytes of a body."""
 DEEPEST = 12
-"""Lists and objects inside one another."""
+"""Maximum depth of nested lists and objects."""
 LONGEST_TEXT = 10_000
-"""Code points of a text; a comment or reason has at most `tasks.base.LONGEST`."""
+"""Maximum number of code points of a text."""
 LONGEST_NAME = 200
-"""Code points of a field's name."""
-MOST_PARTS = 20_000
-"""Values in a body."""
+"""Maximum number of code points of a field name."""
+MOST_VALUES = 20_000
+"""Maximum number of values in a body."""
 GREATEST = 2**53
-"""No number is greater, or under its negative: a browser's own numbers are whole up to here."""
+"""Maximum absolute value of a number; JavaScript represents integers exactly up to here."""
 LONGEST_SECONDS = 86_400.0 * 30
 _ANSWER_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class Refusal(UsageError):
-    """A request that is not granted, as the browser hears it.
+    """Raised if a request is refused.
 
-    `status` is that of HTTP, `code` one of design/annotate.md, `field` the part of the body at fault.
+    `status` is the HTTP status, `code` an error code of design/annotate.md, `field` the field of the body at fault.
     """
 
     def __init__(self, status: int, code: str, message: str, field: str | None = None) -> None:
@@ -44,70 +44,65 @@ class Refusal(UsageError):
         self.field = field
 
     def to_json(self) -> dict[str, dict[str, str]]:
-        """`{"error": {...}}`."""
+        """Return the JSON of the response: `{"error": {...}}`."""
         field = {} if self.field is None else {"field": self.field}
         return {"error": {"code": self.code, "message": self.message, **field}}
 
 
 def read_body(raw: bytes) -> Json:
-    """The JSON object of a request, within the bounds. Half a surrogate pair becomes U+FFFD: no file could hold it.
+    """Parse the JSON object of a request body. Lone surrogates, which UTF-8 cannot encode, become U+FFFD.
 
-    Raises Refusal: `bad_json` for what is no JSON object, `invalid` for what is out of bounds.
+    Raises Refusal with the code `bad_json` if the body is not a JSON object, `invalid` if it exceeds a limit.
     """
+
+    def refuse_constant(name: str) -> None:
+        raise ValueError(f"{name} is not JSON")
+
     try:
-        body = json.loads(raw or b"{}", parse_constant=_no_constant)
+        body = json.loads(raw or b"{}", parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
         raise Refusal(400, "bad_json", "the body is not JSON") from error
     if not isinstance(body, dict):
-        raise Refusal(400, "bad_json", "the body is no JSON object")
-    whole: Json = _Bounds().read(body, DEEPEST)
-    return whole
+        raise Refusal(400, "bad_json", "the body is not a JSON object")
+    count = 0
 
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
-
-
-class _Bounds:
-    """Counts the values of one body while it is read."""
-
-    def __init__(self) -> None:
-        self.parts = 0
-
-    def read(self, value: Any, depth: int) -> Any:
-        """The value with its texts made whole."""
-        self.parts += 1
-        if self.parts > MOST_PARTS or depth < 0:
-            raise Refusal(422, "invalid", "the body holds too much")
+    def bounded(value: Any, depth: int) -> Any:
+        nonlocal count
+        count += 1
+        if count > MOST_VALUES or depth < 0:
+            raise Refusal(422, "invalid", "the body has too many values or is nested too deeply")
         match value:
             case str():
                 return _text(value, LONGEST_TEXT)
             case int() | float() if not -GREATEST <= value <= GREATEST:
-                raise Refusal(422, "invalid", "a number is too great")
+                raise Refusal(422, "invalid", "a number is too large")
             case list():
-                return [self.read(entry, depth - 1) for entry in value]
+                return [bounded(entry, depth - 1) for entry in value]
             case dict():
-                return {_text(name, LONGEST_NAME): self.read(entry, depth - 1) for name, entry in value.items()}
+                return {_text(name, LONGEST_NAME): bounded(entry, depth - 1) for name, entry in value.items()}
             case _:
                 return value
+
+    checked: Json = bounded(body, DEEPEST)
+    return checked
 
 
 def _text(text: str, most: int) -> str:
     if len(text) > most:
-        raise Refusal(422, "invalid", f"a text has more than {most} characters")
+        raise Refusal(422, "invalid", f"a text has more than {most} characters; shorten it")
     return _SURROGATES.sub("\ufffd", text)
 
 
 def agreed_of(body: Json) -> bool:
-    """Whether somebody consents."""
+    """Return whether the annotator consents."""
     agreed = body.get("agreed")
     if not isinstance(agreed, bool):
-        raise Refusal(422, "invalid", "is true or false", "agreed")
+        raise Refusal(422, "invalid", "must be true or false", "agreed")
     return agreed
 
 
 def choices_of(body: Json, names: Sequence[str]) -> dict[str, int]:
-    """The choice for each question of the qualification."""
+    """Return the index of the choice for each question of the qualification test."""
     choices = body.get("answers")
     complete = isinstance(choices, dict) and set(choices) == set(names)
     if not isinstance(choices, dict) or not complete or not all(type(choice) is int for choice in choices.values()):
@@ -116,22 +111,22 @@ def choices_of(body: Json, names: Sequence[str]) -> dict[str, int]:
 
 
 def answer_id_of(body: Json) -> str:
-    """The name under which a browser sends an answer, however often."""
+    """Return the identifier of an answer, which is the same if the browser sends it again."""
     answer_id = body.get("answer_id")
     if not isinstance(answer_id, str) or not _ANSWER_ID.fullmatch(answer_id):
-        raise Refusal(422, "invalid", "is 8 to 64 letters, digits, - and _", "answer_id")
+        raise Refusal(422, "invalid", "must consist of 8 to 64 letters, digits, - and _", "answer_id")
     return answer_id
 
 
 def seconds_of(body: Json) -> float:
-    """The time in view."""
-    given = body.get("seconds")
-    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= LONGEST_SECONDS:
-        raise Refusal(422, "invalid", "is the time in view, in seconds", "seconds")
-    return round(float(given), 3)
+    """Return the time for which the task was in view."""
+    seconds = body.get("seconds")
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= LONGEST_SECONDS:
+        raise Refusal(422, "invalid", "must be the time in view, in seconds", "seconds")
+    return round(float(seconds), 3)
 
 
 def client_at_of(body: Json) -> int | None:
-    """When the browser says that the answer was given, in milliseconds since 1970."""
-    given = body.get("at")
-    return given if isinstance(given, int) and not isinstance(given, bool) and abs(given) < GREATEST else None
+    """Return the browser's time of the answer, in milliseconds since 1970, or None."""
+    at = body.get("at")
+    return at if isinstance(at, int) and not isinstance(at, bool) and abs(at) < GREATEST else None

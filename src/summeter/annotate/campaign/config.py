@@ -265,13 +265,13 @@ class OwnQuestion(Section):
     def _fits(self) -> Self:
         has_options = self.type in {QuestionType.CHOICE, QuestionType.CHOICES}
         if has_options and not self.options:
-            raise ValueError("needs options")
+            raise ValueError("has no options; list two or more")
         if self.options and not has_options:
             raise ValueError(f"has options, but its type is {self.type}; options are for choice and choices")
         if self.type is QuestionType.CHOICE and len(self.options) < 2:
-            raise ValueError("needs two options or more")
+            raise ValueError("has one option; list two or more")
         if len(set(self.option_names)) != len(self.options):
-            raise ValueError("has two options with the same name")
+            raise ValueError("has two options with the same name; rename one")
         if self.scale is not None and self.type is not QuestionType.SCALE:
             raise ValueError(f"has a scale, but its type is {self.type}; a scale is for the type scale")
         return self
@@ -368,7 +368,7 @@ class Platform(Section):
             if not _NAME.fullmatch(account):
                 raise ValueError(f"{account!r} is not a valid account name; use letters, digits, - and _")
         if len(set(self.accounts)) != len(self.accounts):
-            raise ValueError("an account is listed twice")
+            raise ValueError("an account is listed twice; remove one")
         return self
 
 
@@ -493,7 +493,7 @@ Show = Literal["verdict_and_reason", "verdict", "nothing"]
 
 
 class Machine(Section):
-    """The machine verdicts that annotators see beside a task."""
+    """The machine verdicts that annotators see with a task."""
 
     run: str | None = None
     """Folder of the run with the verdicts."""
@@ -678,5 +678,5 @@ class Campaign(Section):
             ("questions", self.questions),
         ):
             if len({entry.name for entry in entries}) != len(entries):
-                raise ValueError(f"{field} contains a name twice")
+                raise ValueError(f"{field} contains a name twice; rename one entry")
         return self

@@ -1,4 +1,4 @@
-"""Disputes: the tasks on which annotators differ, which are the batch of an adjudicator."""
+"""Disputes: the tasks on which annotators disagree."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from summeter.annotate.tasks.task import Task
 
 
 class Dispute(NamedTuple):
-    """A task with answers that differ, or one that was adjudicated; `why` says how they differ.
+    """A task whose answers differ or that was adjudicated.
 
-    `even` says that no answer has a majority. `decision` is the last answer of an adjudicator.
+    `why` describes the difference. `even` tells whether no answer has a majority. `decision` is the last answer of an
+    adjudicator.
     """
 
     task: Task
@@ -26,7 +27,7 @@ class Dispute(NamedTuple):
     decision: Answer | None
 
     def to_json(self) -> dict[str, Any]:
-        """The dispute as `annotate adjudicate --json` prints it."""
+        """Return the JSON that `annotate adjudicate --json` prints."""
         task, decision = self.task, self.decision
         return {
             "task": task.key,
@@ -39,27 +40,29 @@ class Dispute(NamedTuple):
             "even": self.even,
             "machine": task.machine,
             "answers": [
-                {"annotator": answer.annotator, "seconds": answer.seconds, **self._given(answer)}
+                {"annotator": answer.annotator, "seconds": answer.seconds, **self._answer(answer)}
                 for answer in self.answers
             ],
             "adjudicated": None
             if decision is None
-            else {"by": adjudicator_name(decision.annotator), "at": decision.at, **self._given(decision)},
+            else {"by": adjudicator_name(decision.annotator), "at": decision.at, **self._answer(decision)},
         }
 
-    def _given(self, answer: Answer) -> dict[str, Any]:
+    def _answer(self, answer: Answer) -> dict[str, Any]:
         return {"answer": answer.answer.to_json(), "said": self.task_type.described(self.task, answer.answer)}
 
 
-def disputes(task_type: TaskType, state: State, work: Iterable[Task], *, settled: bool = False) -> list[Dispute]:
-    """The tasks whose counted answers differ: first those without a majority, then in the order of the work.
+def disputes(
+    task_type: TaskType, state: State, work: Iterable[Task], *, include_adjudicated: bool = False
+) -> list[Dispute]:
+    """Return the tasks whose counted answers differ, those without a majority first.
 
-    Those that are adjudicated are left out unless `settled`.
+    Adjudicated tasks are included only with `include_adjudicated`, at the end.
     """
     found: list[Dispute] = []
     for task in work:
         decision = state.adjudicated.get(task.key)
-        if decision is not None and not settled:
+        if decision is not None and not include_adjudicated:
             continue
         answers = state.counted_answers(task.key)
         split = task_type.disagreement(task, [answer.answer for answer in answers]) if len(answers) > 1 else None

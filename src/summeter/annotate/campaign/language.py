@@ -1,7 +1,7 @@
-"""The language of the annotator's pages: one file of texts per language, in `app/languages` or the campaign's own.
+"""Language files with the texts of the annotators' pages, shipped in `app/languages` or given by a campaign.
 
-`en.yaml` is the reference. Every language has exactly its keys, each with the same placeholders, so that nothing on a
-page falls back to another language.
+`en.yaml` is the reference. Every language must have the same keys with the same placeholders, so that no page mixes
+languages.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from summeter.records import Fault, InputError, Record, UsageError, nearest
 SHIPPED = Path(__file__).parents[1] / "app" / "languages"
 REFERENCE = "en"
 Plural = Literal["zero", "one", "two", "few", "many", "other"]
-"""A plural category of Unicode's CLDR; which number takes which form is the browser's to know."""
+"""A plural category of Unicode CLDR; the browser chooses the form for a number."""
 Text = str | dict[Plural, str]
 _CODE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 class Language(Record):
-    """Texts by key. A text that counts something (`{n}`) has one form for each of the language's `plurals`."""
+    """Texts by key. A text with a number (`{n}`) has one form for each of the language's plural categories."""
 
     language: str = Field(pattern=f"^{_CODE.pattern}$")
     direction: Literal["ltr", "rtl"]
@@ -35,29 +35,29 @@ class Language(Record):
     strings: dict[str, Text]
 
     @model_validator(mode="after")
-    def _has_other(self) -> Self:
+    def _has_category_other(self) -> Self:
         if "other" not in self.plurals:
-            raise ValueError("plurals lack `other`, which every language has")
+            raise ValueError("plurals must contain `other`")
         return self
 
     def text(self, key: str, **values: object) -> str:
-        """The text under a key, filled in; for texts without plural forms.
+        """Return the text of a key with its placeholders filled. Raises TypeError if it has plural forms.
 
         >>> shipped("en").text("work.summary_of", id="A")
         'Summary A'
         """
         text = self.strings[key]
         if not isinstance(text, str):
-            raise TypeError(f"{key} has plural forms; only the browser knows which to take")
+            raise TypeError(f"{key} has plural forms, which only the browser can choose")
         return text.format(**values)
 
     def to_page(self) -> dict[str, Any]:
-        """What a page needs of it."""
+        """Return the JSON for pages."""
         return {"code": self.language, "direction": self.direction, "strings": self.strings}
 
 
 def shipped_names() -> list[str]:
-    """The languages that come with summeter.
+    """Return the names of the languages that come with summeter.
 
     >>> "en" in shipped_names()
     True
@@ -67,41 +67,42 @@ def shipped_names() -> list[str]:
 
 @cache
 def shipped(name: str) -> Language:
-    """A language that comes with summeter."""
+    """Return a language that comes with summeter."""
     return _read(SHIPPED / f"{name}.yaml")
 
 
-def language_file(named: str, place: Path) -> Path:
-    """The file that a campaign's `interface` names: a shipped language's, else one of its own beside `place`.
+def language_file(interface: str, folder: Path) -> Path:
+    """Return the file of a shipped language, or a language file whose path is relative to `folder`.
 
-    Raises UsageError where there is neither.
+    Raises UsageError if there is no such language or file.
     """
-    if named in shipped_names():
-        return SHIPPED / f"{named}.yaml"
-    own = place / named
-    if own.suffix not in {".yaml", ".yml"}:
+    if interface in shipped_names():
+        return SHIPPED / f"{interface}.yaml"
+    file = folder / interface
+    if file.suffix not in {".yaml", ".yml"}:
         known = ", ".join(shipped_names())
         raise UsageError(
-            f"summeter has no language {named!r} ({known}); give a file of your own, made from "
+            f"there is no language {interface!r}; use one of {known}, or a translated copy of "
             f"{SHIPPED / f'{REFERENCE}.yaml'}"
         )
-    if not own.is_file():
-        raise UsageError(f"the language file {own} is not there")
-    return own
+    if not file.is_file():
+        raise UsageError(f"the language file {file} does not exist")
+    return file
 
 
 def read_language(file: Path) -> Language:
-    """The language in a YAML file. Raises InputError with every key that it lacks, or has wrong."""
+    """Read a language file. Raises InputError with all missing, unknown and wrong keys."""
     return shipped(file.stem) if file.parent == SHIPPED else _read(file)
 
 
 def _read(file: Path) -> Language:
-    given = read_mapping(file, "a language file needs language, direction, plurals and strings")
+    content = read_mapping(file, "a language file needs language, direction, plurals and strings")
     faults: dict[Location, str] = {}
     try:
-        language = Language.model_validate(given)
+        language = Language.model_validate(content)
     except ValidationError as error:
-        faults = dict(reversed([_fault(part) for part in error.errors()]))  # the first of a place, tried as a text
+        # A text that is neither a string nor plural forms has several errors: the first, as a string, is reported.
+        faults = dict(reversed([_fault(detail) for detail in error.errors()]))
     else:
         if file != SHIPPED / f"{REFERENCE}.yaml":
             for key, message in _differences(language, shipped(REFERENCE)):
@@ -110,7 +111,7 @@ def _read(file: Path) -> Language:
     if file.parent == SHIPPED and not faults:
         return language
     lines, repeated = yaml_lines(file)
-    faults |= {place: "is given twice; the file would not say which counts" for place, _ in repeated}
+    faults |= {place: "is given twice; remove one of the two" for place, _ in repeated}
     if faults:
         listed = [Fault(str(file), lines.get(place), str(place[-1]), message) for place, message in faults.items()]
         raise InputError(sorted(listed, key=lambda fault: fault.line or 0))
@@ -120,43 +121,46 @@ def _read(file: Path) -> Language:
 def _fault(error: Mapping[str, Any]) -> tuple[Location, str]:
     message = {
         "missing": "is missing",
-        "extra_forbidden": "is not known",
-        "string_type": "is no text; put it in quotes",
+        "extra_forbidden": "is unknown",
+        "string_type": "is not a text; put it in quotes",
     }.get(error["type"], error["msg"].removeprefix("Value error, "))
     return tuple(error["loc"][:2]) or ("strings",), message
 
 
 def _differences(language: Language, reference: Language) -> Iterator[tuple[str, str]]:
-    """What a language has otherwise than the reference: key and message."""
-    for key, text in reference.strings.items():
-        own = language.strings.get(key)
-        if own is None:
-            yield key, f"is missing; in English: {text if isinstance(text, str) else text['other']!r}"
-        elif isinstance(text, str) != isinstance(own, str):
+    """Yield the differences between a language and the reference, each as key and message."""
+    for key, reference_text in reference.strings.items():
+        text = language.strings.get(key)
+        if text is None:
+            english = reference_text if isinstance(reference_text, str) else reference_text["other"]
+            yield key, f"is missing; in English: {english!r}"
+        elif isinstance(reference_text, str) != isinstance(text, str):
             forms = ", ".join(language.plurals)
-            yield key, "is one text without plural forms" if isinstance(text, str) else f"needs the forms {forms}"
+            is_single = isinstance(reference_text, str)
+            yield key, "must be one text without plural forms" if is_single else f"needs the plural forms {forms}"
         else:
-            yield from ((key, fault) for fault in _wrong(own, text, language.plurals))
+            yield from ((key, message) for message in _text_differences(text, reference_text, language.plurals))
     for key in language.strings.keys() - reference.strings.keys():
-        yield key, f"is no key of the pages{nearest(key, reference.strings)}"
+        yield key, f"is an unknown key{nearest(key, reference.strings)}"
 
 
-def _wrong(own: Text, text: Text, plurals: tuple[Plural, ...]) -> Iterator[str]:
-    """Plural forms and placeholders that do not fit the reference's."""
-    if isinstance(own, str) or isinstance(text, str):
-        forms: dict[str, str] = {"": str(own)}
-        wanted = _placeholders(str(text))
+def _text_differences(text: Text, reference: Text, plurals: tuple[Plural, ...]) -> Iterator[str]:
+    """Yield messages about plural forms and placeholders that differ from the reference."""
+    if isinstance(text, str) or isinstance(reference, str):
+        forms: dict[str, str] = {"": str(text)}
+        expected = _placeholders(str(reference))
     else:
-        if set(own) != set(plurals):
-            yield f"has the forms {', '.join(own)}; needs {', '.join(plurals)}"
-        forms = {str(name): form for name, form in own.items()}
-        wanted = _placeholders(text["other"])
+        if set(text) != set(plurals):
+            yield f"has the plural forms {', '.join(text)}; it needs {', '.join(plurals)}"
+        forms = {str(name): form for name, form in text.items()}
+        expected = _placeholders(reference["other"])
     for name, form in forms.items():
-        # "One task" needs no number.
-        placeholders = _placeholders(form) | ({"n"} if name and name != "other" and "n" in wanted else set())
-        if placeholders != wanted:
-            what = ", ".join(sorted(f"{{{placeholder}}}" for placeholder in wanted ^ placeholders))
-            yield f"{f'in the form {name} ' if name else ''}has or lacks {what}, unlike the English text"
+        # A form such as "one task" may omit the number.
+        placeholders = _placeholders(form) | ({"n"} if name and name != "other" and "n" in expected else set())
+        if placeholders != expected:
+            names = ", ".join(sorted(f"{{{placeholder}}}" for placeholder in expected ^ placeholders))
+            where = f"in the form {name}, " if name else ""
+            yield f"{where}{names} must occur in this text and in the English one, or in neither"
 
 
 def _placeholders(text: str) -> set[str]:

@@ -142,7 +142,7 @@ class EventLog:
                 raise
         except sqlite3.Error as error:
             if isinstance(error, sqlite3.OperationalError):
-                raise SummeterError(f"{file}: the log cannot be used: {error}") from error
+                raise SummeterError(f"{file}: the log cannot be opened ({error}); check its folder") from error
             raise InputError.at(
                 file, None, None, f"is not a readable log ({error}); restore it from a backup"
             ) from error
@@ -216,7 +216,8 @@ class EventLog:
                     connection.execute(f"PRAGMA user_version = {VERSION}")
         with transaction(connection, "DEFERRED"):
             if _value(connection, "PRAGMA user_version") != VERSION:
-                raise InputError.at(self.file, None, None, "is not a log of this version of summeter")
+                message = "is a log of another version of summeter; open it with that version"
+                raise InputError.at(self.file, None, None, message)
             if _value(connection, "SELECT owner FROM campaign") != self._owner:
                 raise UsageError(f"{self.file}: is the log of another campaign; keep one log per campaign folder")
             self._catch_up()

@@ -1,6 +1,6 @@
-"""Identity: the Visitor of a link, the pseudonym in its place, and unguessable names.
+"""Identities of annotators: visitors, pseudonyms and tokens.
 
-Everything here is a keyed hash (HMAC-SHA-256) of the campaign's secret: nothing needs to be stored to be known again.
+Pseudonyms and tokens are HMAC-SHA-256 values under the campaign's secret, so none of them needs to be stored.
 """
 
 from __future__ import annotations
@@ -16,19 +16,20 @@ from summeter.data.human import PEOPLE
 
 PREVIEW = "preview"
 ADJUDICATOR = "adjudicator"
-"""The platform of adjudicators, and the usual name of one."""
+"""The platform of adjudicators, and their default name."""
 RESERVED = {
-    PEOPLE: "the name of all annotators' votes taken together; studies would leave this person's answers out",
-    PREVIEW: "the name of a preview, which stores nothing: this person's answers would be lost",
-    ADJUDICATOR: "the name of an adjudicator, whose answers decide: this person's would be taken for theirs",
+    PEOPLE: "the name of the merged votes of all annotators",
+    PREVIEW: "the name of preview visitors, whose answers are not stored",
+    ADJUDICATOR: "the name of adjudicators, whose answers are final",
 }
-"""Names that no account can have, and what each stands for."""
+"""Names that no account may have, with their meaning."""
 
 
 class Visitor(NamedTuple):
-    """A person as a platform names them; `session` and `study` are the platform's own (assignment and HIT of MTurk).
+    """A visitor, as identified by a platform.
 
-    The id `preview` is that of a preview, which writes nothing.
+    `session` and `study` are identifiers of the platform (for Mechanical Turk, the assignment and HIT). The id of a
+    preview visitor is `preview`.
     """
 
     platform: str
@@ -36,7 +37,7 @@ class Visitor(NamedTuple):
     study: str | None = None
     session: str | None = None
     back: str | None = None
-    """Where a finished assignment is sent (MTurk's turkSubmitTo, checked when the link is read)."""
+    """Address for submitting the assignment (turkSubmitTo of Mechanical Turk, checked when the link is read)."""
 
     @property
     def preview(self) -> bool:
@@ -45,22 +46,22 @@ class Visitor(NamedTuple):
 
 
 class Names:
-    """Names made with a campaign's secret."""
+    """Pseudonyms, tokens and cookies derived from a campaign's secret."""
 
     def __init__(self, secret: str) -> None:
         self._key = secret.encode()
 
     def mark(self, purpose: str, *parts: str, length: int = 64) -> str:
-        """Hex digits that only the secret can make, for `parts` in the role `purpose`."""
+        """Return the first hex digits of the HMAC of `parts` for a purpose."""
         text = json.dumps([purpose, *parts])
         return hmac.new(self._key, text.encode(), hashlib.sha256).hexdigest()[:length]
 
-    def same(self, given: str, purpose: str, *parts: str, length: int = 64) -> bool:
-        """Whether `given` is that mark, compared in constant time."""
-        return hmac.compare_digest(given.encode("utf-8", "replace"), self.mark(purpose, *parts, length=length).encode())
+    def same(self, mark: str, purpose: str, *parts: str, length: int = 64) -> bool:
+        """Return whether `mark` is the HMAC of `parts`, compared in constant time."""
+        return hmac.compare_digest(mark.encode("utf-8", "replace"), self.mark(purpose, *parts, length=length).encode())
 
     def annotator(self, visitor: Visitor) -> str:
-        """The pseudonym under which a person's answers are kept; a local account is its own."""
+        """Return the pseudonym of a visitor, which is the account's name for local accounts."""
         if visitor.platform == "local":
             return visitor.id
         if visitor.platform == ADJUDICATOR:
@@ -68,38 +69,38 @@ class Names:
         return f"{visitor.platform}-{self.mark('annotator', visitor.platform, visitor.id, length=10)}"
 
     def task(self, annotator: str, key: str) -> str:
-        """What a task is called in one person's browser."""
+        """Return the identifier of a task in one annotator's browser."""
         return self.mark("task", annotator, key, length=24)
 
     def account(self, name: str) -> str:
-        """The token in the link of a local account."""
+        """Return the token in the link of a local account."""
         return f"{name}.{self.mark('account', name, length=32)}"
 
     def account_of(self, token: str) -> str | None:
-        """The account a token belongs to, or None."""
+        """Return the account of a token, or None if the token is invalid."""
         name, _, mark = token.rpartition(".")
         return name if name and self.same(mark, "account", name, length=32) else None
 
     def simulated_study(self, platform: str, name: str) -> str:
-        """The study id of a simulated annotator; it needs the secret."""
+        """Return the study identifier that marks a simulated annotator."""
         return f"simulated-{self.mark('made', platform, name, length=32)}"
 
     def is_simulated(self, visitor: Visitor) -> bool:
-        """Whether this is a simulated annotator."""
+        """Return whether a visitor is a simulated annotator."""
         start, _, mark = (visitor.study or "").partition("-")
         return start == "simulated" and self.same(mark, "made", visitor.platform, visitor.id, length=32)
 
     def order(self, annotator: str, key: str, systems: tuple[str, ...]) -> tuple[str, ...]:
-        """The systems of a task in the order in which this person sees them."""
+        """Return the systems of a task in the order in which an annotator sees them."""
         return tuple(sorted(systems, key=lambda system: self.mark("order", annotator, key, system)))
 
     def cookie(self, visitor: Visitor) -> str:
-        """A visitor as a signed cookie."""
+        """Return a signed cookie that identifies a visitor."""
         body = base64.urlsafe_b64encode(json.dumps(visitor).encode()).decode().rstrip("=")
         return f"{body}.{self.mark('cookie', body)}"
 
     def visitor_of(self, cookie: str) -> Visitor | None:
-        """The visitor of a cookie; None if it is not one of ours."""
+        """Return the visitor of a cookie, or None if its signature is wrong."""
         body, _, mark = cookie.partition(".")
         if not self.same(mark, "cookie", body):
             return None
@@ -109,12 +110,12 @@ class Names:
             return None
 
     def csrf(self, cookie: str) -> str:
-        """The token that every write of a session carries."""
+        """Return the CSRF token of a session, which every write must contain."""
         return self.mark("csrf", cookie, length=40)
 
 
 def adjudicator_name(annotator: str) -> str:
-    """The name that an adjudicator gave.
+    """Return the name that an adjudicator chose.
 
     >>> adjudicator_name("adjudicator:lead")
     'lead'
@@ -123,7 +124,7 @@ def adjudicator_name(annotator: str) -> str:
 
 
 def arm_of(annotator: str, seed: int, hide_for: float) -> str:
-    """`assisted`, or for a share `hide_for` of people `unassisted`: by hash, so it never changes.
+    """Return the arm of an annotator: `unassisted` for a share `hide_for` of annotators, chosen by hash.
 
     >>> arm_of("anna", 0, 0.0), arm_of("anna", 0, 1.0)
     ('assisted', 'unassisted')
@@ -132,6 +133,6 @@ def arm_of(annotator: str, seed: int, hide_for: float) -> str:
 
 
 def fraction(*parts: object) -> float:
-    """A number in [0, 1) that depends on nothing but its arguments."""
+    """Return a pseudo-random number in [0, 1) that depends only on the arguments."""
     mark = hashlib.sha256(json.dumps([str(part) for part in parts]).encode()).digest()
     return int.from_bytes(mark[:8], "big") / 2**64

@@ -1,6 +1,6 @@
-"""What a person may ask of a campaign, one function each, and what their browser gets to see.
+"""The requests of annotators, one function each, and the JSON that their browsers receive.
 
-Nothing that is sent says what is a check.
+No response tells whether a task is an attention check.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from summeter.annotate.tasks.task import InvalidAnswer, Task
 from summeter.text.split import split
 
 QUIET = 0.1
-"""The part of a lease without a sign of life after which a task that is seen again is written as one."""
+"""Share of a lease after which viewing a task again is logged as activity, if nothing else was."""
 
 
 class PersonRequest:
-    """One request of a person: what they may do now, decided on the state and written as events."""
+    """A request of a visitor, which reads the state of the campaign and emits events."""
 
     def __init__(self, folder: CampaignFolder, transaction: Transaction, visitor: Visitor) -> None:
         self.folder = folder
@@ -52,41 +52,36 @@ class PersonRequest:
 
     @property
     def person(self) -> Person | None:
-        """What the log knows of them; None before their first write."""
+        """The state of the visitor; None before their first event."""
         return None if self.visitor.preview else self.state.find(self.annotator)
 
     @property
     def record(self) -> Person:
-        """What the log knows of them; an empty record before their first write."""
+        """The state of the visitor; empty before their first event."""
         return self.person or Person(self.annotator, {}, "assisted", 0, 0)
 
     @property
     def stage(self) -> str:
-        """The stage they are at; an adjudicator is always at work."""
+        """The current stage, which is always `work` for an adjudicator."""
         if self.adjudicates:
             return "work"
         return stage_of(self.campaign, len(self.folder.tasks.training), self.record)
 
     @property
     def adjudicates(self) -> bool:
-        """Whether they are an adjudicator, whose batch is the disputes."""
+        """Whether the visitor is an adjudicator, whose batch consists of the disputes."""
         return self.visitor.platform == ADJUDICATOR
 
-    @property
-    def unassisted(self) -> bool:
-        """Whether assistance is hidden from them."""
-        return self.record.arm == "unassisted"
-
     def assistance(self, task: Task) -> Json | None:
-        """What of a task's assistance they see."""
-        return None if self.unassisted else self.campaign.assistance.shown(task.assistance)
+        """Return the part of a task's assistance that the visitor sees."""
+        return None if self.record.arm == "unassisted" else self.campaign.assistance.shown(task.assistance)
 
-    def emit(self, kind: str, **parts: Any) -> Any:
-        """Add an event about this person; `parts` are task, batch, token and data."""
-        return self.transaction.emit(kind, self.annotator, **parts)
+    def emit(self, kind: str, **fields: Any) -> Any:
+        """Add an event about the visitor; `fields` are the keyword arguments of `Transaction.emit`."""
+        return self.transaction.emit(kind, self.annotator, **fields)
 
     def join(self) -> Person:
-        """The person, who joins now if not before."""
+        """Return the state of the visitor, who joins the campaign if they have not joined before."""
         person = self.person
         if person is None:
             visitor, hide_for = self.visitor, self.campaign.assistance.hide_for
@@ -104,52 +99,71 @@ class PersonRequest:
         return person
 
     def arrive(self) -> None:
-        """Record that a person comes from another submission than last time."""
+        """Log that the visitor comes from another submission than last time."""
         person, visitor = self.person, self.visitor
         if person is not None and person.submission != Submission(visitor.study, visitor.session):
             self.emit("came", data={"study": visitor.study, "session": visitor.session})
 
     def require_writable(self) -> None:
-        """Refuse a preview: it writes nothing."""
+        """Refuse to write for a preview visitor."""
         if self.visitor.preview:
-            raise Refusal(403, "preview", "this is a preview: nothing is stored; accept the task to begin")
+            raise Refusal(403, "preview", "a preview stores nothing; accept the task to begin")
 
     def require_stage(self, stage: str) -> None:
-        """Refuse what belongs to another stage."""
+        """Refuse the request unless the visitor is at a stage."""
         if self.stage != stage:
-            raise Refusal(409, "wrong_stage", f"this belongs to the stage {stage}; you are at {self.stage}")
+            raise Refusal(409, "wrong_stage", f"this request is for the stage {stage}; your stage is {self.stage}")
 
     def require_person(self) -> Person:
-        """The person, who must have joined."""
+        """Return the state of the visitor. Refuses the request if they have not joined."""
         person = self.person
         if person is None:
-            raise Refusal(409, "wrong_stage", "you have not begun")
+            raise Refusal(409, "wrong_stage", "you have not started; load the page again")
         return person
 
     def require_task(self, body: Json) -> tuple[Person, Task]:
-        """The person and the task of theirs that the body names."""
+        """Return the visitor and the task in the request. Refuses tasks that are not assigned to the visitor."""
         person = self.require_person()
         key = self.folder.task_key(person, body.get("task"))
         if key is None or key not in person.assigned:
-            raise Refusal(403, "not_yours", "this task is not yours")
+            raise Refusal(403, "not_yours", "this task is not assigned to you")
         return person, self.folder.tasks.by_key[key]
 
     def adjudicate(self, task: str, answer: TaskAnswer) -> Any:
-        """An adjudicator's answer to a task, by its key; the task comes into their batch where it is not in it yet."""
+        """Log the answer of an adjudicator to a task, given by its key, and return the event."""
         if task not in self.join().assigned:
             self.emit("assigned", task=task, batch=1, data={"check": False})
         data = {"answer": answer.to_json(), "seconds": 0.0, "client_at": None, "passed": None}
         return self.emit("answered", task=task, batch=1, data=data)
 
     def done(self, **more: Any) -> Json:
-        """The reply to a write."""
+        """Return the reply to a write."""
         return {"ok": True, "stage": self.stage, **more}
 
 
 def session(request: PersonRequest, _: Json) -> Json:
-    """Where the person stands: `GET /api/session` but for its csrf."""
-    stage = request.stage
-    held = request.record.active if stage == "work" else None
+    """Return the state of the session: the reply to `GET /api/session` without its CSRF token."""
+    stage, person, campaign = request.stage, request.record, request.campaign
+    batch, test, sample = person.active, campaign.qualification, _TaskView(request)
+    questions = None
+    if stage == "qualification" and test is not None:
+        shown = [
+            {"id": f"q{index}", "question": question.question, "choices": list(question.choices)}
+            for index, question in enumerate(test.questions)
+        ]
+        questions = {"questions": shown, "attempts_left": test.attempts - person.attempts}
+    tasks: list[Task] = []
+    if stage == "training":
+        tasks = _training_left(request)
+    elif request.visitor.preview:
+        tasks = list((request.folder.tasks.training or request.folder.tasks.work)[:1])
+    shown_tasks = [sample.task(task) for task in tasks]
+    pay = None
+    if campaign.pay is not None and not request.adjudicates:
+        earned = pay_of(campaign, person)
+        # The bonus follows from the checks: before the end, it would reveal which batches passed them.
+        bonus = round(earned.bonus, 2) if stage == "done" else None
+        pay = {"currency": campaign.pay.currency, "earned": round(earned.base, 2), "bonus": bonus}
     return {
         "stage": stage,
         "preview": request.visitor.preview,
@@ -157,19 +171,25 @@ def session(request: PersonRequest, _: Json) -> Json:
         "adjudicates": request.adjudicates,
         "campaign": about(request.folder),
         "form": request.folder.task_type.form(),
-        "stages": stages(request.campaign, len(request.folder.tasks.training)),
-        "progress": _progress(request),
-        "qualification": _questions(request) if stage == "qualification" else None,
-        "training": _training(request) if stage == "training" else None,
-        "batch": None if held is None else _batch(request, held),
-        "sample": _sample(request) if request.visitor.preview else None,
+        "stages": stages(campaign, len(request.folder.tasks.training)),
+        "progress": {
+            "answered": len(person.answers),
+            "batches": person.finished,
+            "batches_most": campaign.batch.per_annotator,
+            "batch_answered": 0 if batch is None else len(batch.answered),
+            "batch_size": 0 if batch is None else len(batch.tasks),
+        },
+        "qualification": questions,
+        "training": {"tasks": shown_tasks, "documents": sample.documents} if stage == "training" else None,
+        "batch": _batch(request, batch) if batch is not None and stage == "work" else None,
+        "sample": {"task": shown_tasks[0], "documents": sample.documents} if request.visitor.preview else None,
         "done": _done(request),
-        "pay": _pay(request),
+        "pay": pay,
     }
 
 
 def consent(request: PersonRequest, body: Json) -> Json:
-    """Agreeing twice is agreeing; refusing ends the campaign for this person."""
+    """Log whether the annotator consents; a refusal ends the campaign for them."""
     agreed = agreed_of(body)
     if request.record.agreed != agreed:
         request.require_stage("consent")
@@ -181,7 +201,7 @@ def consent(request: PersonRequest, body: Json) -> Json:
 
 
 def instructions(request: PersonRequest, _: Json) -> Json:
-    """The instructions were read."""
+    """Log that the instructions were read."""
     if not request.record.instructed:
         request.require_stage("instructions")
         request.join()
@@ -190,7 +210,7 @@ def instructions(request: PersonRequest, _: Json) -> Json:
 
 
 def qualification(request: PersonRequest, body: Json) -> Json:
-    """All questions right, or an attempt is used up."""
+    """Grade the qualification test, which is passed if all choices are right."""
     test = request.campaign.qualification
     token = answer_id_of(body) if "answer_id" in body else None
     known = None if token is None else request.record.tokens.get(token)
@@ -213,52 +233,51 @@ def qualification(request: PersonRequest, body: Json) -> Json:
 
 
 def training(request: PersonRequest, body: Json) -> Json:
-    """An answer to a training task, with what there is to say about it."""
+    """Store the answer to a training task and return the feedback."""
     token, seconds = answer_id_of(body), seconds_of(body)
     tasks = {request.folder.names.task(request.annotator, task.key): task for task in request.folder.tasks.training}
     task_id = body.get("task")
     task = tasks.get(task_id) if isinstance(task_id, str) else None
     if task is None:
-        raise Refusal(403, "not_yours", "this is no training task of yours")
+        raise Refusal(403, "not_yours", "this is not one of your training tasks")
     stored = _read(request, task, body.get("answer"))
     known = _repeated(request, token, "trained", task, stored)
     if known is None:
         request.require_stage("training")
         person = request.join()
         if task.key in person.trained:
-            raise Refusal(409, "closed", "this training task is done")
+            raise Refusal(409, "closed", "this training task was already answered")
         passed = request.folder.task_type.passed(task, stored)
         data = {"answer": stored.to_json(), "passed": passed, "seconds": seconds}
         known = request.emit("trained", task=task.key, token=token, data=data)
-        _end_training(request, person)
+        if not _training_left(request):
+            share = sum(person.trained.values()) / len(person.trained)
+            if share < request.campaign.training.pass_share:
+                request.emit("ended", data={"outcome": "screened_out"})
     return request.done(passed=known.data["passed"], feedback=task.feedback)
 
 
-def _end_training(request: PersonRequest, person: Person) -> None:
-    if not _training_left(request):
-        share = sum(person.trained.values()) / len(person.trained)
-        if share < request.campaign.training.pass_share:
-            request.emit("ended", data={"outcome": "screened_out"})
-
-
 def batch(request: PersonRequest, _: Json) -> Json:
-    """The batch held, else a new one, else the end."""
+    """Return the current batch. Assigns a new batch, or ends the campaign for the annotator if no tasks are left."""
     stage = request.stage
     if stage not in {"work", "done"}:
-        raise Refusal(409, "wrong_stage", f"you are at the stage {stage}")
+        raise Refusal(409, "wrong_stage", f"this request is for the stage work; your stage is {stage}")
     if request.adjudicates:
-        _hand_out_disputes(request)
+        person = request.join()
+        for dispute in disputes(request.folder.task_type, request.state, request.folder.tasks.work):
+            if dispute.task.key not in person.assigned:
+                request.emit("assigned", task=dispute.task.key, batch=1, data={"check": False})
         held = request.record.active
         return request.done(batch=None if held is None else _batch(request, held), done=None)
     barred = request.record.excluded or request.record.ended in HARD
     if not barred and request.record.active is None:
-        _hand_out(request, request.join())
+        _assign_batch(request, request.join())
     held = request.require_person().active if request.stage == "work" else None
     return request.done(batch=None if held is None else _batch(request, held), done=_done(request))
 
 
-def _hand_out(request: PersonRequest, person: Person) -> None:
-    """Assign a new batch, or say that it is over."""
+def _assign_batch(request: PersonRequest, person: Person) -> None:
+    """Assign a new batch, or log the outcome if no tasks are left."""
     plan, folder = request.campaign.batch, request.folder
     enough = plan.per_annotator is not None and person.finished >= plan.per_annotator
     keys = [] if enough else choose(request.state, person, plan.size, folder.groups)
@@ -277,36 +296,28 @@ def _hand_out(request: PersonRequest, person: Person) -> None:
         request.emit("assigned", task=task.key, batch=number, data={"check": task.role == "check"})
 
 
-def _hand_out_disputes(request: PersonRequest) -> None:
-    """Add the tasks on which annotators differ, and which are not in it yet, to an adjudicator's one batch."""
-    person = request.join()
-    for dispute in disputes(request.folder.task_type, request.state, request.folder.tasks.work):
-        if dispute.task.key not in person.assigned:
-            request.emit("assigned", task=dispute.task.key, batch=1, data={"check": False})
-
-
 def reopen(request: PersonRequest, body: Json) -> Json:
-    """Take back the decision about a task: the annotators' answers count again, merged."""
+    """Revert the decision about a task, so that the merged answers of the annotators count again."""
     _, task = request.require_task(body)
     if not request.adjudicates:
-        raise Refusal(403, "not_yours", "only an adjudicator's decision can be taken back")
+        raise Refusal(403, "not_yours", "only adjudicators can revert a decision")
     if task.key in request.state.adjudicated:
         request.emit("reopened", task=task.key)
     return {"ok": True}
 
 
 def opened(request: PersonRequest, body: Json) -> Json:
-    """A task is in view: noted the first time in its batch, later as a sign of life where the last is a while ago."""
+    """Log that a task is in view, the first time in its batch and again after a period of inactivity."""
     person, task = request.require_task(body)
     held = person.batches[person.assigned[task.key]]
-    quiet = request.now - held.seen >= request.state.lease * QUIET
-    if not held.closed and (quiet or task.key not in held.opened):
+    inactive = request.now - held.seen >= request.state.lease * QUIET
+    if not held.closed and (inactive or task.key not in held.opened):
         request.emit("opened", task=task.key, batch=held.number)
     return {"ok": True}
 
 
 def answers(request: PersonRequest, body: Json) -> Json:
-    """Store an answer: once, whatever the network does; never lost, even if it comes after its batch is over."""
+    """Store an answer. A repeated request stores nothing, and an answer to an expired batch is accepted."""
     token, seconds = answer_id_of(body), seconds_of(body)
     person, task = request.require_task(body)
     stored = _read(request, task, body.get("answer"))
@@ -315,7 +326,7 @@ def answers(request: PersonRequest, body: Json) -> Json:
         number = person.assigned[task.key]
         held = person.batches[number]
         if held.closed and task.key in held.answered:
-            raise Refusal(409, "closed", "the batch is finished; its answers stay as they are")
+            raise Refusal(409, "closed", "the batch is finished; its answers can no longer be changed")
         least = 0 if request.adjudicates else request.campaign.minimum_seconds
         if seconds < least or _impossible(request, person, held, task):
             raise Refusal(422, "too_fast", f"please take at least {least:g} seconds for a task", "seconds")
@@ -328,9 +339,9 @@ def answers(request: PersonRequest, body: Json) -> Json:
 
 
 def _impossible(request: PersonRequest, person: Person, held: Batch, task: Task) -> bool:
-    """Whether the server's clock leaves too little time for the answers of a batch.
+    """Return whether too little time has passed by the server's clock for the answers of a batch.
 
-    Answers that waited for the network arrive together; all of them had since the batch was handed out.
+    Answers that waited for the network arrive together, so their times are compared with the time since the assignment.
     """
     if person.simulated:
         return False
@@ -339,20 +350,20 @@ def _impossible(request: PersonRequest, person: Person, held: Batch, task: Task)
 
 
 def finish_batch(request: PersonRequest, _: Json) -> Json:
-    """Finish the batch held; asked again, nothing changes. An adjudicator's stays open."""
+    """Finish the current batch, if there is one. An adjudicator's batch stays open."""
     person = request.require_person()
     if request.adjudicates:
         return request.done(done=None)
     held = person.active
     if held is not None:
         if held.waiting:
-            raise Refusal(409, "unfinished", f"{len(held.waiting)} tasks of the batch have no answer yet")
+            raise Refusal(409, "unfinished", f"{len(held.waiting)} tasks of the batch are not answered yet")
         finish(request.transaction, request.campaign, person, held, by="annotator")
     return request.done(done=_done(request))
 
 
 def return_(request: PersonRequest, _: Json) -> Json:
-    """Give back what is not answered. An adjudicator's batch stays as it is."""
+    """Return the unanswered tasks of the current batch. An adjudicator's batch is not changed."""
     person = request.require_person()
     if request.adjudicates:
         return request.done(returned=0)
@@ -362,7 +373,7 @@ def return_(request: PersonRequest, _: Json) -> Json:
 
 
 def _repeated(request: PersonRequest, token: str, kind: str, task: Task, stored: TaskAnswer) -> Event | None:
-    """The event of an answer that is sent again; None for a new one. Refuses another answer under the same token."""
+    """Return the event of an answer that was sent before, or None. Refuses a different answer with the same token."""
     known = request.record.tokens.get(token)
     if known is not None and (known.kind != kind or known.task != task.key or known.data["answer"] != stored.to_json()):
         raise _reused()
@@ -370,82 +381,38 @@ def _repeated(request: PersonRequest, token: str, kind: str, task: Task, stored:
 
 
 def _reused() -> Refusal:
-    return Refusal(409, "answer_id_reused", "this answer_id was used for another answer")
+    return Refusal(409, "answer_id_reused", "this answer_id was already used for another answer")
 
 
 def _read(request: PersonRequest, task: Task, answer: Any) -> TaskAnswer:
-    """The answer as it is stored. The machine's verdict must be answered where it is shown, and only there."""
+    """Validate an answer, which must state agreement with the machine if and only if its verdict is shown."""
     stored = read_answer(request.folder, request.annotator, task, answer)
     shown = (request.assistance(task) or {}).get("machine")
     if (shown is not None) != (stored.machine is not None):
-        lacks = "say whether you agree with the machine" if stored.machine is None else "no verdict was shown"
-        raise Refusal(422, "invalid", lacks, "answer.machine")
+        message = "say whether you agree with the machine" if stored.machine is None else "no verdict was shown"
+        raise Refusal(422, "invalid", message, "answer.machine")
     return stored
 
 
 def read_answer(folder: CampaignFolder, annotator: str, task: Task, answer: Any) -> TaskAnswer:
-    """What the page of `annotator` sent, as it is stored. Raises Refusal, which names what the page showed alone."""
+    """Validate an answer from an annotator's page. Raises Refusal, whose field names letters instead of systems."""
     letters = folder.letters(annotator, task)
     try:
         return folder.task_type.read(answer, task, letters)
     except InvalidAnswer as error:
-        shown = dict(zip(letters, LETTERS, strict=False))  # a page names no system: neither does what is wrong with it
+        shown = dict(zip(letters, LETTERS, strict=False))
         field = ".".join(shown.get(part, part)[:80] for part in error.path)
         raise Refusal(422, "invalid", str(error), field) from error
 
 
 def about(folder: CampaignFolder) -> Json:
-    """The campaign as pages name it."""
+    """Return the fields of the campaign that pages show."""
     campaign = folder.campaign
     return {name: getattr(campaign, name) for name in ("name", "title", "task_type", "language", "contact")}
 
 
-def _pay(request: PersonRequest) -> Json | None:
-    """What was earned. The bonus follows from the checks: before the end it would tell which batches passed them."""
-    plan = request.campaign.pay
-    if plan is None or request.adjudicates:
-        return None
-    earned = pay_of(request.campaign, request.record)
-    shown = round(earned.bonus, 2) if request.stage == "done" else None
-    return {"currency": plan.currency, "earned": round(earned.base, 2), "bonus": shown}
-
-
-def _progress(request: PersonRequest) -> Json:
-    person = request.record
-    held = person.active
-    return {
-        "answered": len(person.answers),
-        "batches": person.finished,
-        "batches_most": request.campaign.batch.per_annotator,
-        "batch_answered": 0 if held is None else len(held.answered),
-        "batch_size": 0 if held is None else len(held.tasks),
-    }
-
-
-def _questions(request: PersonRequest) -> Json | None:
-    test = request.campaign.qualification
-    if test is None:
-        return None
-    questions = [
-        {"id": f"q{index}", "question": question.question, "choices": list(question.choices)}
-        for index, question in enumerate(test.questions)
-    ]
-    return {"questions": questions, "attempts_left": test.attempts - request.record.attempts}
-
-
 def _training_left(request: PersonRequest) -> list[Task]:
     return [task for task in request.folder.tasks.training if task.key not in request.record.trained]
-
-
-def _training(request: PersonRequest) -> Json:
-    view = _TaskView(request)
-    tasks = [view.task(task) for task in _training_left(request)]
-    return {"tasks": tasks, "documents": view.documents}
-
-
-def _sample(request: PersonRequest) -> Json:
-    view, tasks = _TaskView(request), request.folder.tasks
-    return {"task": view.task((tasks.training or tasks.work)[0]), "documents": view.documents}
 
 
 def _batch(request: PersonRequest, held: Batch) -> Json:
@@ -463,29 +430,25 @@ def _batch(request: PersonRequest, held: Batch) -> Json:
 
 
 def _done(request: PersonRequest) -> Json | None:
-    """How it ended, where it has."""
+    """Return the outcome and completion of an annotator who is done, else None."""
     person = request.person
     if person is None or request.stage != "done":
         return None
     outcome = outcome_of(person)
     code = getattr(request.campaign.codes, outcome)
     url, form = platform_named(request.campaign.platform.name).completion(request.visitor, outcome, code)
-    more = _more(request, person)
+    most = request.campaign.batch.per_annotator
+    may_continue = not person.excluded and person.ended in {"completed", "no_more_items"}
+    more = (
+        may_continue
+        and (most is None or person.finished < most)
+        and bool(choose(request.state, person, 1, request.folder.groups))
+    )
     return {"outcome": outcome, "at": ended_at(person), "code": code, "url": url, "form": form, "more": more}
 
 
-def _more(request: PersonRequest, person: Person) -> bool:
-    """Whether there is new work for a person who had finished."""
-    most = request.campaign.batch.per_annotator
-    if person.excluded or person.ended not in {"completed", "no_more_items"}:
-        return False
-    if most is not None and person.finished >= most:
-        return False
-    return bool(choose(request.state, person, 1, request.folder.groups))
-
-
 class _TaskView:
-    """Tasks for one browser, with each document once."""
+    """The JSON of tasks for one browser. `documents` collects their documents, each once."""
 
     def __init__(self, request: PersonRequest) -> None:
         self.request = request
@@ -493,55 +456,52 @@ class _TaskView:
         self._names: dict[str, str] = {}
 
     def task(self, task: Task) -> Json:
-        """A task: the same fields for work, checks and training."""
+        """Return the JSON of a task, which has the same fields for work, checks and training."""
         folder, person = self.request.folder, self.request.record
         letters = folder.letters(person.annotator, task)
         adjudicates = self.request.adjudicates
         known = (self.request.state.adjudicated if adjudicates else person.answers).get(task.key)
         held = person.batches.get(person.assigned.get(task.key, 0))
+        document = self._names.get(task.document_id)
+        if document is None:
+            document = self._names[task.document_id] = f"d{len(self._names) + 1}"
+            self.documents[document] = document_of(folder, task)
+        assistance = self.request.assistance(task)
+        if assistance is not None:
+            assistance = {**assistance, "machine": folder.task_type.shown_machine(assistance.get("machine"))}
         return {
             "id": folder.names.task(person.annotator, task.key),
             "task_type": folder.task_type.name,
-            "document": self._document(task),
+            "document": document,
             "body": folder.task_type.shown(task.body, letters),
-            "assistance": self._assistance(task),
+            "assistance": assistance,
             "minimum_seconds": 0 if adjudicates else self.request.campaign.minimum_seconds,
             "opened": held is not None and task.key in held.opened,
             "answer": None if known is None else folder.task_type.page_answer(known.answer, letters),
             **({"answers": self._answers(task, letters)} if adjudicates else {}),
         }
 
-    def _assistance(self, task: Task) -> Json | None:
-        shown, task_type = self.request.assistance(task), self.request.folder.task_type
-        return None if shown is None else {**shown, "machine": task_type.shown_machine(shown.get("machine"))}
-
     def _answers(self, task: Task, letters: Sequence[str]) -> list[Json]:
-        """The annotators' answers to a disputed task, in an order of the adjudicator's own, without their names.
+        """Return the annotators' answers to a disputed task, without names and in an order private to the adjudicator.
 
-        Each says whether it agrees with the machine's verdict even where its annotator saw none.
+        Each answer tells whether it agrees with the machine verdict, even if its annotator did not see the verdict.
         """
         folder, assistance = self.request.folder, self.request.campaign.assistance
         task_type, answers = folder.task_type, self.request.state.counted_answers(task.key)
-        given = {answer.annotator: answer.answer for answer in answers}
+        by_annotator = {answer.annotator: answer.answer for answer in answers}
         shown = []
-        for name in folder.names.order(self.request.annotator, task.key, tuple(given)):
-            agrees = None if assistance.hides_verdict else task_type.agrees(task, given[name])
+        for name in folder.names.order(self.request.annotator, task.key, tuple(by_annotator)):
+            agrees = None if assistance.hides_verdict else task_type.agrees(task, by_annotator[name])
             machine = None if agrees is None else "agree" if agrees else "disagree"
-            page = task_type.page_answer(given[name].model_copy(update={"machine": machine, "comment": None}), letters)
-            parts = task_type.parts(task, given[name], letters)
-            shown.append({"answer": page, "comment": given[name].comment, "parts": parts})
+            answer = by_annotator[name].model_copy(update={"machine": machine, "comment": None})
+            parts = task_type.parts(task, by_annotator[name], letters)
+            page_answer = task_type.page_answer(answer, letters)
+            shown.append({"answer": page_answer, "comment": by_annotator[name].comment, "parts": parts})
         return shown
-
-    def _document(self, task: Task) -> str:
-        name = self._names.get(task.document_id)
-        if name is None:
-            name = self._names[task.document_id] = f"d{len(self._names) + 1}"
-            self.documents[name] = document_of(self.request.folder, task)
-        return name
 
 
 def document_of(folder: CampaignFolder, task: Task) -> Json:
-    """The document of a task as a page gets it."""
+    """Return the JSON of a task's document for pages."""
     if task.text is None:
         document = folder.sources[task.document_id].document
         text, domain = document.text, document.domain

@@ -1,4 +1,4 @@
-"""Where annotators come from, one small file a platform: identity, completion, CSV."""
+"""Platforms from which annotators come, one module each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PLATFORMS = {"local": "local:Local", "prolific": "prolific:Prolific", "mturk": "
 
 
 def platform_named(name: str) -> Platform:
-    """The platform of that name."""
+    """Return the platform of a name."""
     module, _, cls = PLATFORMS[name].partition(":")
     platform: Platform = getattr(import_module(f"{__name__}.{module}"), cls)()
     return platform

@@ -1,4 +1,4 @@
-"""Local accounts: a link with a token for each name in the campaign."""
+"""Local accounts, each with a personal link."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from summeter.annotate.platforms.base import Platform, plain_id
 
 
 class Local(Platform):
-    """`?token=anna.0123...`; a simulated annotator is marked in `study`."""
+    """Accounts of a campaign, identified by links such as `?token=anna.0123...`.
+
+    The parameter `study` marks simulated annotators.
+    """
 
     name = "local"
     columns = (
@@ -23,7 +26,7 @@ class Local(Platform):
     )
 
     def identify(self, query: Mapping[str, str], names: Names, campaign: Campaign) -> Visitor | None:
-        """The account of a token, while the campaign names it."""
+        """Return the account of a token if the campaign still has it."""
         account = names.account_of(query.get("token", ""))
         if not account or account == PREVIEW or account not in campaign.platform.accounts:
             return None

@@ -1,4 +1,7 @@
-"""Mechanical Turk: `?workerId=..&assignmentId=..&hitId=..&turkSubmitTo=..`, a form back, results by CSV."""
+"""Amazon Mechanical Turk.
+
+Links have the form `?workerId=..&assignmentId=..&hitId=..&turkSubmitTo=..`.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +25,12 @@ from summeter.annotate.platforms.base import (
 NOT_AVAILABLE = "ASSIGNMENT_ID_NOT_AVAILABLE"
 LIVE, SANDBOX = "https://www.mturk.com", "https://workersandbox.mturk.com"
 APPROVAL, ACCEPTED, LOCALE = "000000000000000000L0", "00000000000000000040", "00000000000000000071"
-"""Mechanical Turk's own qualifications: share of assignments approved, HITs approved, locale."""
+"""Qualification types of Mechanical Turk: percentage of approved assignments, approved HITs, locale."""
 _WORKER, _ASSIGNMENT, _STATUS = "WorkerId", "AssignmentId", "AssignmentStatus"
 
 
 class MTurk(Platform):
-    """An external question. Answers are stored here; the platform gets the outcome and its code."""
+    """An external question of Mechanical Turk, which receives the outcome and the completion code."""
 
     name = "mturk"
     columns = (
@@ -40,39 +43,39 @@ class MTurk(Platform):
         *FIGURES,
     )
     forms = frames = f"{LIVE} {SANDBOX} https://worker.mturk.com"
-    """A submitted assignment is redirected to the worker's own site, which the policy of the form covers too."""
+    """Includes the worker site, to which a submitted assignment is redirected."""
 
     def identify(self, query: Mapping[str, str], names: Names, campaign: Campaign) -> Visitor | None:
-        """The worker of a link; before the assignment is accepted, a preview."""
+        """Return the worker of a link, or a preview visitor if the assignment is not accepted yet."""
         assignment = plain_id(query.get("assignmentId"))
         if assignment == NOT_AVAILABLE:
             return Visitor(self.name, PREVIEW)
         worker = plain_id(query.get("workerId"))
         if worker is None or assignment is None or worker == PREVIEW:
             return None
-        usual = SANDBOX if campaign.platform.sandbox else LIVE
-        given = query.get("turkSubmitTo", "").rstrip("/")
-        back = given if given in {LIVE, SANDBOX} else usual
+        default = SANDBOX if campaign.platform.sandbox else LIVE
+        submit_to = query.get("turkSubmitTo", "").rstrip("/")
+        back = submit_to if submit_to in {LIVE, SANDBOX} else default
         return Visitor(self.name, worker, plain_id(query.get("hitId")), assignment, back)
 
     def completion(self, visitor: Visitor, outcome: str, code: str) -> tuple[str | None, Form | None]:
-        """The form that ends the assignment."""
+        """Return the form that submits the assignment."""
         fields = {"assignmentId": visitor.session or "", "outcome": outcome, "code": code}
         return None, {"action": f"{visitor.back or LIVE}/mturk/externalSubmit", "fields": fields}
 
     def prerequisites(self, wanted: Prerequisites) -> Form:
-        """Qualification requirements as `CreateHIT` takes them."""
+        """Return the qualification requirements for `CreateHIT`."""
         rules: list[Form] = [
             _rule(APPROVAL, "GreaterThan", IntegerValues=[int(wanted.approval_above)]),
             _rule(ACCEPTED, "GreaterThanOrEqualTo", IntegerValues=[wanted.accepted_at_least]),
         ]
         if wanted.locales:
-            places = [{"Country": locale} for locale in wanted.locales]
-            rules.append(_rule(LOCALE, "In", LocaleValues=places))
+            countries = [{"Country": locale} for locale in wanted.locales]
+            rules.append(_rule(LOCALE, "In", LocaleValues=countries))
         return {"qualification_requirements": rules}
 
     def bonuses(self, works: Sequence[Work], campaign: Campaign, names: Names) -> str:
-        """A row a call of `SendBonus`, by its parameters; the token keeps a bonus from being paid twice."""
+        """Return a CSV with the parameters of `SendBonus`, whose token prevents paying a bonus twice."""
         columns = ("WorkerId", "AssignmentId", "BonusAmount", "Reason", "UniqueRequestToken")
         reason = f"Careful work: {campaign.title}"
         rows = (
@@ -83,7 +86,7 @@ class MTurk(Platform):
         return csv_text(columns, rows)
 
     def read(self, file: Path) -> list[SubmissionStatus]:
-        """A batch file of results."""
+        """Read a batch file of results."""
         return [
             SubmissionStatus(
                 row[_WORKER], row[_ASSIGNMENT], {"status": row[_STATUS].strip().lower(), "assignment": row[_ASSIGNMENT]}

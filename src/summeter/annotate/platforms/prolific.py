@@ -1,4 +1,7 @@
-"""Prolific: `?PROLIFIC_PID=..&STUDY_ID=..&SESSION_ID=..`, completion by code, submissions by CSV."""
+"""Prolific.
+
+Links have the form `?PROLIFIC_PID=..&STUDY_ID=..&SESSION_ID=..`.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ _ID, _SUBMISSION, _STATUS, _CODE = "Participant id", "Submission id", "Status", 
 
 
 class Prolific(Platform):
-    """Its links and CSV, as its help pages give them."""
+    """A study of Prolific, with the links and CSV files that its help pages describe."""
 
     name = "prolific"
     columns = (
@@ -40,18 +43,18 @@ class Prolific(Platform):
     link = "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
 
     def identify(self, query: Mapping[str, str], names: Names, campaign: Campaign) -> Visitor | None:
-        """The participant of a link."""
+        """Return the participant of a link."""
         participant = plain_id(query.get("PROLIFIC_PID"))
         if participant is None or participant == PREVIEW:
             return None
         return Visitor(self.name, participant, plain_id(query.get("STUDY_ID")), plain_id(query.get("SESSION_ID")))
 
     def completion(self, visitor: Visitor, outcome: str, code: str) -> tuple[str | None, Form | None]:
-        """Back to Prolific with the outcome's code."""
+        """Return the address of Prolific for the completion code."""
         return f"{COMPLETE}{quote(code, safe='')}", None
 
     def prerequisites(self, wanted: Prerequisites) -> Form:
-        """Filters as the API of studies takes them; Prolific counts approved submissions, and includes the bound."""
+        """Return the filters for Prolific's API. Their bounds are inclusive, unlike `approval_above`."""
         filters: list[Form] = [
             {"filter_id": "approval_rate", "selected_range": {"lower": wanted.approval_above, "upper": 100}},
             {"filter_id": "approval_numbers", "selected_range": {"lower": wanted.accepted_at_least}},
@@ -61,13 +64,13 @@ class Prolific(Platform):
         return {"filters": filters}
 
     def bonuses(self, works: Sequence[Work], campaign: Campaign, names: Names) -> str:
-        """A line `participant,amount` each, as the form for bulk bonuses takes them: of one study only."""
+        """Return lines `participant,amount` for bulk bonuses. Raises UsageError if they are from several studies."""
         amounts: dict[str, float] = {}
         studies = {work.study for work in works if work.bonus}
         if len(studies) > 1:
             raise UsageError(
-                f"Prolific pays bonuses study by study, and these are of {len(studies)}: "
-                f"{', '.join(sorted(studies))}; take them from the CSV of submissions"
+                f"the bonuses are from {len(studies)} studies ({', '.join(sorted(studies))}), but Prolific pays by "
+                "study; use the CSV of submissions"
             )
         for work in works:
             if work.bonus:
@@ -75,7 +78,7 @@ class Prolific(Platform):
         return "".join(f"{name},{amount:.2f}\n" for name, amount in amounts.items())
 
     def read(self, file: Path) -> list[SubmissionStatus]:
-        """The export of a study's submissions."""
+        """Read the export of a study's submissions."""
         return [
             SubmissionStatus(
                 row[_ID],

@@ -1,1 +1,1 @@
-"""The annotation server: aiohttp, plain pages, one campaign service behind it."""
+"""The annotation server, based on aiohttp and a campaign service."""

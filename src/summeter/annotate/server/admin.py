@@ -1,7 +1,7 @@
-"""The researcher's pages: dashboard, quality, one annotator in full, exclusion, files. Adjudication has its own module.
+"""The researcher's pages: dashboard, quality, annotators, exclusion and downloads.
 
-They stand behind the token that `annotate serve` prints. All of them read through a service of their own, opened for
-reading, so that annotators never wait for statistics.
+They require the token that `annotate serve` prints. They read the log through a second, read-only service, so that
+annotators never wait for statistics.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 COOKIE = "summeter-admin"
 MINUTE = 60_000
-EVERY, SELDOM = 5, 15
-"""Seconds after which a page asks whether anything has changed; of pages whose statistics take long, the second."""
-PACE = 1 / 3
-"""Under this share of the campaign's median time an annotator's is marked."""
+REFRESH_SECONDS, SLOW_REFRESH_SECONDS = 5, 15
+"""Refresh intervals of pages, and of pages whose statistics take long."""
+FAST = 1 / 3
+"""Share of the campaign's median time below which an annotator's median time is marked."""
 CONTENT_TYPES = {
     ".zip": "application/zip",
     ".jsonl": "application/jsonl",
@@ -67,10 +67,10 @@ COLUMNS: dict[str, Callable[[Any], Any]] = {
     "Pay": lambda row: row["pay"],
     "Last seen": lambda row: row["seen_at"],
 }
-"""The columns of the dashboard's table, and the values that its rows are sorted by."""
+"""Columns of the dashboard's table, with the values by which rows are sorted."""
 NUMBERS = ("Answers", "Batches", "Checks passed", "Seconds, median", "Pay")
 BANDS = (("0.2 or less", 0.2), ("0.2 to 0.4", 0.4), ("0.4 to 0.667", 0.667), ("0.667 to 0.8", 0.8), ("above 0.8", 9.0))
-"""Up to which agreement with the others an annotator is counted in which band."""
+"""Bands of agreement with the others, with their upper limits."""
 R = TypeVar("R")
 Json = dict[str, Any]
 Page = Callable[..., web.Response]
@@ -78,66 +78,66 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def add_routes(app: web.Application, service: CampaignService, page: Page) -> AdminAccess:
-    """The routes under /admin; who may use other routes of the researcher's is returned."""
+    """Add the routes under /admin and return the researcher's access."""
     admin = _Admin(service, page)
     app.router.add_get("/admin", admin.enter)
-    app.router.add_get("/admin/quality", admin.shows(admin.quality))
-    app.router.add_get("/admin/annotator", admin.shows(admin.annotator))
-    app.router.add_get("/admin/links.txt", admin.shows(admin.links))
-    app.router.add_post("/admin/exclude", admin.shows(admin.rule(service.exclude)))
-    app.router.add_post("/admin/reinstate", admin.shows(admin.rule(service.reinstate)))
-    app.router.add_get("/admin/export/{name}", admin.shows(admin.export))
+    app.router.add_get("/admin/quality", admin.protected(admin.quality))
+    app.router.add_get("/admin/annotator", admin.protected(admin.annotator))
+    app.router.add_get("/admin/links.txt", admin.protected(admin.links))
+    app.router.add_post("/admin/exclude", admin.protected(admin.form(service.exclude)))
+    app.router.add_post("/admin/reinstate", admin.protected(admin.form(service.reinstate)))
+    app.router.add_get("/admin/export/{name}", admin.protected(admin.export))
     app.on_cleanup.append(admin.close)
     return admin.access
 
 
 class _Admin:
-    """The handlers."""
+    """The request handlers of the researcher's pages."""
 
     def __init__(self, service: CampaignService, page: Page) -> None:
         self.service, self.page = service, page
         self.access, self.reader = AdminAccess(service), Reader(service)
 
     async def enter(self, request: web.Request) -> web.StreamResponse:
-        """The link with the token sets a cookie; with the cookie the address shows the dashboard."""
+        """Set the cookie if the link contains the token; without a token, show the dashboard."""
         token = request.query.get("token")
         if token is None:
-            return await self.shows(self.dashboard)(request)
+            return await self.protected(self.dashboard)(request)
         if not self.access.knows(token):
-            return self.page("nobody.html", status=401)
+            return self.page("no_visitor.html", status=401)
         response = web.Response(status=303, headers={"Location": "/admin"})
         set_cookie(request, response, COOKIE, self.access.cookie, framed=False)
         return response
 
-    def shows(self, handler: Handler) -> Handler:
-        """A page, for the researcher only."""
+    def protected(self, handler: Handler) -> Handler:
+        """Return a handler that refuses requests without the researcher's cookie."""
 
         async def guarded(request: web.Request) -> web.StreamResponse:
             if not self.access.open_to(request):
-                return self.page("nobody.html", status=401)
+                return self.page("no_visitor.html", status=401)
             return await handler(request)
 
         return guarded
 
     async def dashboard(self, request: web.Request) -> web.StreamResponse:
-        sort, down = request.query.get("sort", "Annotator"), request.query.get("down") == "1"
+        sort, descending = request.query.get("sort", "Annotator"), request.query.get("down") == "1"
 
         def values(service: CampaignService) -> Json:
             now = status(service, service.state, self.service.now(), service.log.last_seq)
             rows = people(service, service.state)
-            absent = {"Pay"} if now["pay"] is None else set()
+            hidden = {"Pay"} if now["pay"] is None else set()
             if len({row["arm"] for row in rows}) < 2:
-                absent.add("Arm")
-            columns = [name for name in COLUMNS if name not in absent]
+                hidden.add("Arm")
+            columns = [name for name in COLUMNS if name not in hidden]
             value = COLUMNS.get(sort, COLUMNS["Annotator"])
-            known = sorted((row for row in rows if value(row) is not None), key=value, reverse=down)
+            known = sorted((row for row in rows if value(row) is not None), key=value, reverse=descending)
             outcomes = (f"{count} {name.replace('_', ' ')}" for name, count in now["outcomes"].items())
             return {
                 "now": now,
                 "people": [*known, *(row for row in rows if value(row) is None)],
                 "columns": [*columns],
                 "numbers": NUMBERS,
-                "sort": {name: _sorting(name, sort, down=down) for name in columns},
+                "sort": {name: _sorting(name, sort, descending=descending) for name in columns},
                 "outcomes": ", ".join(outcomes),
                 "links": _links(service.folder),
                 "exports": downloads(service),
@@ -165,7 +165,7 @@ class _Admin:
                 "in_words": in_words,
                 "documents": _documents,
                 "coefficients": COEFFICIENTS,
-                "fast": PACE,
+                "fast": FAST,
             }
 
         return await self._live(request, "quality.html", values)
@@ -174,7 +174,7 @@ class _Admin:
         name, only = request.query.get("name", ""), request.query.get("only", "all")
         begin = request.query.get("from", "0")
         if not (begin.isascii() and begin.isdigit() and len(begin) < 10):
-            raise Refusal(422, "invalid", "is a number from 0", "from")
+            raise Refusal(422, "invalid", "must be a number of at most nine digits", "from")
 
         def values(service: CampaignService) -> Json:
             from summeter.annotate.analysis.annotator import SHOWN, annotator_page, statistics_of
@@ -188,7 +188,7 @@ class _Admin:
                 "filters": FILTERS,
                 "others": _others,
                 "csrf": self.access.csrf,
-                "fast": PACE,
+                "fast": FAST,
             }
 
         try:
@@ -197,13 +197,13 @@ class _Admin:
             return self.page("refused.html", status=422, more={"message": str(error)})
 
     async def links(self, request: web.Request) -> web.StreamResponse:
-        """A line for each person with a link of their own: name, tab, link."""
+        """Return the personal links, one per line: name, tab, link."""
         origin = _origin(request)
         lines = [f"{link['name']}\t{origin}{link['path']}\n" for link in _links(self.service.folder) if link["secret"]]
         return web.Response(text="".join(lines))
 
-    def rule(self, rule: Callable[..., Event]) -> Handler:
-        """What the form of the annotator's page sends: an exclusion, or taking it back, with a reason for the log."""
+    def form(self, action: Callable[..., Event]) -> Handler:
+        """Return the handler of a form that excludes or reinstates an annotator with a reason."""
 
         async def handle(request: web.Request) -> web.StreamResponse:
             same_origin(request)
@@ -211,10 +211,10 @@ class _Admin:
             annotator, reason = str(form.get("annotator", "")), str(form.get("reason", "")).strip()
             try:
                 if not self.access.has_csrf(str(form.get("csrf", ""))):
-                    raise UsageError("the form lacks the session's token; load the page again")
+                    raise UsageError("the form has no valid CSRF token; load the page again")
                 if not reason:
-                    raise UsageError("give a reason: it is kept in the log")
-                await asyncio.to_thread(rule, annotator, reason[:2000], by="admin")
+                    raise UsageError("the reason is missing; give one for the log")
+                await asyncio.to_thread(action, annotator, reason[:2000], by="admin")
             except UsageError as error:
                 return self.page("refused.html", status=422, more={"message": str(error)})
             return web.Response(status=303, headers={"Location": f"/admin/annotator?{urlencode({'name': annotator})}"})
@@ -240,7 +240,7 @@ class _Admin:
     async def _live(
         self, request: web.Request, template: str, values: Callable[[CampaignService], Json], *, minutely: bool = False
     ) -> web.StreamResponse:
-        """A page that its script asks for again and again: drawn where the log has grown (or another minute begun)."""
+        """Return a page, or status 304 if neither the log nor, with `minutely`, the minute has changed."""
         known = request.headers.get("If-None-Match")
         minute = self.service.now() // MINUTE if minutely else 0
 
@@ -248,7 +248,12 @@ class _Admin:
             tag = f'"{service.log.last_seq}-{minute}"'
             if tag == known:
                 return tag, None
-            more = {"here": request.path, "every": EVERY if minutely else SELDOM, "share": _share, "when": _when}
+            more = {
+                "here": request.path,
+                "every": REFRESH_SECONDS if minutely else SLOW_REFRESH_SECONDS,
+                "share": _share,
+                "when": _when,
+            }
             return tag, self.page(template, more={**more, "money": _money, **values(service)})
 
         tag, page = await asyncio.to_thread(self.reader.read, draw)
@@ -258,7 +263,7 @@ class _Admin:
 
 
 class AdminAccess:
-    """Access for the researcher: a token in the link, then a cookie, and for forms the CSRF token too."""
+    """Access control of the researcher's pages: a token in the link, then a cookie, and a CSRF token for forms."""
 
     def __init__(self, service: CampaignService) -> None:
         self._names = service.names
@@ -267,45 +272,45 @@ class AdminAccess:
         self.csrf = service.names.csrf(self.cookie)
 
     def knows(self, token: str) -> bool:
-        """Whether this is the admin token."""
+        """Return whether a token is the admin token."""
         return self._names.same(self._names.mark("admin-cookie", token), "admin-cookie", self._token)
 
     def open_to(self, request: web.Request) -> bool:
-        """Whether the request comes with the cookie."""
+        """Return whether a request has the cookie."""
         return self._names.same(cookie_of(request, COOKIE), "admin-cookie", self._token)
 
     def has_csrf(self, token: str) -> bool:
-        """Whether this is the token that forms carry."""
+        """Return whether a token is the CSRF token of forms."""
         return self._names.same(token, "csrf", self.cookie, length=40)
 
 
 class Reader:
-    """A second service on the same log, for reading; one question at a time."""
+    """A second, read-only service on the same log, which executes one query at a time."""
 
     def __init__(self, service: CampaignService) -> None:
         self._main = service
         self._service: CampaignService | None = None
         self._lock = threading.RLock()
-        self._standings: tuple[int, list[AnnotatorStatistics]] | None = None
+        self._statistics: tuple[int, list[AnnotatorStatistics]] | None = None
 
     def annotator_statistics(self) -> list[AnnotatorStatistics]:
-        """Everybody's statistics, kept until the log grows."""
+        """Return the statistics of all annotators, cached until the log grows."""
         from summeter.annotate.analysis.quality import annotator_statistics
 
-        def question(service: CampaignService) -> list[AnnotatorStatistics]:
-            if self._standings is None or self._standings[0] != service.log.last_seq:
-                self._standings = service.log.last_seq, annotator_statistics(service)
-            return self._standings[1]
+        def query(service: CampaignService) -> list[AnnotatorStatistics]:
+            if self._statistics is None or self._statistics[0] != service.log.last_seq:
+                self._statistics = service.log.last_seq, annotator_statistics(service)
+            return self._statistics[1]
 
-        return self.read(question)
+        return self.read(query)
 
-    def read(self, question: Callable[[CampaignService], R]) -> R:
-        """What a question finds in the log as it is now."""
+    def read(self, query: Callable[[CampaignService], R]) -> R:
+        """Return the result of a query on the current log."""
         with self._lock:
             if self._service is None:
                 self._service = CampaignService(self._main.folder, readonly=True)
             self._service.log.refresh()
-            return question(self._service)
+            return query(self._service)
 
     def close(self) -> None:
         """Close the log."""
@@ -315,13 +320,13 @@ class Reader:
 
 
 def _origin(request: web.Request) -> str:
-    """The address under which the researcher reached the server; a proxy says by a header that it ends TLS."""
+    """Return the origin of the server's address in the researcher's browser, also behind a proxy."""
     secure = request.secure or request.headers.get("X-Forwarded-Proto", "").strip().lower() == "https"
     return f"{'https' if secure else 'http'}://{request.host}"
 
 
 def _links(folder: CampaignFolder) -> list[Json]:
-    """What the researcher hands out: a link for each account, or the study's; and the preview."""
+    """Return the links to distribute: one per account, or the study link, and the preview."""
     platform = platform_named(folder.campaign.platform.name)
     links = [{"name": name, "path": f"/{query}", "secret": True} for name, query in folder.links().items()]
     if platform.name != "local":
@@ -329,16 +334,16 @@ def _links(folder: CampaignFolder) -> list[Json]:
     return [*links, {"name": "preview", "path": "/?preview=1", "secret": False}]
 
 
-def _sorting(name: str, sort: str, *, down: bool) -> Json:
-    """How the table is sorted by a column now, and the link that sorts by it (by the same one again: the other way)."""
-    current = name == sort
-    order = ("descending" if down else "ascending") if current else "none"
-    turned = not down if current else name != "Annotator"
-    return {"order": order, "link": f"/admin?{urlencode({'sort': name, 'down': int(turned)})}"}
+def _sorting(name: str, sort: str, *, descending: bool) -> Json:
+    """Return the current order of a column, and the link that sorts by it or reverses the order."""
+    is_current = name == sort
+    order = ("descending" if descending else "ascending") if is_current else "none"
+    next_descending = not descending if is_current else name != "Annotator"
+    return {"order": order, "link": f"/admin?{urlencode({'sort': name, 'down': int(next_descending)})}"}
 
 
 def _ending(end: Json) -> tuple[str, str]:
-    """The expected end and what it rests on."""
+    """Return the expected end and its explanation."""
     if end["at"]:
         return _when(end["at"]), end["how"]
     head, colon, rest = end["how"].partition(": ")
@@ -346,28 +351,28 @@ def _ending(end: Json) -> tuple[str, str]:
 
 
 def _bands(agreements: Sequence[float]) -> list[tuple[str, int]]:
-    """How many annotators agree with the others how well: a crowd at chance is seen at a glance."""
+    """Return the number of annotators in each band of agreement; empty for fewer than two annotators."""
     if len(agreements) < 2:
         return []
     below = [0, *(sum(value <= limit for value in agreements) for _, limit in BANDS)]
-    return [(name, below[place + 1] - below[place]) for place, (name, _) in enumerate(BANDS)]
+    return [(name, below[index + 1] - below[index]) for index, (name, _) in enumerate(BANDS)]
 
 
 def _documents(row: Row) -> str:
-    """Which documents a row of agreement is of."""
+    """Return a description of the documents of a row of agreement."""
     if row.domain is not None:
         return f"domain {row.domain}"
     return f"{row.details['by']}: {row.details['group']}" if "group" in row.details else "all"
 
 
 def _others(answer: Json) -> str:
-    """What others said of the same task."""
+    """Return a description of how an answer compares with those of others to the same task."""
     if answer["check"]:
         return "check passed" if answer["passed"] else "check failed"
     if not answer["others"]:
-        return "nobody else yet"
+        return "no other answers"
     same, others = answer["same"], answer["others"]
-    return f"the same ({others})" if same == others else f"{same} of {others} the same"
+    return f"all {others} agree" if same == others else f"{same} of {others} agree"
 
 
 def _share(part: float | None, whole: float = 1) -> str:

@@ -1,10 +1,11 @@
-"""The server: requests in, the service's replies out. Holds no state of its own."""
+"""The web application of a campaign and its server."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import re
+import signal
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -56,16 +57,16 @@ WRITES = {
     "return": "return",
     "reopen": "reopen",
 }
-"""Path under /api/ -> request of the service."""
+"""Request of the service by path under /api/."""
 
 
 def make_app(
     service: CampaignService, hosts: Sequence[str] = (), *, body_seconds: float = BODY_SECONDS
 ) -> web.Application:
-    """The application on an open service, which the caller closes.
+    """Return the web application of an open service, which the caller closes.
 
-    `hosts` are names under which it is reached, besides those of the campaign and of this machine; `body_seconds` is
-    the time for a request's body.
+    `hosts` are accepted host names in addition to those of the campaign and of this machine; `body_seconds` is the
+    maximum time for a request's body.
     """
     own = own_hosts([*service.campaign.hosts, *hosts])
     app = web.Application(middlewares=[_refusals, own, body_timeout(body_seconds)], client_max_size=LARGEST)
@@ -90,7 +91,7 @@ def make_app(
 
 
 class _Pages:
-    """The HTML pages: templates with the campaign's own texts."""
+    """The HTML pages of a campaign."""
 
     def __init__(self, service: CampaignService) -> None:
         self._environment = environment(APP / "templates")
@@ -102,26 +103,26 @@ class _Pages:
         self.language = service.folder.language
 
     def page(self, name: str, status: int = 200, more: Mapping[str, Any] | None = None) -> web.Response:
-        """A page for annotators as a response; `more` is what only this template gets."""
+        """Return a page for annotators; `more` are additional template variables."""
         return self._render(name, status, self.language, more or {})
 
     def researchers(self, name: str, status: int = 200, more: Mapping[str, Any] | None = None) -> web.Response:
-        """A page for researchers, in English."""
+        """Return a page for researchers, in English; `more` are additional template variables."""
         return self._render(name, status, shipped(REFERENCE), more or {})
 
     def _render(self, name: str, status: int, language: Language, more: Mapping[str, Any]) -> web.Response:
-        given = {**self._common, "framed": False, "language": language, "t": language.text, **more}
-        text = without_controls(self._environment.get_template(name).render(given))
+        variables = {**self._common, "framed": False, "language": language, "t": language.text, **more}
+        text = without_controls(self._environment.get_template(name).render(variables))
         return web.Response(text=text, content_type="text/html", status=status)
 
     @cached_property
     def language_script(self) -> str:
-        """The language as the module that `strings.js` imports."""
+        """The JavaScript module with the texts of the language."""
         return f"export default {canonical(self.language.to_page())};\n"
 
 
 def contact_link(contact: str) -> str | None:
-    """Where a contact leads: a mail to an address, a page of the web; None for other words.
+    """Return the link of a contact that is a mail or web address, else None.
 
     >>> contact_link("team@example.org"), contact_link("https://example.org/help"), contact_link("Ann, room 5")
     ('mailto:team@example.org', 'https://example.org/help', None)
@@ -132,9 +133,9 @@ def contact_link(contact: str) -> str | None:
 
 
 def markdown(text: str) -> Markup:
-    """Markdown as HTML. Raw HTML in it is shown as text, and a link can run nothing.
+    """Convert Markdown to safe HTML: raw HTML is escaped, and links cannot run scripts.
 
-    Raises InstallError without the extra `annotate`.
+    Raises InstallError if the extra `annotate` is not installed.
 
     >>> str(markdown("**yes** <b>")).strip()
     '<p><strong>yes</strong> &lt;b&gt;</p>'
@@ -146,21 +147,21 @@ def markdown(text: str) -> Markup:
     except ImportError as error:
         raise InstallError.missing("markdown_it", "annotate") from error
 
-    return Markup(MarkdownIt("commonmark", {"html": False}).render(text))  # noqa: S704 - its own escaping
+    return Markup(MarkdownIt("commonmark", {"html": False}).render(text))  # noqa: S704 - escaped by MarkdownIt
 
 
 @web.middleware
 async def _refusals(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Every error as JSON under /api/, as aiohttp's plain text elsewhere."""
+    """Return errors as JSON under /api/, and as plain text elsewhere."""
     try:
         return await handler(request)
     except Refusal as refusal:
         return _json(refusal.to_json(), refusal.status)
     except StoreError as error:
         logging.getLogger(__name__).error("the log could not be written: %s", error)
-        return _error(503, "store", "the answer could not be stored; it is kept here and sent again")
+        return _error(503, "store", "the answer could not be stored; this page keeps it and sends it again")
     except web.HTTPRequestEntityTooLarge:
-        return _error(413, "too_large", f"a body has at most {LARGEST} bytes")
+        return _error(413, "too_large", f"the request is larger than {LARGEST} bytes")
     except web.HTTPException as error:
         if not request.path.startswith("/api/"):
             raise
@@ -176,7 +177,7 @@ def _error(status: int, code: str, message: str) -> web.Response:
 
 
 async def _enter(request: web.Request) -> web.StreamResponse:
-    """A link: who it names gets a cookie and goes to work; nothing is written."""
+    """Set the cookie of the visitor of a link and redirect to the work page."""
     service, query = request.app[SERVICE], dict(request.query)
     name = service.campaign.platform.name
     if query.get("preview") == "1":
@@ -186,7 +187,7 @@ async def _enter(request: web.Request) -> web.StreamResponse:
     if visitor is None:
         if not query and _visitor(request) is not None:
             raise web.HTTPSeeOther("/work")
-        return _pages(request).page("nobody.html", status=401 if query else 200)
+        return _pages(request).page("no_visitor.html", status=401 if query else 200)
     response = web.Response(status=303, headers={"Location": "/work"})
     framed = bool(platform_named(name).frames)
     set_cookie(request, response, COOKIE, service.names.cookie(visitor), framed=framed)
@@ -194,9 +195,9 @@ async def _enter(request: web.Request) -> web.StreamResponse:
 
 
 async def _adjudicate(request: web.Request) -> web.StreamResponse:
-    """An adjudicator works on the annotators' page; `name` is theirs."""
+    """Set the cookie of an adjudicator, whose name is the parameter `name`, and redirect to the work page."""
     if not request.app[ADMIN].open_to(request):
-        return _pages(request).page("nobody.html", status=401)
+        return _pages(request).page("no_visitor.html", status=401)
     visitor = Visitor(ADJUDICATOR, request.query.get("name") or ADJUDICATOR)
     response = web.Response(status=303, headers={"Location": "/work"})
     set_cookie(request, response, COOKIE, request.app[SERVICE].names.cookie(visitor), framed=False)
@@ -205,7 +206,7 @@ async def _adjudicate(request: web.Request) -> web.StreamResponse:
 
 async def _work(request: web.Request) -> web.StreamResponse:
     if _visitor(request) is None:
-        return _pages(request).page("nobody.html", status=401)
+        return _pages(request).page("no_visitor.html", status=401)
     framed = request.headers.get("Sec-Fetch-Dest") == "iframe"
     return _pages(request).page("work.html", more={"framed": framed})
 
@@ -244,12 +245,12 @@ def _write(name: str) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         if visitor is None:
             raise Refusal(401, "no_session", "open the link of the study again")
         same_origin(request)
-        given, cookie = request.headers.get(CSRF, ""), cookie_of(request, COOKIE)
-        if not service.names.same(given, "csrf", cookie, length=40):
-            raise Refusal(403, "csrf", "the request lacks the session's token; load the page again")
+        token, cookie = request.headers.get(CSRF, ""), cookie_of(request, COOKIE)
+        if not service.names.same(token, "csrf", cookie, length=40):
+            raise Refusal(403, "csrf", "the request has no valid CSRF token; load the page again")
         async with request.app[RATE_LIMIT].request(service.names.annotator(visitor)):
             body = await body_of(request)
-            # Once submitted, the command is decided even if the browser hangs up: it asks again with the same id.
+            # A submitted command is executed even if the browser disconnects, since it repeats the request later.
             return _json(await asyncio.shield(asyncio.wrap_future(service.submit(name, visitor, body))))
 
     return handle
@@ -258,7 +259,7 @@ def _write(name: str) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
 def _visitor(request: web.Request) -> Visitor | None:
     cookie = cookie_of(request, COOKIE)
     visitor = request.app[SERVICE].names.visitor_of(cookie) if cookie else None
-    # A cookie from another platform is not valid here.
+    # The cookie of another platform is invalid.
     known = {ADJUDICATOR, request.app[SERVICE].campaign.platform.name}
     return visitor if visitor and visitor.platform in known else None
 
@@ -271,12 +272,12 @@ def _pages(request: web.Request) -> _Pages:
 async def serve(
     service: CampaignService, host: str, port: int, ready: Callable[[str], None], hosts: Sequence[str] = ()
 ) -> None:
-    """Serve until cancelled or told to stop (SIGINT, SIGTERM); acknowledged answers are committed.
+    """Serve the campaign until cancelled or stopped by SIGINT or SIGTERM.
 
-    `ready` is called with the address once requests are taken; `hosts` are names under which the server is reached
-    besides `host`.
+    `ready` is called with the address when the server accepts requests; `hosts` are accepted host names in addition to
+    `host`. Raises UsageError if the server cannot listen on the address.
     """
-    logging.getLogger("aiohttp.server").addFilter(_is_ours)
+    logging.getLogger("aiohttp.server").addFilter(_is_server_error)
     runner = web.AppRunner(make_app(service, [host, *hosts]), handle_signals=False, access_log=None, shutdown_timeout=5)
     await runner.setup()
     try:
@@ -293,26 +294,20 @@ async def serve(
         bound = runner.addresses[0]
         shown = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
         ready(f"http://{shown}:{bound[1]}")
-        await _stopped()
+        stop, loop = asyncio.Event(), asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop.set)
+        try:
+            await stop.wait()
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
     finally:
         await runner.cleanup()
 
 
-def _is_ours(record: logging.LogRecord) -> bool:
-    """Whether a log record is of an error of this server. What a client sent that is not HTTP is answered with 400."""
+def _is_server_error(record: logging.LogRecord) -> bool:
+    """Return False for log records of malformed HTTP requests, which are answered with status 400."""
     from aiohttp.http_exceptions import HttpProcessingError
 
     return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
-
-
-async def _stopped() -> None:
-    import signal
-
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
-    try:
-        await stop.wait()
-    finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)

@@ -1,4 +1,4 @@
-"""The files of `annotate export`, for the researcher's browser."""
+"""The files of `annotate export` as downloads for researchers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from summeter.annotate.platforms.base import Platform
 
 
 class Download(NamedTuple):
-    """A file as the page offers it: its title and what it holds."""
+    """A downloadable file, with its title, description and suffix."""
 
     title: str
     about: str
@@ -21,31 +21,34 @@ class Download(NamedTuple):
 
 
 _ALL = {
-    "judgments": Download("Judgments", "each annotator's, the adjudicated and the merged ones", ".zip"),
-    "data": Download("Data with the judgments", "a dataset folder, for --gold of the studies", ".zip"),
-    "events": Download("The log", "every event, as annotate import takes it", ".jsonl"),
-    "submissions": Download("Submissions", "what everybody did and earned", ".csv"),
-    "bonuses": Download("Bonuses", "as the platform pays them in bulk", ".csv"),
-    "study": Download("Study settings", "for setting up the study at the platform", ".json"),
+    "judgments": Download("Judgments", "by annotator, adjudicated and merged", ".zip"),
+    "data": Download("Data with judgments", "dataset folder for the option --gold", ".zip"),
+    "events": Download("Log", "all events, for annotate import", ".jsonl"),
+    "submissions": Download("Submissions", "work and pay by submission", ".csv"),
+    "bonuses": Download("Bonuses", "for bulk payment on the platform", ".csv"),
+    "study": Download("Study settings", "for creating the study on the platform", ".json"),
 }
 
 
 def downloads(service: CampaignService) -> dict[str, Download]:
-    """The files of this campaign, by name; bonuses and settings only for a platform that takes them."""
+    """Return the files of a campaign by name; bonuses and study settings depend on the platform."""
     platform = platform_named(service.campaign.platform.name)
-    pays = type(platform).bonuses is not Platform.bonuses
-    absent = {name for name, there in (("bonuses", pays), ("study", platform.name != "local")) if not there}
-    return {name: download for name, download in _ALL.items() if name not in absent}
+    available = dict(_ALL)
+    if type(platform).bonuses is Platform.bonuses:
+        del available["bonuses"]
+    if platform.name == "local":
+        del available["study"]
+    return available
 
 
 def write(service: CampaignService, name: str) -> bytes:
-    """The file of a name in `downloads`; several files come as a ZIP archive."""
-    from summeter.annotate.analysis import export  # loads statistics, which serving annotators does not need
+    """Return the content of a file in `downloads`; several files are combined in a ZIP archive."""
+    from summeter.annotate.analysis import export  # loads statistics, which the annotators' pages do not need
     from summeter.annotate.analysis.aggregate import dataset_of
     from summeter.data.dataset import save
 
-    with TemporaryDirectory() as place:
-        folder = Path(place) / name
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary) / name
         file = folder / f"file{_ALL[name].suffix}"
         match name:
             case "judgments":
@@ -62,7 +65,7 @@ def write(service: CampaignService, name: str) -> bytes:
                 export.write_study_settings(service, file)
         if file.is_file():
             return file.read_bytes()
-        archive = Path(place) / "archive.zip"
+        archive = Path(temporary) / "archive.zip"
         with ZipFile(archive, "w", ZIP_DEFLATED) as zipped:
             for path in sorted(folder.rglob("*")):
                 if path.is_file():

@@ -1,6 +1,6 @@
-"""Limits on what one client may take of the server: time for a request's body, and requests that are refused.
+"""Limits for clients: the time for a request's body, and the rate of refused requests.
 
-Slow heads, slow readers and many connections are a reverse proxy's job (docs/annotate.md).
+A reverse proxy must limit slow headers, slow readers and the number of connections (docs/annotate.md).
 """
 
 from __future__ import annotations
@@ -21,32 +21,31 @@ if TYPE_CHECKING:
     from aiohttp.typedefs import Middleware
 
 BODY_SECONDS = 30.0
-"""A request's body must arrive within this time. Browsers on slow networks send it again with the same answer_id."""
+"""Maximum time for a request's body. Browsers on slow networks send it again with the same answer_id."""
 MINUTE = 60.0
 
 
 def body_timeout(seconds: float) -> Middleware:
-    """Refuses with 408 a request whose body takes longer to arrive."""
+    """Return a middleware that refuses requests whose body takes longer (status 408)."""
 
     @web.middleware
     async def limited(request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
             await asyncio.wait_for(request.read(), seconds)
         except TimeoutError as error:
-            raise Refusal(408, "too_slow", "the request took too long to arrive") from error
+            raise Refusal(408, "too_slow", "the request body took too long to arrive; try again") from error
         except ConnectionResetError as error:
-            # The page was left while it sent: not an error of the server, and no client waits for the reply.
-            raise Refusal(400, "gone", "the connection was closed before the request had arrived") from error
+            # The page was closed while sending, so this is not a server error and nobody waits for the reply.
+            raise Refusal(400, "gone", "the connection was closed before the request arrived") from error
         return await handler(request)
 
     return limited
 
 
 class RateLimit:
-    """A limit on each session: one request at a time, and after `free` refused requests in a minute a wait of `pause`
-    seconds before each further one.
+    """A limit for each session: one request at a time, and a delay after many refused requests.
 
-    Whatever a session sends at once, the requests of others come in between.
+    After `free` refused requests within a minute, each further request waits `pause` seconds.
     """
 
     def __init__(self, free: int = 20, pause: float = 2.0, clock: Callable[[], float] = time.monotonic) -> None:
@@ -57,7 +56,7 @@ class RateLimit:
 
     @asynccontextmanager
     async def request(self, session: str) -> AsyncIterator[None]:
-        """One request of a session; a Refusal inside is counted."""
+        """Handle one request of a session and count a Refusal that is raised inside."""
         lock = self._locks.setdefault(session, asyncio.Lock())
         async with lock:
             await asyncio.sleep(self.wait(session))
@@ -68,7 +67,7 @@ class RateLimit:
                 raise
 
     def wait(self, session: str) -> float:
-        """Seconds before the session's next request is read. All counts start again each minute."""
+        """Return the delay of the session's next request in seconds. The counts are reset every minute."""
         if self._clock() - self._since >= MINUTE:
             self._refused, self._since = {}, self._clock()
         return self.pause if self._refused.get(session, 0) > self.free else 0.0

@@ -1,4 +1,4 @@
-"""What every response carries, and what every write must bring."""
+"""Security: response headers, cookies, and checks of the origin and host of requests."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 CSRF = "X-CSRF-Token"
 _HOST = re.compile(r"(?:\[([^\]@/]*)\]|([^:@/\s\[\]]*))(?::\d*)?")
-KEPT = 60 * 60 * 24 * 60
-"""Seconds for which a browser keeps a cookie: sixty days."""
+COOKIE_SECONDS = 60 * 60 * 24 * 60
+"""Lifetime of cookies: sixty days."""
 
 
 def headers(platform: Platform) -> Callable[[web.Request, web.StreamResponse], Awaitable[None]]:
-    """The signal that puts the headers on every response, errors and files too.
+    """Return a signal handler that adds the headers to every response, including errors and files.
 
-    The content security policy allows our own files, and the platform's forms and frames.
+    The content security policy allows files of this server, and forms and frames of the platform.
     """
     own = dict.fromkeys(("script-src", "style-src", "connect-src", "font-src"), "'self'")
     images, forms = "'self' data:", f"'self' {platform.forms}".rstrip()
@@ -37,7 +37,7 @@ def headers(platform: Platform) -> Callable[[web.Request, web.StreamResponse], A
     fixed = {
         "Content-Security-Policy": policy(allowed),
         "X-Content-Type-Options": "nosniff",
-        "Referrer-Policy": "same-origin",  # without it the forms of the researcher's pages would name no origin
+        "Referrer-Policy": "same-origin",  # so that the forms of the researcher's pages send an origin
         "Cross-Origin-Opener-Policy": "same-origin",
         "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
         "Server": "summeter",
@@ -52,9 +52,10 @@ def headers(platform: Platform) -> Callable[[web.Request, web.StreamResponse], A
 
 
 def same_origin(request: web.Request) -> None:
-    """Refuse a write that another site's page sent. Browsers say whose page it was; other clients say nothing.
+    """Refuse a write that a page of another site sent, according to its `Sec-Fetch-Site` or `Origin` header.
 
-    What `Sec-Fetch-Site` says holds behind a proxy that changes `Host`, too; over plain HTTP there is only `Origin`.
+    `Sec-Fetch-Site` is also right behind a proxy that changes `Host`; over plain HTTP, browsers only send `Origin`.
+    Requests without either header do not come from browsers.
     """
     origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site")
     if site is not None:
@@ -62,61 +63,68 @@ def same_origin(request: web.Request) -> None:
     else:
         foreign = origin is not None and urlsplit(origin).netloc != request.host
     if foreign:
-        raise Refusal(403, "csrf", "this request came from another site's page")
+        raise Refusal(403, "csrf", "this request came from a page of another site")
 
 
 def cookie_of(request: web.Request, name: str) -> str:
-    """A cookie's value, or an empty text."""
+    """Return the value of a cookie, or an empty text."""
     return request.cookies.get(name, "")
 
 
 def set_cookie(request: web.Request, response: web.StreamResponse, name: str, value: str, *, framed: bool) -> None:
-    """A cookie no script can read and, but for a `framed` page, no other site can send with a write.
+    """Set a cookie that scripts cannot read and that, unless `framed`, is not sent with writes from other sites.
 
-    In a platform's frame a browser keeps only cookies that say `SameSite=None`, over TLS; each outer site gets its own
-    (`Partitioned`), and writes need the CSRF token as well. A proxy says by `X-Forwarded-Proto` that it ends TLS.
+    In a platform's frame, browsers only keep cookies with `SameSite=None` over TLS, separately for each outer site
+    (`Partitioned`). Writes also need the CSRF token. `X-Forwarded-Proto` tells whether a proxy terminates TLS.
     """
     secure = request.secure or request.headers.get("X-Forwarded-Proto", "").strip().lower() == "https"
     site = ["SameSite=None", "Partitioned"] if framed and secure else ["SameSite=Lax"]
-    parts = [f"{name}={value}", "Path=/", f"Max-Age={KEPT}", "HttpOnly", *site, *(["Secure"] if secure else [])]
-    response.headers.add("Set-Cookie", "; ".join(parts))  # http.cookies knows Partitioned from Python 3.14 on
+    parts = [
+        f"{name}={value}",
+        "Path=/",
+        f"Max-Age={COOKIE_SECONDS}",
+        "HttpOnly",
+        *site,
+        *(["Secure"] if secure else []),
+    ]
+    response.headers.add("Set-Cookie", "; ".join(parts))  # http.cookies supports Partitioned since Python 3.14
 
 
 async def body_of(request: web.Request) -> Json:
-    """The JSON object of a request, within the bounds."""
+    """Return the JSON object of a request body."""
     return read_body(await request.read())
 
 
 def own_hosts(names: Iterable[str]) -> Middleware:
-    """Refuses a request for another host: a page whose name was made to point here (DNS rebinding) could send one.
+    """Return a middleware that refuses requests for other hosts, as protection against DNS rebinding.
 
-    Numbers are no names and always pass, as do this machine's own names; `names` are those of the campaign and of
-    the command. `X-Forwarded-Host` is not looked at: a proxy passes on the `Host` that it was asked for.
+    IP addresses, `localhost`, the name of this machine and `names` are accepted. `X-Forwarded-Host` is ignored, so a
+    proxy must pass on `Host`.
     """
     known = {name.lower().rstrip(".") for name in (*names, "localhost", gethostname())}
 
     @web.middleware
     async def checked(request: web.Request, handler: Handler) -> web.StreamResponse:
-        host = _name_of(request.headers.get("Host", ""))
-        if host and host not in known and not host.endswith(".localhost") and not _is_number(host):
+        host = _host_name(request.headers.get("Host", ""))
+        if host and host not in known and not host.endswith(".localhost") and not _is_ip_address(host):
             raise Refusal(
                 421,
                 "wrong_host",
-                f"this server does not answer for {host[:253]}; start it with --allow-host, or name it in the "
-                "campaign's `hosts`",
+                f"this server does not accept the host {host[:253]}; start it with --allow-host, or add the host to "
+                "`hosts` in the campaign file",
             )
         return await handler(request)
 
     return checked
 
 
-def _name_of(host: str) -> str:
-    """The name in a Host header, without the port; what is no such header as it is."""
+def _host_name(host: str) -> str:
+    """Return the name in a Host header without the port. An invalid header is returned unchanged."""
     parts = _HOST.fullmatch(host.strip())
     return host if parts is None else (parts[1] or parts[2]).lower().rstrip(".")
 
 
-def _is_number(host: str) -> bool:
+def _is_ip_address(host: str) -> bool:
     try:
         ip_address(host)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Task types: one module each; `task_type("rating")` is the class."""
+"""Task types, one module each; `task_type_named("rating")` returns the class."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ TASK_TYPES = (
     "rating",
     "span_highlighting",
 )
-"""Names of the task types that come with summeter; each is a module of this package."""
+"""Names of the built-in task types, which are the modules of this package."""
 
 
 @cache
 def task_type_named(name: str) -> type[TaskType]:
-    """The task type of that name; one of your own is named by its class, `"my_module:MyTask"`.
+    """Return the class of a built-in task type, or of a custom one such as `"my_module:MyTask"`.
 
-    Raises UsageError for an unknown name, or where the class cannot be loaded.
+    Raises UsageError if the name is unknown or the class cannot be loaded.
     """
     module, colon, attribute = name.partition(":")
     if not colon:
         if name not in TASK_TYPES:
-            near = nearest(name, TASK_TYPES)
-            raise UsageError(f"is none of {', '.join(TASK_TYPES)}{near}, nor a class of your own, my_module:MyTask")
+            known, near = ", ".join(TASK_TYPES), nearest(name, TASK_TYPES)
+            raise UsageError(f"{name!r} is unknown; use one of {known}{near}, or a class such as my_module:MyTask")
         module, attribute = f"{__name__}.{name}", "".join(word.title() for word in name.split("_"))
     try:
         cls = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
-        raise UsageError(f"cannot be loaded: {error}") from error
+        raise UsageError(f"{name!r} cannot be loaded: {error}") from error
     if not (isinstance(cls, type) and issubclass(cls, TaskType)):
-        raise UsageError(f"{name} is no TaskType (summeter.annotate.tasks.base)")
+        raise UsageError(f"{name!r} is not a subclass of summeter.annotate.tasks.base.TaskType")
     return cls

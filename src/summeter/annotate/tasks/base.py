@@ -1,8 +1,8 @@
-"""TaskType: what a kind of annotation task declares, and the one engine that every task type shares.
+"""The base class of task types.
 
-A task type declares what is shown, which typed questions are asked, how attention checks are made and which judgments
-follow from an answer. The engine validates answers, compares and describes them, exports judgments, shows a machine's
-verdict and simulates annotators; `app/static/form.js` draws the form.
+A task type declares the shown texts, the typed questions, the attention checks and the judgments that follow from an
+answer. The base class validates, compares and describes answers, exports judgments, shows machine verdicts and
+simulates annotators. `app/static/form.js` renders the form.
 """
 
 from __future__ import annotations
@@ -27,32 +27,34 @@ from summeter.annotate.tasks.task import InvalidAnswer, Json, Material, Source, 
 from summeter.records import Judgment, Target, Unit
 
 SHAPES = ("aspects", "scale", "best", "ties", "error_types")
-"""The campaign's fields that change what some task types ask."""
+"""Fields of a campaign that only some task types use."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MACHINE = {"about": "", "yes": "_yes", "no": "_no"}
-NAMED = 4
-"""The most disagreements that are named of one task."""
+LISTED = 4
+"""Maximum number of disagreements listed in a message."""
 
 
 class TaskType(ABC):
-    """A kind of annotation task, in a campaign. A subclass is its declaration:
+    """The base class of a task type in a campaign.
 
-    - `name`, and `code`, with which the keys of its tasks begin; `needs` says what the data must hold
-    - `unit` is what an adjudicator decides on; `aspects` are those of its judgments
-    - `coefficients` measure agreement, annotators are compared by the first; an annotator's mean agreement leaves out
-      `side_aspects`
-    - `focused` is the field of the body whose like is highlighted in the document
-    - `usual`: what is asked where the campaign names nothing of its own, by field of the campaign (`aspects`,
-      `error_types`) the name and the key of its words in the language files (`KEY`, `KEY_text`)
-    - `words_in_checks`: attention checks use `attention.foreign_sentence` and `attention.paraphrases`
-    - `shaped_by`: the campaign's fields of `SHAPES` that it uses; None does not say
-    - `accepting`: the values that accept what is asked about (supported, valid), for a task type that decides
-    - `machine_aspect` and `machine_unit`: those of the judgments that can be shown as a machine's verdict
-    - `title` heads a task, `verdict_words` introduce a machine's verdict, where the language files have no texts for
-      the task type (`NAME.title`, `NAME.machine`, `.machine_yes`, `.machine_no`)
+    A subclass sets class attributes:
 
-    `ask`, `tasks` and `check` are to be written; `passed`, `judgments_of_task`, `right`, `decides` and `deciding` where
-    the questions alone do not say it.
+    - `name`; `code`, the prefix of its task keys; `needs`, a description of the data that it requires
+    - `unit`: unit that an adjudicator decides; `aspects`: aspects of its judgments
+    - `coefficients`: agreement coefficients. The first compares annotators, whose mean agreement ignores
+      `side_aspects`.
+    - `focused`: field of the body whose text is compared with document sentences for highlighting
+    - `usual`: default entries of the campaign's `aspects` or `error_types`, by field. Each entry has a name and the key
+      of its texts in the language files (`KEY`, `KEY_text`).
+    - `words_in_checks`: whether attention checks use `attention.foreign_sentence` and `attention.paraphrases`
+    - `shaped_by`: fields of `SHAPES` that it uses; None means unknown
+    - `accepting`: for yes-or-no decisions, the values of a positive answer (supported, valid)
+    - `machine_aspect` and `machine_unit`: aspect and unit of judgments that can be shown as machine verdicts
+    - `title` and `verdict_words`: heading of a task and words of machine verdicts, if the language files have no texts
+      for the task type (`NAME.title`, `NAME.machine`, `NAME.machine_yes`, `NAME.machine_no`)
+
+    A subclass implements `ask`, `tasks` and `check`. It overrides `passed`, `judgments_of_task`, `right`, `decides` and
+    `deciding` if the defaults, which follow from the questions, do not fit.
     """
 
     name: ClassVar[str]
@@ -70,7 +72,7 @@ class TaskType(ABC):
     accepting: ClassVar[Mapping[str, Any]] = {}
     machine_aspect: ClassVar[str | None] = None
     machine_unit: ClassVar[Unit] = "sentence"
-    title: ClassVar[str] = "What do you say of this?"
+    title: ClassVar[str] = "What is your answer?"
     verdict_words: ClassVar[Mapping[str, str]] = {"about": "The machine says:", "yes": "yes", "no": "no"}
 
     def __init__(self, campaign: Campaign, language: Language) -> None:
@@ -87,53 +89,56 @@ class TaskType(ABC):
         self.language = language
         self.asks = tuple(self.ask())
         self.own = tuple(Question.of_campaign(one, each_summary=self.each_summary) for one in campaign.questions)
-        every = (*self.asks, *self.own)
-        self.of_summary = tuple(question for question in every if question.each_summary)
-        self.of_task = tuple(question for question in every if not question.each_summary)
+        all_questions = (*self.asks, *self.own)
+        self.of_summary = tuple(question for question in all_questions if question.each_summary)
+        self.of_task = tuple(question for question in all_questions if not question.each_summary)
         self.questions = (*self.of_summary, *self.of_task)
 
-    # ---- the declaration ----
+    # Declaration
 
     @abstractmethod
     def ask(self) -> Iterator[Question]:
-        """What is asked, in order; `self.campaign` and `self.language` say how."""
+        """Yield the questions in order, using `self.campaign` and `self.language`."""
 
     @abstractmethod
     def tasks(self, source: Source) -> Iterator[Task]:
-        """The work on one document."""
+        """Yield the tasks on one document."""
 
     @abstractmethod
     def check(self, source: Source, number: int, material: Material) -> Task | None:
-        """The `number`-th attention check, about this document; None where it offers nothing to make one of."""
+        """Return the attention check with the given number on a document, or None if the document allows none."""
 
     def passed(self, task: Task, answer: TaskAnswer) -> bool:
-        """Whether an answer is what a check (or training task) expects: here, each value that `expected` names."""
+        """Return whether an answer to a check or training task is right, that is, has all expected values."""
         return all(answer.values.get(name) == value for name, value in task.expects.items() if name != "machine")
 
     def judgments_of_task(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
-        """The judgments of what the task type asks: here, of each question with a signature."""
+        """Yield the judgments of the task type's questions, by default of each question with a signature."""
         return self._judgments(self.asks, task, answer, self.reason(answer.answer))
 
     def reason(self, answer: TaskAnswer) -> str | None:
-        """What the annotator gives as the reason of an answer."""
+        """Return the reason that the annotator gives for an answer."""
         return answer.comment
 
     def opinion(self, task: Task, answer: TaskAnswer) -> str | None:
-        """What an answer says as a whole, to be compared; None where the values of the questions are compared."""
+        """Return a summary of the answer for comparison, or None to compare the values of the questions."""
         return None
 
     def decides(self, answer: TaskAnswer) -> bool | None:
-        """Whether an answer accepts what is asked about; None for a task type that decides nothing of the kind."""
+        """Return whether an answer is positive; None if the task type makes no yes-or-no decision."""
         if not self.accepting:
             return None
         return all(answer.values[name] == value for name, value in self.accepting.items())
 
     def deciding(self, task: Task, *, accepts: bool, rng: Random | None = None) -> Json:
-        """Values that accept (or reject) what is asked about, any with `rng`, else the first at hand."""
+        """Return values of a positive or negative answer: random ones with `rng`, else the first possible ones."""
         return dict(self.accepting) if accepts else self._rejecting()
 
     def right(self, task: Task, gold: Gold) -> TaskAnswer:
-        """What is known to be right: what a check expects, else what gold says; the questions' own gold fills it up."""
+        """Return the known part of the right answer: the expected answer of a check, else the gold decision.
+
+        `right_answer` adds the gold values of the other questions.
+        """
         if task.expected is not None:
             return TaskAnswer(values={name: value for name, value in task.expects.items() if name != "machine"})
         if not self.accepting:
@@ -143,25 +148,25 @@ class TaskType(ABC):
         return TaskAnswer(values=self.deciding(task, accepts=accepts))
 
     def derived(self, judgments: Sequence[Judgment], sources: Mapping[str, Source]) -> Iterator[Judgment]:
-        """Judgments that follow from those of several tasks; `sources` by document."""
+        """Yield judgments that follow from the judgments of several tasks. `sources` are given by document."""
         yield from ()
 
-    # ---- tasks ----
+    # Tasks
 
     def work_task(self, source: Source, *parts: str | int, group: str | None = None, **fields: Any) -> Task:
-        """A task of the work on a document, named by `parts`; it stays together with those of its `group`."""
+        """Return a task on a document. Its key is made of `parts`, and tasks of the same `group` stay together."""
         document = source.document.id
         key = key_of(self.code, document, *parts)
-        together = key_of(document) if group is None else key_of(document, group)
-        return Task(key=key, document_id=document, group=together, **fields)
+        group_key = key_of(document) if group is None else key_of(document, group)
+        return Task(key=key, document_id=document, group=group_key, **fields)
 
     def check_task(self, source: Source, number: int, **fields: Any) -> Task:
-        """The `number`-th attention check, about a document."""
+        """Return an attention check on a document."""
         key = key_of(f"{self.code}-check", number)
         return Task(key=key, role="check", document_id=source.document.id, **fields)
 
     def options(self, section: str, *names: str) -> tuple[Named, ...]:
-        """Options with their words from the language files: `SECTION.NAME`, and `SECTION.NAME_text` if given."""
+        """Return options with the texts `SECTION.NAME` and, if present, `SECTION.NAME_text` of the language file."""
         strings = self.language.strings
         return tuple(
             Named(
@@ -173,41 +178,41 @@ class TaskType(ABC):
         )
 
     def focus(self, task: Task) -> str | None:
-        """The text whose like is highlighted in the document."""
+        """Return the text to which highlighted document sentences are similar, or None."""
         return None if self.focused is None else str(task.body[self.focused])
 
-    # ---- the form ----
+    # Form
 
     @property
     def script(self) -> Path | None:
-        """A script of the task type's own, beside its module under the same name; None where the form needs none."""
+        """The JavaScript file next to the module, with the same name; None if there is none."""
         script = Path(inspect.getfile(type(self))).with_suffix(".js")
         return script if script.is_file() else None
 
     @property
     def reserved(self) -> frozenset[str]:
-        """Names that no question of a campaign may have."""
+        """Names that additional questions must not have."""
         return self.aspects | {question.name for question in self.asks}
 
     def form(self) -> Json:
-        """What a page needs to draw the form of any of its tasks."""
-        said = {
+        """Return the JSON from which pages render the form of a task."""
+        texts = {
             part: self.language.text(key)
             for part in ("title", "machine", "machine_yes", "machine_no")
             if (key := f"{self.name}.{part}") in self.language.strings
         }
         return {
             "name": self.name,
-            "title": said.get("title", self.title),
+            "title": texts.get("title", self.title),
             "machine": {
-                part: said.get(f"machine{suffix}", self.verdict_words[part]) for part, suffix in _MACHINE.items()
+                part: texts.get(f"machine{suffix}", self.verdict_words[part]) for part, suffix in _MACHINE.items()
             },
             "script": self.script is not None,
             "questions": [question.to_page() for question in self.questions],
         }
 
     def shown(self, body: Json, letters: Sequence[str]) -> Json:
-        """The body as a browser gets it; `letters` are the systems in the order of showing."""
+        """Return the body for browsers, with letters instead of systems. `letters` are the systems in their order."""
         if "summaries" not in body:
             return body
         by_system = {summary["system"]: summary for summary in body["summaries"]}
@@ -218,7 +223,7 @@ class TaskType(ABC):
         return {**body, "summaries": summaries}
 
     def shown_machine(self, machine: Json | None) -> Json | None:
-        """A machine's verdict as a browser gets it: with the values that accept, that agree and that disagree."""
+        """Return a machine verdict for browsers, with the values that accept, agree and disagree."""
         if machine is None:
             return None
         accepts = machine["accepts"]
@@ -238,10 +243,10 @@ class TaskType(ABC):
             "types": [labels.get(name, name) for name in types],
         }
 
-    # ---- answers ----
+    # Answers
 
     def scopes(self, systems: Sequence[str]) -> Iterator[tuple[str | None, Sequence[Question]]]:
-        """The questions by what they are asked of: each summary, by system, then the task (None)."""
+        """Yield the questions about each summary with its system, then those about the task with None."""
         if self.of_summary:
             yield from ((system, self.of_summary) for system in systems)
         yield None, self.of_task
@@ -249,30 +254,30 @@ class TaskType(ABC):
     def answers_of(
         self, task: Task, answer: TaskAnswer, order: Sequence[str] | None = None
     ) -> Iterator[tuple[str | None, Question, Any]]:
-        """Every value of an answer with its question, and the system of the summary it is about (None: the task)."""
+        """Yield each value of an answer with its question and system; the system is None for the whole task."""
         for system, questions in self.scopes(order or task.systems):
             values = values_of(answer, system)
             for question in questions:
                 if question.name in values:
                     yield system, question, values[question.name]
 
-    def read(self, given: Any, task: Task, letters: Sequence[str] | None = None) -> TaskAnswer:
-        """An answer, validated. `letters` are the systems in the order of showing, None where it names systems.
+    def read(self, content: Any, task: Task, letters: Sequence[str] | None = None) -> TaskAnswer:
+        """Validate an answer. `letters` are the systems in the order of the letters; None if it contains systems.
 
-        Raises InvalidAnswer, which names the first part that does not fit.
+        Raises InvalidAnswer with the first invalid field.
         """
         try:
-            answer = TaskAnswer.model_validate(given)
+            answer = TaskAnswer.model_validate(content)
         except ValidationError as error:
             first = error.errors()[0]
             raise InvalidAnswer(["answer", *map(str, first["loc"])], first["msg"]) from error
         if letters is not None:
             answer = self._renamed(answer, lambda letter, path: system_of(letter, letters, path))
         if not set(answer.summaries) <= (set(task.systems) if self.of_summary else set()):
-            raise InvalidAnswer("answer.summaries", "answers questions about summaries that are not on the page")
+            raise InvalidAnswer("answer.summaries", "has answers about summaries that are not shown")
         values: Json = {}
         summaries: dict[str, Json] = {}
-        # In the order of showing: that of the systems would tell, by the first part at fault, which letter is whose.
+        # In the order of showing, so that the first invalid field does not reveal the system behind a letter.
         for system, questions in self.scopes(letters or task.systems):
             path = ("answer", "values") if system is None else ("answer", "summaries", system)
             found = read(questions, values_of(answer, system), task, path)
@@ -283,27 +288,27 @@ class TaskType(ABC):
         checked = answer.model_copy(update={"values": values, "summaries": summaries})
         agrees = self.agrees(task, checked)
         if agrees is not None and answer.machine is not None and (answer.machine == "agree") != agrees:
-            raise InvalidAnswer("answer.machine", f"says {answer.machine}, but the answer itself says otherwise")
+            raise InvalidAnswer("answer.machine", f"says {answer.machine}, which contradicts the answer")
         return checked
 
     def page_answer(self, answer: TaskAnswer, letters: Sequence[str]) -> Json:
-        """A stored answer as a browser sends it, in the order of the letters: that of the names would tell systems."""
+        """Return the JSON of a stored answer for browsers, with letters instead of systems, in their order."""
         ordered = {system: answer.summaries[system] for system in letters if system in answer.summaries}
         answer = answer.model_copy(update={"summaries": ordered})
         return self._renamed(answer, lambda system, _: LETTERS[list(letters).index(system)]).model_dump()
 
     def _renamed(self, answer: TaskAnswer, name: Callable[[Any, str], str]) -> TaskAnswer:
-        """The answer with other names of the summaries."""
-        choosing = {question.name for question in self.of_task if question.type == "summary"}
+        """Return the answer with other names of the summaries."""
+        choices = {question.name for question in self.of_task if question.type == "summary"}
         values = {
-            field: name(value, f"answer.values.{field}") if field in choosing and value not in (None, TIE) else value
+            field: name(value, f"answer.values.{field}") if field in choices and value not in (None, TIE) else value
             for field, value in answer.values.items()
         }
         summaries = {name(system, "answer.summaries"): cells for system, cells in answer.summaries.items()}
         return answer.model_copy(update={"values": values, "summaries": summaries})
 
     def parts(self, task: Task, answer: TaskAnswer, letters: Sequence[str] = ()) -> list[tuple[str, str]]:
-        """An answer question by question, in words; `letters` (the systems as shown) take the place of the systems."""
+        """Return the name and described value of each question. With `letters`, letters replace the systems."""
         names = dict(zip(letters, LETTERS, strict=False))
         return [
             (
@@ -314,34 +319,34 @@ class TaskType(ABC):
         ]
 
     def described(self, task: Task, answer: TaskAnswer) -> str:
-        """An answer in a few words."""
+        """Return a short description of an answer."""
         return "; ".join(f"{name}: {text}" for name, text in self.parts(task, answer))
 
     def disagreement(self, task: Task, answers: Sequence[TaskAnswer]) -> Disagreement | None:
-        """How answers to a task differ; None where they agree. A question that was left out differs from no value."""
+        """Return how answers to a task differ, or None if they agree. A missing value agrees with every value."""
         opinions = [self.opinion(task, answer) for answer in answers]
         split = split_of([opinion for opinion in opinions if opinion is not None])
         texts, even = ([], False) if split is None else ([split.text], split.even)
         for system, questions in self.scopes(task.systems):
-            values = [values_of(answer, system) for answer in answers]
+            values_by_answer = [values_of(answer, system) for answer in answers]
             for question in questions:
-                given = [one[question.name] for one in values if question.name in one]
-                found = question.differing(given, task) if question.compared and given else None
-                if found is not None:
-                    texts.append(f"{system or ''} {question.name}: {found.text}".strip())
-                    even = even or found.even
-        more = f" and {len(texts) - NAMED} more" if len(texts) > NAMED else ""
-        return Disagreement("; ".join(texts[:NAMED]) + more, even) if texts else None
+                values = [one[question.name] for one in values_by_answer if question.name in one]
+                difference = question.differing(values, task) if question.compared and values else None
+                if difference is not None:
+                    texts.append(f"{system or ''} {question.name}: {difference.text}".strip())
+                    even = even or difference.even
+        more = f" and {len(texts) - LISTED} more" if len(texts) > LISTED else ""
+        return Disagreement("; ".join(texts[:LISTED]) + more, even) if texts else None
 
-    # ---- judgments ----
+    # Judgments
 
     def judgments(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
-        """A stored answer to a task of the work as judgments."""
+        """Yield all judgments of an answer."""
         yield from self.judgments_of_task(task, answer, source)
         yield from self.judgments_of_own(task, answer)
 
     def judgments_of_own(self, task: Task, answer: Answer) -> Iterator[Judgment]:
-        """The judgments of the campaign's own questions."""
+        """Yield the judgments of the campaign's additional questions."""
         return self._judgments(self.own, task, answer, None)
 
     def _judgments(
@@ -358,7 +363,7 @@ class TaskType(ABC):
         return task.target(self.unit) if system is None else task.target(system=system)
 
     def conditional_questions(self, task: Task, answer: TaskAnswer) -> Iterator[tuple[Target, str, bool]]:
-        """The campaign's own questions with a condition, by target and name: whether the annotator was asked each."""
+        """Yield the target and name of each additional question with a condition, and whether it was asked."""
         conditional = {question.name for question in self.own if question.when}
         if not conditional:
             return
@@ -368,14 +373,14 @@ class TaskType(ABC):
                 if question.name in conditional:
                     yield self._target(task, system), question.name, question.name in shown
 
-    # ---- a machine's verdict: `{"accepts": bool, "values": {...}, "reason": text or null}` ----
+    # Machine verdicts, as JSON: `{"accepts": bool, "values": {...}, "reason": text or null}`
 
     def machine_judgment(self, task: Task, verdicts: Verdicts) -> Judgment | None:
-        """The machine's judgment of what a task asks."""
+        """Return the machine's judgment for a task, or None."""
         return verdicts.of_summary(task.document_id, task.system or "", task.index or 0)
 
     def verdict(self, judgment: Judgment, task: Task) -> Json | None:
-        """A judgment as a verdict; None where it decides nothing."""
+        """Return the JSON verdict of a judgment, or None if the judgment is undecided."""
         accepts = decided(judgment)
         if accepts is None:
             return None
@@ -383,28 +388,28 @@ class TaskType(ABC):
         return {"accepts": accepts, "values": values, "reason": judgment.reason or None}
 
     def verdict_values(self, judgment: Judgment, task: Task, *, accepts: bool) -> Json:
-        """The values that a verdict holds besides its decision."""
+        """Return the values of a verdict in addition to its decision."""
         return {}
 
     def same(self, machine: Json, answer: TaskAnswer) -> bool:
-        """Whether an answer says what a verdict says."""
+        """Return whether an answer agrees with a machine verdict."""
         return self.decides(answer) is machine["accepts"]
 
     def agrees(self, task: Task, answer: TaskAnswer) -> bool | None:
-        """Whether the answer says what the machine's verdict said; None where there is none."""
+        """Return whether an answer agrees with the task's machine verdict, or None if there is none."""
         return None if task.machine is None else self.same(task.machine, answer)
 
     def following(self, task: Task, machine: Json) -> TaskAnswer:
-        """The answer of somebody who repeats a verdict."""
+        """Return the answer of an annotator who repeats a machine verdict."""
         return self._filled(task, self._repeating(task, machine), lambda question, _: question.first(task.systems))
 
     def _repeating(self, task: Task, machine: Json) -> TaskAnswer:
         return TaskAnswer(values={**self.deciding(task, accepts=machine["accepts"]), **machine["values"]})
 
-    # ---- simulated annotators ----
+    # Simulated annotators
 
     def right_answer(self, task: Task, gold: Gold) -> TaskAnswer:
-        """The right answer to a task of the work; of a check or a training task what it expects."""
+        """Return the right answer to a task, which a check or training task contains."""
         return self._filled(
             task,
             self.right(task, gold),
@@ -414,7 +419,10 @@ class TaskType(ABC):
     def simulated(
         self, task: Task, machine: Json | None, profile: Profile, gold: Gold, rng: Random, *, order: Sequence[str]
     ) -> tuple[TaskAnswer, bool]:
-        """How an annotator of this profile answers, and whether without reading; `order` are the systems as shown."""
+        """Return the answer of a simulated annotator, and whether it was given without reading.
+
+        `order` lists the systems in the order of showing.
+        """
         lazy = rng.random() < profile.laziness
 
         def pick(question: Question, system: str | None) -> Any:
@@ -438,11 +446,11 @@ class TaskType(ABC):
             start = known if accepts == right else TaskAnswer(values=self.deciding(task, accepts=accepts, rng=rng))
         answer = self._filled(task, start, pick)
         agrees = None if machine is None else self.agrees(task, answer)
-        said = None if agrees is None else "agree" if agrees else "disagree"
-        return answer.model_copy(update={"machine": said}), lazy
+        agreement = None if agrees is None else "agree" if agrees else "disagree"
+        return answer.model_copy(update={"machine": agreement}), lazy
 
     def _rejecting(self) -> Json:
-        """The accepting values turned round: the other of two options, the other of yes and no."""
+        """Return the opposite of the accepting values: the other option, or the other of yes and no."""
         by_name = {question.name: question for question in self.asks}
         return {
             name: (not value)
@@ -452,16 +460,16 @@ class TaskType(ABC):
         }
 
     def _filled(self, task: Task, start: TaskAnswer, pick: Callable[[Question, str | None], Any]) -> TaskAnswer:
-        """The answer with a value for every question that is asked, except optional ones of the task type."""
+        """Return the answer with values for all questions that are asked, except optional ones of the task type."""
         values: Json = {}
         summaries: dict[str, Json] = {}
         for system, questions in self.scopes(task.systems):
             found = values if system is None else summaries.setdefault(system, {})
-            given = values_of(start, system)
+            start_values = values_of(start, system)
             for question in questions:
                 if question not in list(asked(questions, found, task)):
                     continue
-                value = given.get(question.name)
+                value = start_values.get(question.name)
                 if value is None and (question.required or question.own):
                     value = pick(question, system)
                 if value is not None:
@@ -470,26 +478,26 @@ class TaskType(ABC):
 
 
 def values_of(answer: TaskAnswer, system: str | None) -> Json:
-    """The values of an answer about one system's summary, or about the task (None)."""
+    """Return the values of an answer about the summary of a system, or about the whole task (None)."""
     return answer.values if system is None else answer.summaries.get(system, {})
 
 
-def labelled(judge: str, target: Target, aspect: str, signature: str, *, yes: bool, **more: Any) -> Judgment:
-    """A judgment with the label 1 or 0."""
-    about = {"target": target, "aspect": aspect, "judge": judge, "signature": signature}
-    return Judgment(**about, value=float(yes), label=int(yes), **more)
+def labelled(judge: str, target: Target, aspect: str, signature: str, *, yes: bool, **fields: Any) -> Judgment:
+    """Return a judgment with the label 1 or 0; `fields` are other fields of the judgment."""
+    question = {"target": target, "aspect": aspect, "judge": judge, "signature": signature}
+    return Judgment(**question, value=float(yes), label=int(yes), **fields)
 
 
 def system_of(letter: Any, letters: Sequence[str], field: str) -> str:
-    """The system under a letter. Raises InvalidAnswer for what is no letter on the page."""
-    place = LETTERS.find(letter) if isinstance(letter, str) and len(letter) == 1 else -1
-    if not 0 <= place < len(letters):
-        raise InvalidAnswer(field, f"name a summary on the page, {LETTERS[0]} to {LETTERS[len(letters) - 1]}")
-    return letters[place]
+    """Return the system behind a letter. Raises InvalidAnswer if the letter is not on the page."""
+    index = LETTERS.find(letter) if isinstance(letter, str) and len(letter) == 1 else -1
+    if not 0 <= index < len(letters):
+        raise InvalidAnswer(field, f"must be a letter from {LETTERS[0]} to {LETTERS[len(letters) - 1]}")
+    return letters[index]
 
 
 def summaries_body(source: Source, systems: Sequence[str], scrambled: Mapping[str, str] | None = None) -> list[Json]:
-    """Summaries of a document, each with its system; `scrambled` are texts that take the place of some."""
+    """Return the JSON of summaries by system; `scrambled` gives texts that replace summaries."""
     body = []
     for system in systems:
         text = (scrambled or {}).get(system)

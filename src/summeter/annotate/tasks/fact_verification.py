@@ -1,4 +1,4 @@
-"""Fact verification: does the document support one sentence of a summary? (UniSumEval; Lee et al., 2024.)"""
+"""Fact verification: whether the document supports a summary sentence (UniSumEval; Lee et al., 2024)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ ERROR_TYPES = {
     "relation error": "error_types.relation",
     "sentence error": "error_types.sentence",
 }
-"""UniSumEval's taxonomy, with the keys of our words for it."""
+"""Error types of UniSumEval, with the keys of their texts in the language files."""
 
 
 class FactVerification(TaskType):
-    """One task a summary sentence."""
+    """The task type `fact_verification`, with one task per summary sentence."""
 
     name, code = "fact_verification", "fv"
     needs = "summaries with at least one sentence"
@@ -37,16 +37,16 @@ class FactVerification(TaskType):
     accepting: ClassVar[Mapping[str, str]] = {"label": "supported"}
 
     def ask(self) -> Iterator[Question]:
-        say = self.language.text
+        text = self.language.text
         labels = self.options("fact_verification", "supported", "not_supported")
-        yield Question(name="label", type="choice", text=say("fact_verification.verdict"), options=labels)
+        yield Question(name="label", type="choice", text=text("fact_verification.verdict"), options=labels)
         if self.campaign.error_types:
-            # Only labels are compared: error types of an error on which annotators agree are merged.
+            # Only labels are compared; the error types of an agreed error are merged.
             yield Question(
                 name="error_types",
                 type="choices",
-                text=say("fact_verification.types"),
-                hint=say("fact_verification.several"),
+                text=text("fact_verification.types"),
+                hint=text("fact_verification.several"),
                 options=self.campaign.error_types,
                 when=({"label": ("not_supported",)},),
                 compared=False,
@@ -60,26 +60,26 @@ class FactVerification(TaskType):
                 yield self.work_task(source, system, index, group=system, system=system, index=index, body=body)
 
     def check(self, source: Source, number: int, material: Material) -> Task | None:
-        """A foreign sentence in place of one of the summary's: always wrong, under either machine verdict in turn."""
+        """Replace a sentence of the summary by a foreign one, shown with positive and negative verdicts in turn."""
         summary = material.summary(source)
         if summary is None:
             return None
         accepts = number % 2 == 0
         sentences = list(summary.sentence_texts)
-        planted = material.foreign(source, accepted=accepts)
+        foreign = material.foreign(source, accepted=accepts)
         index = material.rng.randrange(len(sentences))
-        sentences[index] = planted
+        sentences[index] = foreign
         return self.check_task(
             source,
             number,
             system=summary.system,
-            body={"summary": joined_body(sentences), "index": index, "sentence": planted},
+            body={"summary": joined_body(sentences), "index": index, "sentence": foreign},
             expected={"label": "not_supported", "machine": {"accepts": accepts, "values": {}}},
             feedback=self.language.text("fact_verification.foreign"),
         )
 
     def judgments_of_task(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
-        """One label of faithfulness, with all error types that were named."""
+        """Yield a faithfulness label with all chosen error types."""
         yield labelled(
             answer.annotator,
             task.target("sentence"),
@@ -91,9 +91,9 @@ class FactVerification(TaskType):
         )
 
     def verdict_values(self, judgment: Judgment, task: Task, *, accepts: bool) -> Json:
-        wanted = set() if accepts else error_types(judgment.error_type)
-        known = [entry.name for entry in self.campaign.error_types if canonical_error_type(entry.name) in wanted]
-        return {"error_types": known} if known else {}
+        types = set() if accepts else error_types(judgment.error_type)
+        names = [entry.name for entry in self.campaign.error_types if canonical_error_type(entry.name) in types]
+        return {"error_types": names} if names else {}
 
     def right(self, task: Task, gold: Gold) -> TaskAnswer:
         known = gold.of(task.target("sentence"), "faithfulness")

@@ -1,6 +1,6 @@
-"""Key-fact alignment: which sentences of the summary speak of a key fact? (FineSurE, UniSumEval.)
+"""Key-fact alignment: the summary sentences that convey a key fact (FineSurE, UniSumEval).
 
-Aligned means: of the same matter, even where a detail contradicts.
+A sentence is aligned if it is about the same matter, even if it contradicts a detail.
 """
 
 from __future__ import annotations
@@ -20,11 +20,14 @@ from summeter.records import Judgment, Target
 _COMMON = frozenset(
     {"The", "A", "An", "It", "He", "She", "They", "We", "In", "On", "At", "This", "That", "There", "After"}
 )
-"""English words that are capitals for no other reason than that they begin a sentence."""
+"""English words that are capitalized only at the beginning of a sentence."""
 
 
 class KeyFactAlignment(TaskType):
-    """One task a key fact and summary; the key facts of a summary stay together."""
+    """The task type `key_fact_alignment`, with one task per key fact and summary.
+
+    The tasks of a summary stay together.
+    """
 
     name, code = "key_fact_alignment", "ka"
     needs = "documents with key facts, and summaries with at least one sentence"
@@ -36,12 +39,11 @@ class KeyFactAlignment(TaskType):
     machine_aspect = "completeness"
 
     def ask(self) -> Iterator[Question]:
-        say = self.language.text
-        hint = say("key_fact_alignment.hint")
-        yield Question(name="sentences", type="sentences", text=say("key_fact_alignment.sentences"), hint=hint)
+        text, hint = (self.language.text(f"key_fact_alignment.{key}") for key in ("sentences", "hint"))
+        yield Question(name="sentences", type="sentences", text=text, hint=hint)
 
     def tasks(self, source: Source) -> Iterator[Task]:
-        """Every key fact against every summary."""
+        """Yield one task for each key fact and each summary that has sentences."""
         for summary in source.summaries:
             if not summary.sentences:
                 continue
@@ -52,48 +54,48 @@ class KeyFactAlignment(TaskType):
                 yield self.work_task(source, system, index, **about, index=index, body=body)
 
     def check(self, source: Source, number: int, material: Material) -> Task | None:
-        """In turn a slight paraphrase of a sentence, which must align to it, and a foreign sentence, aligned to none.
+        """Use a paraphrased sentence, which must be aligned, and a foreign sentence, which must not, in turn.
 
-        Of the form `unisumeval` the paraphrase of a key fact takes the place of a sentence instead.
+        With the form `unisumeval`, a paraphrased key fact replaces a sentence of the summary instead.
         """
         summary, attention = material.summary(source), self.campaign.attention
-        planted = attention.form == "unisumeval"
-        if summary is None or (planted and not source.facts):
+        replaces_sentence = attention.form == "unisumeval"
+        if summary is None or (replaces_sentence and not source.facts):
             return None
-        place = material.rng.randrange(len(summary.sentences))
+        position = material.rng.randrange(len(summary.sentences))
         paraphrased = number % 2 == 0
-        frame = attention.paraphrases[number // 2 % len(attention.paraphrases)]
+        template = attention.paraphrases[number // 2 % len(attention.paraphrases)]
         shown = summary_body(summary)
         if not paraphrased:
             fact = attention.foreign_sentence
-        elif planted:
+        elif replaces_sentence:
             fact = material.rng.choice(source.facts)
             sentences = list(summary.sentence_texts)
-            sentences[place] = paraphrase(fact, frame, self.campaign.language)
+            sentences[position] = paraphrase(fact, template, self.campaign.language)
             shown = joined_body(sentences)
         else:
-            fact = paraphrase(summary.sentence_texts[place], frame, self.campaign.language)
-        right_verdict = number // 2 % 2 == 0
-        chosen = [place] if right_verdict == paraphrased else []
+            fact = paraphrase(summary.sentence_texts[position], template, self.campaign.language)
+        verdict_is_right = number // 2 % 2 == 0
+        chosen = [position] if verdict_is_right == paraphrased else []
         return self.check_task(
             source,
             number,
             system=summary.system,
             body={"key_fact": fact, "summary": shown},
             expected={
-                "sentence": place if paraphrased else None,
+                "sentence": position if paraphrased else None,
                 "machine": {"accepts": bool(chosen), "values": {"sentences": chosen}},
             },
             feedback=self.language.text(f"key_fact_alignment.{'paraphrase' if paraphrased else 'foreign'}"),
         )
 
     def passed(self, task: Task, answer: TaskAnswer) -> bool:
-        """Whether the paraphrased sentence is among those chosen, or nothing is for a foreign one."""
-        place, chosen = task.expects["sentence"], answer.values["sentences"]
-        return place in chosen if place is not None else not chosen
+        """Return whether the paraphrased sentence is chosen, or no sentence if the key fact is foreign."""
+        expected, chosen = task.expects["sentence"], answer.values["sentences"]
+        return expected in chosen if expected is not None else not chosen
 
     def judgments_of_task(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
-        """One label of completeness, with the sentences as evidence."""
+        """Yield a completeness label with the chosen sentences as evidence."""
         spans, chosen = source.summary(task.system).sentences, answer.answer.values["sentences"]
         yield labelled(
             answer.annotator,
@@ -106,18 +108,19 @@ class KeyFactAlignment(TaskType):
         )
 
     def derived(self, judgments: Sequence[Judgment], sources: Mapping[str, Source]) -> Iterator[Judgment]:
-        """Conciseness: whether a sentence carries some key fact, where a judge decided on all of the summary."""
-        decided_on: dict[tuple[str, str, str], dict[int | None, set[tuple[int, int]]]] = {}
+        """Yield conciseness labels of sentences, from each judge who aligned all key facts of a summary."""
+        alignments: dict[tuple[str, str, str], dict[int | None, set[tuple[int, int]]]] = {}
         for judgment in judgments:
             target = judgment.target
             if judgment.status == "ok" and judgment.signature == SIGNATURES["alignment"]:
-                own = decided_on.setdefault((target.document_id, target.system, judgment.judge), {})
-                own[target.index] = {(span.start, span.end) for span in judgment.evidence if span.of == "summary"}
-        for (document, system, judge), own in decided_on.items():
+                spans_by_fact = alignments.setdefault((target.document_id, target.system, judgment.judge), {})
+                spans = {(span.start, span.end) for span in judgment.evidence if span.of == "summary"}
+                spans_by_fact[target.index] = spans
+        for (document, system, judge), spans_by_fact in alignments.items():
             source = sources[document]
             sentences = [(span.start, span.end) for span in source.summary(system).sentences]
             alignment = [
-                None if own.get(index) is None else [sentences.index(place) for place in own[index]]
+                None if spans_by_fact.get(index) is None else [sentences.index(span) for span in spans_by_fact[index]]
                 for index in range(len(source.facts))
             ]
             for index, label in enumerate(conciseness_labels(alignment, len(sentences))):
@@ -129,43 +132,44 @@ class KeyFactAlignment(TaskType):
         return bool(answer.values["sentences"])
 
     def deciding(self, task: Task, *, accepts: bool, rng: Random | None = None) -> Json:
-        place = 0 if rng is None else rng.randrange(len(task.body["summary"]["sentences"]))
-        return {"sentences": [place] if accepts else []}
+        index = 0 if rng is None else rng.randrange(len(task.body["summary"]["sentences"]))
+        return {"sentences": [index] if accepts else []}
 
     def verdict_values(self, judgment: Judgment, task: Task, *, accepts: bool) -> Json:
-        """The sentences of the summary that the evidence touches."""
+        """Return the summary sentences that overlap the evidence."""
         spans = [span for span in judgment.evidence if span.of == "summary" and accepts]
         sentences = task.body["summary"]["sentences"]
-        touched = [
+        indexes = [
             index
             for index, (start, end) in enumerate(sentences)
             if any(span.start < end and start < span.end for span in spans)
         ]
-        return {"sentences": touched}
+        return {"sentences": indexes}
 
     def same(self, machine: Json, answer: TaskAnswer) -> bool:
         return bool(machine["values"]["sentences"] == answer.values["sentences"])
 
     def right(self, task: Task, gold: Gold) -> TaskAnswer:
-        """The expected sentence; gold's sentences; else a drawn one or none."""
-        drawn = [int(gold.chance(task, "place") * len(task.body["summary"]["sentences"]))]
+        """Return the expected sentence of a check, the gold sentences, or a random sentence or none."""
+        random_sentence = [int(gold.chance(task, "place") * len(task.body["summary"]["sentences"]))]
         if task.expected is not None:
-            place = task.expects["sentence"]
-            chosen = [] if place is None else [place]
+            expected = task.expects["sentence"]
+            chosen = [] if expected is None else [expected]
         elif (known := gold.of(task.target("key_fact"), "completeness")) is None:
-            chosen = drawn if gold.chance(task) < gold.quality(task.system) else []
+            chosen = random_sentence if gold.chance(task) < gold.quality(task.system) else []
         else:
             accepts = known.label == 1
-            chosen = self.verdict_values(known, task, accepts=accepts)["sentences"] or (drawn if accepts else [])
+            sentences = self.verdict_values(known, task, accepts=accepts)["sentences"]
+            chosen = sentences or (random_sentence if accepts else [])
         return TaskAnswer(values={"sentences": chosen})
 
 
-def paraphrase(sentence: str, frame: str, language: str = "en") -> str:
-    """The sentence in a frame: the same matter, not the same string.
+def paraphrase(sentence: str, template: str, language: str = "en") -> str:
+    """Return a template in which a sentence replaces `{}`, beginning in lower case if possible.
 
     >>> paraphrase("The cat sat.", "We learn that {}")
     'We learn that the cat sat.'
     """
     first, _, rest = sentence.strip().partition(" ")
-    small = language == "en" and first in _COMMON
-    return frame.replace("{}", f"{first.lower() if small else first} {rest}".rstrip())
+    lower = language == "en" and first in _COMMON
+    return template.replace("{}", f"{first.lower() if lower else first} {rest}".rstrip())

@@ -1,4 +1,4 @@
-"""Pairwise choice: which of two summaries of a document is better?"""
+"""Pairwise comparison of two summaries of a document."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from summeter.annotate.tasks.simulation import Gold
 from summeter.annotate.tasks.task import Material, Source, Task
 
 ASPECTS = {"overall": "pairwise.overall"}
-"""With the keys of our words for it."""
+"""Default aspect, with the key of its texts in the language files."""
 SIGNATURE = "human.pairs|v:1"
 REASON = "reason"
 
 
 class Pairwise(TaskType):
-    """One task a document and pair of systems."""
+    """The task type `pairwise`, with one task per document and pair of systems."""
 
     name, code = "pairwise", "pw"
     needs = "documents with at least two summaries"
@@ -41,13 +41,13 @@ class Pairwise(TaskType):
         yield Question(name=REASON, type="text", text=self.language.text("work.why"), required=False)
 
     def tasks(self, source: Source) -> Iterator[Task]:
-        """Every pair of summaries, systems in alphabetical order."""
+        """Yield one task for each pair of summaries, with the systems in alphabetical order."""
         for systems in combinations(sorted(summary.system for summary in source.summaries), 2):
             body = {"summaries": summaries_body(source, systems)}
             yield self.work_task(source, *systems, system=systems[0], rival=systems[1], systems=systems, body=body)
 
     def check(self, source: Source, number: int, material: Material) -> Task | None:
-        """One side is foreign words in random order: it must lose on each aspect."""
+        """Replace one of two summaries by scrambled words of another document."""
         if len(source.summaries) < 2:
             return None
         systems = tuple(summary.system for summary in material.rng.sample(source.summaries, 2))
@@ -61,7 +61,7 @@ class Pairwise(TaskType):
         )
 
     def passed(self, task: Task, answer: TaskAnswer) -> bool:
-        """Whether the scrambled one lost on each aspect."""
+        """Return whether the scrambled summary lost on every aspect."""
         return not {task.expects["loser"], TIE} & {answer.values[name] for name in self._choices()}
 
     def reason(self, answer: TaskAnswer) -> str | None:

@@ -1,7 +1,7 @@
-"""Typed questions: how values are checked, drawn, compared, turned into judgments and simulated.
+"""Typed questions: validation, comparison, export and simulation of their values.
 
-Every task type asks `Question`s, and a campaign's own questions come after them. An answer holds the value of each
-question that was asked and answered, by the question's name.
+The questions of a task type come first, followed by the additional questions of the campaign. An answer maps the names
+of the questions that were asked and answered to their values.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ Type = Literal["scale", "yes_no", "choice", "choices", "text", "sentences", "spa
 
 
 class Disagreement(NamedTuple):
-    """How answers to one task differ, in words; `even` where no value has a majority."""
+    """A description of how answers to a task differ; `even` tells whether no value has a majority."""
 
     text: str
     even: bool
 
 
 class Mark(BaseModel):
-    """One marked passage, in code points of the summary."""
+    """A marked span, in code points of the summary."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -48,19 +48,23 @@ class Mark(BaseModel):
 
 
 class Question(Record):
-    """A question of a form. `type` says which values it takes:
+    """A question of a form. Its `type` determines the values:
 
-    - `scale`: a number on `scale`; `yes_no`: a boolean; `text`: at most `longest` characters
-    - `choice`: one of `options`, by name; `choices`: one or more of them
-    - `sentences`: indexes of the shown summary's sentences; an empty list says that none applies
-    - `spans`: passages of the shown summary (`Mark`), each of a kind from `options` and, where there are any, with one
-      of `categories`; an empty list says that nothing is marked
-    - `summary`: one of the shown summaries, by system, or with `ties` a tie; asked where there are two or more
+    - `scale`: a number on `scale`
+    - `yes_no`: a boolean
+    - `text`: a text of at most `longest` characters
+    - `choice`: the name of one of `options`; `choices`: a list of one or more names
+    - `sentences`: a list of indexes of summary sentences, which may be empty
+    - `spans`: a list of marked spans of the summary (`Mark`), which may be empty. Each has a kind from `options` and,
+      if there are `categories`, one of them.
+    - `summary`: the system of one of the shown summaries, or a tie if `ties` is set. It is asked if two or more
+      summaries are shown.
 
-    `text` is what annotators read, after a short `label` where it has one. With `each_summary` the question is asked of
-    each shown summary. It is asked where one of `when` holds: earlier answers by name, each with the values that fit
-    (of sentences and spans: whether any is chosen). `compared` says whether different values are a disagreement.
-    Answers are exported as judgments with `signature`, if given, and the name as aspect.
+    Annotators read `label`, if given, and `text`. With `each_summary`, the question is asked about each shown summary.
+    It is asked if one of the conditions in `when` holds. A condition maps names of earlier questions to the values that
+    they must have; for sentences and spans, the value is whether any is chosen. `compared` tells whether different
+    values are a disagreement. Answers are exported as judgments with the question's name as aspect if it has a
+    `signature`. `own` marks additional questions of the campaign.
     """
 
     name: str
@@ -82,7 +86,7 @@ class Question(Record):
 
     @classmethod
     def of_campaign(cls, question: OwnQuestion, *, each_summary: bool) -> Question:
-        """A question from the campaign's file."""
+        """Return an additional question of the campaign."""
         return cls(
             name=question.name,
             type=question.type.value,
@@ -100,12 +104,12 @@ class Question(Record):
 
     @property
     def option_names(self) -> list[str]:
-        """The names of the options, in order."""
+        """Names of the options, in order."""
         return [option.name for option in self.options]
 
     @property
     def condition_values(self) -> tuple[Any, ...]:
-        """The values that a later question's `when` may name."""
+        """Values that a condition of a later question may name."""
         match self.type:
             case "scale":
                 return tuple(self.scale.values)
@@ -117,7 +121,7 @@ class Question(Record):
                 return ()
 
     def to_page(self) -> Json:
-        """The question as a page draws it."""
+        """Return the JSON of the question for pages."""
         shown = {"name", "type", "text", "label", "hint", "ties", "longest", "required", "each_summary", "when", "own"}
         return {
             **self.model_dump(mode="json", include=shown),
@@ -126,71 +130,71 @@ class Question(Record):
             "scale": self.scale.to_page() if self.type == "scale" else None,
         }
 
-    def read(self, given: Any, task: Task, path: Sequence[str]) -> Any:
-        """A value as it is stored. Raises InvalidAnswer for one that does not fit the question."""
+    def read(self, value: Any, task: Task, path: Sequence[str]) -> Any:
+        """Return the value to store. Raises InvalidAnswer if it does not fit the question."""
         match self.type:
             case "scale":
-                if isinstance(given, bool) or not isinstance(given, int | float) or not self.scale.has(given):
-                    raise InvalidAnswer(path, f"is {self.scale.described}")
-                return self.scale.nearest(given)
+                if isinstance(value, bool) or not isinstance(value, int | float) or not self.scale.has(value):
+                    raise InvalidAnswer(path, f"must be {self.scale.described}")
+                return self.scale.nearest(value)
             case "yes_no":
-                if not isinstance(given, bool):
-                    raise InvalidAnswer(path, "is true or false")
-                return given
+                if not isinstance(value, bool):
+                    raise InvalidAnswer(path, "must be true or false")
+                return value
             case "choice":
-                return self._names([given], path)[0]
+                return self._names([value], path)[0]
             case "choices":
-                return self._names(given, path)
+                return self._names(value, path)
             case "text":
-                if not isinstance(given, str) or not given.strip() or len(given) > self.longest:
-                    raise InvalidAnswer(path, f"is a text of at most {self.longest} characters, not empty")
-                return given
+                if not isinstance(value, str) or not value.strip() or len(value) > self.longest:
+                    raise InvalidAnswer(path, f"must be a text of 1 to {self.longest} characters")
+                return value
             case "sentences":
-                most = len(task.body["summary"]["sentences"])
-                indexes = given if isinstance(given, list) else [None]
-                if any(type(index) is not int or not 0 <= index < most for index in indexes):
-                    raise InvalidAnswer(path, f"lists sentences of the summary, which has {most}, counted from 0")
+                count = len(task.body["summary"]["sentences"])
+                indexes = value if isinstance(value, list) else [None]
+                if any(type(index) is not int or not 0 <= index < count for index in indexes):
+                    raise InvalidAnswer(path, f"must be a list of sentence indexes from 0 to {count - 1}")
                 if len(set(indexes)) != len(indexes):
-                    raise InvalidAnswer(path, "names a sentence twice")
+                    raise InvalidAnswer(path, "contains a sentence twice")
                 return sorted(indexes)
             case "spans":
-                return self._marks(given, len(task.body["summary"]["text"]), path)
+                return self._marks(value, len(task.body["summary"]["text"]), path)
             case "summary":
-                if given not in task.systems and not (self.ties and given == TIE):
-                    raise InvalidAnswer(path, f"names a summary on the page{', or a tie' if self.ties else ''}")
-                return given
+                if value not in task.systems and not (self.ties and value == TIE):
+                    raise InvalidAnswer(path, f"must be a summary on the page{' or a tie' if self.ties else ''}")
+                return value
 
-    def _names(self, given: Any, path: Sequence[str]) -> list[str]:
+    def _names(self, names: Any, path: Sequence[str]) -> list[str]:
         known = self.option_names
-        if not isinstance(given, list) or not given or any(value not in known for value in given):
-            several = "a list of one or more" if self.type == "choices" else "one"
-            raise InvalidAnswer(path, f"is {several} of: {', '.join(known)}")
-        if len(set(given)) != len(given):
-            raise InvalidAnswer(path, "names something twice")
-        return [name for name in known if name in given]
+        if not isinstance(names, list) or not names or any(name not in known for name in names):
+            number = "a list of one or more" if self.type == "choices" else "one"
+            raise InvalidAnswer(path, f"must be {number} of: {', '.join(known)}")
+        if len(set(names)) != len(names):
+            raise InvalidAnswer(path, "contains a name twice")
+        return [name for name in known if name in names]
 
-    def _marks(self, given: Any, length: int, path: Sequence[str]) -> list[Json]:
-        if not isinstance(given, list) or len(given) > MOST_SPANS:
-            raise InvalidAnswer(path, f"is a list of at most {MOST_SPANS} passages")
+    def _marks(self, value: Any, length: int, path: Sequence[str]) -> list[Json]:
+        if not isinstance(value, list) or len(value) > MOST_SPANS:
+            raise InvalidAnswer(path, f"must be a list of at most {MOST_SPANS} spans")
         try:
-            marks = sorted((Mark.model_validate(one) for one in given), key=lambda mark: mark.start)
+            marks = sorted((Mark.model_validate(mark) for mark in value), key=lambda mark: mark.start)
         except ValidationError as error:
             first = error.errors()[0]
             raise InvalidAnswer([*path, *map(str, first["loc"])], first["msg"]) from error
-        categories, before = [option.name for option in self.categories], 0
+        categories, previous_end = [option.name for option in self.categories], 0
         for mark in marks:
             if not 0 <= mark.start < mark.end <= length:
-                raise InvalidAnswer(path, f"a span lies between 0 and {length} and is not empty")
-            if mark.start < before:
+                raise InvalidAnswer(path, f"a span must lie between 0 and {length} and must not be empty")
+            if mark.start < previous_end:
                 raise InvalidAnswer(path, "two spans overlap")
-            before = mark.end
+            previous_end = mark.end
             for name, known in ((mark.kind, self.option_names), (mark.category or "", categories)):
                 if known and name not in known:
-                    raise InvalidAnswer(path, f"{name[:80]!r} is not one of: {', '.join(known)}")
+                    raise InvalidAnswer(path, f"{name[:80]!r} must be one of: {', '.join(known)}")
         return [mark.model_dump() for mark in marks]
 
     def described(self, value: Any, task: Task) -> str:
-        """A value in a few words."""
+        """Return a short description of a value."""
         match self.type:
             case "yes_no":
                 return "yes" if value else "no"
@@ -202,18 +206,24 @@ class Question(Record):
                 return ", ".join(str(index + 1) for index in value) or "none"
             case "spans":
                 text = task.body["summary"]["text"]
-                return "; ".join(_mark_text(mark, text) for mark in value) or "none"
+                marks = []
+                for mark in value:
+                    names = ", ".join(name.replace("_", " ") for name in (mark["kind"], mark["category"]) if name)
+                    reason = f": {mark['reason']}" if mark["reason"] else ""
+                    marks.append(f"“{text[mark['start'] : mark['end']]}” ({names}){reason}")
+                return "; ".join(marks) or "none"
             case _:
                 return str(value)
 
     def differing(self, values: Sequence[Any], task: Task) -> Disagreement | None:
-        """How values differ; None where they agree. On a scale only values half of it apart contradict each other."""
+        """Return how values differ, or None if they agree. Values on a scale disagree if half the scale apart."""
         match self.type:
             case "text":
                 return None
             case "scale":
-                far = len(values) > 1 and self.scale.is_far(max(values) - min(values))
-                split = split_of([f"{value:g}" for value in values]) if far else None
+                if not self.scale.is_far(max(values) - min(values)):
+                    return None
+                split = split_of([f"{value:g}" for value in values])
                 return None if split is None else split._replace(even=False)
             case "spans":
                 split = split_of(["marked" if value else "clean" for value in values])
@@ -222,40 +232,42 @@ class Question(Record):
                 return split_of([self.described(value, task) for value in values])
 
     def judgments(self, value: Any, target: Target, task: Task, judge: str, reason: str | None) -> Iterator[Judgment]:
-        """A value as judgments: the aspect is the question's name.
+        """Yield the judgments of a value.
 
-        A scale gives its value, yes or no the label 1 or 0, a choice its name, several choices their names joined by
-        "+", a text itself as the label. Sentences and spans give the label 1 where any is chosen, and are its evidence.
-        The chosen of a pair of summaries gives 1, 0 or, for a tie, 0.5; the chosen of more of them 1 for itself and 0
-        for each other.
+        - `scale`: the number as value
+        - `yes_no`: the label 1 or 0
+        - `choice` and `text`: the name or text as label; `choices`: the names joined by "+"
+        - `sentences` and `spans`: the label 1 if any is chosen, else 0, with the chosen ones as evidence
+        - `summary`: for a pair, the value 1, 0 or 0.5 (tie); otherwise the value 1 for the chosen summary and 0 for the
+          others
         """
-        about: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "target": target, "aspect": self.name, "judge": judge, "signature": self.signature, "reason": reason,
         }  # fmt: skip
         match self.type:
             case "scale":
-                yield Judgment(**about, value=float(value))
+                yield Judgment(**fields, value=float(value))
             case "yes_no":
-                yield Judgment(**about, value=float(value), label=int(value))
+                yield Judgment(**fields, value=float(value), label=int(value))
             case "choices":
-                yield Judgment(**about, label=SEPARATOR.join(value))
+                yield Judgment(**fields, label=SEPARATOR.join(value))
             case "choice" | "text":
-                yield Judgment(**about, label=value)
+                yield Judgment(**fields, label=value)
             case "summary" if task.rival is not None:
-                yield Judgment(**about, value=0.5 if value == TIE else float(value == task.system))
+                yield Judgment(**fields, value=0.5 if value == TIE else float(value == task.system))
             case "summary":
                 for system in task.systems:
-                    yield Judgment(**{**about, "target": task.target(system=system)}, value=float(system == value))
+                    yield Judgment(**{**fields, "target": task.target(system=system)}, value=float(system == value))
             case "sentences":
                 spans = [Span(of="summary", start=start, end=end) for start, end in task.body["summary"]["sentences"]]
-                yield Judgment(**about, value=float(bool(value)), label=int(bool(value)),
+                yield Judgment(**fields, value=float(bool(value)), label=int(bool(value)),
                                evidence=tuple(spans[index] for index in value))  # fmt: skip
             case "spans":
                 evidence = tuple(Span(of="summary", start=mark["start"], end=mark["end"]) for mark in value)
-                yield Judgment(**about, value=float(bool(value)), label=int(bool(value)), evidence=evidence)
+                yield Judgment(**fields, value=float(bool(value)), label=int(bool(value)), evidence=evidence)
 
     def right(self, task: Task, target: Target, gold: Gold) -> Any:
-        """What is right: the gold judgment of this name, else a value drawn from the task and the system's quality."""
+        """Return the gold value, or a pseudo-random value that depends on the system's quality."""
         known = gold.of(target, self.name)
         chance = gold.chance(task, target.system, self.name)
         match self.type:
@@ -270,8 +282,8 @@ class Question(Record):
                     return known.label
                 return self.option_names[int(chance * len(self.options))]
             case "choices":
-                named = set(str(known.label).split(SEPARATOR)) if known is not None else set()
-                return [name for name in self.option_names if name in named] or [
+                names = set(str(known.label).split(SEPARATOR)) if known is not None else set()
+                return [name for name in self.option_names if name in names] or [
                     self.option_names[int(chance * len(self.options))]
                 ]
             case "text":
@@ -281,19 +293,19 @@ class Question(Record):
                     return TIE
                 if known is not None and known.value is not None and known.value != 0.5 and task.rival is not None:
                     return task.system if known.value > 0.5 else task.rival
-                drawn = {
+                qualities = {
                     system: gold.quality(system) + 0.4 * (gold.chance(task, system, self.name) - 0.5)
                     for system in task.systems
                 }
-                return max(task.systems, key=drawn.__getitem__)
+                return max(task.systems, key=qualities.__getitem__)
             case "sentences":
-                place = int(gold.chance(task, self.name, "place") * len(task.body["summary"]["sentences"]))
-                return [place] if chance < 0.5 else []
+                index = int(gold.chance(task, self.name, "place") * len(task.body["summary"]["sentences"]))
+                return [index] if chance < 0.5 else []
             case _:
                 return []
 
     def first(self, order: Sequence[str]) -> Any:
-        """The answer of somebody who reads nothing; `order` are the systems as they are shown."""
+        """Return the value of an annotator who does not read; `order` lists the systems in the order of showing."""
         match self.type:
             case "scale":
                 return self.scale.at(0.5)
@@ -311,7 +323,7 @@ class Question(Record):
                 return []
 
     def noisy(self, right: Any, task: Task, profile: Profile, rng: Random) -> Any:
-        """The right value with the chance of the profile's accuracy, else any other."""
+        """Return the right value with the probability of the profile's accuracy, else a random one."""
         match self.type:
             case "scale":
                 return self.scale.noisy(right, profile.accuracy, profile.bias, rng)
@@ -328,8 +340,8 @@ class Question(Record):
                 chosen = rng.sample(self.option_names, rng.randint(1, len(self.options)))
                 return [name for name in self.option_names if name in chosen]
             case "summary":
-                every = [*task.systems, *([TIE] if self.ties else [])]
-                return rng.choice([other for other in every if other != right])
+                choices = [*task.systems, *([TIE] if self.ties else [])]
+                return rng.choice([choice for choice in choices if choice != right])
             case "sentences":
                 return [] if right else [rng.randrange(len(task.body["summary"]["sentences"]))]
             case _:
@@ -337,16 +349,17 @@ class Question(Record):
 
 
 def asked(questions: Sequence[Question], values: Values, task: Task) -> Iterator[Question]:
-    """The questions that are shown beside these values: those with a condition that holds.
+    """Yield the questions that are asked, given the values of other questions.
 
-    A value of a question that is not shown decides nothing.
+    Values of questions that are not asked are ignored.
     """
     shown: dict[str, Any] = {}
     for question in questions:
         if question.type == "summary" and len(task.systems) < 2:
             continue
         if not question.when or any(
-            all(_holds(shown.get(name), wanted) for name, wanted in condition.items()) for condition in question.when
+            all(_holds(shown.get(name), expected) for name, expected in condition.items())
+            for condition in question.when
         ):
             if question.name in values:
                 value = values[question.name]
@@ -354,44 +367,43 @@ def asked(questions: Sequence[Question], values: Values, task: Task) -> Iterator
             yield question
 
 
-def _holds(given: Any, wanted: Sequence[Any]) -> bool:
-    """Whether a value, or one of several, is among those wanted."""
-    several = given if isinstance(given, list) else [given]
-    return any(same_value(value, other) for value in several for other in wanted)
+def _holds(answer: Any, expected: Sequence[Any]) -> bool:
+    values = answer if isinstance(answer, list) else [answer]
+    return any(same_value(value, other) for value in values for other in expected)
 
 
 def same_value(value: Any, other: Any) -> bool:
-    """Whether two values of answers are the same: 1 is 1.0, but not true."""
+    """Return whether two values are equal; 1 equals 1.0, but not True."""
     return bool(value == other) and isinstance(value, bool) == isinstance(other, bool)
 
 
-def read(questions: Sequence[Question], given: Values, task: Task, path: Sequence[str]) -> Json:
-    """The values of a form, validated. Raises InvalidAnswer for one that does not fit, lacks, or was not asked."""
+def read(questions: Sequence[Question], content: Values, task: Task, path: Sequence[str]) -> Json:
+    """Validate the values of a form. Raises InvalidAnswer if a value is invalid, missing or was not asked for."""
     known = {question.name for question in questions}
-    for name in given:
+    for name in content:
         if name not in known:
-            raise InvalidAnswer([*path, name], "is no question of this campaign")
+            raise InvalidAnswer([*path, name], "is not a question of this campaign")
     values = {
-        question.name: question.read(given[question.name], task, [*path, question.name])
+        question.name: question.read(content[question.name], task, [*path, question.name])
         for question in questions
-        if given.get(question.name) is not None
+        if content.get(question.name) is not None
     }
     shown = {question.name for question in asked(questions, values, task)}
     for question in questions:
-        place = [*path, question.name]
+        field = [*path, question.name]
         if question.name in values and question.name not in shown:
-            raise InvalidAnswer(place, "is not asked beside this answer")
+            raise InvalidAnswer(field, "is not asked with these answers")
         if question.required and question.name in shown and question.name not in values:
-            raise InvalidAnswer(place, "is not answered")
+            raise InvalidAnswer(field, "is not answered")
     return values
 
 
-MEASURED = frozenset(SIGNATURES[kind.value] for kind in QuestionType if kind is not QuestionType.TEXT)
-"""Signatures of the judgments of a campaign's own questions whose answers can agree."""
+COMPARABLE = frozenset(SIGNATURES[type_.value] for type_ in QuestionType if type_ is not QuestionType.TEXT)
+"""Signatures of the additional questions for which agreement can be computed."""
 
 
 def split_of(labels: Sequence[str]) -> Disagreement | None:
-    """How labels are split; None where all are the same.
+    """Return the counts of different labels, or None if all labels are equal.
 
     >>> split_of(["supported", "not supported", "supported"])
     Disagreement(text='2 supported, 1 not supported', even=False)
@@ -403,15 +415,11 @@ def split_of(labels: Sequence[str]) -> Disagreement | None:
 
 
 def _lone_marks(answers: Sequence[Sequence[Json]]) -> Disagreement | None:
-    """Marks that overlap with those of no other answer."""
+    """Return a disagreement about spans that overlap no other annotator's span, or None."""
     spans = [(reader, mark["start"], mark["end"]) for reader, marks in enumerate(answers) for mark in marks]
     lone = sum(
         not any(other != reader and low < end and start < high for other, low, high in spans)
         for reader, start, end in spans
     )
-    return Disagreement(f"{lone} of {len(spans)} marks overlap with no other annotator's", even=False) if lone else None
-
-
-def _mark_text(mark: Json, text: str) -> str:
-    about = ", ".join(name.replace("_", " ") for name in (mark["kind"], mark["category"]) if name)
-    return f"“{text[mark['start'] : mark['end']]}” ({about})" + (f": {mark['reason']}" if mark["reason"] else "")
+    message = f"{lone} of {len(spans)} spans do not overlap another annotator's span"
+    return Disagreement(message, even=False) if lone else None

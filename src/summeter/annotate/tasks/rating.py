@@ -1,4 +1,4 @@
-"""Rating: all summaries of a document on one page, on a scale by aspect, and the best one (SummQual)."""
+"""Rating of all summaries of a document on a scale per aspect, and choice of the best summary (SummQual)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from summeter.data.human_judgments import SIGNATURES
 from summeter.records import UsageError
 
 ASPECTS = {name: f"rating.{name}" for name in ("coherence", "consistency", "coverage", "fluency", "overall")}
-"""With the keys of our words for them."""
+"""Default aspects, with the keys of their texts in the language files."""
 BEST = "best"
 
 
 class Rating(TaskType):
-    """One task a document."""
+    """The task type `rating`, with one task per document."""
 
     name, code = "rating", "ra"
     needs = "documents with at least one summary"
@@ -45,7 +45,7 @@ class Rating(TaskType):
                 signature=SIGNATURES["ratings"],
             )
         if self.campaign.best:
-            # A best summary is a vote of its own: ratings alone are compared.
+            # Only ratings are compared, since the best summary follows from them.
             yield Question(
                 name=BEST,
                 type="summary",
@@ -55,52 +55,51 @@ class Rating(TaskType):
             )
 
     def tasks(self, source: Source) -> Iterator[Task]:
-        """The document with all its summaries."""
+        """Yield one task with all summaries of the document. Raises UsageError if there are more than 26."""
         systems = tuple(summary.system for summary in source.summaries)
         if len(systems) > len(LETTERS):
             raise UsageError(
-                f"document {source.document.id!r} has {len(systems)} summaries, more than the {len(LETTERS)} "
-                "that fit on a page; choose systems with `select`"
+                f"document {source.document.id!r} has {len(systems)} summaries, but a page shows at most "
+                f"{len(LETTERS)}; select systems with `select.systems`"
             )
         yield self.work_task(source, systems=systems, body={"summaries": summaries_body(source, systems)})
 
     def check(self, source: Source, number: int, material: Material) -> Task | None:
-        """One summary is foreign words in random order: not the best, and nothing is rated lower.
-
-        With one summary there is nothing to compare: then it must be rated in the lowest quarter of the scale (1 or 2
-        of 5) on average.
-        """
+        """Replace one summary by scrambled words of another document."""
         systems = tuple(summary.system for summary in source.summaries)
-        odd = material.rng.choice(systems)
+        scrambled = material.rng.choice(systems)
         return self.check_task(
             source,
             number,
             systems=systems,
-            body={"summaries": summaries_body(source, systems, {odd: material.scrambled(source)})},
-            expected={"worst": odd},
+            body={"summaries": summaries_body(source, systems, {scrambled: material.scrambled(source)})},
+            expected={"worst": scrambled},
             feedback=self.language.text("work.scrambled"),
         )
 
     def passed(self, task: Task, answer: TaskAnswer) -> bool:
-        """Whether the scrambled one is not the best and has the lowest mean (alone: one in the lowest quarter)."""
-        odd, scales = task.expects["worst"], self._scales()
+        """Return whether the scrambled summary has the lowest mean rating and is not chosen as the best.
+
+        A summary that is shown alone must be rated in the lowest quarter of the scale.
+        """
+        scrambled, scales = task.expects["worst"], self._scales()
         means = {
             system: fmean(scale.share(answer.summaries[system][aspect]) for aspect, scale in scales.items())
             for system in task.systems
         }
         if len(means) == 1:
-            return means[odd] <= 0.25
-        return answer.values.get(BEST) != odd and means[odd] == min(means.values()) < max(means.values())
+            return means[scrambled] <= 0.25
+        return answer.values.get(BEST) != scrambled and means[scrambled] == min(means.values()) < max(means.values())
 
     def right(self, task: Task, gold: Gold) -> TaskAnswer:
-        odd = task.expects.get("worst")
-        if odd is None:
+        scrambled = task.expects.get("worst")
+        if scrambled is None:
             return TaskAnswer()
         cells = {
-            system: {aspect: scale.at(0 if system == odd else 0.75) for aspect, scale in self._scales().items()}
+            system: {aspect: scale.at(0 if system == scrambled else 0.75) for aspect, scale in self._scales().items()}
             for system in task.systems
         }
-        best = next((system for system in task.systems if system != odd), None)
+        best = next((system for system in task.systems if system != scrambled), None)
         return TaskAnswer(values={BEST: best} if best is not None else {}, summaries=cells)
 
     def _scales(self) -> dict[str, Scale]:

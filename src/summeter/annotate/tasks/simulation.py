@@ -1,4 +1,4 @@
-"""Simulated annotators: a `Profile` (how somebody answers) and `Gold` (what is right)."""
+"""The behaviour of simulated annotators (`Profile`) and the right answers (`Gold`)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ _Key = tuple[str, str, str | None, str, int | None, str]
 
 
 class Profile(Record):
-    """A simulated annotator.
+    """The behaviour of a simulated annotator.
 
-    `accuracy` is the chance that an answer (of ratings and choices: each cell) is right. `bias`, from -1 to 1, is the
-    share of labels turned to the positive side (supported, valid, aligned, clean; below 0 to the negative side);
-    ratings are moved by twice the bias. `laziness` is the chance to answer without reading: what the machine says,
-    else the first thing at hand, in a tenth of the time. `trust` is the chance to say what the machine says after
-    reading; `trust_reasons` the chance where it gives a reason too (None: the same). `seconds` is the usual time for a
-    task.
+    - `accuracy`: probability that an answer (for ratings and choices, each value) is right
+    - `bias`, from -1 to 1: share of labels that are changed to the positive label (supported, valid, aligned, clean),
+      or to the negative one if below 0; ratings are shifted by `bias` times half the scale
+    - `laziness`: probability of answering without reading. The answer then repeats the machine or is the first option,
+      and takes a tenth of the time.
+    - `trust`: probability of repeating the machine verdict after reading
+    - `trust_reasons`: the same if the verdict has a reason; default: `trust`
+    - `seconds`: typical time per task
     """
 
     accuracy: float = Field(default=0.9, ge=0, le=1)
@@ -34,22 +36,22 @@ class Profile(Record):
     seconds: float = Field(default=20.0, gt=0)
 
     def trusts(self, machine: Json, rng: Random) -> bool:
-        """Whether somebody who has read says what this verdict says."""
-        explained = self.trust if machine.get("reason") is None else self.trust_reasons
-        return rng.random() < (self.trust if explained is None else explained)
+        """Return whether an annotator who has read the task repeats a machine verdict."""
+        has_reason = machine.get("reason") is not None
+        return rng.random() < (self.trust_reasons if has_reason and self.trust_reasons is not None else self.trust)
 
     def label(self, right: bool, rng: Random) -> bool:  # noqa: FBT001
-        """A yes or no where `right` is right."""
+        """Return a noisy answer to a yes-or-no question whose right answer is `right`."""
         label = right if rng.random() < self.accuracy else not right
         return self.bias > 0 if rng.random() < abs(self.bias) else label
 
 
 class Gold:
-    """What is right in a campaign: gold judgments where there are any, else values drawn from a seed.
+    """The right answers of a campaign: gold judgments if available, else pseudo-random values.
 
-    `gold` are merged judgments of people (see `aggregate.merge`). Where they say nothing of a task, the answer is
-    drawn by hash from `seed`: each system is good to a degree of its own, between .55 and .95, and that is the chance
-    that a sentence of it is supported, a key fact present, a summary clean.
+    `gold` are merged human judgments (see `aggregate.merge`). A pseudo-random answer depends on `seed` and the task.
+    Each system has a quality between 0.55 and 0.95, which is the probability that one of its sentences is supported,
+    a key fact is present, or a summary is free of errors.
     """
 
     def __init__(self, gold: Iterable[Judgment] = (), *, seed: int = 0) -> None:
@@ -70,21 +72,21 @@ class Gold:
             self._gold[key] = judgment
 
     def quality(self, system: str | None) -> float:
-        """How good a system is, from .55 to .95."""
+        """Return the quality of a system, from 0.55 to 0.95."""
         return 0.55 + 0.4 * fraction("system", self.seed, system)
 
     def chance(self, task: Task, *parts: object) -> float:
-        """A number in [0, 1) that is always the same for a task (and what is asked of it)."""
+        """Return a pseudo-random number in [0, 1) that depends on the seed, the task and `parts`."""
         return fraction("truth", self.seed, task.key, *parts)
 
     def of(self, target: Target, aspect: str) -> Judgment | None:
-        """The gold judgment of a target."""
+        """Return the gold judgment on a target, or None."""
         return self._gold.get((target.document_id, target.system, target.rival, target.unit, target.index, aspect))
 
     def spans(self, task: Task) -> list[Judgment]:
-        """The spans that gold marks in a task's summary."""
+        """Return the gold judgments on spans of a task's summary."""
         return self._spans.get((task.document_id, task.system or ""), [])
 
     def searched_for_spans(self, task: Task) -> bool:
-        """Whether gold says if the task's summary has spans: without any it is then clean."""
+        """Return whether the gold annotators searched the summary for spans, so that no span means no error."""
         return (task.document_id, task.system or "") in self._searched

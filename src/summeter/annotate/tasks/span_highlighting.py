@@ -1,4 +1,4 @@
-"""Span highlighting: mark what the document contradicts or does not say (SummQual)."""
+"""Span highlighting: marking the text that the document contradicts or does not contain (SummQual)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from summeter.data.human_judgments import SIGNATURES, SPAN_FREE, SPAN_SENTENCES
 from summeter.records import Judgment, Span, joined_error_types
 
 KINDS = ("contradicted", "not_from_source")
-"""How a passage is wrong: the document says otherwise, or does not say it."""
+"""Kinds of errors: the document contradicts the span, or does not contain its content."""
 
 
 class SpanHighlighting(TaskType):
-    """One task a summary."""
+    """The task type `span_highlighting`, with one task per summary."""
 
     name, code = "span_highlighting", "sh"
     needs = "summaries that are not empty"
@@ -36,59 +36,59 @@ class SpanHighlighting(TaskType):
         yield Question(name="spans", type="spans", text=text, options=kinds, categories=categories)
 
     def tasks(self, source: Source) -> Iterator[Task]:
-        """Every summary."""
+        """Yield one task for each summary that is not empty."""
         for summary in source.summaries:
             if summary.text.strip():
                 body = {"summary": summary_body(summary)}
                 yield self.work_task(source, summary.system, system=summary.system, body=body)
 
     def check(self, source: Source, number: int, material: Material) -> Task | None:
-        """A foreign sentence is put into a summary; a span must touch it."""
+        """Insert a foreign sentence into a summary."""
         summary = material.summary(source)
         if summary is None:
             return None
         sentences = list(summary.sentence_texts)
-        place = material.rng.randrange(len(sentences) + 1)
-        sentences.insert(place, material.foreign(source))
+        index = material.rng.randrange(len(sentences) + 1)
+        sentences.insert(index, material.foreign(source))
         shown = joined_body(sentences)
         return self.check_task(
             source,
             number,
             system=summary.system,
             body={"summary": shown},
-            expected={"touch": shown["sentences"][place]},
+            expected={"touch": shown["sentences"][index]},
             feedback=self.language.text("span_highlighting.foreign"),
         )
 
     def passed(self, task: Task, answer: TaskAnswer) -> bool:
-        """Whether some span touches the foreign sentence."""
+        """Return whether a span overlaps the foreign sentence."""
         start, end = task.expects["touch"]
         return any(span["start"] < end and start < span["end"] for span in answer.values["spans"])
 
     def judgments_of_task(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
-        """One judgment a span; and whether the summary, and each of its sentences, was found free of them.
+        """Yield a judgment for each span, and labels that are 1 if the summary, or a sentence, has no span.
 
-        The error types of a span are its category and its kind; a sentence has those of the spans that touch it.
+        The error types of a span are its category and its kind. A sentence has those of the spans that overlap it.
         """
         judge, spans = answer.annotator, answer.answer.values["spans"]
         types = [joined_error_types(name for name in (span["category"], span["kind"]) if name) for span in spans]
-        for index, (span, named) in enumerate(zip(spans, types, strict=True)):
+        for index, (span, error_type) in enumerate(zip(spans, types, strict=True)):
             yield labelled(
                 judge,
                 task.target("span", index=index),
                 "faithfulness",
                 SIGNATURES["spans"],
                 yes=False,
-                error_type=named,
+                error_type=error_type,
                 reason=span["reason"] or None,
                 evidence=(Span(of="summary", start=span["start"], end=span["end"]),),
             )
         comment = answer.answer.comment
         yield labelled(judge, task.target(), "faithfulness", SIGNATURES[SPAN_FREE], yes=not spans, reason=comment)
         for index, sentence in enumerate(source.summary(task.system).sentences):
-            touching = [
-                named
-                for span, named in zip(spans, types, strict=True)
+            overlapping = [
+                error_type
+                for span, error_type in zip(spans, types, strict=True)
                 if span["start"] < sentence.end and sentence.start < span["end"]
             ]
             yield labelled(
@@ -96,12 +96,12 @@ class SpanHighlighting(TaskType):
                 task.target("sentence", index=index),
                 "faithfulness",
                 SIGNATURES[SPAN_SENTENCES],
-                yes=not touching,
-                error_type=joined_error_types(named for named in touching if named),
+                yes=not overlapping,
+                error_type=joined_error_types(error_type for error_type in overlapping if error_type),
             )
 
     def decides(self, answer: TaskAnswer) -> bool:
-        """Whether the summary is found clean."""
+        """Return whether no span is marked."""
         return not answer.values["spans"]
 
     def deciding(self, task: Task, *, accepts: bool, rng: Random | None = None) -> Json:
@@ -111,7 +111,7 @@ class SpanHighlighting(TaskType):
         return self._marks([] if accepts else [(start, end, None)])
 
     def right(self, task: Task, gold: Gold) -> TaskAnswer:
-        """The foreign sentence; gold's spans; else none, or a drawn sentence."""
+        """Return the foreign sentence of a check, the gold spans, or a random sentence or none."""
         spans: list[tuple[int, int, str | None]] = [
             (known.evidence[0].start, known.evidence[0].end, known.error_type)
             for known in gold.spans(task)
@@ -129,7 +129,7 @@ class SpanHighlighting(TaskType):
         return TaskAnswer(values=self._marks(spans))
 
     def _marks(self, spans: Iterable[tuple[int, int, str | None]]) -> Json:
-        """Marks from start, end and category."""
+        """Return the answer that marks spans, given by start, end and category."""
         names = [entry.name for entry in self.campaign.error_types]
         marks = [
             {

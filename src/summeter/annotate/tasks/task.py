@@ -1,4 +1,4 @@
-"""Task: one question to a person; and the material that tasks and their attention checks are made of."""
+"""Tasks, and the material from which tasks and attention checks are made."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Role = Literal["work", "check", "training"]
 
 
 class InvalidAnswer(Exception):
-    """An answer that does not fit its task: `path` leads to the part at fault."""
+    """Raised if an answer is invalid; `path` leads to the field at fault."""
 
     def __init__(self, path: str | Sequence[str], message: str) -> None:
         super().__init__(message)
@@ -22,17 +22,16 @@ class InvalidAnswer(Exception):
 
     @property
     def field(self) -> str:
-        """The path as a text."""
+        """The path, joined by dots."""
         return ".".join(self.path)
 
 
 class Task(Record):
-    """One question to a person; `body` holds the shown text (design/annotate.md).
+    """A task for an annotator.
 
-    `expected` and `role` never leave the server.
-
-    `text` stands in for the document of a worked example that is not in the data. `systems` are those whose summaries
-    are shown under letters.
+    `body` contains the shown texts; design/annotate.md gives its fields by task type. `systems` are the systems whose
+    summaries are shown under letters. `text` is the document of a training task that is not in the data. `role` and
+    `expected` are never sent to browsers.
     """
 
     key: str
@@ -52,23 +51,23 @@ class Task(Record):
 
     @property
     def machine(self) -> Json | None:
-        """The machine's verdict that is shown beside the task."""
+        """The machine verdict that is shown with the task."""
         verdict: Json | None = (self.assistance or {}).get("machine")
         return verdict
 
     @property
     def expects(self) -> Json:
-        """What a check or a training task expects."""
+        """The expected answer of a check or a training task."""
         return self.expected or {}
 
-    def target(self, unit: Unit = "summary", **parts: Any) -> Target:
-        """What a judgment is about: the task's own target, but for `parts`."""
-        place = {"document_id": self.document_id, "system": self.system or "", "rival": self.rival}
-        return Target(**{**place, "unit": unit, "index": self.index, "list_id": self.list_id, **parts})
+    def target(self, unit: Unit = "summary", **fields: Any) -> Target:
+        """Return the target of a judgment on the task; `fields` replace fields of the target."""
+        summary = {"document_id": self.document_id, "system": self.system or "", "rival": self.rival}
+        return Target(**{**summary, "unit": unit, "index": self.index, "list_id": self.list_id, **fields})
 
 
 class Source(NamedTuple):
-    """A document with the summaries of it that are judged; `list_id` is the name of its key facts."""
+    """A document with its summaries; `list_id` identifies its list of key facts."""
 
     document: Document
     summaries: tuple[Summary, ...]
@@ -76,19 +75,20 @@ class Source(NamedTuple):
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """Key facts of the document."""
+        """The key facts of the document."""
         return self.document.key_facts
 
     def summary(self, system: str | None) -> Summary:
-        """The summary by a system."""
+        """Return the summary by a system."""
         return next(summary for summary in self.summaries if summary.system == system)
 
 
 class Material(NamedTuple):
-    """What attention checks are made of: sentences and words of other documents, drawn with `rng`.
+    """Material for attention checks: sentences and words of other documents, sampled with `rng`.
 
-    `explained` holds, by whether the machine accepted it, the texts for which the machine gave a reason: such a text
-    is taken where there is one, so that beside a check stands a reason that speaks of the very text.
+    `foreign_sentence` is used if there are no other documents. `explained` contains the texts for which the machine
+    gave a reason, by whether it accepted them. Such texts are preferred, so that the reason in a check is about its
+    text.
     """
 
     sources: Sequence[Source]
@@ -97,14 +97,14 @@ class Material(NamedTuple):
     explained: Mapping[bool, Mapping[str, Any]] = {}
 
     def summary(self, source: Source) -> Summary | None:
-        """A summary of the document that has sentences; None where there is none."""
+        """Sample a summary of the document that has sentences; return None if there is none."""
         summaries = [summary for summary in source.summaries if summary.sentences]
         return self.rng.choice(summaries) if summaries else None
 
     def foreign(self, source: Source, *, accepted: bool | None = None) -> str:
-        """A sentence of a summary of another document; `attention.foreign_sentence` where there is none.
+        """Sample a sentence of a summary of another document.
 
-        `accepted` is what the machine's verdict beside it will be.
+        `accepted` is the decision of the machine verdict that will be shown with it.
         """
         sentences = [
             sentence
@@ -115,12 +115,12 @@ class Material(NamedTuple):
         return self._choose(sentences, accepted=accepted) if sentences else self.foreign_sentence
 
     def foreign_fact(self, source: Source, *, accepted: bool | None = None) -> str:
-        """A key fact of another document, else a foreign sentence."""
+        """Sample a key fact of another document, or a foreign sentence if there are no key facts."""
         facts = [fact for other in self._elsewhere(source) for fact in other.facts if fact not in source.facts]
         return self._choose(facts, accepted=accepted) if facts else self.foreign(source, accepted=accepted)
 
     def scrambled(self, source: Source) -> str:
-        """A foreign text with its words in random order: worse than any summary in every respect."""
+        """Return a summary of another document with its words in random order."""
         texts = [
             summary.text for other in self._elsewhere(source) for summary in other.summaries if summary.text.strip()
         ]
@@ -133,15 +133,14 @@ class Material(NamedTuple):
         return self.rng.choice([text for text in texts if text in known] or texts)
 
     def _elsewhere(self, source: Source) -> list[Source]:
-        """A few other documents (all would be slow in a large campaign)."""
-        drawn = self.rng.sample(self.sources, min(8, len(self.sources)))
-        own = source.document.id
-        others = [other for other in drawn if other.document.id != own]
-        return others or [other for other in self.sources if other.document.id != own][:8]
+        """Sample a few other documents; using all would be slow in large campaigns."""
+        sampled = self.rng.sample(self.sources, min(8, len(self.sources)))
+        others = [other for other in sampled if other.document.id != source.document.id]
+        return others or [other for other in self.sources if other.document.id != source.document.id][:8]
 
 
 def key_of(*parts: str | int) -> str:
-    """A readable key of a task, in ASCII, from parts of any script.
+    """Return a readable task key in ASCII, made of parts in any script.
 
     >>> key_of("fv", "doc 1", "sys/A", 3)
     'fv/doc%201/sys%2FA/3'
@@ -150,12 +149,12 @@ def key_of(*parts: str | int) -> str:
 
 
 def summary_body(summary: Summary) -> Json:
-    """A summary as a page needs it."""
+    """Return the JSON of a summary for the body of a task."""
     return {"text": summary.text, "sentences": [[span.start, span.end] for span in summary.sentences]}
 
 
 def joined_body(sentences: Sequence[str]) -> Json:
-    """Sentences as a text of their own, in the form of `summary_body`."""
+    """Return the JSON of a text that is made of sentences, as `summary_body` does."""
     spans, offset = [], 0
     for sentence in sentences:
         spans.append([offset, offset + len(sentence)])

@@ -1,16 +1,16 @@
-// The annotators' answers to a disputed task, side by side: an adjudicator takes one of them, or gives another.
+// The annotators' answers to a disputed task, side by side. An adjudicator adopts one of them or gives another.
 import { el, words } from "./dom.js";
 import { Question } from "./fields.js";
 import { canonical } from "./keep.js";
 import { t } from "./strings.js";
 
-// The keys that take an answer: none of them chooses anything in the form of a task.
+// The keys for adopting an answer, which are not used in the forms of tasks.
 const TAKING = [..."qwerfghjklsvxyz"];
 const FOLDED = 5;
 const bare = (answer) => canonical({ ...answer, machine: null, comment: null });
 
 export class Answers {
-  // `take` gets the answer that is taken.
+  // `take` is called with the adopted answer.
   constructor(answers, take) {
     this.answers = answers;
     this.question = new Question({
@@ -25,7 +25,7 @@ export class Answers {
     this.node = el("section", { class: "given", "aria-label": t("adjudicate.answers") }, node);
   }
 
-  // Many parts that all answers share would hide those in which they differ.
+  // Values that all answers share are hidden, so that the differences are visible.
   shown({ parts, comment }) {
     const everywhere = ([name, value]) => this.answers.every((one) => one.parts.some((part) => part[0] === name && part[1] === value));
     const row = ([name, value], differs) => el("div", { class: differs ? "differs" : null }, el("dt", null, words(name)), el("dd", null, words(value)));
@@ -37,7 +37,7 @@ export class Answers {
     return [rows(parts.filter((part) => !everywhere(part))), folded, said].filter(Boolean);
   }
 
-  // Shows which of the answers the form says, if any.
+  // Highlights the answer that equals the content of the form, if any.
   set(answer) {
     const now = bare(answer);
     const at = this.answers.findIndex((one) => bare(one.answer) === now);

@@ -1,4 +1,4 @@
-// Talking to the server. A call either gives what the server committed or throws a Refusal that says why in words.
+// Requests to the server. A call returns what the server committed, or throws a Refusal with a message.
 
 export class Refusal extends Error {
   constructor(status, code, message, field = null) {
@@ -6,7 +6,7 @@ export class Refusal extends Error {
     Object.assign(this, { status, code, field });
   }
 
-  // Nobody answered, or the server could not: the same call may be made again.
+  // The server did not respond or is unavailable, so the call can be repeated.
   get passing() {
     return this.status === 0 || this.status >= 500;
   }
@@ -21,7 +21,7 @@ export class Api {
     this.who = null;
   }
 
-  // Writes are made for the person whose token this is; a browser may come to be another person's while a page stays open.
+  // Token of the person for whom writes are made; another person may use the browser while a page stays open.
   know(session) {
     this.csrf = session.csrf;
     this.who = session.annotator ?? "preview";
@@ -37,12 +37,12 @@ export class Api {
     return this.read(await this.fetch(path, options));
   }
 
-  // What a reply says; a Refusal where it says no.
+  // Returns the body of a reply. Throws a Refusal for an error.
   async read(reply) {
     const read = await reply.json().catch(() => null);
     if (reply.ok && read !== null) return read;
     const error = read?.error ?? {};
-    // A page that is no JSON with a status of 200 is a proxy talking, not the server.
+    // A page that is not JSON, with the status 200, comes from a proxy and not from the server.
     const status = reply.ok ? 502 : reply.status;
     throw new Refusal(status, error.code ?? `http_${status}`, error.message ?? `the server answered ${reply.status}`, error.field);
   }
@@ -63,7 +63,7 @@ export class Api {
     this.know(await this.call("/api/session"));
   }
 
-  // A call whose answer the page cannot go on without: made again until the server answers. `told` hears of each failure.
+  // Repeats a call until the server replies. `told` is called with each error.
   async insist(path, body, told = () => {}) {
     for (let turn = 0; ; turn += 1) {
       try {
@@ -78,7 +78,7 @@ export class Api {
   }
 }
 
-// 1, 2, 4 ... 30 seconds, with a quarter of chance, so that a room full of browsers does not come back as one.
+// Delays of 1, 2, 4 ... 30 seconds, varied by a quarter at random, so that many browsers do not return at once.
 export function backoff(turn, chance = Math.random()) {
   return Math.min(30000, 1000 * 2 ** Math.min(turn, 5)) * (0.875 + chance / 4);
 }

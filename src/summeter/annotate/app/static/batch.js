@@ -1,4 +1,4 @@
-// The work itself: a batch of tasks under a lease, answers by way of the outbox, the end of a batch, pausing and giving back.
+// The work: a batch of tasks under a lease, sending answers, finishing, pausing and returning tasks.
 import { button, el, key } from "./dom.js";
 import { Refusal } from "./api.js";
 import { canonical } from "./keep.js";
@@ -51,7 +51,7 @@ export class Batch {
     }
   }
 
-  // Each sign of life gives the full time again.
+  // Each activity extends the lease.
   alive() {
     if (this.batch.lease_seconds) this.shell.lease(this.batch.lease_seconds);
   }
@@ -72,7 +72,7 @@ export class Batch {
     this.alive();
   }
 
-  // The server would not have it: the person gets the answer back as a draft, and is told why.
+  // The server refused the answer: it becomes a draft again, with a notice.
   refused(entry, error) {
     const task = this.find(entry.task);
     const reason = refusal(error);
@@ -88,7 +88,7 @@ export class Batch {
     });
   }
 
-  // The same person answered a task of this batch elsewhere in this browser.
+  // The same person answered a task of this batch in another tab of this browser.
   elsewhere(id, answer) {
     const task = this.find(id);
     if (!task || canonical(task.answer) === canonical(answer)) return;
@@ -99,7 +99,7 @@ export class Batch {
     this.work.refresh();
   }
 
-  // After the last task: everything may still be changed.
+  // The page after the last task, from which all answers can still be changed.
   past() {
     this.work.at = -1;
     this.keys.use("task", [{ keys: ["u"], does: t("keys.undo"), act: () => this.work.undo() }]);

@@ -1,4 +1,4 @@
-// An adjudicator's batch: the tasks on which annotators differ. It stays open, and each answer may be replaced at any time.
+// The batch of an adjudicator: the tasks on which annotators disagree. It stays open, and answers can always be replaced.
 import { button, el, key } from "./dom.js";
 import { Batch } from "./batch.js";
 import { t } from "./strings.js";
@@ -9,7 +9,7 @@ export class Disputes extends Batch {
     this.shell.pause.hidden = true;
   }
 
-  // Said above a task that was decided before.
+  // Shown above a task that was already decided.
   earlier(task) {
     if (this.waits(task)) return [t("work.unsent")];
     return [t("adjudicate.saved"), " ", button(t("adjudicate.reopen"), () => this.reopen(task), { class: "link" })];

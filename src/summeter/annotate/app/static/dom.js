@@ -1,4 +1,4 @@
-// Building nodes. Text enters the page as text nodes only, so nothing from the data can become markup.
+// Creation of DOM nodes. Text is only inserted as text nodes, so that data cannot become markup.
 
 export function el(tag, options, ...children) {
   const node = document.createElement(tag);
@@ -19,14 +19,14 @@ export function button(text, act, options) {
   return el("button", { type: "button", text, on: { click: act }, ...options });
 }
 
-// A key's name as a hint; what it does is said by the text beside it.
-// Its own direction: brackets are mirrored where a page runs from right to left.
+// The chip of a key, whose action is described by the text next to it.
+// Always left to right, since brackets would be mirrored on right-to-left pages.
 export const key = (name) => el("kbd", { dir: "ltr", "aria-hidden": "true", text: name });
 
 let counted = 0;
 export const fresh = (stem) => `${stem}-${(counted += 1)}`;
 
-// Text of the data, in the campaign's language and its own direction.
+// Text of the data, with the campaign's language and automatic direction.
 export function words(text, options) {
   return el("span", { lang: document.documentElement.dataset.texts, dir: "auto", ...options, text });
 }
@@ -36,5 +36,5 @@ export function reveal(node, block = "center") {
   node.scrollIntoView({ behavior: calm() ? "auto" : "smooth", block });
 }
 
-// A count in English, for the researcher's pages; the annotator's have `t`.
+// A count in English, for the researcher's pages. Annotators' pages use `t`.
 export const many = (n, one, more = `${one}s`) => `${n} ${n === 1 ? one : more}`;

@@ -1,11 +1,11 @@
-// Questions a person answers with a click, with the keys of a form, or with one key an option.
+// Form fields that are answered by mouse, by touch, or with one key per option.
 import { el, fresh, key, reveal, words } from "./dom.js";
 import { list, number, rich, t } from "./strings.js";
 
 const quick = new WeakMap();
 
-// options: [{value, label, meaning?, number?, keys?}]. One choice, or several where `many`. `pick` gets the value, or the list of values.
-// An option's keys are digits in order, counted on from `from`, where it names none; past 9 it has none.
+// options: [{value, label, meaning?, number?, keys?}]. One can be chosen, or several if `many`. `pick` receives the value or list.
+// Options without `keys` have the digits from `from` to 9 in order.
 export class Question {
   constructor({ legend, hint, options, many = false, value, pick, wide = false, data = false, own = false, from = 1 }) {
     Object.assign(this, { many, pick, options });
@@ -65,7 +65,7 @@ export class Question {
   }
 }
 
-// The frame of a question; the words of one of the campaign's own are in the language of the texts.
+// The frame of a question. Additional questions of a campaign are in the language of its texts.
 function frame({ legend, hint, own = false, wide = false }, ...children) {
   const told = hint ? el("p", { class: "hint", id: fresh("hint") }, own ? words(hint) : hint) : null;
   return el(
@@ -74,7 +74,7 @@ function frame({ legend, hint, own = false, wide = false }, ...children) {
   );
 }
 
-// A value on a scale: a point of it, each with its label, or a slider. A point's key is its own digit, or its place where it has none.
+// A scale as labelled points or as a slider. The key of a point is its value if that is a digit, else its position.
 export function onScale({ scale, ...about }) {
   if (scale.show === "slider") return new Slider({ scale, ...about });
   const digits = scale.points.every(({ value }) => Number.isInteger(value) && value >= 0 && value <= 9);
@@ -84,7 +84,7 @@ export function onScale({ scale, ...about }) {
   return question;
 }
 
-// A slider has no value until it is moved, clicked, or taken as it stands with the space bar.
+// A slider has no value until it is moved, clicked or confirmed with the space bar.
 export class Slider {
   constructor({ legend, hint, scale, value, pick, own }) {
     const { low, high, step, anchors } = scale;
@@ -136,7 +136,7 @@ export class Slider {
   }
 }
 
-// A question answered in words.
+// A text field.
 export class TextQuestion {
   constructor({ legend, hint, value, pick, most, own }) {
     this.box = el("textarea", { rows: 2, maxlength: most, dir: "auto" });
@@ -178,7 +178,7 @@ export function comment(state, changed) {
   return el("details", { class: "comment", open: Boolean(state.comment) }, summary, field);
 }
 
-// The machine's verdict in words, and the question it is answered with first.
+// The machine verdict, and the question whether the annotator agrees.
 export function machine({ verdict, good, types, reason, state, changed, about }) {
   const question = new Question({
     legend: t("machine.question"),
@@ -198,14 +198,14 @@ export function machine({ verdict, good, types, reason, state, changed, about })
   return { node, question };
 }
 
-// The sets of options that take keys: a task's questions, and for an adjudicator the answers to choose from.
+// The groups of options that have keys: the questions of a task and, for an adjudicator, the answers.
 const SETS = "fieldset.question, fieldset.answers";
 const FIELD = "input, textarea";
 const visible = (node) => node.getClientRects().length > 0;
 const answered = (set) => set.dataset.optional === "yes" || set.dataset.answered === "yes" || set.querySelector("input:checked") !== null;
 
-// Which option each key chooses is decided here alone, and shown: a chip that can be seen works, and a key without one does nothing.
-// The question one is at comes first; any other shows its chips while none of them is taken. A muted one (data-muted) shows none.
+// Assigns keys to options. A key works if and only if its chip is visible.
+// The current question has priority; others show chips if none is in use. Muted questions (data-muted) show none.
 export class Chips {
   constructor(root) {
     Object.assign(this, { root, current: null, taken: new Map() });
@@ -240,7 +240,7 @@ export class Chips {
     if (before && before.hidden !== sets.length < 2) before.hidden = sets.length < 2;
   }
 
-  // Behind a question without keys of its own (a slider, a text) those that follow it come first.
+  // After a question without keys (a slider or a text), the following questions have priority.
   order(sets) {
     const at = sets.indexOf(this.current);
     if (at >= 0 && quick.get(this.current).length === 0) return [...sets.slice(at), ...sets.slice(0, at)];
@@ -256,7 +256,7 @@ export class Chips {
     return true;
   }
 
-  // To the next question that is open, or to the button that sends. An answer that is taken as it is leaves nothing open.
+  // Moves to the next open question, or to the send button. An adopted answer leaves no question open.
   advance() {
     const sets = this.questions();
     const next = this.current?.matches(".answers") ? undefined : sets.slice(sets.indexOf(this.current) + 1).find((set) => !answered(set));
@@ -265,7 +265,7 @@ export class Chips {
     if (next) reveal(next, "nearest");
   }
 
-  // From the button that sends to the question one was at, from there to the one before.
+  // Moves from the send button to the last question, and from there to the previous one.
   back() {
     const sets = this.questions();
     const inside = this.current?.contains(document.activeElement);
@@ -277,5 +277,5 @@ export class Chips {
   }
 }
 
-// The keys that choose: all but those that mean something else on every page.
+// The keys for options: all except those with another meaning.
 export const CHOOSING = [..."0123456789abdefghjklmqrstvwxyz"];

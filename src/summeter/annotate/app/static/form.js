@@ -1,4 +1,4 @@
-// The form of a task: the shown texts, a machine's verdict, typed questions. One script draws every task type.
+// The form of a task: shown texts, machine verdict and typed questions, for all task types.
 import { button, el, words } from "./dom.js";
 import { comment, machine, onScale, Question, TextQuestion } from "./fields.js";
 import { summaryText } from "./pane.js";
@@ -12,7 +12,7 @@ const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 const optionsOf = (entries) => entries.map(({ name, label, meaning }) => ({ value: name, label: label || name, meaning }));
 const DRAWN_BY_FIELD = ["sentences", "spans"];
 
-// Whether values say what a machine's verdict says; null while they say neither.
+// Returns whether values agree with a machine verdict, or null if they neither agree nor disagree.
 function agrees(verdict, values) {
   const names = Object.keys(verdict.accept ?? verdict.agree);
   if (names.some((name) => !given(values[name]))) return null;
@@ -21,7 +21,7 @@ function agrees(verdict, values) {
 }
 
 export class Form {
-  // `script` is the module of a task type of one's own: `shown(task)` draws its texts, `fields` by name its own questions.
+  // `script` is the module of a custom task type: `shown(task)` renders its texts, `fields` its questions by name.
   constructor({ name, title, machine: words_, questions }, script = null) {
     Object.assign(this, { name, title, said: words_, questions, script, fields: [], verdict: null });
     this.ofSummary = questions.filter((question) => question.each_summary);
@@ -32,7 +32,7 @@ export class Form {
     return { values: {}, summaries: {}, machine: null, comment: null };
   }
 
-  // The questions by what they are asked of: each summary, by its letter, then the task (null).
+  // Questions about each summary, by letter, then those about the task (null).
   scopes(task) {
     const subjects = this.ofSummary.length ? task.body.summaries.map(({ id }) => [id, this.ofSummary]) : [];
     return [...subjects, [null, this.ofTask]];
@@ -42,7 +42,7 @@ export class Form {
     return (subject === null ? state.values : state.summaries[subject]) ?? {};
   }
 
-  // The questions that are shown beside these values. A value of a question that is not shown decides nothing.
+  // The questions that are asked, given these values. Values of questions that are not asked are ignored.
   asked(task, questions, values) {
     const known = {};
     return questions.filter(({ name, type, when }) => {
@@ -106,7 +106,7 @@ export class Form {
     const cards = this.ofSummary.length ? task.body.summaries.map((summary) => card(summary, "data-subject", fieldsOf(summary.id, this.ofSummary))) : [];
     this.verdict = shown && this.machine(task, shown, page, settle);
     const fields = fieldsOf(null, this.ofTask);
-    // A task type that asks for a text of any answer asks for no comment besides.
+    // No comment field if the task type always asks for a text.
     const free = this.ofTask.some(({ type, own, when }) => type === "text" && !own && !when.length);
     const texts = this.script?.shown?.(task) ?? this.texts(task);
     const root = el("div", null, count, ...texts, ...cards, this.verdict?.node, ...fields, free ? null : comment(state, page.changed));
@@ -114,7 +114,7 @@ export class Form {
     return root;
   }
 
-  // What the task shows beside its document.
+  // The texts that are shown next to the document.
   texts(task) {
     const { key_fact: fact, summary, summaries, index } = task.body;
     const drawn = this.questions.some(({ type }) => DRAWN_BY_FIELD.includes(type));
@@ -146,7 +146,7 @@ export class Form {
     });
   }
 
-  // {field, node} of a question; `from` is the first digit that chooses one of its options.
+  // Returns {field, node} of a question; `from` is the digit key of its first option.
   field(question, { page, subject, from, value, pick }) {
     const { type, name, label, text, hint, own, required, options, scale, longest } = question;
     const { body } = page.task;
@@ -156,7 +156,7 @@ export class Form {
       label && text && text !== label ? el("span", { class: "muted asked" }, said) : label ? null : said,
       required ? null : el("span", { class: "muted optional", text: ` (${t("questions.optional")})` }));
     let clear = null;
-    // An empty choice of several is none.
+    // An empty list of choices counts as no answer.
     const picked = (chosen) => {
       const empty = type === "choices" && chosen.length === 0;
       pick(empty ? null : chosen);
@@ -180,7 +180,7 @@ export class Form {
     }[type];
     const field = draw({ ...about, question, page });
     if (!required) field.node.dataset.optional = "yes";
-    // What was chosen can be taken back, where nothing need be chosen.
+    // The answer to an optional question can be cleared.
     if (!required && ["scale", "yes_no", "choice", "summary"].includes(type)) {
       clear = button(t("questions.clear"), () => {
         field.set(null);
@@ -196,7 +196,7 @@ export class Form {
     return this.fields.flatMap(({ field }) => field.keys?.() ?? []);
   }
 
-  // The first thing that is missing: {message, node, act?}; null where the form can be sent.
+  // Returns the first missing answer as {message, node, act?}, or null if the form can be sent.
   missing(task, state) {
     if (this.verdict && !state.machine) return { message: t("machine.question"), node: this.verdict.question.node };
     for (const { subject, question, field, node } of this.fields) {
@@ -211,7 +211,7 @@ export class Form {
   }
 }
 
-// A question that depends on the one before counts its keys on from there, so that all of them can be seen at once.
+// A question that depends on the previous one continues its digit keys, so that both can be shown together.
 function following(questions, at) {
   const before = questions[at - 1];
   const { when, options } = questions[at];

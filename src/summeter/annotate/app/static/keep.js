@@ -1,9 +1,9 @@
-// What this browser keeps: drafts and answers not yet sent, each under a key of its own, so that two tabs never write over
-// one another. Where storage is forbidden the page keeps it in memory, and says so.
+// Browser storage of drafts and unsent answers. Each has its own key, so that two tabs do not overwrite each other.
+// Without storage the page keeps them in memory and shows a notice.
 
 const memory = new Map();
 
-// One text for equal answers, whatever the order of their fields and whether an empty one is named.
+// Returns the same text for equal answers, regardless of the order of fields and of empty fields.
 export function canonical(value) {
   return JSON.stringify(value, (_, part) => {
     if (part === null || typeof part !== "object" || Array.isArray(part)) return part;
@@ -28,7 +28,7 @@ export class Keep {
     }
   }
 
-  // False where it is kept in memory only.
+  // False if data is kept in memory only.
   set(name, value) {
     const text = JSON.stringify(value);
     try {
@@ -57,7 +57,7 @@ export class Keep {
     try {
       this.store.removeItem(this.prefix + name);
     } catch (error) {
-      // Nothing can be kept here, so there is nothing to remove.
+      // Nothing was stored, so there is nothing to remove.
     }
   }
 
@@ -66,14 +66,14 @@ export class Keep {
     try {
       for (let at = 0; at < this.store.length; at += 1) found.add(this.store.key(at));
     } catch (error) {
-      // Memory alone, then.
+      // Keep it in memory only.
     }
     return [...found].filter((name) => name.startsWith(this.prefix + start)).map((name) => name.slice(this.prefix.length));
   }
 }
 
-// The draft of one task. It is bound to the answer the server had when it was begun: a newer answer, given on another device
-// or in another tab, makes it stale.
+// The draft of a task. It is based on the answer that the server had when the draft was started, so it is outdated if a newer
+// answer was given on another device or in another tab.
 export class Drafts {
   constructor(keep) {
     this.keep = keep;
@@ -95,7 +95,7 @@ export class Drafts {
     this.keep.remove(`draft:${task.id}`);
   }
 
-  // Drafts of tasks that are no longer this person's.
+  // Deletes the drafts of tasks that are no longer assigned to this person.
   prune(tasks) {
     const alive = new Set(tasks.map((task) => `draft:${task.id}`));
     for (const name of this.keep.names("draft:")) if (!alive.has(name)) this.keep.remove(name);

@@ -1,8 +1,8 @@
-// Shortcuts: one key each, never inside a text field, listed by `?`, and switched off by whoever needs the keys otherwise.
+// Single-key shortcuts. They never work in text fields, are listed by `?`, and can be switched off.
 import { button, el, key } from "./dom.js";
 import { t } from "./strings.js";
 
-// A keyboard of another script, or one with digits on Shift, has a chip's letter or digit on the same place.
+// On other keyboard layouts, the key at the same position counts.
 function chipOf({ key, code, shiftKey }) {
   if (/^Key[A-Z]$/.test(code) && /^\p{L}$/u.test(key) && !/^\p{Script=Latin}$/u.test(key)) return code.at(-1).toLowerCase();
   if (/^Digit\d$/.test(code) && !shiftKey && !/^[\d[\]]$/.test(key)) return code.at(-1);
@@ -19,14 +19,14 @@ export class Keys {
     document.addEventListener("keydown", (event) => this.pressed(event));
   }
 
-  // A list of {keys, does, act}; `act` returns false where the key meant nothing there. The last layer comes first.
+  // Adds a layer of {keys, does, act}; `act` returns false if the key has no meaning. The last layer comes first.
   use(name, list) {
     this.layers = this.layers.filter((layer) => layer.name !== name);
     if (list.length) this.layers.push({ name, list });
   }
 
   pressed(event) {
-    // On some keyboards a bracket is typed with AltGr, or with Option.
+    // Some keyboards need AltGr or Option to type a bracket.
     const typed = event.getModifierState("AltGraph") || (event.altKey && "[]".includes(event.key));
     if (event.defaultPrevented || event.isComposing || event.metaKey || (event.altKey && !typed)) return;
     const target = event.target instanceof Element ? event.target : document.body;
@@ -37,7 +37,7 @@ export class Keys {
       return;
     }
     if (!this.on || target.closest(TYPED)) return;
-    // A narrow page shows no chips until somebody uses keys.
+    // A narrow page shows no chips until keys are used.
     document.body.classList.add("keyed");
     this.run(chipOf(event), event);
   }
@@ -78,7 +78,7 @@ export class Keys {
   }
 }
 
-// Opens a modal dialog, takes it out of the page when it closes, and gives the focus back.
+// Opens a modal dialog. When it closes, it is removed and the focus is restored.
 export function show(dialog) {
   const before = document.activeElement;
   document.body.append(dialog);

@@ -1,4 +1,4 @@
-// Begins: asks the server where the person stands, and shows that stage.
+// Entry point: asks the server for the stage of the person, and shows it.
 import { Api, Refusal } from "./api.js";
 import { Batch } from "./batch.js";
 import { Disputes } from "./disputes.js";
@@ -32,7 +32,7 @@ class App {
     }
   }
 
-  // A browser may be used by several people: what it keeps is kept apart, and only the answers of who is here are sent.
+  // Several people may use a browser, so storage is separate, and only the answers of the current person are sent.
   know(session) {
     this.api.know(session);
     this.session = session;
@@ -57,7 +57,7 @@ class App {
     this.outbox.flush();
   }
 
-  // Tabs of the same person hear of one another.
+  // Tabs of the same person notify each other.
   listen() {
     addEventListener("storage", (event) => event.key?.startsWith(`${this.keep.prefix}answer:`) && this.count());
     if (!globalThis.BroadcastChannel) return;
@@ -93,7 +93,7 @@ class App {
     return reply;
   }
 
-  // Asks again where the person stands. The same batch stays as it is on the page, with what the server knows of its answers.
+  // Refreshes the session. The current batch stays on the page, with the answers that the server knows.
   async reload({ force = false } = {}) {
     const before = this.session;
     this.know(await this.insist("/api/session"));
@@ -111,7 +111,7 @@ class App {
     await this.route();
   }
 
-  // The next batch, or the end.
+  // Shows the next batch, or the end.
   async next() {
     const reply = await this.insist("/api/batch", {});
     await this.reload({ force: true });
@@ -154,7 +154,7 @@ class App {
     else await this.next();
   }
 
-  // Questions outside a task also take single keys.
+  // Questions outside a task also have single-key shortcuts.
   questions(form) {
     const chips = new Chips(form);
     this.keys.use("stage", [

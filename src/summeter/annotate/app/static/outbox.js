@@ -1,10 +1,10 @@
-// Answers on their way to the server. Each is kept until the server acknowledges or refuses it, and survives a reload.
+// Queue of answers to send. Each is stored, also across reloads, until the server acknowledges or refuses it.
 import { backoff, newId, Refusal } from "./api.js";
 
 const NAME = "answer:";
 
 export class Outbox {
-  // `heard` is told of {acknowledged | refused: entry, error?} and of every change in number; `who` gave the answers.
+  // `heard` is called with {acknowledged | refused: entry, error?} and after changes of the queue; `who` gave the answers.
   constructor(keep, api, heard, who) {
     Object.assign(this, { keep, api, heard, who, turn: 0, timer: null, running: false, again: false, sending: null, trouble: null });
     addEventListener("online", () => this.flush());
@@ -20,7 +20,7 @@ export class Outbox {
     return this.waiting().filter((entry) => entry.task === task).pop() ?? null;
   }
 
-  // An answer that waits and was not tried yet is replaced by a later one to the same task.
+  // A queued answer that was not sent yet is replaced by a later one to the same task.
   put(task, answer, seconds) {
     for (const entry of this.waiting()) {
       if (entry.task === task && entry.answer_id !== this.sending && !entry.tried) this.drop(entry);
@@ -37,7 +37,7 @@ export class Outbox {
     this.keep.remove(NAME + entry.answer_id);
   }
 
-  // One tab sends at a time where the browser has locks; elsewhere two may send the same answer, which is stored once.
+  // With browser locks, one tab sends at a time. Otherwise two tabs may send the same answer, which is stored once.
   async flush() {
     clearTimeout(this.timer);
     if (this.running) {
@@ -88,7 +88,7 @@ export class Outbox {
     return true;
   }
 
-  // False: stop for now. What the server refuses leaves the queue, and the person is told.
+  // Returns false to stop for now. Refused answers are removed from the queue and reported.
   async failed(entry, error) {
     this.trouble = error;
     if (error.code === "csrf" && !entry.renewed) return this.renew(entry);
@@ -103,7 +103,7 @@ export class Outbox {
     return true;
   }
 
-  // A new token, once an answer; whether it is for the same person is seen when the answer is sent again.
+  // Requests a new CSRF token, once per answer. Sending the answer again checks that the person is the same.
   async renew(entry) {
     try {
       await this.api.session();
@@ -114,7 +114,7 @@ export class Outbox {
     return true;
   }
 
-  // Resolves once nothing waits.
+  // Resolves when the queue is empty.
   async empty() {
     while (this.waiting().length) {
       await this.flush();

@@ -1,9 +1,9 @@
-// Texts to read: the document with its similar sentences marked, a summary with one sentence marked.
+// Texts: the document with highlighted similar sentences, and the summary with one highlighted sentence.
 import { button, el, fresh, key, reveal, words } from "./dom.js";
 import { pieces, Points } from "./points.js";
 import { t } from "./strings.js";
 
-// A text as nodes, its ranges (code points) marked; `mark` makes the node of a stretch from the indexes of its ranges.
+// Returns a text as nodes with marked ranges (in code points); `mark` creates the node of a segment from the indexes of its ranges.
 export function marked(text, ranges, mark) {
   const points = new Points(text);
   return pieces(points.length, ranges).map(([start, end, over]) => {
@@ -22,7 +22,7 @@ export function summaryText(summary, current = null) {
 }
 
 export class Source {
-  // `similar`: indexes of sentences of the document, the most similar first; none where there is no assistance.
+  // `similar`: indexes of document sentences, most similar first; empty without assistance.
   constructor(source, similar = []) {
     this.at = -1;
     this.marks = [];
@@ -63,7 +63,7 @@ export class Source {
     const mark = this.marks[this.at];
     mark.classList.add("here");
     this.tell();
-    // Within the pane alone: the page and the question stay where they are.
+    // Scrolls only within the pane.
     const wanted = mark.offsetTop - (this.body.clientHeight - mark.offsetHeight) / 2;
     this.body.scrollTop = Math.max(0, wanted);
     return true;

@@ -1,6 +1,6 @@
-// Offsets on the wire count code points; the browser counts UTF-16 units. Everything that turns one into the other is here.
+// Conversion between code points, in which offsets are sent, and UTF-16 units, which browsers use.
 
-// Code points of a text, and the way between the two ways to count. A unit inside a surrogate pair belongs to its code point.
+// The code points of a text with both kinds of offsets. A unit inside a surrogate pair belongs to its code point.
 export class Points {
   constructor(text) {
     this.text = text;
@@ -33,8 +33,8 @@ export class Points {
 
 const LETTERS = /[\p{L}\p{N}\p{M}]+(?:['’\-.,][\p{L}\p{N}\p{M}]+)*|\p{Extended_Pictographic}(?:\u200d\p{Extended_Pictographic}|[\u{1f3fb}-\u{1f3ff}\ufe0f])*|[^\s]/gu;
 
-// Words as [start, end) in code points: what the cursor steps over. Runs of letters in scripts that put no spaces between
-// words are cut by the browser's own segmenter where it has one. Nothing but white space lies between two words.
+// Words as [start, end) in code points, between which the cursor moves. In scripts without spaces, the browser's segmenter
+// splits runs of letters if available. Between two words there is only white space.
 export function wordsOf(text, language = "en") {
   const points = new Points(text);
   const found = [];
@@ -54,7 +54,7 @@ function cut(run, language) {
   return parts.map((part) => [part.index, part.index + part.segment.length]);
 }
 
-// A selection without the white space at its ends, and never half of a character people see as one; null where nothing is left.
+// A selection without white space at its ends, extended to complete characters; null if it is empty.
 export function tidy(text, start, end, language = "en") {
   const points = new Points(text);
   let [from, to] = [points.toUnit(start), points.toUnit(end)];
@@ -71,7 +71,7 @@ export function tidy(text, start, end, language = "en") {
   return [points.toPoint(from), points.toPoint(to)];
 }
 
-// Cuts [0, length) at the ends of ranges: [start, end, indexes of the ranges that cover it], in order, nothing left out.
+// Splits [0, length) at the ends of ranges into [start, end, indexes of the covering ranges], in order.
 export function pieces(length, ranges) {
   const ends = ranges.flatMap(([start, end]) => [start, end]).filter((at) => at > 0 && at < length);
   const cuts = [...new Set([0, ...ends, length])].sort((a, b) => a - b);

@@ -1,9 +1,9 @@
-// Keeps a researcher's page current: asks for it again while it is in view, and takes over what has changed.
+// Refreshes a researcher's page while it is visible.
 const main = document.getElementById("main");
 const every = 1000 * Number(main.dataset.every);
 let tag = null;
 
-// As a document: the page's policy allows no markup from a text.
+// Parsed as a document, since the content security policy forbids inserting markup.
 function ask() {
   return new Promise((done) => {
     const request = new XMLHttpRequest();
@@ -22,7 +22,7 @@ function notice(text) {
   document.getElementById("notices").replaceChildren(...(text ? [box] : []));
 }
 
-// A link drawn anew while it is pressed would lose the click, and a reason that is being written its words.
+// Waits while a link is pressed or a reason is being written, which a refresh would interrupt.
 const busy = () => main.matches(":active") || main.querySelector("details[open] form") !== null;
 
 function takeOver(fresh) {

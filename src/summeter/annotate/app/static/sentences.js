@@ -1,11 +1,11 @@
-// Which sentences of the shown summary apply, or none of them. Beside it, on a wide window, the grid of all tasks on the same summary.
+// Choice of summary sentences or none. Wide windows also show the grid of all tasks on the same summary.
 import { button, el, words } from "./dom.js";
 import { Question } from "./fields.js";
 import { Points } from "./points.js";
 import { number, t } from "./strings.js";
 
 export class Sentences {
-  // The value is a list of indexes, empty where none applies, null while nothing is said.
+  // The value is a list of indexes, empty if none applies, and null if unanswered.
   constructor({ legend, hint, own, value, pick, name, page }) {
     const { summary } = page.task.body;
     const points = new Points(summary.text);
@@ -40,7 +40,7 @@ export class Sentences {
   }
 }
 
-// Tasks on the same summary against its sentences, as far as they are answered; a row leads to its task.
+// Grid of the tasks on a summary and its sentences; each row links to its task.
 function grid(name, { task, siblings, visit }) {
   const rows = siblings.filter((one) => one.task.body.key_fact && one.task.body.summary.text === task.body.summary.text && one.task.document === task.document);
   if (rows.length < 2) return null;

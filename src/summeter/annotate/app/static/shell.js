@@ -1,4 +1,4 @@
-// The frame around every stage: the bar, notices, the instructions panel, what waits to be sent.
+// The frame of all stages: bar, notices, instructions panel and number of unsent answers.
 import { button, byId, el } from "./dom.js";
 import { money, refusal, rich, t } from "./strings.js";
 
@@ -34,7 +34,7 @@ export class Shell {
     return true;
   }
 
-  // A stage: its heading has the focus, so that a screen reader reads on from there and single keys work at once.
+  // Shows a stage and focuses its heading, so that screen readers continue there and single keys work at once.
   show(title, ...nodes) {
     const heading = el("h1", { tabindex: "-1", text: title });
     this.main.replaceChildren(heading, ...nodes.flat().filter(Boolean));
@@ -49,7 +49,7 @@ export class Shell {
     setTimeout(() => { this.live.textContent = text; }, 50);
   }
 
-  // A notice stays until it is closed or replaced by one of the same name.
+  // Shows a notice until it is closed or replaced by one with the same name.
   notice(name, text, { bad = false, act = null, label = "" } = {}) {
     this.quiet(name);
     const close = button("×", () => this.quiet(name), { class: "close", "aria-label": t("page.close_notice") });
@@ -71,13 +71,13 @@ export class Shell {
     place.replaceChildren(bar, el("span", { class: "nobr", text: t("page.progress", { n: answered, total }) }), el("span", { class: "wide-only", text: ` ${what}` }));
   }
 
-  // Where the person stands among the stages of this campaign.
+  // Shows the current stage among the stages of the campaign.
   steps(stages, stage) {
     const at = stages.indexOf(stage);
     const items = stages.map((name, index) => el("li", {
       class: index < at ? "past" : index === at ? "now" : null, "aria-current": index === at ? "step" : null, text: t(`stage.${name}`),
     }));
-    // At work the bar has better things to show.
+    // During the work, the bar shows the progress instead.
     this.bar.steps.replaceChildren(...(stages.length > 1 && at >= 0 && stage !== "work" ? items : []));
     this.bar.steps.hidden = !this.bar.steps.children.length;
   }

@@ -1,10 +1,10 @@
-// A text whose words can be marked: a word cursor for the keys and for taps, the browser's own selection for mouse and finger.
+// A text whose words can be marked, with a word cursor for keys and taps and the browser's selection for mouse and touch.
 import { button, el } from "./dom.js";
 import { pieces, Points, tidy, wordsOf } from "./points.js";
 import { t } from "./strings.js";
 
 export class SpanText {
-  // `mark(start, end)` and `open(index of a span)` are called in code points.
+  // `mark(start, end)` and `open(index of a span)` are called with code points.
   constructor(text, { mark, open }) {
     this.points = new Points(text);
     this.language = document.documentElement.dataset.texts || "en";
@@ -26,8 +26,8 @@ export class SpanText {
     this.listen();
   }
 
-  // These events belong to the whole page, so the listeners leave with the text. Nothing is drawn anew while a pointer is down:
-  // that would break the selection it makes.
+  // Listeners on the page are removed with the text. While a pointer is down nothing is rendered again, since that would
+  // destroy the selection.
   listen() {
     const stop = new AbortController();
     const selected = () => {
@@ -72,7 +72,7 @@ export class SpanText {
     return tidy(this.points.text, start, end, this.language);
   }
 
-  // What would be marked now: a selection, else the words from the anchor to the cursor.
+  // The range to mark: the selection, else the words from the anchor to the cursor.
   chosen() {
     if (this.picked) return this.picked;
     if (!this.words.length) return null;
@@ -88,7 +88,7 @@ export class SpanText {
   markRange([start, end]) {
     getSelection()?.removeAllRanges();
     this.picked = null;
-    // The cursor stays where it is; what the mouse has marked takes it along.
+    // The cursor keeps its position, unless words were marked with the mouse.
     const touched = this.words.flatMap(([from, to], at) => (from < end && start < to ? [at] : []));
     if (touched.length && !touched.includes(this.at)) this.at = touched.at(-1);
     this.anchor = this.at;
@@ -102,7 +102,7 @@ export class SpanText {
   }
 
   clicked(event) {
-    // The click that ends a selection is no tap on a word.
+    // The click at the end of a selection is not a tap on a word.
     if (this.picked || this.marked) return;
     const point = this.under(event);
     if (point === null) return;
@@ -150,7 +150,7 @@ export class SpanText {
     event.preventDefault();
   }
 
-  // The word one drawn line below (or above) nearest to the cursor's place.
+  // The word in the line below or above that is nearest to the cursor.
   line(by) {
     const boxes = this.words.map((word) => this.box(word));
     const here = boxes[this.at];
@@ -178,7 +178,7 @@ export class SpanText {
     return this.node.getBoundingClientRect();
   }
 
-  // Back to the words, where the cursor was left.
+  // Returns the focus to the words, at the position of the cursor.
   enter() {
     this.node.focus({ preventScroll: true });
     (this.node.querySelector(".cursor") ?? this.node).scrollIntoView({ block: "nearest" });
@@ -189,7 +189,7 @@ export class SpanText {
     this.paint();
   }
 
-  // Spans first, then the cursor's words; where they meet a stretch carries both classes.
+  // Classes of a segment: those of its span and of the cursor.
   paint() {
     const live = document.activeElement === this.node || this.extending || this.anchor !== this.at;
     const chosen = live ? this.chosen() : null;

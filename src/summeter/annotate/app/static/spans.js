@@ -1,4 +1,4 @@
-// Which passages of the shown summary are wrong, and how. Marked by mouse, by touch, or with a word cursor and the keys.
+// Marking of wrong spans of the summary with their kinds, by mouse, touch or keyboard.
 import { button, el, key, words } from "./dom.js";
 import { Question, textField } from "./fields.js";
 import { Points } from "./points.js";
@@ -14,7 +14,7 @@ const optionsOf = (entries, data) => entries.map(({ name, label, meaning }) => (
 const which = (at) => (at < 5 ? t(`spans.which_${at + 1}`) : t("spans.which_other", { n: at + 1 }));
 
 export class Spans {
-  // The value is a list of marks, empty where nothing is marked, null while nothing is said.
+  // The value is a list of marks, empty if nothing is wrong, and null if unanswered.
   constructor({ question, value, pick, page }) {
     const { options: kinds, categories } = question;
     const { summary } = page.task.body;
@@ -55,7 +55,7 @@ export class Spans {
     return this.points.slice(start, end);
   }
 
-  // A mark that is not complete is open, to go on with it.
+  // An incomplete mark is opened for editing.
   set(value) {
     this.value = value;
     const at = this.incomplete();

@@ -1,4 +1,4 @@
-// What comes before and after the work: consent, instructions, questions, training, the preview, the end.
+// Stages before and after the work: consent, instructions, questions, training, the preview and the end.
 import { button, byId, el } from "./dom.js";
 import { newId } from "./api.js";
 import { Question } from "./fields.js";
@@ -14,7 +14,7 @@ const enter = (app) => app.keys.use("stage", [{ keys: ["Enter"], does: t("page.g
   return byId("go") !== null;
 } }]);
 
-// Calls once however often the button is pressed, and goes where the server says.
+// Calls once, however often the button is pressed, and shows the stage of the reply.
 function once(app, act) {
   let busy = false;
   return async () => {
@@ -128,7 +128,7 @@ export class Training {
     }
   }
 
-  // What was right stands under the answer, which can be looked at but no longer changed.
+  // The right answer is shown below the given one, which can no longer be changed.
   feedback({ passed, feedback }) {
     const { form, tasks, at } = this.work;
     for (const input of form.querySelectorAll("input, textarea, button")) input.disabled = true;
@@ -148,7 +148,7 @@ export class Training {
   }
 }
 
-// A preview walks through what a person would see. No call is made and nothing is kept.
+// A preview shows the pages of an annotator. It makes no calls and stores nothing.
 export class Preview {
   constructor(app, { sample }) {
     Object.assign(this, { app, shell: app.shell, keys: app.keys, sample });
@@ -192,7 +192,7 @@ export class Preview {
 
 export function done(app) {
   const { outcome, at, code, url, form, more } = app.session.done;
-  // Who was screened out before the work is told where.
+  // The text depends on the stage at which the annotator was screened out.
   const text = outcome === "screened_out" && at !== "work" ? t(`done.screened_out_${at}`) : t(`done.${outcome}_text`);
   const { pay, progress } = app.session;
   app.shell.show(
@@ -209,7 +209,7 @@ export const earned = ({ earned: base, bonus, currency }) => (bonus
   ? t("done.earned_bonus", { amount: money(base, currency), bonus: money(bonus, currency) })
   : t("done.earned", { amount: money(base, currency) }));
 
-// Only addresses of the web: what a configuration says is not run as a script.
+// Allows only web addresses, so that a setting cannot run a script.
 const safe = (url) => (/^https?:\/\//i.test(url) ? url : null);
 
 function completion(app, code, linked) {
@@ -220,7 +220,7 @@ function completion(app, code, linked) {
       copy.textContent = t("done.copied");
       app.shell.say(t("done.copied"));
     } catch (error) {
-      // No clipboard without a secure connection: the code is selected, to be copied by hand.
+      // Without a secure connection there is no clipboard, so the code is selected for copying by hand.
       getSelection().selectAllChildren(shown);
       app.shell.say(t("done.copy_by_hand"));
     }
@@ -247,7 +247,7 @@ export function rest(app) {
 
 export function nobody(app, message) {
   app.shell.show(
-    t("nobody.title"), el("p", { class: "lead", text: message ? `${capital(message)}.` : t("nobody.unknown") }),
-    el("p", { text: `${t("nobody.link")} ${t("nobody.safe")}` }),
+    t("no_visitor.title"), el("p", { class: "lead", text: message ? `${capital(message)}.` : t("no_visitor.unknown") }),
+    el("p", { text: `${t("no_visitor.link")} ${t("no_visitor.safe")}` }),
   );
 }

@@ -1,4 +1,4 @@
-// What the page says: texts by key in the campaign's language, with its plurals, numbers and direction.
+// Texts by key in the campaign's language, with plurals, numbers and text direction.
 import language from "./language.js";
 
 export const { code, direction } = language;
@@ -7,10 +7,10 @@ const plurals = new Intl.PluralRules(code);
 const numbers = new Intl.NumberFormat(code);
 const lists = new Intl.ListFormat(code, { type: "unit", style: "short" });
 
-// The text under a key, with {name} replaced by values. A text with plural forms takes the form for `n`.
+// Returns the text of a key with {name} replaced by values. A text with plural forms uses the form for `n`.
 export const t = (key, values) => rich(key, values).join("");
 
-// The same as a list of texts and nodes, where a value may be a node.
+// The same as a list of texts and nodes, so that values can be nodes.
 export function rich(key, values = {}) {
   return form(key, values.n).split(/\{(\w+)\}/).map((part, at) => (at % 2 ? shown(key, part, values[part]) : part)).filter((part) => part !== "");
 }
@@ -18,7 +18,7 @@ export function rich(key, values = {}) {
 function form(key, n) {
   const entry = strings[key];
   if (entry === undefined) throw new Error(`${code}: there is no text ${key}`);
-  // A language file may leave out a category that whole numbers do not need.
+  // A language file may omit categories that integers do not need.
   return typeof entry === "string" ? entry : (entry[plurals.select(n)] ?? entry.other);
 }
 
@@ -31,7 +31,7 @@ function shown(key, name, value) {
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 const LEFT_TO_RIGHT = /\p{Script=Latin}|\p{Script=Greek}|\p{Script=Cyrillic}/u;
 
-// Text of the other direction keeps its own, and does not turn what stands around it.
+// Isolates text of the other direction from its surroundings.
 function isolated(text) {
   return (direction === "rtl" ? LEFT_TO_RIGHT : RIGHT_TO_LEFT).test(text) ? `\u2068${text}\u2069` : text;
 }
@@ -49,7 +49,7 @@ export function money(amount, currency, locale = code) {
   }
 }
 
-// Why something was refused, in words; what only a fault of the program can bring about keeps the server's own.
+// The message for a refusal. Errors that only a bug can cause keep the server's message.
 export function refusal(error) {
   const key = `refused.${error.code}`;
   if (error.code !== "invalid" && error.code !== "other" && strings[key] !== undefined) return t(key);
@@ -57,5 +57,5 @@ export function refusal(error) {
   return t(error.code === "invalid" ? key : "refused.other", { detail });
 }
 
-// To where a line begins.
+// Arrow that points to the beginning of a line.
 export const backwards = direction === "rtl" ? "→" : "←";

@@ -1,4 +1,4 @@
-// Tasks one after another: drawing, drafts, time, sending, going back. The batch, the training and the preview's sample share it.
+// A sequence of tasks with drafts, timing, sending and going back, used by batches, training and the preview.
 import { button, el, key, reveal } from "./dom.js";
 import { Chips, CHOOSING } from "./fields.js";
 import { Source } from "./pane.js";
@@ -8,9 +8,8 @@ import { backwards, number, t } from "./strings.js";
 const IDLE = 60000;
 
 export class Work {
-  // `host` gives: app, shell, keys, drafts; answerOf(task) and waits(task); opened(task); send(task, answer, seconds); past(), the page after
-  // the last task. `what` says what is counted, `verb` is the key of
-  // what the sending button says.
+  // `host` provides app, shell, keys, drafts; answerOf(task), waits(task), opened(task), send(task, answer, seconds), and past(), which
+  // shows the page after the last task. `what` names the counted answers; `verb` is the key of the text of the send button.
   constructor(host, { tasks, documents, what, verb, back = true, frozen = null }) {
     Object.assign(this, { host, tasks, documents, what, verb, back, frozen, at: -1, state: null, seconds: 0, awake: Date.now(), busy: false });
     this.stop = new AbortController();
@@ -32,7 +31,7 @@ export class Work {
     return this.tasks[this.at];
   }
 
-  // How a task is drawn, what is still missing, what the answer is.
+  // Rendering of a task, its missing answers, and its answer.
   get questions() {
     return this.host.app.form;
   }
@@ -41,7 +40,7 @@ export class Work {
     return this.tasks.filter((task) => this.host.answerOf(task) !== null).length;
   }
 
-  // Time counts while the page is in view and the person is there.
+  // Time counts while the page is visible and the person is active.
   tick() {
     const now = Date.now();
     const step = Math.min(now - this.last, 1000);
@@ -69,12 +68,12 @@ export class Work {
     return true;
   }
 
-  // What the sending button says, and what its key does.
+  // Text of the send button and description of its key.
   saying() {
     return { button: t(this.verb), key: t(`${this.verb}_key`) };
   }
 
-  // The task with the answer as it stands; for an adjudicator, with the annotators' answers too.
+  // Renders the task with its current answer and, for an adjudicator, the annotators' answers.
   body() {
     const { task, host } = this;
     const siblings = this.tasks.map((one, at) => ({ task: one, number: at + 1, answer: host.answerOf(one) }));
@@ -94,7 +93,7 @@ export class Work {
     return body;
   }
 
-  // An annotator's answer in the place of what stands in the form; the comment stays.
+  // Replaces the content of the form by an annotator's answer, except the comment.
   take(answer) {
     this.state = { ...this.questions.blank(), ...answer, comment: this.state.comment };
     this.form.firstElementChild.replaceWith(this.body());
@@ -123,7 +122,7 @@ export class Work {
     this.gate();
   }
 
-  // Said above a task that was answered before.
+  // Shown above a task that was already answered.
   earlier() {
     const { host, task } = this;
     if (host.answerOf(task) === null) return null;
@@ -148,7 +147,7 @@ export class Work {
     return el("nav", { class: "dots", "aria-label": t("work.tasks") }, el("ol", null, ...items));
   }
 
-  // Acknowledgements arrive while a task is being worked on: only what tells of them is drawn anew.
+  // Updates only the status of answers, since acknowledgements arrive during the work.
   refresh() {
     if (!this.form?.isConnected) return;
     const main = this.host.shell.main;
@@ -185,7 +184,7 @@ export class Work {
   }
 
   enter(event) {
-    // Buttons, links and folded text keep their own Enter; a form sends itself.
+    // Enter keeps its meaning on buttons, links and folded text, and in forms.
     const own = event.target instanceof Element && event.target.closest("button, a, summary, form input");
     if (event.key === "Enter" && own && !event.ctrlKey) return false;
     this.form.requestSubmit();
@@ -204,7 +203,7 @@ export class Work {
     return this.visit(this.tasks.findIndex((task) => task.id === this.sent));
   }
 
-  // The least time a task asks for, said kindly; the button wakes when it has passed.
+  // Shows the minimum time of a task, and enables the button when it has passed.
   gate() {
     if (!this.send || !this.task || this.busy) return;
     const left = Math.ceil(this.task.minimum_seconds - this.seconds);
