@@ -223,9 +223,9 @@ def _item(judgment: Judgment) -> _Item:
 def merge(judgments: Iterable[Judgment]) -> list[Judgment]:
     """Merge the judgments of annotators into one per unit and aspect, in order of appearance.
 
-    Labels are merged by majority and numbers by their mean (`default_rule`). A question with several answers keeps those
-    given by more than half. Spans consist of the characters marked by more than half of the annotators who searched for
-    spans. Free text is not merged.
+    Labels are merged by majority and numbers by their mean (`default_rule`). A question with several answers keeps
+    those given by more than half. Spans consist of the characters marked by more than half of the annotators who
+    searched for spans. Free text is not merged.
 
     >>> from summeter.records import Target
     >>> votes = [Judgment(target=Target(document_id="d", system="A", unit="sentence", index=0), aspect="faithfulness",

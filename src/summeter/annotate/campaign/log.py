@@ -284,11 +284,11 @@ class EventLog:
             for job in group:
                 job.future.set_exception(_not_stored(error))
             return []
-        for job, (reply, error) in zip(group, outcomes, strict=True):
-            if error is None:
+        for job, (reply, refusal) in zip(group, outcomes, strict=True):
+            if refusal is None:
                 job.future.set_result(reply)
             else:
-                job.future.set_exception(error)
+                job.future.set_exception(refusal)
         return []
 
     def _commit(self, group: list[_Job]) -> list[tuple[Any, SummeterError | None]]:
