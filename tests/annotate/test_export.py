@@ -200,7 +200,7 @@ def test_validated_key_facts_are_applied(tmp_path: Path, capsys: pytest.CaptureF
     assert run("export", folder.folder, "--apply", "-o", target) == 0
     out = capsys.readouterr().out
     assert "6 key facts: 1 kept, 1 reworded, 4 dropped" in out
-    assert "without any key fact now: doc2" in out
+    assert "documents without a key fact: doc2" in out
     before, after = folder.data, load(target)
     assert {name: one.key_facts for name, one in after.documents.items()} == {
         "doc0": ("It was opened in June.",), "doc1": before.documents["doc1"].key_facts[:1], "doc2": (),
