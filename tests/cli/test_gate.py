@@ -95,7 +95,7 @@ class TestGate:
         assert ends("gate", folder, "--min", "faithfulness=0") == 4
         got = capsys.readouterr()
         assert "warning: the run is interrupted, not complete" in got.out
-        assert "gate not passed: the run is interrupted, of 2 documents these are judged: mock.fact_check " in got.err
+        assert "gate not passed: the run is interrupted (judged documents of 2: mock.fact_check " in got.err
 
     @pytest.mark.parametrize("status", ["running", "failed", "incomplete"])
     def test_an_incomplete_run_never_passes(
@@ -105,7 +105,7 @@ class TestGate:
         assert ends("gate", folder, "--min", "faithfulness=0", "--json") == 4
         got = capsys.readouterr()
         assert json.loads(got.out)["passed"] is False
-        assert f"the run is {status}, " in got.err
+        assert f"the run is {status} (" in got.err
 
     def test_nothing_judged_yet(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         folder = make(tmp_path / "run", judges=[(FACT_CHECK, lambda *_: [])], status="interrupted").folder

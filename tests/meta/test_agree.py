@@ -261,7 +261,7 @@ def test_a_judge_on_another_scale_cannot_agree() -> None:
     sound(study)
     for row in study.where(judge="j"):
         assert row.value is None
-        assert "outside people's scale (1 to 5)" in (row.reason or "")
+        assert "outside people's scale (1-5)" in (row.reason or "")
 
 
 def test_scores_of_summaries_from_labels() -> None:
@@ -329,7 +329,7 @@ def test_one_annotator_has_nobody_to_agree_with() -> None:
     both = voted(LABELS) + people({("d1", "A"): {"people": 3}}, "overall")
     study = agree(both, resamples=0)
     assert study.where(aspect="overall").rows == ()
-    assert "overall: one annotator only, or merged, 1 units (summary)" in study.notes
+    assert "overall: one annotator, or merged votes, 1 units (summary)" in study.notes
     asked = agree(both, aspect="overall", resamples=0)
     sound(asked)
     assert {row.value for row in asked} == {None}

@@ -109,7 +109,7 @@ def test_length_by_hand() -> None:
     part = study.one(statistic="partial_pearson")
     assert part.value == pytest.approx(1.0)
     assert (part.n, part.missing, part.details["length"]) == (4, 0, "words")
-    assert any("families were not given" in note for note in study.notes)
+    assert any("no families were given" in note for note in study.notes)
 
 
 # Two systems on two documents; the judge rates its own (A) two points higher than B, people one point.
@@ -132,7 +132,7 @@ def test_self_preference_by_hand() -> None:
 def test_a_judge_without_a_family_or_rivals_has_no_self_preference() -> None:
     true = people({item: {"x": value} for item, value in TRUE.items()})
     for families, judges, why in (
-        ({"A": "acme"}, {}, "family is not known"),
+        ({"A": "acme"}, {}, "family is unknown"),
         ({"A": "acme"}, {"j": "third"}, "no system is of the judge's family third"),
         ({"A": "acme", "B": "acme"}, {"j": "acme"}, "every system is of the judge's family"),
     ):

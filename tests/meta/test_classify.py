@@ -99,7 +99,7 @@ def test_whole_summaries_need_a_yes_or_no_of_people() -> None:
         classify(judge, gold, level="summary")
     study = classify(judge, gold, level="summary", gold_at_least=1.0, threshold=0.5, resamples=0)
     assert (value(study, "sensitivity"), value(study, "specificity")) == (1.0, 0.5)
-    with pytest.raises(UsageError, match="no decisions; give sentence"):
+    with pytest.raises(UsageError, match="not decisions; choose sentence"):
         classify(judge, gold, level="system")
 
 

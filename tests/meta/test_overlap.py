@@ -109,7 +109,7 @@ class TestLists:
         run = evaluate(data, ["support"], out=tmp_path / "run")
         assert lists_of(tmp_path / "run").lists == {("d", None): ["It rained."]}
         assert lists_of(run, "support").name.startswith("support|")
-        with pytest.raises(UsageError, match="no prepared"):
+        with pytest.raises(UsageError, match="no claims or key facts of"):
             lists_of(run, "finesure")
         bare = load([{"doc_id": "d", "document": "x", "summary": "y"}])
         with pytest.raises(UsageError, match="no key facts"):

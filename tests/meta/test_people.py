@@ -70,7 +70,7 @@ def test_what_cannot_be_told_has_a_reason() -> None:
     assert (huge.rows, "1e+100" in huge.notes[0]) == ((), True)
     # Another aspect, or nobody: nothing to say.
     assert agreement_with_people(ratings({"d": {"A": 1.0}}, "fluency"), votes).rows == ()
-    with pytest.raises(UsageError, match="give people's judgments as gold"):
+    with pytest.raises(UsageError, match="need human judgments"):
         agreement_with_people(constant)
     with pytest.raises(UsageError, match="unknown judge 'k'"):
         agreement_with_people(constant, votes, judge="k")

@@ -62,7 +62,7 @@ def test_verdict_at_a_tolerance() -> None:
     need = {row.system: row.value for row in found.where(study="verdict")}
     assert need == {"A": 0.0, "B": 1.0, "C": 0.0, "D": 1.0}
     assert found.one(study="verdict", system="D").reason == "constant input"
-    assert "people are needed for 2 of 4 systems (B, D)" in found.notes[0]
+    assert "human judgments are needed for 2 of 4 systems (B, D)" in found.notes[0]
     with pytest.raises(UsageError, match="tolerance"):
         reliability(BOTH, tolerance=2.0)
 
@@ -136,7 +136,7 @@ def test_repeats_of_labels_and_other_signatures() -> None:
     found = self_consistency(runs, level="sentence", resamples=0)
     row = found.one(statistic="identical")
     assert (row.value, row.n, row.missing) == (pytest.approx(2 / 3), 3, 1)
-    with pytest.raises(UsageError, match="no judge was asked twice"):
+    with pytest.raises(UsageError, match="no judge has repeats"):
         self_consistency(runs[:1])
     with pytest.raises(UsageError, match="unknown level 'system'; choose one of sentence, key_fact, summary"):
         self_consistency(runs, level="system")

@@ -88,7 +88,7 @@ def test_spans_without_names_are_not_paired() -> None:
     marks = [{"annotator": who, "start": 0, "end": 4, "label": 0} for who in ("?1", "?2")]
     rows = [{"doc_id": f"d{n}", "document": "Rain.", "summary": "Rain.", "human": {"spans": marks}} for n in (1, 2)]
     row = agree(load(rows), coefficients=("span_f1",), resamples=0).one(statistic="span_f1")
-    assert (row.value, row.reason) == (None, "the spans have no names, and span_f1 compares annotators")
+    assert (row.value, row.reason) == (None, "span_f1 compares annotators, but these spans are anonymous")
 
 
 def test_conciseness_of_people_is_scored_and_correlated() -> None:

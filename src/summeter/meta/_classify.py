@@ -1,12 +1,12 @@
-"""Judges as classifiers: of sentences, key facts or whole summaries, against people's yes and no.
+"""Judges as classifiers of sentences, key facts or summaries, compared with human labels 0 and 1.
 
-Label 1 is the positive class: supported, present, consistent. So sensitivity is the share of supported sentences
-that the judge calls supported, specificity the share of errors it finds, and balanced accuracy their mean:
-FineSurE's (|hit 1| / |1| + 1 - |false 1| / |0|) / 2, whichever class is called positive.
+Label 1 is the positive class: supported, present, consistent. Sensitivity is the share of supported sentences that the
+judge labels supported, specificity the share of erroneous sentences that it labels erroneous, and balanced accuracy
+their mean, which does not depend on the choice of the positive class.
 
-A decision is the judge's label (or a value that is 0 or 1). Sample become decisions by a threshold: a given one, or
-one tuned on a named part of the data that is then left out of the test (AggreFact's percentile protocol), a single
-one or one for each value of a column.
+A decision is the judge's label, or a value that is 0 or 1. A threshold turns scores into decisions. It is given, or
+tuned on a split of the data that is then left out of the test (the percentile protocol of AggreFact), either one
+threshold or one for each value of a column.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from summeter.stats.resample import Resampling
 
 STUDY = "classification"
 STATISTICS = ("balanced_accuracy", "sensitivity", "specificity", "precision", "recall", "f1", AUROC)
-NEEDS_THRESHOLD = "its scores are no decisions: give a threshold, or tune one on a dev split"
+NEEDS_THRESHOLD = "the judge gives scores, not decisions; give a threshold, or tune one on a dev split"
 
 
 class Decided(NamedTuple):
-    """Test rows with decisions (NaN where there is none), scores, and how the decisions were made."""
+    """Test rows with decisions (NaN: none), scores, and details of the threshold."""
 
     pairs: Sample
     labels: Floats
@@ -58,11 +58,11 @@ class ClassifyOptions(Selection, GoldAtLeast, By, Draws):
     """The options of `classify`."""
 
     level: Annotated[str, Choice(Level, "level")] = Field(
-        Level.SENTENCE, description="What is decided: sentence, key_fact or summary."
+        Level.SENTENCE, description="Unit of the decisions: sentence, key_fact or summary."
     )
-    threshold: float | None = Field(None, description="A score above it is decided 1.")
+    threshold: float | None = Field(None, description="Scores above it become 1.")
     tune: Annotated[str | None, CommandLine(metavar="[COLUMN=]VALUE")] = Field(
-        None, description="Tune the threshold on this split, and measure on the rest."
+        None, description="Tune the threshold on this split, and measure on the other rows."
     )
     thresholds_by: Annotated[str | None, CommandLine(metavar="COLUMN")] = Field(
         None, description="Tune one threshold for each value of this column."
@@ -73,28 +73,28 @@ class ClassifyOptions(Selection, GoldAtLeast, By, Draws):
 def classify(run: RunLike, gold: Gold, options: ClassifyOptions) -> Study:
     """Measure judges as classifiers: balanced accuracy, sensitivity, specificity, precision, recall, F1, AUROC.
 
-    At the summary level people's values must be 0 or 1, or `gold_at_least` says from which value on they count as 1
-    (`gold_at_least=1.0`: all sentences supported).
+    At the summary level, human values must be 0 or 1, or `gold_at_least` is the smallest value that counts as 1 (with
+    `gold_at_least=1.0`, all sentences must be supported).
 
-    Rows have the study "classification" and the statistics of STATISTICS, each in [0, 1], with `success_ratio`: the
-    share of judged summaries whose verdicts are usable and complete (as many as people's, on the same units).
+    Rows have the study "classification" and these statistics, all in [0, 1], and the `success_ratio`: the share of
+    judged summaries whose judgments are usable and complete (on exactly the units that people judged).
 
-    Raises UsageError where there is nothing to compare, for another level, or a dev split without rows.
+    Raises UsageError if judges and people have nothing in common, for another level, and for an empty dev split.
 
         sm.meta.classify(run, data.judgments("human.raw"), level="sentence")
     """
     level, threshold, tune = Level(options.level), options.threshold, options.tune
     if level.base is not level:
-        raise UsageError(f"means of the level {level} are no decisions; give sentence, key_fact or summary")
+        raise UsageError(f"the level {level} has means, not decisions; choose sentence, key_fact or summary")
     if threshold is not None and tune is not None:
-        raise UsageError("give a threshold or a split to tune it on, not both")
+        raise UsageError("give either a threshold or a split to tune it on (option tune)")
     if options.thresholds_by is not None and tune is None:
-        raise UsageError("thresholds by a column are tuned: name the split to tune them on as well (option tune)")
+        raise UsageError("thresholds by a column need a split to tune them on (option tune)")
     resample = options.resampling
     read = meta_input(run, gold, options)
     scored = list(all_pairs(read, level, options))
     for pairs in scored:
-        decisions(pairs.of_raters(1))  # raises where people's values are no yes or no
+        decisions(pairs.of_raters(1))  # raises if human values are not 0 or 1
     labelled = list(all_pairs(read, level, options, ValueOrLabel.LABEL))
     rows: list[Row] = []
     for scores, labels in zip(scored, labelled, strict=True):
@@ -104,18 +104,14 @@ def classify(run: RunLike, gold: Gold, options: ClassifyOptions) -> Study:
             by_threshold = decide(scores.x, threshold)
             decided = Decided(scores, by_threshold, scores.x, None, {"threshold": threshold})
         else:
-            decided = _labelled(scores, labels)
+            # The judge's own labels. Shares of labels are not decisions, unless they are all 0 or 1.
+            usable = are_decisions(labels.x)
+            own = labels.x if usable else np.full(len(scores), np.nan)
+            decided = Decided(scores, own, scores.x, None if usable else NEEDS_THRESHOLD, {})
         for group in groups(decided.pairs, options.by):
             rows.extend(_rows(group, decided, resample))
         rows.append(_success(scores))
     return Study(STUDY, rows, notes(read, options, level, scored))
-
-
-def _labelled(scores: Sample, labels: Sample) -> Decided:
-    """The judge's own labels as decisions. Shares of labels are none, except where they are all 0 or 1."""
-    if are_decisions(labels.x):
-        return Decided(scores, labels.x, scores.x, None, {})
-    return Decided(scores, np.full(len(scores), np.nan), scores.x, NEEDS_THRESHOLD, {})
 
 
 def _tuned(scores: Sample, tune: str, thresholds_by: str | None) -> Decided:
@@ -131,7 +127,7 @@ def _tuned(scores: Sample, tune: str, thresholds_by: str | None) -> Decided:
     by_group = tune_thresholds(dev.y, dev.x, list(dev.units.column(thresholds_by).labels()))
     of_test = list(test.units.column(thresholds_by).labels())
     accuracy = grouped_accuracy(test.y, test.x, of_test, by_group)
-    # A group without a threshold decides nothing: its rows are missing.
+    # Rows of a group without a threshold are missing.
     limits = [by_group[group].threshold if group in by_group else None for group in of_test]
     bounds = np.array(limits, dtype=np.float64)
     decided = np.where(np.isnan(bounds) | np.isnan(test.x), np.nan, (test.x > bounds).astype(np.float64))
@@ -145,30 +141,30 @@ def _tuned(scores: Sample, tune: str, thresholds_by: str | None) -> Decided:
 
 
 def _rows(group: Group, decided: Decided, draws: Resampling) -> Iterator[Row]:
-    """A row a statistic: of decisions, and AUROC of the scores that they were made of."""
-    part = group.sample
+    """Yield one row per statistic of the decisions, and the AUROC of the scores."""
+    pairs = group.sample
     rows = slice(None) if group.column is None else decided.pairs.units.column(group.column).equal(group.value)
-    about = merged(pair_fields(part), group.fields(), study=STUDY, average="pooled")
+    about = merged(pair_fields(pairs), group.fields(), study=STUDY, average="pooled")
     for name in STATISTICS:
         of_scores = name == AUROC
         values = (decided.scores if of_scores else decided.labels)[rows]
-        got = estimate(Sample.of_values(part.units, part.raters, np.stack([values, part.y])), name, draws)
+        got = estimate(Sample.of_values(pairs.units, pairs.raters, np.stack([values, pairs.y])), name, draws)
         details = {} if of_scores else dict(decided.details)
         if name == "balanced_accuracy" and got.value is not None:
             bootstrap = draws(0)
-            spread = bootstrap_deviation(part.y, values, 0.5, bootstrap.resamples, bootstrap.seed)
+            spread = bootstrap_deviation(pairs.y, values, 0.5, bootstrap.resamples, bootstrap.seed)
             details |= {"bootstrap_mean": spread.mean, "bootstrap_deviation": spread.deviation}
         undecided = None if of_scores else decided.reason
         yield interval_row(got, about, statistic=name, reason=undecided, details=details)
     mean = decided.details.get("mean_balanced_accuracy_of_groups")
     if mean is not None and group.column is None:
         weight = decided.details["groups_weight"]
-        whole = Estimate(mean, weight, len(part) - weight)
-        yield interval_row(whole, about, statistic="grouped_balanced_accuracy", details=dict(decided.details))
+        grouped = Estimate(mean, weight, len(pairs) - weight)
+        yield interval_row(grouped, about, statistic="grouped_balanced_accuracy", details=dict(decided.details))
 
 
 def _success(pairs: Sample) -> Row:
-    """The share of judged summaries with a usable verdict on every unit people were shown, and on no other."""
+    """Return the share of judged summaries with a usable judgment on exactly the units that people judged."""
     items = Groups.by(pairs.units.document, pairs.units.system)
     reasons = pairs.reasons
     whys = [why or "" for why in reasons.names]
@@ -179,7 +175,7 @@ def _success(pairs: Sample) -> Row:
     n = int(counted.sum())
     value = float((counted & ~bad).sum() / n) if n else None
     missing = int((shown & ~judged).sum())
-    share = Estimate(value, n, missing) if n else undefined("no summary was judged by both", 0, missing)
+    share = Estimate(value, n, missing) if n else undefined("no summary was judged by both sides", 0, missing)
     about = merged(pair_fields(pairs), study=STUDY, average="pooled")
     details = {"usable": int((counted & ~bad).sum())}
     return interval_row(share, about, statistic="success_ratio", details=details)

@@ -26,7 +26,7 @@ from summeter.meta.coefficients import AUROC, STATISTICS
 from summeter.meta.context import Context
 from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
-from summeter.meta.measure import estimate, measured
+from summeter.meta.measure import estimate, pooled_measurement
 from summeter.meta.options import Aspects, By, Choice, GoldAtLeast, Judges, Selection, Significance, study
 from summeter.meta.results import (
     Row,
@@ -535,7 +535,7 @@ def _pooled(
     low, high, interval_text, why = None, None, None, got.reason
     if got.difference is not None:
         # The interval resamples documents; means of systems are recomputed in each draw.
-        (of_first, clusters), (of_second, _) = (measured(side, STATISTICS[kind]) for side in (left, right))
+        (of_first, clusters), (of_second, _) = (pooled_measurement(side, STATISTICS[kind]) for side in (left, right))
         bootstrap = Bootstrap(
             clusters, min(testing.resamples, _MAX_RESAMPLES), 1 - testing.alpha / family, testing.seed
         )

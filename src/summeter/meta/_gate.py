@@ -1,7 +1,7 @@
-"""Is the run good enough to go on? A bound on the mean of an aspect, for every system and judge of a run.
+"""Gate: check the means of a run against minimum values, for every system and judge.
 
-A mean that is missing fails. With a calibration file the judge must still be the one that was calibrated, signature
-for signature, and its tuned threshold decides which units count.
+A missing mean fails. With a calibration file, the signature of the judge must be that of the calibrated judge, and its
+tuned threshold turns scores into decisions.
 """
 
 from __future__ import annotations
@@ -30,106 +30,99 @@ class GateOptions(Options):
     """The options of `gate`."""
 
     calibrations: SkipValidation[Iterable[Calibration]] = Field(
-        (), description="What `calibrate` gave: the judge must still be the one calibrated, and its threshold decides."
+        (), description="Results of `calibrate`. The judge must be unchanged, and its tuned threshold is used."
     )
-    judge: str | None = Field(None, description="Only this judge (name or signature); default: each.")
-    systems: Sequence[str] = Field((), description="Only these systems; default: each.")
+    judge: str | None = Field(None, description="Check only this judge (name or signature). Default: all judges.")
+    systems: Sequence[str] = Field((), description="Check only these systems. Default: all systems.")
 
 
 @study(GateOptions)
 def gate(run: RunFolder, minimums: Mapping[str, float], options: GateOptions) -> Study:
-    """Hold the means of a run against the least they may be.
+    """Check the means of a run against minimum values.
 
-    Rows of the study "gate", one for each aspect of `minimums`, judge and system (all of them, or those named):
-    `statistic` mean, `value`, interval, `n` and `missing`, with `details.min` and `details.passed`; where units
-    of these summaries were not judged, `details.units` (judged) and `details.units_missing` too. See `check` for the
-    outcome. With a calibration of an aspect only the judge that was calibrated is held against it.
+    Rows have the study "gate" and the statistic mean, one for each aspect in `minimums`, judge and system (all of them,
+    or those selected), with `details.min` and `details.passed`. If units of these summaries were not judged, the row
+    also has `details.units` (judged) and `details.units_missing`. With a calibration of an aspect, only the calibrated
+    judge is checked. See `check` for the exit code.
 
-    Raises UsageError for an aspect, judge or system that the run does not have, and for a calibration that is
-    stale: its judge's signature is not in the run. CoverageError where nothing is judged yet.
+    Raises UsageError for an aspect, judge or system that the run does not have, and for a stale calibration, whose
+    signature is not in the run. Raises CoverageError if nothing has been judged yet.
     """
-    _ = run.data  # InputError where the run's copy of what was judged is gone or damaged
-    by_aspect = _by_aspect(run, options.calibrations, minimums)
+    _ = run.data  # raises InputError if the run's copy of the data is missing or damaged
+    by_aspect: dict[str, Calibration] = {}
+    for each in options.calibrations:
+        if each.aspect not in minimums:
+            raise UsageError(f"the calibration is for {each.aspect}, which has no minimum; give one")
+        if each.aspect in by_aspect:
+            raise UsageError(f"there are two calibrations for {each.aspect}; give one per aspect")
+        check_fresh(each, run)
+        by_aspect[each.aspect] = each
     scores = _scores(run, by_aspect)
     rows: list[Row] = []
     for aspect, least in minimums.items():
-        wanted = by_aspect.get(aspect)
-        fit = [
+        calibration = by_aspect.get(aspect)
+        selected = [
             score
             for score in scores
             if score.aspect == aspect
             and (
                 options.judge in (None, score.judge, score.signature)
-                if wanted is None
-                else score.signature == wanted.signature
+                if calibration is None
+                else score.signature == calibration.signature
             )
         ]
-        if not fit:
+        if not selected:
             if any(aspect in entry.aspects for entry in run.manifest.judges):
                 check_complete(run)
-            there = sorted({f"{score.aspect} ({score.judge})" for score in scores})
-            raise UsageError(
-                f"no score on {aspect}{f' by {options.judge}' if options.judge else ''}; there are: {', '.join(there)}"
-            )
-        named = list(dict.fromkeys(score.system for score in fit))
+            known = ", ".join(sorted({f"{score.aspect} ({score.judge})" for score in scores}))
+            judge = f" by {options.judge}" if options.judge else ""
+            raise UsageError(f"the run has no score of {aspect}{judge}; it has: {known}")
+        systems = list(dict.fromkeys(score.system for score in selected))
         for system in options.systems:
-            if system not in named:
-                raise UsageError(f"no system {system!r} with a score on {aspect}; there are: {', '.join(named)}")
-        means = system_scores(score for score in fit if not options.systems or score.system in options.systems)
-        rows.extend(_row(mean, least, wanted) for mean in means)
+            if system not in systems:
+                raise UsageError(f"system {system!r} has no score of {aspect}; the systems are: {', '.join(systems)}")
+        means = system_scores(score for score in selected if not options.systems or score.system in options.systems)
+        rows.extend(_row(mean, least, calibration) for mean in means)
     return Study(STUDY, rows, list(_notes(run, by_aspect)))
 
 
-def _by_aspect(
-    run: RunFolder, calibrations: Iterable[Calibration], minimums: Mapping[str, float]
-) -> dict[str, Calibration]:
-    by_aspect: dict[str, Calibration] = {}
-    for calibration in calibrations:
-        if calibration.aspect not in minimums:
-            raise UsageError(f"the calibration is of {calibration.aspect}, which is not gated; give its minimum too")
-        if calibration.aspect in by_aspect:
-            raise UsageError(f"two calibrations of {calibration.aspect}; give one an aspect")
-        check_fresh(calibration, run)
-        by_aspect[calibration.aspect] = calibration
-    return by_aspect
-
-
 def check_fresh(calibration: Calibration, run: RunFolder) -> None:
-    """Raise UsageError, showing both signatures, where the run's judge is not the one that was calibrated."""
-    able = [entry for entry in run.manifest.judges if calibration.aspect in entry.aspects]
-    if any(entry.signature == calibration.signature for entry in able):
+    """Raise UsageError with both signatures if the run does not have the calibrated judge."""
+    judges = [entry for entry in run.manifest.judges if calibration.aspect in entry.aspects]
+    if any(entry.signature == calibration.signature for entry in judges):
         return
-    same = [entry.signature for entry in able if entry.name == calibration.judge] or [entry.signature for entry in able]
-    there = "\n  ".join(same) or "(no judge of this aspect)"
+    same_name = [entry.signature for entry in judges if entry.name == calibration.judge]
+    signatures = "\n  ".join(same_name or [entry.signature for entry in judges]) or "(no judge of this aspect)"
     raise UsageError(
-        f"the calibration of {calibration.judge} on {calibration.aspect} is stale: the judge has changed since\n"
-        f"calibrated:\n  {calibration.signature}\nin the run:\n  {there}\n"
-        "calibrate the judge of this run again (summeter meta calibrate)"
+        f"the calibration of {calibration.judge} on {calibration.aspect} is stale, because the judge has changed\n"
+        f"calibrated:\n  {calibration.signature}\nin the run:\n  {signatures}\n"
+        "calibrate the judge of this run again with `summeter meta calibrate`"
     )
 
 
 def _scores(run: RunFolder, by_aspect: Mapping[str, Calibration]) -> list[Score]:
-    # A judge that judged only what a cascade asked of it has no scores of its own.
+    # Judges that judged only the items selected by a cascade are left out.
     judgments = [judgment for judgment in run.judgments() if judgment.signature not in run.partial]
     tuned = {
         calibration.signature: calibration for calibration in by_aspect.values() if calibration.threshold is not None
     }
     if not tuned:
         return [*summary_scores(judgments, run.reduce)]
-    # Decisions are counted as a share, also where the judge's own score is a mean of values; its other aspects stay.
-    kept: list[Judgment] = []
+    # The score of a calibrated judge and aspect is the share of decisions 1; other scores are unchanged.
+    unchanged: list[Judgment] = []
     decided: list[Judgment] = []
     for judgment in judgments:
         calibration = tuned.get(judgment.signature)
         if calibration is None or judgment.aspect != calibration.aspect:
-            kept.append(judgment)
+            unchanged.append(judgment)
         elif judgment.status != "ok" or judgment.value is None or calibration.threshold is None:
             decided.append(judgment)
         else:
             label = int(decide([judgment.value], calibration.threshold)[0])
             decided.append(judgment.model_copy(update={"label": label, "value": float(label)}))
-    parts = [unit_scores(JudgmentTable.of(kept), run.reduce), unit_scores(JudgmentTable.of(decided), {})]
-    scores = ScoreTable.concat(parts)
+    scores = ScoreTable.concat(
+        [unit_scores(JudgmentTable.of(unchanged), run.reduce), unit_scores(JudgmentTable.of(decided), {})]
+    )
     return [*scores, *composites(scores)]
 
 
@@ -161,11 +154,11 @@ def _notes(run: RunFolder, by_aspect: Mapping[str, Calibration]) -> Iterator[str
             that = "that " if verdict == UNDECIDED else ""
             yield f"warning: {calibration.judge} was calibrated on {calibration.aspect} with a kappa {that}{verdict}"
         if calibration.data_hash == run.manifest.data.hash:
-            yield f"{calibration.aspect}: the run judges the very data it was calibrated on"
+            yield f"{calibration.aspect}: the calibration used the data of this run"
 
 
 def sentences(study: Study) -> list[str]:
-    """One line per mean: outcome, system, aspect, judge, mean, bound.
+    """Return one line per mean: outcome, system, aspect, judge, mean and minimum.
 
     "FAILED aster: faithfulness by support 0.620 [0.500, 0.700] < 0.8 (n = 18, missing 2)"
     """
@@ -173,7 +166,7 @@ def sentences(study: Study) -> list[str]:
     for row, judge in zip(study, judge_labels(study.rows), strict=True):
         bound, passed = row.details["min"], row.details["passed"]
         if row.value is None:
-            result = f"has no mean ({row.reason}); the bound is {bound:g}"
+            result = f"has no mean ({row.reason}); the minimum is {bound:g}"
         else:
             result = f"{with_interval(row.value, row.low, row.high)} {'>=' if passed else '<'} {bound:g}"
         lost = row.details.get("units_missing", 0)
@@ -184,25 +177,23 @@ def sentences(study: Study) -> list[str]:
 
 
 def check(study: Study, run: RunFolder) -> None:
-    """Raise CoverageError (exit 4) where the run did not come to its end with everything judged, GateError (exit 3)
-    where a bound was not reached, naming the first."""
+    """Raise CoverageError (exit code 4) if the run is not complete, or GateError (exit code 3) if a mean is too low."""
     check_complete(run)
     lost = [line for line, row in zip(sentences(study), study, strict=True) if not row.details["passed"]]
     if lost:
         first = "; the first: " + lost[0].removeprefix("FAILED ")
         raise GateError(
-            f"gate not passed: {len(lost)} of {len(study.rows)} means are under their bound or missing{first}"
+            f"gate not passed: {len(lost)} of {len(study.rows)} means are below their minimum or missing{first}"
         )
 
 
 def check_complete(run: RunFolder) -> None:
-    """Raise CoverageError where the run did not come to its end with everything judged."""
+    """Raise CoverageError if the run is not complete."""
     if run.manifest.status != "complete":
-        raise CoverageError(f"gate not passed: the run is {run.manifest.status}, {_how_far(run)}; carry it on first")
+        raise CoverageError(f"gate not passed: the run is {run.manifest.status} ({_progress(run)}); resume it first")
 
 
-def _how_far(run: RunFolder) -> str:
-    """How much of what there must be is judged, in words."""
+def _progress(run: RunFolder) -> str:
     limit = run.manifest.options.get("limit")
     documents = list(run.data.documents)[: limit if isinstance(limit, int) else None]
     errors = run.manifest.counts.get("error", 0)
@@ -212,5 +203,5 @@ def _how_far(run: RunFolder) -> str:
     for item in run.progress():
         finished.get(item.signature, set()).add(item.document_id)
     names = {judge.signature: judge.name for judge in run.manifest.judges}
-    parts = [f"{names[signature]} {len(judged):,}" for signature, judged in finished.items()]
-    return f"of {len(documents):,} documents these are judged: {', '.join(parts) or 'none'}"
+    counts = ", ".join(f"{names[signature]} {len(judged):,}" for signature, judged in finished.items())
+    return f"judged documents of {len(documents):,}: {counts or 'none'}"

@@ -1,14 +1,14 @@
-"""How well do two lists of claims or key facts cover each other? ClaimMatch precision, recall and F1.
+"""ClaimMatch precision, recall and F1 of two lists of claims or key facts.
 
-FENICE (Scirè et al., 2024, equations 9 and 10), after the match_claims of Zhang & Bansal (2021): each claim is matched
-with the reference claim most like it, and each reference claim with the claim most like it.
+FENICE (Scirè et al., 2024, equations 9 and 10), after Zhang & Bansal (2021): each claim is matched with the most
+similar reference claim, and each reference claim with the most similar claim.
 
     precision = mean over claims of max over the reference claims of sim(claim, reference)
     recall    = mean over reference claims of max over the claims of sim(claim, reference)
 
-A list is one of a document or of a summary; a summary's list is set against that of the same summary, or against its
-document's. The similarity is ROUGE-1 F1 by default; any function of two texts may be passed in (BERTScore: FENICE,
-Table 8).
+A list belongs to a document or a summary. The list of a summary is compared with that of the same summary, or else
+with that of its document. The similarity is ROUGE-1 F1 by default; it can be any function of two texts (BERTScore in
+FENICE, Table 8).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, SkipValidation
 
-from summeter.data.dataset import Dataset
+from summeter.data.dataset import Dataset, load
 from summeter.data.faults import Faults
 from summeter.data.formats import format_of, read_rows
 from summeter.meta.context import Context
@@ -36,16 +36,17 @@ from summeter.text.rouge import rouge_n
 STUDY = "overlap"
 STATISTICS = ("precision", "recall", "f1")
 FIELDS = ("claims", "key_facts", "facts")
-"""Where a row may hold its list."""
+"""Fields of a row that can contain a list, in order of preference."""
 
 Similarity = Callable[[str, str], float]
-"""(claim, reference claim) -> how alike they are, in [0, 1]; not necessarily symmetric."""
+"""Function (claim, reference claim) -> similarity in [0, 1], not necessarily symmetric."""
 
 
 class ClaimMatch(NamedTuple):
-    """Precision, recall and F1 of one list against a reference list, each in [0, 1] for a similarity in [0, 1].
+    """Precision, recall and F1 of a list against a reference list.
 
-    A value is None where its list is empty (`reason` says so). With one list empty F1 is 0, since nothing matched.
+    Values are in [0, 1] for a similarity in [0, 1]. Precision (recall) is None if the list (reference list) is empty,
+    with a `reason`. If exactly one list is empty, F1 is 0.
     """
 
     precision: float | None
@@ -57,22 +58,22 @@ class ClaimMatch(NamedTuple):
 
 
 Item = tuple[str, str | None]
-"""(document, system) of a list; the system is None for the list of a document."""
+"""(document, system) of a list. The system is None for the list of a document."""
 
 
 class Lists(NamedTuple):
-    """Lists of claims or key facts of documents and summaries, and what to call their source."""
+    """Lists of claims or key facts of documents and summaries, and the name of their source."""
 
     lists: Mapping[Item, Sequence[str]]
     name: str
 
     def of(self, item: Item) -> Sequence[str] | None:
-        """The list of a summary, else that of its document; None where there is neither."""
+        """Return the list of a summary, else that of its document, or None if there is neither."""
         return self.lists.get(item, self.lists.get((item[0], None)))
 
 
 def rouge_1(claim: str, reference: str) -> float:
-    """ROUGE-1 F1, the default similarity.
+    """Return ROUGE-1 F1, the default similarity.
 
     >>> rouge_1("the cat sat", "the cat")
     0.8
@@ -81,9 +82,9 @@ def rouge_1(claim: str, reference: str) -> float:
 
 
 def match_claims(claims: Sequence[str], references: Sequence[str], similarity: Similarity = rouge_1) -> ClaimMatch:
-    """ClaimMatch of a list of claims against reference claims.
+    """Return the ClaimMatch of a list of claims against reference claims.
 
-    "a b" and "c" against "a b" and "d e": the best matches of the claims are 1 and 0, those of the references too.
+    In the example, the best similarities are 1 and 0, both for the claims and for the references.
 
     >>> match_claims(["a b", "c"], ["a b", "d e"])
     ClaimMatch(precision=0.5, recall=0.5, f1=0.5, claims=2, references=2, reason=None)
@@ -93,7 +94,7 @@ def match_claims(claims: Sequence[str], references: Sequence[str], similarity: S
 
 
 def claim_match_of(table: Values, claims: int, references: int) -> ClaimMatch:
-    """ClaimMatch from a matrix of similarities, claims x references, for similarities computed all at once."""
+    """Return the ClaimMatch of a matrix of similarities (claims x references)."""
     if not claims and not references:
         return ClaimMatch(None, None, None, 0, 0, "both lists are empty")
     if not claims:
@@ -104,8 +105,8 @@ def claim_match_of(table: Values, claims: int, references: int) -> ClaimMatch:
     if matrix.shape != (claims, references):
         raise ValueError(f"{claims} claims and {references} references, but similarities of shape {matrix.shape}")
     precision, recall = float(matrix.max(axis=1).mean()), float(matrix.max(axis=0).mean())
-    whole = precision + recall
-    return ClaimMatch(precision, recall, 2 * precision * recall / whole if whole > 0 else 0.0, claims, references)
+    total = precision + recall
+    return ClaimMatch(precision, recall, 2 * precision * recall / total if total > 0 else 0.0, claims, references)
 
 
 class OverlapOptions(By, Draws):
@@ -113,30 +114,30 @@ class OverlapOptions(By, Draws):
 
     resamples: int = Field(2000, ge=0, description="Resamples of the bootstrap by document; 0 for no intervals.")
     similarity: Annotated[Similarity, CommandLine(python_only=True)] = Field(
-        rouge_1, description="Similarity of a claim and a reference claim, in [0, 1]; default: ROUGE-1 F1."
+        rouge_1, description="Similarity of a claim and a reference claim, in [0, 1]. Default: ROUGE-1 F1."
     )
     measure: Annotated[str, CommandLine(python_only=True)] = Field(
         "rouge1", description="Name of the similarity, for the signature."
     )
     context: Annotated[SkipValidation[Context | None], CommandLine(python_only=True)] = Field(
-        None, description="The columns that `by` may name (see `inputs.context_of`)."
+        None, description="Columns for `by` (see `inputs.context_of`)."
     )
 
 
 @study(OverlapOptions)
 def overlap(first: Lists, second: Lists, options: OverlapOptions) -> Study:
-    """ClaimMatch of claims or key facts against reference ones: precision, recall, F1 by ROUGE-1 (FENICE, eq. 9-10).
+    """Match claims or key facts with reference ones: precision, recall and F1 of ClaimMatch (FENICE, equations 9-10).
 
-    Rows of the study "overlap" with the statistics precision, recall and f1: means over lists with a bootstrap
-    interval by document; `n` lists that have a value, `missing` that have none (one of the lists is not there, or
-    both are empty), reasons in `details.missing_reasons`. `details.f1_of_means` is the F1 of the two means. Raises
-    UsageError where nothing has both lists.
+    Rows have the study "overlap" and the statistics precision, recall and f1: means over lists with a bootstrap
+    interval by document. `n` is the number of lists with a value, and `missing` that of lists without one (a list is
+    missing, or both are empty), with the reasons in `details.missing_reasons`. `details.f1_of_means` is the F1 of the
+    mean precision and recall. Raises UsageError if the sources have no document in common.
     """
-    every = dict.fromkeys((*first.lists, *second.lists))
-    summaries = [item for item in every if item[1] is not None]
+    all_items = dict.fromkeys((*first.lists, *second.lists))
+    summaries = [item for item in all_items if item[1] is not None]
     covered = {document for document, _ in summaries}
-    # Summaries where a side has lists of summaries of the document, else the document.
-    items = [*(item for item in every if item[1] is None and item[0] not in covered), *summaries]
+    # Compare documents only if neither side has lists of their summaries.
+    items = [*(item for item in all_items if item[1] is None and item[0] not in covered), *summaries]
     match_by_item = {
         item: match_claims(claims, references, options.similarity)
         for item in items
@@ -146,8 +147,8 @@ def overlap(first: Lists, second: Lists, options: OverlapOptions) -> Study:
         raise UsageError(f"{first.name} and {second.name} have no document in common; check the doc_id of both")
     groups: list[tuple[dict[str, Any], list[Item]]] = [({}, items)]
     if options.by is not None:
-        look = (options.context or Context()).lookup(options.by)
-        values = {item: look(item[0], item[1] or "") for item in items}
+        value_of = (options.context or Context()).lookup(options.by)
+        values = {item: value_of(item[0], item[1] or "") for item in items}
         groups += [
             (group_fields(options.by, value), [item for item in items if values[item] == value])
             for value in dict.fromkeys(values.values()) if value is not None
@@ -161,8 +162,8 @@ def overlap(first: Lists, second: Lists, options: OverlapOptions) -> Study:
     }
     rows = [
         row
-        for fields, inside in groups
-        for row in _rows(match_by_item, inside, merged(about, fields), second.name, options.resampling)
+        for fields, group_items in groups
+        for row in _rows(match_by_item, group_items, merged(about, fields), second.name, options.resampling)
     ]
     return Study(STUDY, rows, [f"{first.name} against {second.name}"])
 
@@ -174,16 +175,16 @@ def _rows(
     against: str,
     resample: Resampling,
 ) -> Iterator[Row]:
-    here = {item: match_by_item[item] for item in items if item in match_by_item}
-    bootstrap = resample([document for document, _ in here])
-    means = {name: bootstrap.mean([getattr(easy, name) for easy in here.values()]) for name in STATISTICS}
-    absent = len(items) - len(here)
+    matches = {item: match_by_item[item] for item in items if item in match_by_item}
+    bootstrap = resample([document for document, _ in matches])
+    means = {name: bootstrap.mean([getattr(match, name) for match in matches.values()]) for name in STATISTICS}
+    absent = len(items) - len(matches)
     precision, recall = means["precision"].value, means["recall"].value
     for name, estimate in means.items():
-        reasons = Counter(easy.reason for easy in here.values() if getattr(easy, name) is None and easy.reason)
+        reasons = Counter(match.reason for match in matches.values() if getattr(match, name) is None and match.reason)
         details: dict[str, Any] = {
-            "claims": sum(easy.claims for easy in here.values()),
-            "references": sum(easy.references for easy in here.values()),
+            "claims": sum(match.claims for match in matches.values()),
+            "references": sum(match.references for match in matches.values()),
             "against": against,
             "missing_reasons": {**({"a list is missing": absent} if absent else {}), **reasons},
         }
@@ -193,37 +194,30 @@ def _rows(
 
 
 def lists_of(source: str | Path | RunFolder | Dataset, judge: str | None = None) -> Lists:
-    """Lists of a run (what a judge prepared or judged), a data set (given key facts), or a file of rows.
+    """Read the lists of a run, a data set (its key facts) or a file of rows.
 
-    A file holds one row a document or summary: `doc_id`, perhaps `system`, and `claims` or `key_facts`, a list of
-    texts. A run gives what a judge prepared for documents, else the claims of summaries that a judge judged (fenice,
-    factscore); with several such judges, `judge` (a name or signature) says whose. Raises UsageError or InputError.
+    A run has lists that a judge prepared for documents, or else the claims of summaries that a judge judged (fenice,
+    factscore). If several judges have lists, `judge` (a name or signature) selects one. A file has one row per document
+    or summary, with `doc_id`, optionally `system`, and `claims` or `key_facts`, a list of texts. Raises UsageError if
+    there are no lists or several, and InputError for invalid rows.
     """
-    if isinstance(source, Dataset):
-        return _given(source)
+    if not isinstance(source, RunFolder | Dataset):
+        path = Path(source)
+        if not path.is_dir():
+            return _file(path)
+        source = RunFolder(path) if (path / MANIFEST).is_file() else load(path)
     if isinstance(source, RunFolder):
         return _of_run(source, judge)
-    path = Path(source)
-    if path.is_dir():
-        if (path / MANIFEST).is_file():
-            return _of_run(RunFolder(path), judge)
-        from summeter.data.dataset import load
-
-        return _given(load(path))
-    return _file(path)
-
-
-def _given(data: Dataset) -> Lists:
     lists: dict[Item, list[str]] = {
-        (name, None): list(document.key_facts) for name, document in data.documents.items() if document.key_facts
+        (name, None): list(document.key_facts) for name, document in source.documents.items() if document.key_facts
     }
     if not lists:
-        raise UsageError(f"the data set {data.card.name!r} has no key facts")
-    return Lists(lists, f"{data.card.name}: given key facts")
+        raise UsageError(f"the data set {source.card.name!r} has no key facts")
+    return Lists(lists, f"{source.card.name}: given key facts")
 
 
 def _of_run(run: RunFolder, judge: str | None) -> Lists:
-    """What a judge of the run prepared a document, else the claims it judged a summary by."""
+    """Return the lists that a judge prepared for documents, else the claims that it judged."""
     lists: dict[str, Lists] = {}
     for entry in run.manifest.judges:
         if judge is None or judge in {entry.name, entry.signature}:
@@ -237,14 +231,16 @@ def _of_run(run: RunFolder, judge: str | None) -> Lists:
     if not lists:
         lists = _judged_claims(run, judge)
     if not lists:
-        raise UsageError(f"{run.folder} holds no prepared claims or key facts{f' of {judge}' if judge else ''}")
+        raise UsageError(f"{run.folder} has no claims or key facts{f' of {judge}' if judge else ''}")
     if len(lists) > 1:
-        raise UsageError(f"{run.folder} holds several lists; choose one with the option judge: {', '.join(lists)}")
+        raise UsageError(
+            f"{run.folder} has lists of several judges; choose one with the option judge: {', '.join(lists)}"
+        )
     return next(iter(lists.values()))
 
 
 def _judged_claims(run: RunFolder, judge: str | None) -> dict[str, Lists]:
-    """The claims that judgments are about (fenice, factscore), a list a summary, by signature."""
+    """Return the judged claims of each summary (fenice, factscore), by signature."""
     claims: dict[str, dict[Item, dict[int, str]]] = {}
     for judgment in run.iter_judgments():
         if judgment.claim is not None and judge in {None, judgment.judge, judgment.signature}:
@@ -258,7 +254,7 @@ def _judged_claims(run: RunFolder, judge: str | None) -> dict[str, Lists]:
 
 
 def _texts(cells: Mapping[str, Any]) -> list[str] | None:
-    """The list in a row, of texts or of objects with a `text`; None where there is none."""
+    """Return the list of a row (strings, or objects with a `text`), or None if there is none."""
     for name in FIELDS:
         value = cells.get(name)
         if isinstance(value, list):
@@ -269,25 +265,25 @@ def _texts(cells: Mapping[str, Any]) -> list[str] | None:
 
 
 def _file(path: Path) -> Lists:
-    """Lists of summaries where rows name a system, of documents where they do not or all systems have the same."""
+    """Read the lists of a file. If all systems of each document have the same list, it is that of the document."""
     faults = Faults(str(path))
     lists: dict[Item, list[str]] = {}
     for row in read_rows(path, faults, format_of(path)):
         name, system, texts = row.cells.get("doc_id"), row.cells.get("system"), _texts(row.cells)
         item = f"{name}" if system is None else f"{name} by {system}"
         if not isinstance(name, str) or not name:
-            faults.add(row.line, "doc_id", "is missing; name the document")
+            faults.add(row.line, "doc_id", "is missing; give the id of the document")
         elif system is not None and not isinstance(system, str):
-            faults.add(row.line, "system", "is not a text")
+            faults.add(row.line, "system", "is not a string")
         elif texts is None:
-            faults.add(row.line, "claims", "is not a list of texts; give `claims` or `key_facts`")
+            faults.add(row.line, "claims", "is not a list of strings; give `claims` or `key_facts`")
         elif lists.setdefault((name, system), texts) != texts:
             faults.add(
-                row.line, "claims", f"differs from the earlier list of {item}; give one list a document or summary"
+                row.line, "claims", f"differs from an earlier list of {item}; give one list per document or summary"
             )
     faults.stop()
     if not lists:
-        raise UsageError(f"{path} holds no lists")
+        raise UsageError(f"{path} has no lists")
     first: dict[str, list[str]] = {}
     for (document, _), texts in lists.items():
         first.setdefault(document, texts)

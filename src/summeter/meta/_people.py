@@ -1,6 +1,6 @@
-"""How far each judge of a run agrees with the people who judged the very data of the run, and whether that is chance.
+"""Agreement of the judges of a run with the human judgments in the data of the run, compared with chance.
 
-A report shows it beside a judge's numbers, unasked, wherever the data hold people's judgments.
+A report shows it next to the scores of a judge if the data have human judgments.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ class AgreementOptions(Selection, GoldAtLeast, Draws):
 
 @study(AgreementOptions)
 def agreement_with_people(run: RunLike, gold: Gold | None, options: AgreementOptions) -> Study:
-    """Measure how far the judges of a run agree with people on this very data.
+    """Measure the agreement of the judges of a run with people on the data of the run.
 
-    `gold` is by default the run's own data. One row a judge and an aspect that people judged too, of the study
-    "agreement_with_people": `balanced_accuracy` of decisions on sentences, else key facts, else summaries, where both
-    sides decide 0 or 1; else `spearman` of scores of summaries. `n` units have both sides. `details.chance` is the
-    value of guessing (0.5 or 0) and `details.verdict` is "above chance", "below chance" or "cannot be told from chance"
-    (the interval at `confidence`, drawn by document, holds it, or there are fewer than 6 documents), None without a
-    value. No row where people judged nothing; scores beyond what arithmetic can hold are said in a note.
+    `gold` is by default the data of the run. Rows have the study "agreement_with_people", one per judge and aspect that
+    people also judged. The statistic is `balanced_accuracy` if both sides decide 0 or 1 (on sentences, else key facts,
+    else summaries), else `spearman` of the scores of summaries. `n` units have both values. `details.chance` is the
+    value of a random judge (0.5 or 0). `details.verdict` is "above chance", "below chance" or "cannot be told from
+    chance" (the interval contains the value, or there are fewer than 6 documents), or None without a value. There are
+    no rows if people judged nothing. A note reports scores that are too large.
 
         sm.meta.agreement_with_people(run).rows
     """
-    if gold is None and isinstance(run, RunFolder):  # asked for by the terminal, and by the page behind it
+    if gold is None and isinstance(run, RunFolder):  # the terminal and the report ask for the same study
         return run.once((STUDY, repr(options)), lambda: _study(run, None, options))
     return _study(run, gold, options)
 
@@ -52,7 +52,7 @@ def agreement_with_people(run: RunLike, gold: Gold | None, options: AgreementOpt
 def _study(run: RunLike, gold: Gold | None, options: AgreementOptions) -> Study:
     try:
         read = _read(run, gold, options)
-    except TooLargeError as error:  # a run's page is drawn all the same
+    except TooLargeError as error:  # a note, so that the report of the run can be written
         return Study(STUDY, [], [str(error)])
     if read is None:
         return Study(STUDY, [])
@@ -63,22 +63,23 @@ def _study(run: RunLike, gold: Gold | None, options: AgreementOptions) -> Study:
     return Study(STUDY, [
         _row(pairs, decided, options.resampling)
         for question in questions if options.judge in {None, question.judge, question.signature}
-        for own, aspect in options.aspect_pairs or [(question.aspect, question.aspect)] if own == question.aspect
+        for judge_aspect, aspect in options.aspect_pairs or [(question.aspect, question.aspect)]
+        if judge_aspect == question.aspect
         for pairs, decided in _pairs(read, question, aspect, options)
     ])  # fmt: skip
 
 
 def _read(run: RunLike, gold: Gold | None, options: AgreementOptions) -> MetaInput | None:
-    """Judges and people; None where people judged nothing that a judge of the run did."""
+    """Return judges and people, or None if people did not judge any aspect of the run."""
     if gold is None:
         if not isinstance(run, RunFolder):
-            raise UsageError("judgments alone have no data: give people's judgments as gold")
+            raise UsageError("judgments without a run need human judgments as `gold`")
         gold = run.data
     if isinstance(gold, Dataset) and options.judgment_set not in gold.judgment_sets:
         return None
     people, context = gold_input(gold, options.judgment_set)
     if isinstance(run, RunFolder) and not options.aspects:
-        # Reading a large run for nothing takes seconds.
+        # Avoid reading a large run without need.
         judged = {aspect for judge in run.manifest.judges for aspect in judge.aspects}
         if not judged.intersection(aspects(people)):
             return None
@@ -89,14 +90,14 @@ def _read(run: RunLike, gold: Gold | None, options: AgreementOptions) -> MetaInp
 def _pairs(
     read: MetaInput, question: Question, aspect: str, options: AgreementOptions
 ) -> Iterator[tuple[Sample, bool]]:
-    """The judge beside people, and whether both sides are decisions: at the lowest level at which they are."""
+    """Yield the judge joined with people, and whether both sides are decisions, at the lowest possible level."""
     for level in _LEVELS:
         labels = read.judge.scores(question, level, ValueOrLabel.LABEL)
         if not are_decisions(labels.value):
             continue
-        sides = [Sample.join([labels, gold], read.context) for gold in golds(read.gold, aspect, level, options)]
-        if sides and all(pairs.n and are_decisions(pairs.y) for pairs in sides):
-            yield from ((pairs, True) for pairs in sides)
+        joined = [Sample.join([labels, gold], read.context) for gold in golds(read.gold, aspect, level, options)]
+        if joined and all(pairs.n and are_decisions(pairs.y) for pairs in joined):
+            yield from ((pairs, True) for pairs in joined)
             return
     scores = read.judge.scores(question, Level.SUMMARY)
     if len(scores):
@@ -115,7 +116,7 @@ def _row(pairs: Sample, decided: bool, resample: Resampling) -> Row:  # noqa: FB
 
 
 def agreement_lines(study: Study) -> list[str]:
-    """One line a row, for a terminal or a page.
+    """Return one line per row, for a terminal or a page.
 
     "support on faithfulness: balanced accuracy 0.71 [0.62, 0.80], above chance (120 sentences)"
     """

@@ -1,15 +1,14 @@
-"""Is a judge as good on good systems as on bad ones? (Shen et al., 2023, section 4.2.)
+"""Stability over systems: is a judge as reliable on good systems as on poor ones (Shen et al., 2023, section 4.2)?
 
-The correlation with people is computed for every system over its own summaries (study `per_candidate`), and then set
-against how good people find the systems: the meta-correlation M = rho(Q, P), where P_i is the judge's correlation on
-system i and Q_i the mean of people's scores of it (study `meta_correlation`). A negative M says that the judge is
-the less to be trusted the better the systems are. `candidate_spread` says how much the correlations differ at all.
+The study `per_candidate` computes the correlation with people on the summaries of each system. The study
+`meta_correlation` correlates these values with the quality of the systems: M = rho(Q, P), where P_i is the judge's
+correlation on system i and Q_i the mean human score of system i. A negative M means that the judge is less reliable on
+better systems. `candidate_spread` gives the range and deviation of the per-system correlations.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +28,7 @@ _TOO_FEW = "too few documents for an interval"
 
 
 class SystemCorrelations(NamedTuple):
-    """The correlation of two matrices on each system, by coefficient, and its samples (draws x systems)."""
+    """Correlations of two matrices on each system, by coefficient, with bootstrap samples (draws x systems)."""
 
     systems: Sequence[str]
     statistics: dict[str, list[Estimate]]
@@ -37,15 +36,15 @@ class SystemCorrelations(NamedTuple):
     bootstrap: Bootstrap
 
     def values(self, name: str) -> Floats:
-        """The correlations of one coefficient, NaN where undefined."""
+        """Return the correlations of one coefficient (NaN: undefined)."""
         return np.array([np.nan if statistic.value is None else statistic.value for statistic in self.statistics[name]])
 
-    def of(self, name: str) -> GroupValues:
-        """The correlations of one coefficient with their samples."""
+    def with_samples(self, name: str) -> GroupValues:
+        """Return the correlations of one coefficient with their samples."""
         return GroupValues(self.values(name), self.samples[name])
 
     def defined(self, name: str, *, together: bool) -> Bools:
-        """The systems that count for a coefficient."""
+        """Return a mask of the systems on which a coefficient, or with `together` every coefficient, is defined."""
         names = list(self.statistics) if together else [name]
         return np.asarray(~np.any([np.isnan(self.values(coefficient)) for coefficient in names], axis=0))
 
@@ -56,11 +55,11 @@ class StabilityOptions(Selection, GoldAtLeast, By, Together, Draws):
 
 @study(StabilityOptions, command="RUN...")
 def stability(run: RunLike, gold: Gold, options: StabilityOptions) -> Study:
-    """Ask whether judges are as good on good systems as on bad ones: per-candidate and meta-correlation.
+    """Measure whether judges are as reliable on good systems as on poor ones: per-candidate and meta-correlation.
 
-    Each coefficient is computed with itself in both steps. Intervals draw documents, the same ones for all systems,
-    and compute everything anew. The p-value of the meta-correlation is that of a correlation of k systems. Raises
-    UsageError where there is nothing to correlate.
+    Both steps use the same coefficient. Intervals resample documents, the same ones for all systems, and recompute both
+    steps. The p-value of the meta-correlation is that of a correlation of k systems. Raises UsageError if judges and
+    people have nothing in common.
     """
     coefficients = options.coefficients
     rows: list[Row] = []
@@ -71,16 +70,22 @@ def stability(run: RunLike, gold: Gold, options: StabilityOptions) -> Study:
         for name in coefficients:
             rows += _spread(matrix, got, name)
             # M = rho(Q, P) over the systems on which P is defined.
-            quality = GroupValues(mean_present(grid.gold, axis=1), got.bootstrap.samples(partial(_means, grid.gold))[0])
-            kept = got.defined(name, together=options.together) & ~np.isnan(quality.values)
-            rows.append(over_systems_row(got, name, kept, quality, got.of(name), matrix.about(), "meta_correlation"))
+            present = ~np.isnan(grid.gold)
+            scores, counts = np.where(present, grid.gold, 0.0), present.astype(np.float64)
+            (samples,) = got.bootstrap.samples(
+                lambda weights, scores=scores, counts=counts: ratio(weights @ scores.T, weights @ counts.T)  # type: ignore[misc]
+            )
+            quality = GroupValues(mean_present(grid.gold, axis=1), samples)
+            included = got.defined(name, together=options.together) & ~np.isnan(quality.values)
+            sides = quality, got.with_samples(name)
+            rows.append(over_systems_row(got, name, included, *sides, matrix.about(), "meta_correlation"))
     return Study("stability", rows)
 
 
 def system_correlations(
     systems: Sequence[str], first: Floats, second: Floats, coefficients: Sequence[str], resample: Resampling
 ) -> SystemCorrelations:
-    """Correlate two matrices systems x documents on each system, with samples over drawn documents.
+    """Correlate two matrices systems x documents on each system, with bootstrap samples over documents.
 
     >>> got = system_correlations(
     ...     ["A"], np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0]]), ["spearman"], lambda n: Bootstrap(n, 10))
@@ -105,7 +110,7 @@ def system_correlations(
 
 
 def per_system_rows(study: str, fields: dict[str, Any], got: SystemCorrelations) -> list[Row]:
-    """One row a system and coefficient."""
+    """Return one row per system and coefficient."""
     about = merged(fields, study=study, level=Level.SUMMARY.value, average="pooled")
     rows = []
     for name, statistics in got.statistics.items():
@@ -113,41 +118,35 @@ def per_system_rows(study: str, fields: dict[str, Any], got: SystemCorrelations)
             interval = got.bootstrap.of_samples(stat.value, got.samples[name][:, place])
             if stat.value is not None and stat.n <= 2:
                 interval = got.bootstrap.alone(stat.value, _TOO_FEW)
-            own = {"n": stat.n, "missing": stat.missing, "p": stat.p, "reason": stat.reason}
-            rows.append(interval_row(interval, about, own, statistic=name, system=system))
+            counts = {"n": stat.n, "missing": stat.missing, "p": stat.p, "reason": stat.reason}
+            rows.append(interval_row(interval, about, counts, statistic=name, system=system))
     return rows
 
 
 def _spread(matrix: Group, got: SystemCorrelations, name: str) -> Iterator[Row]:
-    """How far the systems' correlations lie apart: their range and their standard deviation (population)."""
+    """Yield the range and the (population) standard deviation of the per-system correlations."""
     values = got.values(name)
-    kept = ~np.isnan(values)
+    defined = ~np.isnan(values)
     about = merged(matrix.about(), study="candidate_spread", level=Level.SYSTEM.value, details={"coefficient": name})
-    if kept.sum() >= 2:
+    if defined.sum() >= 2:
         ends = got.systems[int(np.nanargmin(values))], got.systems[int(np.nanargmax(values))]
         about = merged(about, details=dict(zip(("lowest", "highest"), ends, strict=True)))
     for what in ("range", "deviation"):
-        estimate = over_groups(what, got.of(name), included=kept, bootstrap=got.bootstrap)
+        estimate = over_groups(what, got.with_samples(name), included=defined, bootstrap=got.bootstrap)
         yield interval_row(estimate, about, statistic=f"{what}_{name}")
 
 
 def over_systems_row(
     got: SystemCorrelations,
     name: str,
-    kept: Bools,
+    included: Bools,
     first: GroupValues,
     second: GroupValues,
     about: Mapping[str, Any],
     study: str,
 ) -> Row:
-    """The row of a correlation over systems, those that are not `kept` dropped (see `over_groups`)."""
-    estimate = over_groups(name, first, second, included=kept, bootstrap=got.bootstrap)
-    dropped = [system for system, here in zip(got.systems, kept, strict=True) if not here]
+    """Return the row of a correlation over the `included` systems (see `over_groups`)."""
+    estimate = over_groups(name, first, second, included=included, bootstrap=got.bootstrap)
+    dropped = [system for system, used in zip(got.systems, included, strict=True) if not used]
     details = {"k": estimate.n, "dropped": dropped}
     return interval_row(estimate, about, study=study, statistic=name, level=Level.SYSTEM.value, details=details)
-
-
-def _means(values: Floats, weights: Floats) -> Floats:
-    """The mean of each system in each draw (draws x systems)."""
-    there = ~np.isnan(values)
-    return ratio(weights @ np.where(there, values, 0.0).T, weights @ there.T.astype(np.float64))

@@ -33,7 +33,7 @@ FEWEST_GROUPS = 3
 """Minimum number of groups of a correlation."""
 
 
-def measured(sample: Sample, statistic: Statistic) -> tuple[Measurement, Ints]:
+def pooled_measurement(sample: Sample, statistic: Statistic) -> tuple[Measurement, Ints]:
     """Return a statistic of all units together, and the cluster (document) of each row that is resampled."""
     if (why := statistic.unsuited(sample)) is not None:
         return Measurement(None, 0, len(sample), reason=why, details=_raters(sample)), np.zeros(0, np.int64)
@@ -76,7 +76,7 @@ def estimate(
     """
     how = STATISTICS[statistic] if isinstance(statistic, str) else statistic
     if within is Average.POOLED:
-        whole, clusters = measured(sample, how)
+        whole, clusters = pooled_measurement(sample, how)
         return whole.estimate(draws(clusters))
     if how.averages:
         whole = how.of(sample, _dense(sample.units.document.codes), within=within)
@@ -128,7 +128,7 @@ def by_group(sample: Sample, how: Statistic, within: Average, *, with_p: bool = 
     if how.name in CORRELATIONS:
         got = correlation_by_group(sample.x, sample.y, list(column.labels()), how.name, with_p=with_p)
         return {str(group): each for group, each in got.items()}
-    whole = {group: measured(sample.take(rows), how)[0] for group, rows in rows_by_name(column)}
+    whole = {group: pooled_measurement(sample.take(rows), how)[0] for group, rows in rows_by_name(column)}
     return {
         group: undefined(got.reason or EMPTY, got.n, got.missing)
         if got.value is None
