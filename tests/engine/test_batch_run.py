@@ -249,7 +249,7 @@ class TestOptions:
 
     def test_what_cannot_be_is_said_before_anything_is_written(self, tmp_path: Path) -> None:
         out = tmp_path / "run"
-        with pytest.raises(UsageError, match="ollama/m has no batch API that summeter speaks"):
+        with pytest.raises(UsageError, match="ollama/m has no batch API that summeter supports"):
             evaluate(rows(), ["finesure"], models="ollama/m", out=out, batch=True)
         assert not out.exists()
 

@@ -100,7 +100,7 @@ def test_a_model_of_which_nobody_can_tell_is_one_note(tmp_path: Path, monkeypatc
         made = evaluate(ROWS, ["finesure"], out=tmp_path / "run", **named)
         dry = list(dry_lines(dry_run(ROWS, ["finesure"], **named)))
         assert not server.got
-    known = "it is in no table of summeter's, and openai cannot be asked"
+    known = "it is not in summeter's table of context lengths, and openai does not report it"
     told = f"context of openai/of-tomorrow: unknown ({known}); set it with --context TOKENS"
     assert [line.startswith(f"note: {told}") for line in run_lines(made) if "context of" in line] == [True]
     assert [line.startswith(f"  {told}") for line in dry if "context of" in line] == [True]

@@ -262,5 +262,5 @@ def test_an_item_that_takes_too_long_is_an_error_and_the_others_go_on(tmp_path: 
                        item_timeout=5.0)  # fmt: skip
     assert run.manifest.counts == {"ok": 3, "error": 3}
     assert {failure.reason for failure in run.failures()} == {
-        "took longer than the 5 s an item may, calls and retries together"
+        "exceeded the timeout of 5 s per item, including calls and retries"
     }

@@ -18,7 +18,7 @@ from summeter.engine.api import evaluate
 from summeter.engine.options import Options
 from summeter.models.base import Completion, Message, Request
 from summeter.models.context_length import context_lengths
-from summeter.models.layers.balance import FIRST, Balanced, Server
+from summeter.models.layers.balance import FIRST_PAUSE, Balanced, Server
 from summeter.models.layers.rate_limit import RateLimiter
 from summeter.models.providers.provider import Options as EndpointOptions
 from summeter.models.providers.provider import base_urls
@@ -140,10 +140,10 @@ def test_a_server_that_fails_is_left_out_and_taken_back_when_it_is_well(caplog: 
         asked = len(sick.prompts)
         assert asked == 3  # then it was left out
         down["yes"] = False
-        await asyncio.sleep(2 * FIRST)
+        await asyncio.sleep(2 * FIRST_PAUSE)
         assert sick.checked  # it is not well yet
         sick.well = True
-        await asyncio.sleep(8 * FIRST)
+        await asyncio.sleep(8 * FIRST_PAUSE)
         await asyncio.gather(*(both.complete(asks(f"late {number}")) for number in range(10)))
         assert len(sick.prompts) == asked + 5
         await both.close()
@@ -151,9 +151,9 @@ def test_a_server_that_fails_is_left_out_and_taken_back_when_it_is_well(caplog: 
     with caplog.at_level(logging.WARNING):
         in_virtual_time(main)
     pauses = [later - earlier for earlier, later in pairwise(sick.checked)]
-    assert pauses == [2 * FIRST, 4 * FIRST][: len(pauses)]
+    assert pauses == [2 * FIRST_PAUSE, 4 * FIRST_PAUSE][: len(pauses)]
     assert pauses
-    assert "http://0 is left out until it answers again (it broke)" in caplog.text
+    assert "http://0 is not used until it answers again (it broke)" in caplog.text
     assert "http://0 answers again" in caplog.text
     assert sick.closed
     assert good.closed
@@ -284,15 +284,15 @@ def test_the_health_of_a_server_is_what_it_says_of_itself() -> None:
 
 
 def test_what_cannot_be_shared_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match="names an address twice"):
+    with pytest.raises(UsageError, match="contains an address twice"):
         bind({"judge": "vllm/m"}, None, CallSettings(base_url="http://a/v1,http://a/v1"))
-    with pytest.raises(UsageError, match="several servers are for models that are asked call by call"):
+    with pytest.raises(UsageError, match="several servers are supported only for unbatched calls"):
         bind({"judge": "openai-api/x/m"}, None, CallSettings(base_url="http://a/v1,http://b/v1", batch=True))
 
 
 @pytest.mark.parametrize("second", ["b:8000/v1", "ftp://b/v1", ",http://b/v1"])
 def test_an_address_without_its_scheme_is_no_path_of_the_one_before(second: str) -> None:
-    with pytest.raises(UsageError, match="address 1 holds a comma") as caught:
+    with pytest.raises(UsageError, match="address 1 contains a comma") as caught:
         bind({"judge": "vllm/m"}, None, CallSettings(base_url=f"http://me:s3cret@a/v1,{second}"))
     assert "s3cret" not in str(caught.value)
     assert base_urls("http://a/v1?keep=1,2") == ("http://a/v1?keep=1,2",)

@@ -257,7 +257,7 @@ class TestWhatFails:
         with BatchServer(lambda body: ("gone", None) if number_of(body) == 2 else echo(body)) as server:
             found, _ = run(server, vendor, tmp_path, [ask(n, vendor) for n in range(4)], retries=1)
         assert isinstance(found[2], TransientError)
-        assert "hold no usable line for this call" in str(found[2])
+        assert "have no usable line for this call" in str(found[2])
         assert [texts(found)[n] for n in (0, 1, 3)] == ["answer 0", "answer 1", "answer 3"]
 
     def test_a_refused_schema_is_asked_weaker_and_remembered(self, vendor: str, tmp_path: Path) -> None:
@@ -303,7 +303,7 @@ class TestWhatFails:
             server.turn_away = lambda number: "model_not_found" if number == 0 else None
             found, _ = run(server, "openai", tmp_path, [ask(n, "openai") for n in range(3)])
             assert {type(one) for one in found} == {AccessError}
-            assert "was turned away: model_not_found / it is model_not_found" in str(found[0])
+            assert "was rejected: model_not_found / it is model_not_found" in str(found[0])
             # Mended, the same command hands in anew.
             again, _ = run(server, "openai", tmp_path, [ask(n, "openai") for n in range(3)])
         assert texts(again) == [f"answer {n}" for n in range(3)]
@@ -329,7 +329,7 @@ class TestWhatFails:
         with BatchServer(echo) as server:
             server.statuses = [404]
             found, _ = run(server, "openai", tmp_path, [ask(1, "openai")])
-        assert "may have none (run without batch)" in str(found[0])
+        assert "may have no batch API (run without batch)" in str(found[0])
 
 
 STRICT = ("output_config", "response_format")
@@ -577,7 +577,7 @@ class TestWho:
     def test_a_provider_without_batches(self, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
         for name in ("MISTRAL", "GOOGLE", "OPENROUTER", "AZURE_OPENAI"):
             monkeypatch.setenv(f"{name}_API_KEY", "k")
-        with pytest.raises(UsageError, match=rf"{model} has no batch API that summeter speaks; run without batch"):
+        with pytest.raises(UsageError, match=rf"{model} has no batch API that summeter supports; run without batch"):
             bind({"judge": model}, None, CallSettings(base_url="http://127.0.0.1:9", batch=True))
 
     def test_keys_fit_both_vendors(self, vendor: str) -> None:

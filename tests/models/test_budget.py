@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from summeter.models.base import Completion, Message, Request, turned_away
+from summeter.models.base import Completion, Message, Request, attach_reply
 from summeter.models.layers.base import Layer
 from summeter.models.layers.budget import Budget, BudgetGuard, CallBudget
 from summeter.models.prices import Price
@@ -116,7 +116,7 @@ class TurnsAway(Layer):
 
     async def complete(self, request: Request) -> Completion:
         completion = await self.llm.complete(request)
-        with turned_away(completion):
+        with attach_reply(completion):
             raise ContextError("the prompt was cut")
 
 

@@ -11,7 +11,7 @@ from models.server import Call, Reply, StubServer, fail, json_reply, ok
 
 from summeter.models.base import Message, Request
 from summeter.models.context_length import context_lengths
-from summeter.models.layers.truncation import was_cut
+from summeter.models.layers.truncation import truncated_prompt
 from summeter.models.providers.provider import Options
 from summeter.models.resolve import CallSettings, bind
 from summeter.records import ContextError
@@ -85,7 +85,7 @@ def test_lm_studio_tells_what_is_loaded_and_not_what_could_be() -> None:
         assert ask(server, "lmstudio/m").tokens == 4096
         found = ask(server, "lmstudio/n")  # it may be loaded with far less, and what is longer is then cut
         assert found.tokens is None
-        assert "does not say before the model is loaded" in found.said
+        assert "does not report it before the model is loaded" in found.said
 
 
 class Ollama(StubServer):
@@ -119,7 +119,7 @@ def test_a_dry_run_loads_no_model_in_ollama() -> None:
     with Ollama(4096) as server:
         found = ask(server, "ollama/m", load=False)
         assert found.tokens is None
-        assert "does not say before the model is loaded" in found.said
+        assert "does not report it before the model is loaded" in found.said
         assert [call.path for call in server.calls] == ["/api/show"]
 
 
@@ -152,8 +152,12 @@ def test_a_model_that_nobody_can_be_asked_about_is_told_once() -> None:
     models = [*strange, "scripted/replies.jsonl"]  # the last reads all it is shown
     found = asyncio.run(context_lengths(models, Options(environ=keys)))
     assert found == {
-        "google/strange": ModelContext(said="it is in no table of summeter's, and google cannot be asked"),
-        "openai/strange": ModelContext(said="it is in no table of summeter's, and openai cannot be asked"),
+        "google/strange": ModelContext(
+            said="it is not in summeter's table of context lengths, and google does not report it"
+        ),
+        "openai/strange": ModelContext(
+            said="it is not in summeter's table of context lengths, and openai does not report it"
+        ),
     }
 
 
@@ -211,14 +215,14 @@ LONG = "word " * 6000
     ],
 )
 def test_a_cut_prompt_gives_itself_away(read: int, context: int | None, cut: bool) -> None:
-    assert was_cut(LONG, read, context) == (5688 if cut else None)
+    assert truncated_prompt(LONG, read, context) == (5688 if cut else None)
 
 
 def test_scripts_on_which_tokenizers_differ_have_more_room() -> None:
     text = "\u0938\u092e\u093e\u091a\u093e\u0930 " * 2000
-    sent = was_cut(text, 700)
+    sent = truncated_prompt(text, 700)
     assert sent is not None
-    assert was_cut(text, sent // 3) is None
+    assert truncated_prompt(text, sent // 3) is None
 
 
 def test_a_cut_prompt_is_a_named_failure_and_is_not_stored() -> None:

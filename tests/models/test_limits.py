@@ -203,7 +203,7 @@ class TestItemTimeout:
         with virtual_loop() as loop:
             server = Server(loop, refuse=lambda _: 4.0)
             llm = Retry(server, RetryPolicy(max_retries=50), rng=random.Random(0))
-            with pytest.raises(ModelError, match="longer than the 10 s an item may"):
+            with pytest.raises(ModelError, match="exceeded the timeout of 10 s per item"):
                 loop.run_until_complete(within(10.0, llm.complete(ask(0))))
             assert loop.time() == pytest.approx(10.0)
 

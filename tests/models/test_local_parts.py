@@ -41,7 +41,7 @@ def test_a_name_that_is_none_is_refused(text: str, said: str) -> None:
 
 
 def test_a_network_is_no_llm() -> None:
-    with pytest.raises(UsageError, match="an LLM is asked for"):
+    with pytest.raises(UsageError, match="an LLM is needed"):
         resolve("local/models/nli")
 
 

@@ -110,7 +110,7 @@ def test_only_the_batches_that_are_named(vendor: str, tmp_path: Path) -> None:
         (found,) = look(server, vendor, tmp_path, cancel=True, only=(second,))
         assert found.batch == second
         assert server.cancels == [second]
-        with pytest.raises(UsageError, match="no batch 'nonsense' of this run is waited for; those that are: batch-"):
+        with pytest.raises(UsageError, match="'nonsense' is not a pending batch of this run; pending batches: batch-"):
             look(server, vendor, tmp_path, cancel=True, only=("nonsense",))
 
 
@@ -118,7 +118,7 @@ def test_the_vendor_that_knows_no_such_batch_is_an_error(vendor: str, tmp_path: 
     with BatchServer(echo) as server:
         hand_in(server, vendor, tmp_path)
         server.batches.clear()
-        with pytest.raises(ModelError, match="not of this key's account"):
+        with pytest.raises(ModelError, match="may belong to another account"):
             look(server, vendor, tmp_path, cancel=True)
 
 
@@ -144,11 +144,11 @@ def test_of_one_whose_id_never_came_ours_is_cancelled_and_no_guess(vendor: str, 
             assert found.words.startswith("cancelling")
             assert len(server.cancels) == 1
         else:
-            assert "only its time and size say that it is this run's; cancel it with the vendor" in found.words
+            assert "only its time and size match this run; cancel it at the vendor" in found.words
             assert not server.cancels
         server.batches.clear()
         (found,) = look(server, vendor, tmp_path, cancel=True)
-        assert found.words == "the vendor lists no such batch: it may never have arrived"
+        assert found.words == "the vendor does not list this batch; it may never have arrived"
 
 
 def test_two_whose_ids_never_came_are_not_the_same_batch(vendor: str, tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_two_whose_ids_never_came_are_not_the_same_batch(vendor: str, tmp_path: 
         line = json.loads(log.read_bytes())
         log.write_text("".join(json.dumps(one) + "\n" for one in (line | {"nonce": "n", "at": line["at"] - 60}, line)))
         first, second = look(server, vendor, tmp_path)
-        assert (first.batch, first.words) == ("?", "the vendor lists no such batch: it may never have arrived")
+        assert (first.batch, first.words) == ("?", "the vendor does not list this batch; it may never have arrived")
         assert second.batch == batch
 
 
@@ -173,7 +173,7 @@ def test_one_that_was_found_by_likeness_is_cancelled_by_its_id_alone(tmp_path: P
         nonce = json.loads((tmp_path / "batches.jsonl").read_bytes())["nonce"]
         BatchLog(tmp_path / "batches.jsonl").submitted(nonce, batch, found=True)
         (found,) = look(server, "anthropic", tmp_path, cancel=True)
-        assert "name its id to cancel it" in found.words
+        assert "give its id to cancel it" in found.words
         assert not server.cancels
         look(server, "anthropic", tmp_path, cancel=True, only=(batch,))
         assert server.cancels == [batch]

@@ -123,7 +123,7 @@ def test_the_default_place_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [("models: [", "is not YAML"), ("a: 1", "write `models:`"), ("models: {x/y: 3}", "per million tokens"),
-     ("models: {x/y: {input: 1, output: 2}}", "give the day it was so"),
+     ("models: {x/y: {input: 1, output: 2}}", "give the date of the price"),
      ("date: 2026-01-01\nmodels: {x/y: {input: -1, output: 2}}", "x/y: input"),
      ("date: 2026-01-01\nmodels: {x/y: {input: 1}}", "x/y: output"),
      ("date: 2026-01-01\nmodels: {x/y: {input: 1, output: 2, prise: 3}}", "prise")],
@@ -137,5 +137,5 @@ def test_a_faulty_file_is_named_with_the_fault(tmp_path: Path, text: str, words:
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such file of prices"):
+    with pytest.raises(InputError, match="the price file does not exist"):
         prices(tmp_path / "none.yaml")

@@ -136,7 +136,7 @@ def test_a_prompt_too_long(vendor: Vendor) -> None:
         "This model's maximum context length is 8192 tokens",
     ):  # fmt: skip
         caught = error(vendor, vendor.error(400, said), STRICT)
-        assert "longer than the model takes" in str(caught)
+        assert "longer than the model's context" in str(caught)
         assert not isinstance(caught, CapabilityError | TransientError | AccessError)
 
 
@@ -165,7 +165,7 @@ def test_no_call_outlives_its_timeout(vendor: Vendor) -> None:
 
 @EACH_CLIENT
 def test_a_reply_without_end_is_not_read(vendor: Vendor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "MOST_BYTES", 2**20)
+    monkeypatch.setattr(http, "MAX_REPLY_BYTES", 2**20)
     body = b'{"a": "' + b"x" * 2**21 + b'"}'
     small = zlib.compress(body)  # a small body that grows is no smaller
     for reply in (Reply(content=body), Reply(content=small, headers={"Content-Encoding": "deflate"})):

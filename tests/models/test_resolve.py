@@ -171,7 +171,7 @@ def test_a_replay_resolves_nothing() -> None:
     assert asyncio.run(llm.complete(request)).text == "hi"
     with pytest.raises(ReplayMiss):
         asyncio.run(llm.complete(_ask("openai/gpt-4o", "other")))
-    with pytest.raises(UsageError, match="recorded calls"):
+    with pytest.raises(UsageError, match="stored calls"):
         bind({"judge": "openai/gpt-4o"}, None, CallSettings(replay=True))
 
 

@@ -75,7 +75,7 @@ def test_errors(error: Any, kind: type[Exception]) -> None:
 
 
 def test_a_prompt_that_no_rule_fits_is_named() -> None:
-    with pytest.raises(ModelError, match=r"no rule fits the prompt that begins 'Be kind.*where is the cat"):
+    with pytest.raises(ModelError, match=r"no rule matches the prompt that begins with 'Be kind.*where is the cat"):
         ask(Scripted({"dog": "woof"}), "where is the cat")
 
 
@@ -104,8 +104,8 @@ def test_a_file_of_rules(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "there is no such file"),
-        (b"", "holds no rule"),
+        (None, "does not exist"),
+        (b"", "contains no rules"),
         (b"\xff", "cannot be read"),
         (b'{"reply": "a"}\n{"reply"', r"rules\.jsonl:2: "),
         (b'{"replly": "a"}', r"rules\.jsonl:1: replly: "),

@@ -60,7 +60,7 @@ def spent_before(store: CallStore, table: Prices) -> Usage:
             raise InputError.at(store.path or "memory", None, None, damaged) from error
 
     for call in chain(store.tokens(), store.tokens("turned_away")):
-        tokens = replies[call.model].took(call.tokens_in, call.tokens_out, partial(thought, call.key))
+        tokens = replies[call.model].record(call.tokens_in, call.tokens_out, partial(thought, call.key))
         total.tokens_in += tokens.tokens_in
         total.tokens_out += tokens.tokens_out
         cost += _cost(call._replace(tokens_in=tokens.tokens_in, tokens_out=tokens.tokens_out), table)

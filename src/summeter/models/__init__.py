@@ -1,1 +1,1 @@
-"""WHO ANSWERS: language models behind one protocol, the layers around them, prompts and typed replies."""
+"""Language models and local networks: providers, layers around a model, prompts and typed replies."""

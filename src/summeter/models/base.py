@@ -1,10 +1,7 @@
-"""Protocols of everything that answers: LLMs, and the local models (NLI, classifier, classifier of tokens, embedder,
-encoder, seq2seq, coreference).
+"""The protocol of LLMs, and their requests and completions.
 
-A layer (cache, limit, retry, replay...) wraps an LLM and is an LLM. A local model's `id` names its weights. It batches
-concurrent calls by itself: hand over as much as is at hand, in any order. What is longer than it reads is cut at the
-end and counted; who would rather not be cut asks `count` and `limit` first. An encoder (BERTScore) gives token
-states; an embedder (similarity of texts) one unit vector a text. Both give numpy arrays.
+A layer (cache, rate limit, retry, ...) wraps an LLM and is itself an LLM. Local networks have a protocol of their own:
+`summeter.models.networks.Network`.
 """
 
 from __future__ import annotations
@@ -26,7 +23,7 @@ Role = Literal["system", "user", "assistant"]
 Format = Literal["json_schema", "json_object", "text"]
 
 
-# As `records.canonical`, which makes an encoder a call.
+# The encoder of `records.canonical`, which creates a new one for each call.
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
@@ -38,21 +35,21 @@ class Message(Record):
 
 
 def to_json(value: Any) -> str:
-    """Plain data as JSON without spare blanks, non-ASCII as it is: for long texts, faster than `json`."""
+    """Return plain data as compact JSON with non-ASCII characters unescaped; faster than `json` for long texts."""
     try:
         return pydantic_core.to_json(value).decode()
     except pydantic_core.PydanticSerializationError:
-        # A lone surrogate has no UTF-8.
+        # A lone surrogate cannot be encoded in UTF-8.
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def to_bytes(value: Any) -> bytes:
-    """Plain data as JSON in UTF-8; a lone surrogate, which has none, is its escape."""
+    """Return plain data as JSON in UTF-8; lone surrogates are escaped."""
     return to_json(value).encode("utf-8", "backslashreplace")
 
 
 class TokenLogprobs(Record):
-    """One token of a reply, its log-probability, and its likeliest alternatives (token, log-probability)."""
+    """A token of a reply, its log-probability, and the most likely tokens at its position, with log-probabilities."""
 
     token: str
     logprob: float
@@ -60,26 +57,28 @@ class TokenLogprobs(Record):
 
     @property
     def alternatives(self) -> tuple[tuple[str, float], ...]:
-        """The likeliest alternatives, and the token itself where it is not among them. ReplyError for a
-        log-probability that is none."""
-        drawn = ((self.token, self.logprob),)
-        every = self.top if any(text == self.token for text, _ in self.top) else self.top + drawn
-        if wrong := [logprob for _, logprob in every + drawn if not -math.inf < logprob <= 0]:
-            raise ReplyError(f"the log-probability {wrong[0]} is none: one is finite, and 0 at most")
-        return every
+        """The most likely tokens, and the chosen token if it is not among them.
+
+        Raises ReplyError if a log-probability is above 0 or not finite.
+        """
+        chosen = ((self.token, self.logprob),)
+        candidates = self.top if any(text == self.token for text, _ in self.top) else self.top + chosen
+        if invalid := [logprob for _, logprob in candidates + chosen if not -math.inf < logprob <= 0]:
+            raise ReplyError(f"the reply has the log-probability {invalid[0]}; it must be finite and at most 0")
+        return candidates
 
 
 _TURNS = frozenset({"messages", "unkeyed"})
 
 
 class Request(Record):
-    """All that decides an LLM's reply. Equal requests share one key, hence one stored call.
+    """Everything that determines an LLM's reply. Equal requests have the same key, hence share one stored call.
 
-    `draw` tells apart independent samples of one prompt. `top_logprobs` asks for so many alternatives with
-    every token of the reply. `format` is the strictest format the server is
-    asked to enforce (a server that lacks it is asked for the next weaker one; `Completion.format` says
-    which it was); `schema_` is the JSON schema of the reply. `unkeyed` are the messages with fences that no secret
-    keys, where those that are sent have others: the key and what is stored are made of them.
+    `draw` numbers independent samples of one prompt. `top_logprobs` requests this number of alternatives for each token
+    of the reply. `format` is the strictest format that the server is asked to enforce; a server that does not support
+    it is asked for the next weaker one, which `Completion.format` records. `schema_` is the JSON schema of the reply.
+    `unkeyed` holds the messages with unkeyed fence codes if the messages sent have keyed ones; the key and the stored
+    request are computed from them.
     """
 
     model: str
@@ -94,30 +93,30 @@ class Request(Record):
     top_logprobs: int | None = Field(default=None, ge=1, le=20)
     unkeyed: tuple[Message, ...] | None = Field(default=None, exclude=True, repr=False)
 
-    # A prompt is long and its key is asked for several times a call: text and hash are made once.
+    # Prompts are long, and the key is used several times per call: text and hash are cached.
     @cached_property
     def canonical(self) -> str:
         """The request as canonical JSON."""
-        # As canonical(self.model_dump()), at a third of its cost: the long texts go another way.
+        # Equal to canonical(self.model_dump()) at a third of its cost: the long texts are encoded separately.
         rest = {name: getattr(self, name) for name in type(self).model_fields if name not in _TURNS}
         if self.top_logprobs is None:
-            del rest["top_logprobs"]  # calls stored before there was such a field keep their keys
+            del rest["top_logprobs"]  # keeps the keys of calls stored before this field existed
         before, after = _CANONICAL.encode({**rest, "messages": None}).split('"messages":null', 1)
         turns = to_json([{"content": turn.content, "role": turn.role} for turn in self.unkeyed or self.messages])
         return f'{before}"messages":{turns}{after}'
 
     @cached_property
     def key(self) -> str:
-        """SHA-256 of the canonical JSON of the request."""
+        """The SHA-256 hash of the canonical JSON, as hexadecimal digits."""
         return hashlib.sha256(self.canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
     @property
     def prompt(self) -> str:
-        """The turns' texts, one below the other."""
+        """The texts of all turns, separated by blank lines."""
         return "\n\n".join(message.content for message in self.messages)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """As pydantic's; the copy's key is its own."""
+        """Return a copy, as in pydantic; the key of the copy is recomputed."""
         copied = super().model_copy(update=update, deep=deep)
         for cached in ("canonical", "key"):
             copied.__dict__.pop(cached, None)
@@ -125,12 +124,12 @@ class Request(Record):
 
 
 class Completion(Record):
-    """What came back. `finish_reason` is the server's ("stop", "length", "content_filter"...).
+    """The reply to a request.
 
-    `model` is the name the server says it served; `format` what it enforced, where that is known;
-    `seconds` from sending to the last byte; `tokens_cached` the prompt tokens that the provider's prefix cache
-    served, `tokens_written` those it stored; `logprobs` one entry a token of the reply, where they were asked for;
-    `batch` the id of the batch it came in, if it did.
+    `finish_reason` is the server's ("stop", "length", "content_filter", ...); `model` is the model name in the reply;
+    `format` is the reply format that was enforced, if known. `seconds` is the time from sending to the last byte.
+    `tokens_cached` and `tokens_written` count the prompt tokens read from and written to the provider's prefix cache.
+    `logprobs` has one entry per token of the reply, if requested. `batch` is the id of the batch that held the reply.
     """
 
     text: str
@@ -148,8 +147,8 @@ class Completion(Record):
 
 
 @contextmanager
-def turned_away(completion: Completion) -> Iterator[None]:
-    """Around the checks of a reply that came: the error of one that cannot be used holds it, so that it is counted."""
+def attach_reply(completion: Completion) -> Iterator[None]:
+    """Attach the completion to a ModelError raised in this context, so that its tokens are counted."""
     try:
         yield
     except ModelError as error:
@@ -158,22 +157,22 @@ def turned_away(completion: Completion) -> Iterator[None]:
 
 
 def paid_reply(error: Exception) -> Completion | None:
-    """The reply that was turned away with this error, None where none came."""
+    """Return the rejected reply attached to the error, or None if there was no reply."""
     reply = error.reply if isinstance(error, ModelError) else None
     return reply if isinstance(reply, Completion) else None
 
 
 @runtime_checkable
 class LLM(Protocol):
-    """Anything that completes a request. `id` is the model string that stands in signatures."""
+    """A language model that completes requests. `id` is the model string used in signatures."""
 
     @property
     def id(self) -> str: ...
 
     async def complete(self, request: Request) -> Completion:
-        """Answer, or raise TransientError (worth a retry), CapabilityError or ModelError."""
+        """Return the reply. Raises TransientError (may be retried), CapabilityError or another ModelError."""
         ...
 
     async def close(self) -> None:
-        """Let go of connections and files."""
+        """Close connections and files."""
         ...

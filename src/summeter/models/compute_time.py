@@ -1,4 +1,4 @@
-"""How long this processor computes for a judge: its own code, and the local models that it asks."""
+"""Compute time of a judge on this machine: its own code and the local models that it calls."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from summeter.runs.usage import Usage
 T = TypeVar("T")
 
 
-_FOR: ContextVar[Usage | None] = ContextVar("summeter_compute_time", default=None)
+_CURRENT: ContextVar[Usage | None] = ContextVar("summeter_compute_time", default=None)
 
 
-def computing_for() -> Usage | None:
-    """Whose time the work is that runs now; what is computed for it in a thread is added there."""
-    return _FOR.get()
+def current_usage() -> Usage | None:
+    """Return the usage that is timed in this context, to which work in threads adds its time; None outside `timed`."""
+    return _CURRENT.get()
 
 
 async def timed(spent: Usage, work: Awaitable[T]) -> T:
-    """Await `work`, adding to `spent` the seconds in which it runs, not those in which it waits.
+    """Await `work` and add the seconds in which it runs, without its waits, to `spent`.
 
-    Tasks that it starts are not timed; local models that they ask are.
+    Tasks that it starts are not timed, but the local models that they call are.
     """
-    token = _FOR.set(spent)
+    token = _CURRENT.set(spent)
     try:
         return await _Stepped(spent, work)
     finally:
-        _FOR.reset(token)
+        _CURRENT.reset(token)
 
 
 class _Stepped(Generic[T]):
-    """An awaitable that looks at the clock whenever its work goes on and stops."""
+    """An awaitable that reads the clock whenever its work resumes or suspends."""
 
     def __init__(self, spent: Usage, work: Awaitable[T]) -> None:
         self._spent = spent
@@ -57,5 +57,5 @@ class _Stepped(Generic[T]):
             except GeneratorExit:
                 steps.close()
                 raise
-            except BaseException as thrown:  # noqa: BLE001 - it is the work's to meet
+            except BaseException as thrown:  # noqa: BLE001 - passed on to the work
                 error = thrown

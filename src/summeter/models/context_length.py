@@ -1,9 +1,9 @@
-"""How many tokens the models of a run read and write together: by the table of hosted models, or as servers say.
+"""Context lengths of the models of a run, from the table of hosted models or from their servers.
 
-Servers say it each in its own way: vLLM, OpenRouter, Mistral and others in the list of their models; llama.cpp's server
-in its properties; LM Studio and Ollama of a model that is loaded. Before that both have only what a model was trained
-for: what it is loaded with is often far less, and longer prompts are cut without a word. It is asked once a run, and is
-never a reason to fail.
+A context length is the number of tokens of prompt and reply together. vLLM, OpenRouter, Mistral and others report it in
+their list of models, llama.cpp's server in its properties, LM Studio and Ollama for a loaded model. Before a model is
+loaded, the last two report only the context length of its training, which is often far larger than the one it will be
+loaded with; longer prompts are then cut silently. The lookup is made once per run, and its failure is never an error.
 """
 
 from __future__ import annotations
@@ -23,22 +23,21 @@ from summeter.models.resolve import resolve
 from summeter.records import ModelError, UsageError
 from summeter.runs.manifest import ModelContext
 
-PATIENCE = 5.0
-"""Seconds for an answer; a model that has to be loaded first has a whole call's time."""
+LOOKUP_TIMEOUT = 5.0
+"""Seconds to wait for an answer; a model that must be loaded first has the timeout of a call."""
 
-# The first that is there counts: what the server was started with goes before what the model could do.
+# The first field present counts: the server's setting comes before the limit of the model.
 _FIELDS = ("loaded_context_length", "max_model_len", "context_length", "context_window", "max_context_length")
 
 
 async def context_lengths(
     models: Iterable[str], options: Options | None = None, *, load: bool = True
 ) -> dict[str, ModelContext]:
-    """How much each model reads: hosted ones by the table, others as their servers say. Nothing of the data is sent.
+    """Return the context length of each model: from the table if hosted, else from its server. Sends no user data.
 
-    With `load` a server may load its model to know, for which it has the options' `timeout`.
-    What went wrong (a server that is down, a missing key) is told in `said` and raises nothing; so is it told of a
-    model that the table does not know and nobody can be asked about. Only scripted ones, which read whatever they are
-    shown, are left out.
+    With `load`, a server may load its model first, within the `timeout` of the options. Errors such as a server that
+    does not answer or a missing key are reported in `said` and not raised, as is a model whose context length cannot be
+    looked up. Scripted models are omitted, since they accept prompts of any length.
     """
     wanted = [model for model in dict.fromkeys(models) if not model.startswith("scripted/")]
     lengths = await asyncio.gather(*(_context_length(model, options or Options(), load) for model in wanted))
@@ -55,8 +54,8 @@ async def _context_length(model: str, options: Options, load: bool) -> ModelCont
     except UsageError as error:
         return ModelContext(said=str(error))
     answers = [_from_server(model, provider, replace(options, base_url=url), load=load) for url in urls]
-    # Of several servers the one that reads least counts.
-    answer = min(await asyncio.gather(*answers), key=lambda read: read.tokens or sys.maxsize)
+    # The smallest context length of all servers counts.
+    answer = min(await asyncio.gather(*answers), key=lambda context: context.tokens or sys.maxsize)
     return ModelContext(tokens=known, said="its vendor") if known is not None and answer.tokens is None else answer
 
 
@@ -65,14 +64,15 @@ async def _from_server(model: str, provider: Provider | None, options: Options, 
         llm = resolve(model, base_url=options.base_url, timeout=options.timeout, environ=options.environ)
     except UsageError as error:
         return ModelContext(said=str(error))
-    way = provider.context_lookup if provider is not None else None
-    if way is None or not isinstance(llm, HttpLLM):
+    lookup = provider.context_lookup if provider is not None else None
+    if lookup is None or not isinstance(llm, HttpLLM):
         await llm.close()
-        return ModelContext(said=f"it is in no table of summeter's, and {model.partition('/')[0]} cannot be asked")
-    patience = options.timeout if load and way == "ollama" else min(PATIENCE, options.timeout)
+        name = model.partition("/")[0]
+        return ModelContext(said=f"it is not in summeter's table of context lengths, and {name} does not report it")
+    timeout = options.timeout if load and lookup == "ollama" else min(LOOKUP_TIMEOUT, options.timeout)
     try:
-        async with asyncio.timeout(patience):
-            tokens = await LOOKUPS[way](_Server(llm, load))
+        async with asyncio.timeout(timeout):
+            tokens = await LOOKUPS[lookup](_Server(llm, load))
     except TimeoutError:
         return ModelContext(said=f"{llm.address} did not answer in time")
     except (ModelError, UsageError) as error:
@@ -81,12 +81,12 @@ async def _from_server(model: str, provider: Provider | None, options: Options, 
         await llm.close()
     if tokens is not None:
         return ModelContext(tokens=tokens, said=f"the server at {llm.address}")
-    waits = " before the model is loaded" if way == "lmstudio" or (way == "ollama" and not load) else ""
-    return ModelContext(said=f"the server at {llm.address} does not say{waits}")
+    unloaded = " before the model is loaded" if lookup == "lmstudio" or (lookup == "ollama" and not load) else ""
+    return ModelContext(said=f"the server at {llm.address} does not report it{unloaded}")
 
 
 class _Server(NamedTuple):
-    """Whom to ask of which model; with `load`, a server may load the model to know."""
+    """The server of a model, which may load the model for the lookup if `load`."""
 
     llm: HttpLLM
     load: bool = False
@@ -98,21 +98,21 @@ class _Server(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What the server calls the model."""
+        """The server's name of the model."""
         return self.llm.name
 
     @property
     def root(self) -> str:
-        """The server's own address, beside which `/v1` is one of its interfaces."""
+        """The base URL without `/v1`."""
         bare, mark, query = self.base.partition("?")
         return bare.removesuffix("/v1") + mark + query
 
     async def get(self, base: str, *parts: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """The object that is there; ModelError for any other answer."""
+        """Return the JSON object at an address below `base`. Raises ModelError for any other answer."""
         return await self._parsed(Exchange("GET", join(base, *parts).update_query(query or {})))
 
     async def post(self, base: str, *parts: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The object that comes back."""
+        """Post `body` and return the JSON object of the answer. Raises ModelError for any other answer."""
         return await self._parsed(Exchange("POST", join(base, *parts), to_bytes(body)))
 
     async def _parsed(self, sent: Exchange) -> dict[str, Any]:
@@ -123,13 +123,36 @@ class _Server(NamedTuple):
 
 
 async def _listed(server: _Server) -> int | None:
-    """By the server's list of models: vLLM's `max_model_len`, OpenRouter's `context_length`, Mistral's
-    `max_context_length`, llama.cpp's `meta.n_ctx`."""
-    return _of(await server.get(server.base, "models"), server.name)
+    """Look the model up in the server's list of models.
+
+    The fields are vLLM's `max_model_len`, OpenRouter's `context_length`, Mistral's `max_context_length` and llama.cpp's
+    `meta.n_ctx`. A list of a single model is that of `server`, whatever its name.
+    """
+    models = replies.dicts((await server.get(server.base, "models")).get("data"))
+    # The suffixes :nitro and :floor of OpenRouter select a server and are not listed.
+    matches = (
+        model
+        for name in (server.name, server.name.partition(":")[0])
+        for model in models
+        if name == model.get("id") or (isinstance(model.get("aliases"), list) and name in model["aliases"])
+    )
+    model = next(matches, models[0] if len(models) == 1 else None)
+    if model is None:
+        return None
+    served = _size(replies.mapping(model.get("meta")).get("n_ctx"))
+    if served is not None:
+        return served
+    length = next((size for field in _FIELDS if (size := _size(model.get(field))) is not None), None)
+    top = _size(replies.mapping(model.get("top_provider")).get("context_length"))
+    if length is None and model.get("parent"):
+        # vLLM lists adapters beside their base model.
+        parents = (other for other in models if other.get("id") == model["parent"])
+        length = next((_size(parent.get("max_model_len")) for parent in parents), None)
+    return min((size for size in (length, top) if size is not None), default=None)
 
 
 async def _llamacpp(server: _Server) -> int | None:
-    """By the properties: what one slot has of the server's context; else by the list."""
+    """Return the context length of one slot from the server's properties, else the listed one."""
     try:
         props = await server.get(server.root, "props", query={"model": server.name})
     except ModelError:
@@ -139,16 +162,16 @@ async def _llamacpp(server: _Server) -> int | None:
 
 
 async def _lmstudio(server: _Server) -> int | None:
-    """By its own list, which tells what a loaded model was loaded with; of others nobody knows what they will be."""
+    """Return the context length that the model was loaded with, or None if it is not loaded."""
     models = replies.dicts((await server.get(server.root, "api", "v0", "models")).get("data"))
     return next((_size(model.get("loaded_context_length")) for model in models if model.get("id") == server.name), None)
 
 
 async def _ollama(server: _Server) -> int | None:
-    """What the model is loaded with; what its Modelfile sets where it is not loaded (or may not be)."""
+    """Return the context length of the loaded model, or the one its Modelfile sets if it is not loaded."""
     loaded = await _loaded(server)
     if loaded is None and server.load:
-        # Without a prompt it only loads the model, as the first call would.
+        # A request without a prompt only loads the model, as the first call would.
         await server.post(server.root, "api", "generate", body={"model": server.name, "stream": False})
         loaded = await _loaded(server)
     if loaded is not None:
@@ -168,31 +191,6 @@ async def _loaded(server: _Server) -> int | None:
     return next((_size(model.get("context_length")) for model in loaded), None)
 
 
-def _of(answer: Mapping[str, Any], name: str) -> int | None:
-    """The context of the model in a list; a list of one is of that one, whatever it is called."""
-    models = replies.dicts(answer.get("data"))
-    # OpenRouter's :nitro and :floor are ways to serve a model and stand in no list.
-    named = (
-        model
-        for wanted in (name, name.partition(":")[0])
-        for model in models
-        if wanted == model.get("id") or (isinstance(model.get("aliases"), list) and wanted in model["aliases"])
-    )
-    model = next(named, models[0] if len(models) == 1 else None)
-    if model is None:
-        return None
-    served = _size(replies.mapping(model.get("meta")).get("n_ctx"))
-    if served is not None:
-        return served
-    length = next((size for field in _FIELDS if (size := _size(model.get(field))) is not None), None)
-    top = _size(replies.mapping(model.get("top_provider")).get("context_length"))
-    if length is None and model.get("parent"):
-        # vLLM lists adapters beside the model they are laid upon.
-        parents = (other for other in models if other.get("id") == model["parent"])
-        length = next((_size(parent.get("max_model_len")) for parent in parents), None)
-    return min((size for size in (length, top) if size is not None), default=None)
-
-
 def _size(value: Any) -> int | None:
     return replies.count(value) or None
 
@@ -200,4 +198,4 @@ def _size(value: Any) -> int | None:
 LOOKUPS: dict[str, Callable[[_Server], Awaitable[int | None]]] = {
     "listed": _listed, "llamacpp": _llamacpp, "lmstudio": _lmstudio, "ollama": _ollama,
 }  # fmt: skip
-"""How a server is asked, by the name that a provider's row gives (`context_lookup`)."""
+"""Lookup functions by the value of `Provider.context_lookup`."""

@@ -1,7 +1,7 @@
-"""How many tokens hosted models read, prompt and reply together: the vendors' own figures, as of November 2026.
+"""Context lengths of hosted models (prompt and reply together), as their vendors state them in November 2026.
 
-Servers of one's own (vLLM, llama.cpp, Ollama) are started with a context of their owner's choice, which no table
-knows: it is told with `--context`. So are models that are not listed; none is guessed.
+The context length of a self-hosted model (vLLM, llama.cpp, Ollama) depends on how its server was started. For these and
+for models that are not listed it is set with `--context`; none is guessed.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ CONTEXTS: dict[str, int] = {
     "open-mistral-7b": 32_768,
     "open-mixtral-8x7b": 32_768,
 }
-"""First letters of a model's name -> tokens. The longest that fits counts. Of OpenAI's newer models it is what a prompt
-may have: their contexts hold 128,000 tokens more, which are kept for the reply."""
+"""Tokens by prefix of a model's name; the longest matching prefix counts. For OpenAI's newer models this is the longest
+prompt: their contexts hold a further 128,000 tokens for the reply."""
 
 
 def known_context(model: str) -> int | None:
-    """The context of a model string, in tokens; None where nothing is known of it.
+    """Return the context length of a model string in tokens, or None if it is unknown.
 
     >>> known_context("openai/gpt-4o-2024-08-06"), known_context("vllm/meta-llama/Llama-3.1-8B")
     (128000, None)
@@ -64,10 +64,10 @@ def known_context(model: str) -> int | None:
     if row is None or not row.known_contexts:
         return None
     bare = name.rpartition("/")[2]
-    # gpt-4-0613 is a gpt-4; gpt-4.5 would be something else.
-    fitting = [
+    # gpt-4-0613 is a gpt-4, but gpt-4.5 is not.
+    matching = [
         start
         for start in CONTEXTS
         if bare == start or (bare.startswith(start) and (start.endswith("-") or bare[len(start)] in "-:@"))
     ]
-    return CONTEXTS[max(fitting, key=len)] if fitting else None
+    return CONTEXTS[max(matching, key=len)] if matching else None

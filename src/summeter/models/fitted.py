@@ -1,4 +1,4 @@
-"""Files of fitted numbers (weights, token counts, baselines), read and written here: evaluators open no file."""
+"""Read and write files of fitted numbers (weights, token counts, baselines), since evaluators open no files."""
 
 from __future__ import annotations
 
@@ -13,16 +13,20 @@ from summeter.records import InputError, Record, UsageError
 
 
 class DataFile(Record):
-    """A file of numbers that a setting names, read once: when it is named. In a run's settings it stands by its path;
-    the run keeps the text."""
+    """A data file given as a setting, read when the setting is validated.
+
+    The settings of a run hold its path; the run's folder holds a copy of its text.
+    """
 
     path: Path
     text: str
 
     @staticmethod
     def read(file: str | Path | DataFile, what: str, hint: str = "", *, inside: str | None = None) -> DataFile:
-        """The file as it is now, or where that is a folder the file `inside` it; `what` names the numbers in messages.
-        UsageError where there is none, InputError where it cannot be read as UTF-8."""
+        """Read a file, or the file named `inside` if `file` is a folder; `what` describes the contents in messages.
+
+        Raises UsageError if it does not exist and InputError if it cannot be read as UTF-8.
+        """
         if isinstance(file, DataFile):
             return file
         if inside is not None and Path(file).is_dir():
@@ -30,7 +34,7 @@ class DataFile(Record):
         try:
             return DataFile(path=Path(file), text=Path(file).read_text("utf-8"))
         except FileNotFoundError as error:
-            raise UsageError(f"there is no file of {what}: {file}{hint}") from error
+            raise UsageError(f"the file of {what} does not exist: {file}{hint}") from error
         except (OSError, UnicodeDecodeError) as error:
             raise InputError.at(file, None, None, f"cannot be read as {what}: {error}") from error
 
@@ -40,21 +44,21 @@ class DataFile(Record):
 
 
 def read_fitted(file: str | Path | DataFile, schema: str, what: str, script: str) -> dict[str, Any]:
-    """The JSON object that `write_fitted` wrote, without its schema.
+    """Return the JSON object of a file written by `write_fitted`, without its schema.
 
-    `what` names the numbers and `script` what makes such a file, for messages. UsageError where there is no such file,
-    InputError where it is no JSON object of this schema.
+    `what` describes the contents and `script` names the script that writes such files, for messages. Raises UsageError
+    if the file does not exist and InputError if it is not a JSON object of this schema.
     """
-    numbers = DataFile.read(file, what, f"; {script} makes one")
+    numbers = DataFile.read(file, what, f"; {script} writes one")
     try:
         values = json.loads(numbers.text)
     except ValueError as error:
         raise InputError.at(numbers.path, None, None, f"cannot be read as {what}: {error}") from error
     if not isinstance(values, dict) or values.pop("schema", None) != schema:
-        raise InputError.at(numbers.path, None, "schema", f"is not {schema} ({what}); {script} writes such files")
+        raise InputError.at(numbers.path, None, "schema", f"must be {schema} ({what}); {script} writes such files")
     return values
 
 
 def write_fitted(file: Path, schema: str, values: Mapping[str, Any], indent: int | None = None) -> None:
-    """Write numbers as JSON under their schema."""
+    """Write a JSON object with its schema name."""
     file.write_text(json.dumps({"schema": schema, **values}, ensure_ascii=False, indent=indent) + "\n", "utf-8")

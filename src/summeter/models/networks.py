@@ -1,16 +1,16 @@
-"""Requests to local networks: what each task takes and gives, and readings of the results.
+"""Requests to local networks, their results, and how results are stored.
 
-A network is asked one way, whatever it computes:
+All networks have one method:
 
-    logits, other = await network.ask([Classify((premise, hypothesis), "nli"), Classify((premise, other), "nli")])
+    first, second = await network.ask([Classify((premise, claim), "nli"), Classify((premise, other), "nli")])
 
-A request is a frozen record that holds all that decides its result. So it is also the key of the stored result
-(`key`), and its class knows how a result is stored (`codec`), how many requests are computed together (`at_once`), and
-whether they are work of the network or only of its tokenizer and files (`counted`). A new task is a request here, a
-function in `summeter.models.local` that computes it, and a row in the table of `summeter.models.local.load`.
+A request is a frozen dataclass with everything that determines its result, so it is also the key of the stored result
+(`key`). Its class defines how results are stored (`codec`), how many requests are computed together (`at_once`), and
+whether they are computed by the network or only by its tokenizer and files (`counted`). A new task needs a request
+here, a function in `summeter.models.local` that computes it, and a row in the table of `summeter.models.local.load`.
 
-A network batches concurrent requests by itself: pass as many as there are, in any order. An input that is longer than
-the network reads is cut at the end and counted; ask `CountTokens` and `TokenLimit` first to avoid that.
+A network batches concurrent requests itself: pass as many as are available, in any order. An input that is longer than
+the network's limit is truncated at the end and counted; use `CountTokens` and `TokenLimit` to avoid this.
 """
 
 from __future__ import annotations
@@ -32,26 +32,27 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ModelTask = Literal["classifier", "token_classifier", "encoder", "seq2seq", "coreference", "regressor"]
-"""What a local model is, which decides the requests that it answers."""
+"""The task of a local model, which determines the requests that it supports."""
 
 Cut = Literal["longest_first", "only_first"] | tuple[int, ...]
-"""What is cut where an input is longer than the model reads: the longer text, the first text alone (the longer one
-where the second leaves no room), or each text at a number of tokens of its own."""
+"""How an input longer than the model's limit is truncated: in the longer text, in the first text only (in the longer
+one if the second leaves no room), or each text to a number of tokens."""
 
 Classes = Literal["nli"] | int
-"""The outputs of a classifier: how many it must have, in its own order, or "nli": entailment, neutral, contradiction,
-as its config names them."""
+"""The outputs of a classifier: their number, in the model's order, or "nli" for entailment, neutral, contradiction,
+which
+are found by their names in its config."""
 
 
 class Framing(NamedTuple):
-    """How texts become one input of a local model.
+    """How one or several texts are combined into one input of a local model.
 
-    `template`: the texts stand in one text, at the places {0}, {1}...; {eos} is the mark that ends an input, and marks
-    of the tokenizer in the template are read as marks (`{0}{eos}{1}`). Without one, a row is one text or a pair.
-    `marks`: also those inside the texts are, as released code does; else they are plain characters. `limit`: tokens of
-    the input, marks counted, where the method says it and not the model's files; a model with fewer positions, or with
-    a `max_tokens` of its own, reads fewer. `segments` False: both texts of a pair have segment 0, as some methods have
-    it.
+    `cut` says which text is truncated. `template` combines the texts in one text, at the placeholders {0}, {1}, ...;
+    {eos} is the end-of-sequence token, and special tokens in the template are parsed (`{0}{eos}{1}`). Without a
+    template, an input is one text or a pair. With `marks`, special tokens inside the texts are parsed too, as in
+    released code; otherwise they are plain characters. `limit` is the length of the input in tokens, special tokens
+    included, if the method defines it; a model with fewer positions or a smaller `max_tokens` reads fewer. If
+    `segments` is False, both texts of a pair have segment id 0, as in some methods.
     """
 
     cut: Cut = "longest_first"
@@ -65,15 +66,16 @@ PLAIN = Framing()
 
 
 class Generation(NamedTuple):
-    """How an encoder-decoder generates; None leaves it to the model's own generation config. Nothing is sampled.
+    """Generation settings of an encoder-decoder; None means the model's generation config. Nothing is sampled.
 
-    `min_new_tokens` and `max_new_tokens` count what is generated, the end mark too; `length_penalty` and
-    `early_stopping` are those of beam search; `start` is the mark that the decoder starts with (`<s>`).
+    `min_new_tokens` and `max_new_tokens` count the generated tokens, including the end-of-sequence token.
+    `length_penalty` and `early_stopping` are those of beam search. `start` is the token that starts the decoder
+    (`<s>`).
 
-    `search="plain_sum"` is AllenNLP's beam search: a hypothesis that has ended keeps its place in the beam, and the sum
-    of log-probabilities ranks all of them. It reads nothing of the model's generation config except the end mark, and
-    takes `max_new_tokens`, `num_beams` and `start` alone. `search="qaeval"` is the same search with the decoder
-    positions of QAEval 0.1.0, which numbers them 0, 2, 3, ...
+    `search="plain_sum"` is the beam search of AllenNLP: finished hypotheses stay in the beam, and all are ranked by the
+    sum of their log-probabilities. It uses only the end-of-sequence token of the model's generation config, and only
+    the settings `max_new_tokens`, `num_beams` and `start`. `search="qaeval"` is the same search with the decoder
+    positions of QAEval 0.1.0, which are 0, 2, 3, ...
     """
 
     max_new_tokens: int | None = None
@@ -92,7 +94,7 @@ AS_CONFIGURED = Generation()
 
 
 class Entailment(NamedTuple):
-    """Probabilities that the premise entails, is neutral to, contradicts the hypothesis; they sum to 1."""
+    """The probabilities of entailment, neutral and contradiction of a (premise, hypothesis) pair; they sum to 1."""
 
     entail: float
     neutral: float
@@ -100,19 +102,18 @@ class Entailment(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """What the outputs of a classifier stand for, in their order. `several`: an input may have more than one label, and
-    each has a probability of its own."""
+    """The label names of a classifier in the order of its outputs; `several` for a multi-label classifier."""
 
     names: tuple[str, ...]
     several: bool
 
 
 class TokenLogits(NamedTuple):
-    """Raw outputs of every token of an input, marks included.
+    """The logits of all tokens of an input, special tokens included.
 
-    `logits` has shape (tokens, classes); `offsets` (tokens, 2) are (start, end) in code points of the token's text,
-    (0, 0) for marks; `text` is which text a token is of (0, 1; -1 for marks); `truncated` says that the end of a text
-    is missing.
+    `logits` has shape (tokens, classes). `offsets`, shape (tokens, 2), holds (start, end) in code points of the token's
+    text, (0, 0) for special tokens. `text` is the index of the token's text, -1 for special tokens. `truncated` is True
+    if the end of a text was cut off.
     """
 
     logits: NDArray[np.float32]
@@ -122,10 +123,10 @@ class TokenLogits(NamedTuple):
 
 
 class TokenStates(NamedTuple):
-    """A text as an encoder sees it, special tokens included (`special` marks them).
+    """The tokens of a text and their hidden states, special tokens (`special`) included.
 
-    `offsets` are (start, end) in code points of the text, (0, 0) for special tokens; `states` has shape
-    (tokens, dimensions) and is not normalised; `truncated` says that the end of the text is missing.
+    `offsets` holds (start, end) in code points of the text, (0, 0) for special tokens. `states` has shape
+    (tokens, dimensions) and is not normalised. `truncated` is True if the end of the text was cut off.
     """
 
     tokens: tuple[str, ...]
@@ -137,15 +138,18 @@ class TokenStates(NamedTuple):
 
 
 class StatesMeasure(NamedTuple):
-    """A number of two texts' token states; its name stands in the key of a stored result."""
+    """A function of the token states of two texts; its name is part of the key of a stored result."""
 
     name: str
     of: Callable[[TokenStates, TokenStates], float]
 
 
 class AspectRating(NamedTuple):
-    """What a trained judge gives an aspect, on people's scale and not clipped to it: the share `coverage` of people's
-    ratings are to lie from `low` to `high` (None: not known)."""
+    """A trained judge's rating of one aspect on the annotators' scale, not clipped to it.
+
+    `low` and `high` bound the prediction interval that is calibrated to contain the share `coverage` of the annotators'
+    ratings (None if it was not calibrated).
+    """
 
     value: float
     low: float | None
@@ -156,8 +160,8 @@ class AspectRating(NamedTuple):
 class Rated(NamedTuple):
     """A trained judge's ratings of a summary by aspect.
 
-    `span_free` is the probability that the summary has no inconsistent span, None where the judge was not trained for
-    it. `truncated_tokens` counts by aspect the document's tokens that were cut off; an aspect that is there and has no
+    `span_free` is the probability that the summary has no inconsistent span, or None if the judge does not predict it.
+    `truncated_tokens` counts the truncated tokens of the document by aspect; an aspect that is listed there and has no
     rating was not rated, because its prompt and the summary leave no room for the document.
     """
 
@@ -170,7 +174,7 @@ class Rated(NamedTuple):
 
 
 class Codec(NamedTuple, Generic[T]):
-    """How results of one type become bytes in the store, and come back."""
+    """Serialises results of one type for the store."""
 
     pack: Callable[[T], bytes]
     unpack: Callable[[bytes], T]
@@ -184,11 +188,11 @@ def _pack_token_logits(row: TokenLogits) -> bytes:
 
 def _unpack_token_logits(data: bytes) -> TokenLogits:
     tokens, classes, truncated = struct.unpack_from("<iiB", data)
-    place = struct.calcsize("<iiB")
-    logits = np.frombuffer(data, "<f4", tokens * classes, place).reshape(tokens, classes)
-    place += logits.nbytes
-    offsets = np.frombuffer(data, "<i4", tokens * 2, place).reshape(tokens, 2)
-    text = np.frombuffer(data, "i1", tokens, place + offsets.nbytes)
+    position = struct.calcsize("<iiB")
+    logits = np.frombuffer(data, "<f4", tokens * classes, position).reshape(tokens, classes)
+    position += logits.nbytes
+    offsets = np.frombuffer(data, "<i4", tokens * 2, position).reshape(tokens, 2)
+    text = np.frombuffer(data, "i1", tokens, position + offsets.nbytes)
     return TokenLogits(logits, offsets.astype(np.int64), text.astype(np.int64), bool(truncated))
 
 
@@ -207,8 +211,8 @@ NUMBER: Codec[float] = Codec(lambda value: struct.pack("<d", value), lambda data
 SINGLES: Codec[Any] = Codec(lambda row: row.astype("<f4").tobytes(), lambda data: np.frombuffer(data, "<f4"))
 DOUBLES: Codec[Any] = Codec(lambda row: row.astype("<f8").tobytes(), lambda data: np.frombuffer(data, "<f8"))
 TEXT: Codec[str] = Codec(str.encode, bytes.decode)
-PLACES: Codec[list[tuple[int, int]]] = Codec(
-    lambda places: json.dumps(places).encode(), lambda data: [(start, end) for start, end in json.loads(data)]
+OFFSETS: Codec[list[tuple[int, int]]] = Codec(
+    lambda offsets: json.dumps(offsets).encode(), lambda data: [(start, end) for start, end in json.loads(data)]
 )
 CLUSTERS: Codec[list[list[tuple[int, int]]]] = Codec(
     lambda clusters: json.dumps(clusters).encode(),
@@ -227,30 +231,31 @@ def _words(text: str) -> list[tuple[int, int]]:
 
 
 class NetworkRequest(Generic[T]):
-    """What a network is to compute; T is the type of the result. Equal requests have equal results."""
+    """A request to a network; T is the type of its result. Equal requests have equal results."""
 
     codec: ClassVar[Codec[Any] | None]
-    """None: results are too large to store, and a replay computes them anew."""
+    """None if results are too large to store; a replay then computes them again."""
     at_once: ClassVar[int] = 8192
-    """Requests that are computed together: enough to sort well by length, few enough to hold their results."""
+    """Maximum number of requests computed together: large enough to sort by length, small enough for memory."""
     counted: ClassVar[bool] = True
 
     @property
     def key(self) -> str:
-        """The fields as JSON."""
+        """The fields of the request as JSON."""
         return to_json(vars(self))
 
     @property
     def blank(self) -> T:
-        """A result of the right form for a dry run: nothing entails anything, so that what depends on a result is asked
-        for in full."""
+        """A placeholder result for a dry run. Nothing is entailed, so that all calls that depend on it are counted."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class Classify(NetworkRequest["NDArray[np.float32]"]):
-    """The raw outputs of a sequence classifier, or of a regression (one output), for a text, a pair or the texts of a
-    template. UsageError where the model has other classes."""
+    """The logits of a sequence classifier, or the output of a regression, for a text, a pair or a template.
+
+    Raises UsageError if the model has other classes.
+    """
 
     codec = SINGLES
 
@@ -260,13 +265,13 @@ class Classify(NetworkRequest["NDArray[np.float32]"]):
 
     @property
     def blank(self) -> NDArray[np.float32]:
-        # Neutral, where that is a class.
+        # For NLI, neutral.
         return np.zeros(3 if self.classes == "nli" else self.classes, dtype=np.float32)
 
 
 @dataclass(frozen=True)
 class FindLabels(NetworkRequest[Labels]):
-    """The labels of a sequence classifier, as its config names them."""
+    """The label names in the config of a sequence classifier."""
 
     codec = LABELS
     counted = False
@@ -274,8 +279,10 @@ class FindLabels(NetworkRequest[Labels]):
 
 @dataclass(frozen=True)
 class ClassifyTokens(NetworkRequest[TokenLogits]):
-    """The raw outputs of a token classifier (or the two outputs of extractive question answering) for a text or a pair.
-    UsageError where the model has another number of them, ValueError for a template."""
+    """The logits of a token classifier (or the two of extractive question answering) for a text or a pair.
+
+    Raises UsageError if the model has another number of outputs, and ValueError for a template.
+    """
 
     codec = TOKEN_LOGITS
     at_once = 512
@@ -296,7 +303,7 @@ class ClassifyTokens(NetworkRequest[TokenLogits]):
 
 @dataclass(frozen=True)
 class Embed(NetworkRequest["NDArray[np.float32]"]):
-    """The unit vector of a text."""
+    """The embedding of a text, a unit vector."""
 
     codec = SINGLES
 
@@ -309,8 +316,10 @@ class Embed(NetworkRequest["NDArray[np.float32]"]):
 
 @dataclass(frozen=True)
 class Encode(NetworkRequest[TokenStates]):
-    """The token states of a layer: 0 are the input embeddings, `CountLayers` (None) is the last one. UsageError for a
-    layer that is not there."""
+    """The token states of a layer, from 0 (the input embeddings) to the last one (`CountLayers`, or None).
+
+    Raises UsageError if the model does not have the layer.
+    """
 
     codec = None
     at_once = 128
@@ -332,7 +341,7 @@ class Encode(NetworkRequest[TokenStates]):
 
 @dataclass(frozen=True)
 class CompareStates(NetworkRequest[float]):
-    """What `measure` makes of the token states of two texts; unlike the states it is stored."""
+    """The value of `measure` for the token states of two texts; it is stored, unlike the states."""
 
     codec = NUMBER
     at_once = 64
@@ -344,7 +353,7 @@ class CompareStates(NetworkRequest[float]):
 
     @property
     def key(self) -> str:
-        """The fields as JSON, the measure by its name."""
+        """The fields of the request as JSON, with the name of the measure."""
         return to_json({**vars(self), "measure": self.measure.name})
 
     @property
@@ -354,7 +363,7 @@ class CompareStates(NetworkRequest[float]):
 
 @dataclass(frozen=True)
 class Generate(NetworkRequest[str]):
-    """A text that is generated from a source."""
+    """The text that an encoder-decoder generates from a source."""
 
     codec = TEXT
 
@@ -369,9 +378,11 @@ class Generate(NetworkRequest[str]):
 
 @dataclass(frozen=True)
 class ScoreTarget(NetworkRequest[float]):
-    """The mean over the target's tokens of ln p(token | source, tokens before), special tokens that the tokenizer adds
-    counted (BARTScore, Yuan et al., 2021, eq. 2 with equal weights); <= 0. The framing holds for both texts, each on
-    its own. A source is encoded once for all its targets."""
+    """The mean of ln p(token | source, previous tokens) over the target's tokens, at most 0.
+
+    Special tokens that the tokenizer adds are included (BARTScore; Yuan et al., 2021, eq. 2 with equal weights). The
+    framing applies to each text separately. A source is encoded once for all its targets.
+    """
 
     codec = NUMBER
 
@@ -386,8 +397,10 @@ class ScoreTarget(NetworkRequest[float]):
 
 @dataclass(frozen=True)
 class FirstWord(NetworkRequest["NDArray[np.float64]"]):
-    """ln p of each word's first piece at the first step of the decoder, over the whole vocabulary. UsageError where two
-    words share their first piece, which the model cannot tell apart then."""
+    """ln p of the first token of each word at the first step of the decoder, over the whole vocabulary.
+
+    Raises UsageError if two words share their first token, since the first step cannot distinguish them.
+    """
 
     codec = DOUBLES
 
@@ -402,7 +415,7 @@ class FirstWord(NetworkRequest["NDArray[np.float64]"]):
 
 @dataclass(frozen=True)
 class FindCoreference(NetworkRequest[list[list[tuple[int, int]]]]):
-    """Clusters of at least two mentions; a mention is (start, end) in code points of the text."""
+    """The coreference clusters of a text, each of at least two mentions (start, end) in code points."""
 
     codec = CLUSTERS
 
@@ -415,7 +428,7 @@ class FindCoreference(NetworkRequest[list[list[tuple[int, int]]]]):
 
 @dataclass(frozen=True)
 class Rate(NetworkRequest[Rated]):
-    """The ratings that a trained judge gives a summary."""
+    """A trained judge's ratings of a summary."""
 
     codec = RATED
 
@@ -429,7 +442,7 @@ class Rate(NetworkRequest[Rated]):
 
 @dataclass(frozen=True)
 class CountTokens(NetworkRequest[int]):
-    """Tokens of a text before anything is cut, special tokens left out."""
+    """The number of tokens of a text before truncation, without special tokens."""
 
     codec = INTEGER
     counted = False
@@ -443,9 +456,9 @@ class CountTokens(NetworkRequest[int]):
 
 @dataclass(frozen=True)
 class FindTokens(NetworkRequest[list[tuple[int, int]]]):
-    """(start, end) of each token of a text, in code points, before anything is cut."""
+    """The offsets (start, end) of all tokens of a text before truncation, in code points."""
 
-    codec = PLACES
+    codec = OFFSETS
     counted = False
 
     text: str
@@ -457,8 +470,7 @@ class FindTokens(NetworkRequest[list[tuple[int, int]]]):
 
 @dataclass(frozen=True)
 class TokenLimit(NetworkRequest[int]):
-    """Tokens that the texts of an input framed so may have together (a pair, or those of a template), special tokens
-    left out."""
+    """The maximum number of tokens of a pair, or of the texts of a template, together, without special tokens."""
 
     codec = INTEGER
     counted = False
@@ -472,7 +484,7 @@ class TokenLimit(NetworkRequest[int]):
 
 @dataclass(frozen=True)
 class CountLayers(NetworkRequest[int]):
-    """How many layers an encoder has."""
+    """The number of layers of an encoder."""
 
     codec = INTEGER
     counted = False
@@ -483,22 +495,24 @@ class CountLayers(NetworkRequest[int]):
 
 
 class Network(Protocol):
-    """A local network. `id` names its weights, and stands in signatures."""
+    """A local network. `id` identifies its weights and is used in signatures."""
 
     @property
     def id(self) -> str: ...
 
     async def ask(self, requests: Sequence[NetworkRequest[T]]) -> list[T]:
-        """The result of each request, in their order; equal requests are computed once."""
+        """Return the results of the requests in their order; equal requests are computed once."""
         ...
 
 
-# ---- readings ----
+# ---- results of several requests ----
 
 
 async def entailments(network: Network, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
-    """Natural-language inference over (premise, hypothesis) pairs by a classifier whose config names its three classes:
-    the softmax of their logits."""
+    """Return the NLI probabilities of (premise, hypothesis) pairs.
+
+    The network must be a classifier whose config names its three classes.
+    """
     if not pairs:
         return []
     logits = await network.ask([Classify(pair, "nli") for pair in pairs])
@@ -506,11 +520,11 @@ async def entailments(network: Network, pairs: Sequence[tuple[str, str]]) -> lis
 
 
 def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Probabilities of the last axis.
+    """Return the softmax of the logits along the last axis.
 
     >>> softmax(np.array([[0.0, 0.0], [1000.0, 0.0]])).tolist()
     [[0.5, 0.5], [1.0, 0.0]]
     """
-    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    shares: NDArray[np.float64] = powers / powers.sum(axis=-1, keepdims=True)
-    return shares
+    exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    probabilities: NDArray[np.float64] = exponentials / exponentials.sum(axis=-1, keepdims=True)
+    return probabilities

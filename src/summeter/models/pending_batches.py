@@ -13,7 +13,7 @@ from summeter.runs.batches import BatchLog, Submission
 
 
 class PendingBatch(NamedTuple):
-    """A batch whose results were not read; `words` are its state at the vendor, or why nothing was done."""
+    """A batch with unread results; `words` describes its state at the vendor, or why it was not cancelled."""
 
     batch: str
     model: str
@@ -27,30 +27,30 @@ async def pending_batches(
     log: BatchLog, *, cancel: bool = False, only: Collection[str] = (), base_url: str | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> AsyncIterator[PendingBatch]:  # fmt: skip
-    """Yield the state of each batch whose results were not read; with `cancel`, after cancelling it.
+    """Yield the state of each batch with unread results; with `cancel`, cancel it first.
 
-    `only` are ids; `base_url` and `environ` are those of the run. A batch that has ended, or is being cancelled, is
-    left as it is, so that asking twice is harmless. The log is only read. UsageError for an id that is not the
-    run's; ModelError where the vendor cannot be asked.
+    `only` restricts the batches to these ids; `base_url` and `environ` are those of the run. Batches that have ended or
+    are being cancelled are not changed, so the call may be repeated. The log is not written. Raises UsageError for an
+    id that is not a pending batch of the run, and ModelError if the vendor does not answer.
     """
     unknown = sorted(set(only) - {submission.id for submission in log.open})
     if unknown:
         waiting = ", ".join(submission.id for submission in log.open if submission.id) or "none"
-        raise UsageError(f"no batch {unknown[0]!r} of this run is waited for; those that are: {waiting}")
+        raise UsageError(f"{unknown[0]!r} is not a pending batch of this run; pending batches: {waiting}")
     for model in dict.fromkeys(submission.model for submission in log.open):
         llm = resolve(model, base_url=base_url, environ=environ)
         try:
             api = llm.batches() if isinstance(llm, Batching) else None
             if api is None:
-                raise UsageError(f"{model} has no batch API that summeter speaks")
-            # The key goes to no address that only the folder names.
+                raise UsageError(f"{model} has no batch API that summeter supports")
+            # The key is sent only to the address that the user's settings give, never to one from the folder alone.
             check_address(log, model, getattr(llm, "address", llm.id))
             wanted = [
                 submission for submission in log.of(model)
                 if not submission.ended and (not only or submission.id in only)
             ]  # fmt: skip
-            # The vendor is asked for those of which no id came, and no batch is two of them. The latest first: where
-            # several are alike, a batch is that of the last one submitted before it was made.
+            # Submissions without an id are looked up at the vendor, and each batch is assigned to one submission. The
+            # latest comes first: of similar submissions, a batch belongs to the last one before its creation.
             known, ids = log.ids, {submission.nonce: submission.id for submission in wanted}
             lost = [submission for submission in wanted if submission.id is None]
             for submission in sorted(lost, key=lambda submission: submission.at, reverse=True):
@@ -68,18 +68,18 @@ async def _status(
 ) -> PendingBatch:  # fmt: skip
     pending = PendingBatch(batch or "?", submission.model, len(submission.keys), submission.since, "")
     if batch is None:
-        return pending._replace(words="the vendor lists no such batch: it may never have arrived")
+        return pending._replace(words="the vendor does not list this batch; it may never have arrived")
     sure = api.marks or named or (submission.id is not None and not submission.found)
     status = await api.status(batch)
     if cancel and not sure and not status.ended:
-        mend = "cancel it with the vendor" if submission.id is None else "name its id to cancel it"
-        words = f"{status.words}; not cancelled, since only its time and size say that it is this run's; {mend}"
+        fix = "cancel it at the vendor" if submission.id is None else "give its id to cancel it"
+        words = f"{status.words}; not cancelled, because only its time and size match this run; {fix}"
         return pending._replace(words=words)
     if cancel and not status.ended and not status.words.startswith("cancel"):
         try:
             status = await api.cancel(batch)
         except ModelError:
-            # It may have ended at this very moment, which comes to the same.
+            # It may have ended in the meantime.
             status = await api.status(batch)
             if not status.ended:
                 raise

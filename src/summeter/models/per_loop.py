@@ -1,4 +1,4 @@
-"""Things that belong to one event loop (tasks, semaphores, connections), kept apart loop by loop."""
+"""Objects that belong to one event loop (tasks, semaphores, connections), one per loop."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ T = TypeVar("T")
 
 
 class PerLoop(Generic[T]):
-    """One T for each running event loop, made when first asked for and forgotten with its loop."""
+    """One T per event loop, created on first use and discarded with its loop."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
         self._held: WeakKeyDictionary[asyncio.AbstractEventLoop, T] = WeakKeyDictionary()
 
     def get(self) -> T:
-        """The running loop's own."""
+        """Return the object of the running loop."""
         loop = asyncio.get_running_loop()
         held = self._held.get(loop)
         if held is None:
@@ -26,5 +26,5 @@ class PerLoop(Generic[T]):
         return held
 
     def pop(self) -> T | None:
-        """The running loop's own, forgotten; None where there was none."""
+        """Remove and return the object of the running loop, or None if it has none."""
         return self._held.pop(asyncio.get_running_loop(), None)

@@ -1,4 +1,5 @@
-"""Prompt templates: files beside the evaluators, or in a folder of the user's own; hashed into the signature."""
+"""Prompt templates, read from files beside the evaluators or in a user's folder; their hash is part of the
+signature."""
 
 from __future__ import annotations
 
@@ -21,37 +22,39 @@ if TYPE_CHECKING:
 
 
 class FenceCode(str):
-    """The code of a fence around judged texts, drawn from the texts alone; `keyed` with a secret it is one that nobody
-    can compute who knows the texts."""
+    """The code of a fence around judged texts, computed from the texts alone."""
 
     def keyed(self, secret: str) -> str:
-        """Sixteen hex digits of HMAC-SHA256."""
+        """Return 16 hexadecimal digits of the HMAC-SHA256 of the code, which cannot be computed from the texts."""
         return hmac.digest(secret.encode(), self.encode(), "sha256").hex()[:16]
 
 
 def fence_code(*texts: str) -> FenceCode:
-    """Sixteen hex digits drawn from the texts themselves.
+    """Return 16 hexadecimal digits of a hash of the texts.
 
-    A text cannot hold the code of its own fence without being a preimage of its hash, so it cannot close
-    the fence; and equal texts give equal prompts, so stored calls are found again. What a run sends has this code keyed
-    by the secret of its call store, so that who writes one text and knows the others cannot compute it either.
+    A text that contains the code of its own fence would be a preimage of its hash, so a text cannot close its fence.
+    Equal texts give equal prompts, so stored calls are found again. A run sends the code keyed with the secret of its
+    call store, so that the author of one text who knows the others cannot compute it either.
     """
     return FenceCode(digest(list(texts), 16))
 
 
 def fence_codes(document: str, summary: str, rival: str | None = None) -> dict[str, FenceCode]:
-    """The codes of the fences around a document and a summary of it; the document's depends on the document alone."""
+    """Return the fence codes of a document and its summary; the document's code depends on the document alone."""
     return {"document_code": fence_code(document), "summary_code": fence_code(document, summary, rival or "")}
 
 
 def lines(texts: Sequence[str]) -> list[str]:
-    """Each text on one line: a line break inside a sentence would break the numbering of a list in a prompt."""
+    """Put each text on one line, since line breaks inside a text would break a numbered list in a prompt."""
     return [" ".join(text.split()) for text in texts]
 
 
 class Prompt(NamedTuple):
-    """A filled template. `hash` is of the template file, not of the data put in. `messages` have the fences' codes as
-    they are drawn from the texts: they make the key of a call. `source` and `data` are what it was filled from."""
+    """A template rendered with data.
+
+    `hash` is the hash of the template file, without the data. `messages` contain unkeyed fence codes; the key of a call
+    is computed from them. `source` and `data` are the template and the data.
+    """
 
     name: str
     hash: str
@@ -60,7 +63,7 @@ class Prompt(NamedTuple):
     data: Mapping[str, Any] = MappingProxyType({})
 
     def fenced(self, secret: str | None) -> tuple[Message, ...]:
-        """The messages as they are sent: with the codes keyed by a secret, where there is one."""
+        """Return the messages to send, with fence codes keyed with `secret` unless it is None."""
         if secret is None or self.source is None:
             return self.messages
         codes = {name: code.keyed(secret) for name, code in self.data.items() if isinstance(code, FenceCode)}
@@ -68,10 +71,10 @@ class Prompt(NamedTuple):
 
 
 class PromptFolder(Record):
-    """A folder of templates of the user's own (`NAME.txt`), read once: when it is named. In a run's settings it stands
-    by its path; the run keeps the texts.
+    """A folder of the user's templates (`NAME.txt`), read when the setting is validated.
 
-    Raises UsageError where there is no such folder, InputError for a file that is not UTF-8.
+    The settings of a run hold its path; the run's folder holds copies of the texts. Raises UsageError if the folder
+    does not exist and InputError if a file is not UTF-8.
     """
 
     path: Path
@@ -99,7 +102,7 @@ class PromptFolder(Record):
 
 
 class Template:
-    """One template: `{{ }}` holes, and optional lines `--- system ---` / `--- user ---` between turns."""
+    """A Jinja2 template of a prompt, with optional lines `--- system ---` and `--- user ---` between turns."""
 
     def __init__(self, name: str, source: str) -> None:
         self.name = name
@@ -108,12 +111,12 @@ class Template:
 
     @classmethod
     def load(cls, package: str, name: str, own: PromptFolder | None = None, default: str | None = None) -> Template:
-        """The template `name`: the user's `own`, else `default`, else `name`.txt in the package's prompts folder."""
+        """Return the template `name` from the user's folder `own`, else `default`, else from `package`/prompts."""
         source = default if own is None else dict(own.texts).get(name, default)
-        return _shipped(package, name) if source is None else cls(name, source)
+        return _packaged(package, name) if source is None else cls(name, source)
 
     def fill(self, **data: Any) -> Prompt:
-        """The prompt with `data` in its holes. A hole without data is an error."""
+        """Return the prompt rendered with `data`. Raises UsageError if a variable is missing."""
         return Prompt(self.name, self.hash, _turns(self.name, self.source, data), self.source, data)
 
 
@@ -121,14 +124,14 @@ def _turns(name: str, source: str, data: Mapping[str, Any]) -> tuple[Message, ..
     from jinja2 import TemplateError
 
     try:
-        return tuple(Message(role=role, content=_compiled(part).render(data).strip()) for role, part in _parts(source))
+        return tuple(Message(role=role, content=_compiled(turn).render(data).strip()) for role, turn in _split(source))
     except TemplateError as error:
         raise UsageError(f"prompt template {name!r}: {error}") from error
 
 
 @lru_cache(maxsize=256)
 def _compiled(source: str) -> jinja2.Template:
-    """The template ready to fill. Compiling takes longer than a whole call's other work, so it is done once."""
+    # Compiling takes longer than all other work of a call, so it is cached.
     from jinja2 import StrictUndefined
     from jinja2.sandbox import SandboxedEnvironment
 
@@ -139,21 +142,21 @@ def _compiled(source: str) -> jinja2.Template:
 
 
 @lru_cache(maxsize=256)
-def _parts(source: str) -> tuple[tuple[Any, str], ...]:
-    """Split at the turn markers before filling, so that no data can open a turn of its own."""
-    parts: list[tuple[Any, list[str]]] = [("user", [])]
+def _split(source: str) -> tuple[tuple[Any, str], ...]:
+    """Split a template at the turn markers before it is rendered, so that data cannot start a turn."""
+    turns: list[tuple[Any, list[str]]] = [("user", [])]
     for line in source.splitlines(keepends=True):
         if line.strip() in {"--- system ---", "--- user ---", "--- assistant ---"}:
-            parts.append((line.strip().strip("- "), []))
+            turns.append((line.strip().strip("- "), []))
         else:
-            parts[-1][1].append(line)
-    return tuple((role, "".join(lines)) for role, lines in parts if "".join(lines).strip())
+            turns[-1][1].append(line)
+    return tuple((role, "".join(lines)) for role, lines in turns if "".join(lines).strip())
 
 
 @cache
-def _shipped(package: str, name: str) -> Template:
+def _packaged(package: str, name: str) -> Template:
     try:
         file = resources.files(package) / "prompts" / f"{name}.txt"
         return Template(name, file.read_text("utf-8"))
     except (OSError, ModuleNotFoundError, ValueError) as error:
-        raise UsageError(f"there is no prompt template {name}.txt in the folder `prompts` of {package!r}") from error
+        raise UsageError(f"the folder `prompts` of {package!r} has no prompt template {name}.txt") from error

@@ -1,4 +1,4 @@
-"""From a model string to an LLM, and from an LLM to one that is cached, retried, limited and counted."""
+"""Create LLMs from model strings, and add layers for caching, retries, rate limits and accounting."""
 
 from __future__ import annotations
 
@@ -45,13 +45,14 @@ def resolve(
     model: str, *, base_url: str | None = None, timeout: float = TIMEOUT,
     max_connections: int = MAX_CONNECTIONS, environ: Mapping[str, str] | None = None,
 ) -> LLM:  # fmt: skip
-    """The bare LLM behind `provider/model`. Sends nothing; a missing key or a wrong name is a UsageError.
+    """Return the LLM of the model string `PROVIDER/MODEL`, without layers. Sends nothing.
 
-    `base_url` goes before the environment's; `environ` stands in for the process's own (for tests).
+    `base_url` overrides the address of the environment; `environ` replaces the environment of the process (for tests).
+    Raises UsageError for a missing key or an unknown provider.
     """
     if model.startswith(("hf/", "local/")):
         raise UsageError(
-            f"model {model!r} is a local network (NLI, encoder, encoder-decoder), and an LLM is asked for; serve a "
+            f"model {model!r} is a local network (NLI, encoder, encoder-decoder), but an LLM is needed; serve a "
             "local LLM with ollama/, vllm/ or llamacpp/"
         )
     prefix, slash, name = model.partition("/")
@@ -64,17 +65,17 @@ def resolve(
         close = difflib.get_close_matches(prefix, names, n=1)
         hint = f"did you mean {close[0]}/{name}; " if close else ""
         raise UsageError(
-            f"model {model!r}: there is no provider {prefix!r}; {hint}known: {', '.join(names)}. "
-            "Any other OpenAI-compatible server is openai-api/NAME/MODEL with NAME_BASE_URL set."
+            f"model {model!r}: unknown provider {prefix!r}; {hint}known: {', '.join(names)}. "
+            "For any other OpenAI-compatible server, write openai-api/NAME/MODEL and set NAME_BASE_URL."
         )
     if not timeout > 0:
         raise UsageError(f"the timeout must be above 0 seconds, not {timeout:g}")
-    given = {} if environ is None else {"environ": environ}
-    return provider.open(name, Options(base_url, timeout, max_connections, **given))
+    overrides = {} if environ is None else {"environ": environ}
+    return provider.open(name, Options(base_url, timeout, max_connections, **overrides))
 
 
 def parse_binding(text: str) -> tuple[str, str]:
-    """(role, model string) of `-m ROLE=PROVIDER/MODEL`; without a role it is the judge.
+    """Return (role, model string) of `-m ROLE=PROVIDER/MODEL`; the default role is `judge`.
 
     >>> parse_binding("extractor=ollama/llama3.1")
     ('extractor', 'ollama/llama3.1')
@@ -90,7 +91,7 @@ def parse_binding(text: str) -> tuple[str, str]:
 
 
 def parse_bindings(texts: list[str] | tuple[str, ...]) -> dict[str, str]:
-    """Role -> model string; one role bound to two models is a UsageError."""
+    """Return model strings by role. Raises UsageError if a role is bound to two models."""
     bound: dict[str, str] = {}
     for text in texts:
         role, model = parse_binding(text)
@@ -108,14 +109,14 @@ def stack(
     rng: random.Random | None = None,
     budget: CallBudget | None = None,
 ) -> Cache:
-    """The LLM with its layers, from the innermost: reply formats, rate limit, retries, budget, call store.
+    """Return the LLM with its layers, from the innermost: reply formats, rate limit, retries, budget, call store.
 
-    A wait between tries holds no connection (retry is outside the limit); what is cached is what came
-    after all tries (cache is outside retry), and a stored reply costs nothing (cache is outside the budget).
-    `limiter` shares one limit among several models of an endpoint.
+    Retries are outside the rate limit, so that a waiting retry holds no connection. The cache is outside the retries
+    and the budget, so that it stores the final reply and a stored reply costs nothing. Models of one endpoint share a
+    `limiter`.
     """
     usage = Usage()
-    if isinstance(llm, Balanced):  # each of its servers has formats and limits of its own
+    if isinstance(llm, Balanced):  # each of its servers has its own formats and limits
         llm.usage = usage
     else:
         llm = RateLimited(FormatFallback(llm), limiter or RateLimiter(MAX_CONNECTIONS))
@@ -127,12 +128,13 @@ def stack(
 
 @dataclass(frozen=True)
 class CallSettings:
-    """How a run talks to its models: `settings` of a role say what is asked, the rest how it is sent.
+    """How a run calls its models.
 
-    `requests` and `tokens` are limits a minute for each endpoint; `budget` is what all models may spend together,
-    at the prices of `prices`. `contexts` is how much models read, as their servers said. With `batch` everything
-    goes through the vendors' batch APIs; `batches` is the run's log of them, and `tell` is told how they stand.
-    `broken` is the failed write of the run's other files, if there is one: nothing is sent after it.
+    `settings` returns the sampling settings of a role. `requests` and `tokens` are limits per minute and endpoint;
+    `budget` limits what all models may spend together, at `prices`. `contexts` holds the context lengths that servers
+    reported. With `batch`, all calls use the vendors' batch APIs; `batches` is the run's log of batches, and their
+    progress is passed to `tell`. `broken` returns the write error of another file of the run, after which nothing is
+    sent.
     """
 
     settings: Callable[[str], Settings] = lambda _: Settings()
@@ -153,14 +155,14 @@ class CallSettings:
 
 
 class Bound(NamedTuple):
-    """The models of a run: `llms` by role, `models` by model string, and what waits for batches."""
+    """The models of a run: `llms` by role, `models` by model string, and the batches of each batched model."""
 
     llms: dict[str, BoundLLM]
     models: dict[str, Cache | Stored]
     batches: tuple[Batches, ...] = ()
 
     async def fetch(self) -> None:
-        """Submit the calls that a round noted, and store the replies (`Batches.fetch`)."""
+        """Submit the pending calls of all models in batches and store the replies (`Batches.fetch`)."""
         async with asyncio.TaskGroup() as group:
             for batches in self.batches:
                 group.create_task(batches.fetch())
@@ -177,8 +179,11 @@ def bind(
     *,
     rng: random.Random | None = None,
 ) -> Bound:
-    """Role -> bound LLM. Roles with one model string share its connections, counts and known
-    lacks; models at one address share its limits. With `calls.replay` the store answers alone."""
+    """Return the bound LLMs of all roles.
+
+    Roles with the same model string share its connections, counts and known capabilities; models at the same address
+    share its rate limits. With `calls.replay`, replies come from the store only.
+    """
     calls = calls or CallSettings()
     rates = Limits(calls.max_connections, calls.requests, calls.tokens)
     answering: dict[str, Cache | Stored] = {}
@@ -187,7 +192,7 @@ def bind(
     for model in dict.fromkeys(models.values()):
         if calls.replay:
             if store is None:
-                raise UsageError("a replay needs the recorded calls of a run")
+                raise UsageError("a replay needs the stored calls of a run")
             answering[model] = replay(model, store)
             continue
         price = calls.prices.of(model, batched=calls.batch) if calls.prices is not None else None
@@ -198,7 +203,7 @@ def bind(
         ]
         if len(servers) > 1 and (calls.batch or not all(isinstance(llm, HttpLLM) for llm in servers)):
             raise UsageError(
-                f"{model}: several servers are for models that are asked call by call over HTTP; give one ",
+                f"{model}: several servers are supported only for unbatched calls over HTTP; give a single ",
                 Parameter("base_url"),
             )
         if calls.batch:
@@ -206,30 +211,30 @@ def bind(
             api = llm.batches() if isinstance(llm, Batching) else None
             if api is None:
                 raise UsageError(
-                    f"{llm.id} has no batch API that summeter speaks; run without ",
+                    f"{llm.id} has no batch API that summeter supports; run without ",
                     Parameter("batch"),
                     ", or choose a model of openai/, anthropic/ or openai-api/",
                 )
-            usage, kept = Usage(), CallStore() if store is None else store
-            own = Batches(
-                llm, api, kept, calls.batches, usage=usage, budget=budget, max_retries=calls.retry.max_retries,
+            usage, call_store = Usage(), CallStore() if store is None else store
+            model_batches = Batches(
+                llm, api, call_store, calls.batches, usage=usage, budget=budget, max_retries=calls.retry.max_retries,
                 tell=calls.tell,
             )  # fmt: skip
-            batches.append(own)
-            answering[model] = Stored(model, kept, own.missing, usage=usage)
+            batches.append(model_batches)
+            answering[model] = Stored(model, call_store, model_batches.missing, usage=usage)
             continue
         limits = [limiters.setdefault(getattr(llm, "address", llm.id), RateLimiter(rates)) for llm in servers]
-        sent = [_checked(llm, calls, store) for llm in servers]
+        guarded = [_guarded(llm, calls, store) for llm in servers]
         if len(servers) > 1:
             llm = Balanced(
                 [
                     Server(FormatFallback(llm), bare.address, bare.healthy, limiter)
-                    for llm, bare, limiter in zip(sent, servers, limits, strict=True)
+                    for llm, bare, limiter in zip(guarded, servers, limits, strict=True)
                     if isinstance(bare, HttpLLM)
                 ]
             )
         else:
-            (llm,) = sent
+            (llm,) = guarded
         answering[model] = stack(llm, store, retry=calls.retry, limiter=limits[0], rng=rng, budget=budget)
     fence = None if store is None else store.fence_secret()
     llms = {
@@ -238,8 +243,8 @@ def bind(
     return Bound(llms, answering, tuple(batches))
 
 
-def _checked(llm: LLM, calls: CallSettings, store: CallStore | None) -> LLM:
-    """The model behind the checks of what is sent and of what comes back."""
+def _guarded(llm: LLM, calls: CallSettings, store: CallStore | None) -> LLM:
+    """Add the layers that check requests and replies."""
     provider = find_provider(llm.id.partition("/")[0])
     llm = WriteGuard(llm, lambda: (None if store is None else store.broken) or calls.broken())
     if provider is not None and provider.truncates:

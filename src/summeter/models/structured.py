@@ -1,8 +1,8 @@
-"""A prompt and a form in, a typed answer or a named failure out.
+"""Call an LLM with a prompt and parse the reply into a typed answer or a status.
 
-The server is asked to enforce the form's schema; one that cannot is asked for less (`layers/formats.py`).
-A reply that does not fit the form gets one repair turn that names the fault. What still does not fit is
-an Answer with a status, never a guess.
+The server is asked to enforce the JSON schema of the form, or a weaker reply format if it does not support schemas
+(`layers/formats.py`). A reply that does not match the form gets one repair turn that states the error. If the second
+reply does not match either, the answer has a status and no data.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ Overflow = Literal["window", "truncate", "error"]
 
 
 class Form(NamedTuple, Generic[T]):
-    """The shape of a usable reply. `read` turns a reply's text into T or raises ReplyError.
+    """The expected form of a reply.
 
-    `read` is the strict parser of the evaluator, so a stored reply and a live one are read alike. Without a `schema`
-    plain text is asked for, whatever the run's reply format, and there is no repair turn.
+    `read` parses the text of a reply or raises ReplyError; it is the strict parser of the evaluator, for live and
+    stored replies. If `schema` is None, plain text is requested regardless of the run's reply format, without a repair
+    turn.
     """
 
     name: str
@@ -34,8 +35,11 @@ class Form(NamedTuple, Generic[T]):
 
 
 class Answer(NamedTuple, Generic[T]):
-    """`data` where status is "ok"; else None and why. `calls` are the keys of the calls behind it;
-    `logprobs` those of the last reply's tokens, where they were asked for."""
+    """The parsed reply, or the reason why there is none.
+
+    `data` is None unless `status` is "ok". `calls` holds the keys of the calls made; `text` is the last reply and
+    `logprobs` its log-probabilities, if requested.
+    """
 
     data: T | None
     status: Status
@@ -46,9 +50,11 @@ class Answer(NamedTuple, Generic[T]):
 
 
 class Sampling(NamedTuple):
-    """What one question asks beside its text. `draw` tells independent samples of one prompt apart;
-    `temperature` and `max_tokens` go before the settings', and a reply that ends at this `max_tokens` is whole;
-    `top_logprobs` asks for the likeliest alternatives of every token."""
+    """Sampling parameters of one call.
+
+    `draw` numbers independent samples of one prompt. `temperature` and `max_tokens` override the settings; a reply that
+    ends at this `max_tokens` counts as complete. `top_logprobs` requests this number of alternatives for each token.
+    """
 
     draw: int = 0
     temperature: float | None = None
@@ -57,16 +63,16 @@ class Sampling(NamedTuple):
 
 
 REPEATS = 10_000
-"""Draws of one prompt that an evaluator may ask for; those of the next repeat follow."""
+"""Maximum number of draws of one prompt per repeat; the draws of the next repeat are numbered from here."""
 
 
 class Settings(NamedTuple):
-    """How a bound model is asked. None leaves a choice to the endpoint and is not sent.
+    """Settings of the calls of a role. None leaves a parameter to the endpoint and is not sent.
 
-    `format` is the strictest reply format asked for; `repair` allows the one repair turn. `context` is how many
-    tokens the model reads and writes together; `on_overflow` what becomes of a document that does not fit.
-    `repeat` counts from 1: each repeat of an evaluator asks
-    the same questions as independent samples. `fence` is the secret that keys the codes of fences in what is sent.
+    `format` is the strictest reply format requested; `repair` allows one repair turn. `context` is the context length
+    in tokens (prompt and reply); `on_overflow` says how a document that does not fit is handled. `repeat` counts from
+    1; each repeat of an evaluator draws independent samples of the same prompts. `fence` is the secret of the fence
+    codes.
     """
 
     temperature: float | None = 0.0
@@ -81,7 +87,7 @@ class Settings(NamedTuple):
 
 
 class BoundLLM:
-    """An LLM in a role, with its settings: what `tools.llm("judge")` gives an evaluator."""
+    """An LLM in a role, with its settings; returned by `tools.llm("judge")`."""
 
     def __init__(self, llm: LLM, settings: Settings | None = None) -> None:
         self.llm = llm
@@ -89,22 +95,25 @@ class BoundLLM:
 
     @property
     def id(self) -> str:
-        """The model string, as it stands in signatures."""
+        """The model string used in signatures."""
         return self.llm.id
 
     @cached_property
     def context(self) -> int | None:
-        """The tokens it reads and writes together: as told, else as known of hosted models; None for no known limit."""
+        """The context length in tokens: the setting, else that of a known hosted model, else None."""
         return self.settings.context if self.settings.context is not None else known_context(self.llm.id)
 
     async def ask(self, prompt: Prompt, form: Form[T], sampling: Sampling | None = None) -> Answer[T]:
-        """Ask once, repair once at most. ModelError passes through: no answer is not a bad answer."""
+        """Call the model, with at most one repair turn, and return the parsed answer.
+
+        Raises ModelError if the model gives no reply.
+        """
         sampling = sampling or Sampling()
         messages, sent = prompt.messages, prompt.fenced(self.settings.fence)
         request, completion = await self._complete(sent, messages, form, sampling)
         calls = [request.key]
         result = _read(completion, form, sampling)
-        # A refusal or a cut reply would only be refused or cut again.
+        # A refused or truncated reply would be refused or truncated again.
         repair = self.settings.repair and completion.finish_reason != "length" and bool(completion.text.strip())
         if isinstance(result, ReplyError) and result.kind == "unparsed" and repair and form.schema is not None:
             fault = f"That reply cannot be used: {result.detail}\nGive the whole answer again, as JSON only, corrected."
@@ -131,7 +140,7 @@ class BoundLLM:
             temperature=settings.temperature if sampling.temperature is None else sampling.temperature,
             max_tokens=settings.max_tokens if sampling.max_tokens is None else sampling.max_tokens,
             format=reply_format,
-            # One seed for all draws would make one sample of them.
+            # With the same seed, all draws would be the same sample.
             seed=None if settings.seed is None else settings.seed + draw,
             schema_name=form.name if schema else None,
             schema_=schema,

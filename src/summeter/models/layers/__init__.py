@@ -1,1 +1,1 @@
-"""Layers: each wraps an LLM and is an LLM."""
+"""Layers around an LLM: caching, rate limits, retries, budgets and checks. Each layer is itself an LLM."""

@@ -1,8 +1,8 @@
-"""Several servers of one model, as one LLM: each call goes to the server with the fewest tokens under way.
+"""Load balancing over several servers of one model: each call goes to the server with the fewest tokens in flight.
 
-A server that fails is left out, and its calls go to the others at once. It is asked for its health after a pause, which
-doubles as long as it does not answer, and taken back when it does (a circuit breaker; Nygard, 2007). A server that is
-busy and turns calls away is not left out: its rate limiter lowers the number of calls that it is given.
+A server that fails is excluded, and its calls are sent to the others at once. Its health is checked after a pause,
+which doubles until it answers; then it is used again (a circuit breaker; Nygard, 2007). A busy server that rejects
+calls is not excluded: its rate limiter reduces the number of concurrent calls.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from summeter.runs.usage import Usage
 log = logging.getLogger(__name__)
 
 FAILURES = 3
-"""Failures in a row, with no answer in between, after which a server is left out; what cannot be reached is at once."""
-FIRST, LONGEST = 1.0, 60.0
-"""Seconds until a server that was left out is asked for its health; doubled up to the longest."""
-UNEVEN = 1.25
-"""How much more a server may have under way than the least loaded one to be given what its prefix cache holds."""
-PREFIXES = 10_000
-"""Documents whose server is remembered."""
+"""Consecutive failures after which a server is excluded; an unreachable server is excluded at once."""
+FIRST_PAUSE, MAX_PAUSE = 1.0, 60.0
+"""Seconds before the first health check of an excluded server, and the maximum to which the pause doubles."""
+MAX_IMBALANCE = 1.25
+"""Maximum load of a server with a cached prefix, as a multiple of that of the least loaded server."""
+MAX_PREFIXES = 10_000
+"""Number of documents whose server is remembered."""
 
 Sleep = Callable[[float], Awaitable[None]]
 
 
 class Server(NamedTuple):
-    """One server: the LLM there, the server's address, whether it is well, and its rate limits."""
+    """A server: its LLM, its address, a health check and its rate limiter."""
 
     llm: LLM
     address: str
@@ -47,7 +47,7 @@ class Server(NamedTuple):
 
 @dataclass
 class _Load:
-    """What a server has under way, and how it stands."""
+    """The calls and tokens in flight at a server, and its consecutive failures; `watch` runs while it is excluded."""
 
     server: Server
     tokens: int = 0
@@ -56,7 +56,7 @@ class _Load:
     watch: asyncio.Task[None] | None = None
 
     @property
-    def out(self) -> bool:
+    def excluded(self) -> bool:
         return self.watch is not None
 
     @property
@@ -65,20 +65,20 @@ class _Load:
 
 
 class _Board:
-    """The servers as one event loop sees them, and which of them read a document last."""
+    """The loads of all servers in one event loop, and the server that last read each document."""
 
     def __init__(self, servers: Sequence[Server]) -> None:
         self.loads = [_Load(server) for server in servers]
-        self.homes: OrderedDict[str, _Load] = OrderedDict()
+        self.by_prefix: OrderedDict[str, _Load] = OrderedDict()
 
 
 class Balanced:
-    """Sends each call to one of several servers of the same model.
+    """An LLM that sends each call to one of several servers of the same model.
 
-    It goes to the server with the fewest tokens under way (prompt and a usual reply); to the one that read the same
-    document before, whose prefix cache holds it, where that has little more. While it waits for a place there, another
-    server with a free place may take it. A call that fails on one server, or is turned away by it, is made on the next,
-    which counts as a further try in `usage`; it fails where all do.
+    A call goes to the server with the fewest tokens in flight (prompt and a typical reply), or to the server that last
+    read the same document and has it in its prefix cache, unless its load is much higher. While the call waits, another
+    server with free capacity may take it. A call that fails or is rejected is sent to the next server, which counts as
+    a retry in `usage`; it fails if all servers fail.
     """
 
     def __init__(self, servers: Sequence[Server], *, sleep: Sleep = asyncio.sleep, usage: Usage | None = None) -> None:
@@ -89,8 +89,11 @@ class Balanced:
         self._boards: PerLoop[_Board] = PerLoop(lambda: _Board(self.servers))
 
     async def complete(self, request: Request) -> Completion:
-        """The reply of the first server that gives one. Where none does, raises the last failure of the kind that is
-        most likely to pass: a busy server before one that failed, and that before one that cannot be reached."""
+        """Return the reply of the first server that gives one.
+
+        If all fail, raises the error that is most likely to be temporary: that of a busy server, else that of a failed
+        one, else that of an unreachable one.
+        """
         board, tokens = self._boards.get(), expected(request).total_tokens
         prefix = next((prefix for _, prefix in with_prefixes(request.messages) if prefix), None)
         waiting = list(board.loads)
@@ -99,28 +102,32 @@ class Balanced:
             load = _choice(board, waiting, prefix, tokens)
             load.tokens += tokens
             try:
-                others = {other.queue: other for other in waiting if other is not load and not other.out}
-                place = await load.queue.enter(tokens, *others)
+                others = {other.queue: other for other in waiting if other is not load and not other.excluded}
+                permit = await load.queue.acquire(tokens, *others)
                 load.tokens -= tokens
-                load = others.get(place.queue, load)
+                load = others.get(permit.queue, load)
                 load.tokens += tokens
                 load.calls += 1
                 waiting.remove(load)
-                completion = await place.send(load.server.llm, request)
+                completion = await permit.send(load.server.llm, request)
             except (TransientError, UnreachableError) as error:
                 errors.insert(0, error)
                 if isinstance(error, TransientError) and error.throttled:
-                    waiting = [other for other in waiting if not other.out]
+                    waiting = [other for other in waiting if not other.excluded]
                 else:
-                    self._failed(load, error)
+                    load.failures += 1
+                    lasting = isinstance(error, UnreachableError | OutageError)
+                    if not load.excluded and (lasting or load.failures >= FAILURES):
+                        log.warning(
+                            "%s: %s is not used until it answers again (%s)", self.id, load.server.address, error
+                        )
+                        load.watch = asyncio.create_task(self._watch(load))
                 if not waiting:
-                    # A busy server is the most likely to pass.
-                    lasting = (UnreachableError, OutageError)
                     raise min(
                         errors,
                         key=lambda error: (
                             isinstance(error, UnreachableError),
-                            isinstance(error, lasting),
+                            isinstance(error, UnreachableError | OutageError),
                             not (isinstance(error, TransientError) and error.throttled),
                         ),
                     ) from None
@@ -128,16 +135,16 @@ class Balanced:
             else:
                 load.failures = 0
                 if prefix is not None:
-                    board.homes[prefix] = load
-                    board.homes.move_to_end(prefix)
-                    if len(board.homes) > PREFIXES:
-                        board.homes.popitem(last=False)
+                    board.by_prefix[prefix] = load
+                    board.by_prefix.move_to_end(prefix)
+                    if len(board.by_prefix) > MAX_PREFIXES:
+                        board.by_prefix.popitem(last=False)
                 return completion
             finally:
                 load.tokens -= tokens
 
     async def close(self) -> None:
-        """Stop watching, and close every server's connections."""
+        """Stop the health checks and close the connections of all servers."""
         board = self._boards.pop()
         watches = [load.watch for load in board.loads if load.watch is not None] if board is not None else []
         for watch in watches:
@@ -146,31 +153,24 @@ class Balanced:
         for server in self.servers:
             await server.llm.close()
 
-    def _failed(self, load: _Load, error: Exception) -> None:
-        load.failures += 1
-        if load.out or (load.failures < FAILURES and not isinstance(error, UnreachableError | OutageError)):
-            return
-        log.warning("%s: %s is left out until it answers again (%s)", self.id, load.server.address, error)
-        load.watch = asyncio.create_task(self._watch(load))
-
     async def _watch(self, load: _Load) -> None:
-        """Take the server back when it is well again."""
-        pause = FIRST
+        """Check the health of an excluded server, and use it again once it answers."""
+        pause = FIRST_PAUSE
         while True:
             await self._sleep(pause)
             if await load.server.healthy():
                 break
-            pause = min(LONGEST, pause * 2)
+            pause = min(MAX_PAUSE, pause * 2)
         load.failures, load.watch = 0, None
         log.warning("%s: %s answers again", self.id, load.server.address)
 
 
 def _choice(board: _Board, waiting: Sequence[_Load], prefix: str | None, tokens: int) -> _Load:
-    """Where a call goes; where all are left out, to one of those: it may be back."""
-    able = [load for load in waiting if not load.out] or waiting
-    able = [load for load in able if not load.queue.closed] or able
-    least = min(able, key=lambda load: (load.tokens, load.calls))
-    home = None if prefix is None else board.homes.get(prefix)
-    if home is not None and home in able and home.tokens <= UNEVEN * least.tokens + tokens:
-        return home
+    """Return the server for a call; if all are excluded, one of these, since it may have recovered."""
+    candidates = [load for load in waiting if not load.excluded] or waiting
+    candidates = [load for load in candidates if not load.queue.closed] or candidates
+    least = min(candidates, key=lambda load: (load.tokens, load.calls))
+    cached = None if prefix is None else board.by_prefix.get(prefix)
+    if cached is not None and cached in candidates and cached.tokens <= MAX_IMBALANCE * least.tokens + tokens:
+        return cached
     return least

@@ -1,4 +1,4 @@
-"""What all layers share: a layer wraps an LLM and is one."""
+"""The base class of layers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from summeter.models.base import LLM, Completion, Request
 
 
 class Layer:
-    """Passes requests on to the LLM below under its id. A layer overrides `complete`, and `close` if it holds more."""
+    """An LLM that forwards requests to another. Subclasses override `complete`, and `close` if they hold resources."""
 
     def __init__(self, llm: LLM) -> None:
         self.llm = llm
@@ -17,7 +17,7 @@ class Layer:
         return self.llm.id
 
     async def complete(self, request: Request) -> Completion:
-        """The reply of the layer below."""
+        """Return the reply of the layer below."""
         return await self.llm.complete(request)
 
     async def close(self) -> None:

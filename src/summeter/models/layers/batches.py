@@ -1,9 +1,9 @@
-"""Calls through a vendor's batch API, in rounds: half the price, answered within a day.
+"""Calls through a vendor's batch API, in rounds: they cost half the price and are answered within a day.
 
-In a round, judges ask models that answer from the call store. A call that is not stored is noted, and raises
-`PendingCall`: its item stays undone. After the round, `fetch` submits the noted calls, waits for the batches and stores
-the replies; the next round judges the items that are left. Each batch is recorded in the run's log before it is
-submitted, so that a later session waits for it instead of submitting it again.
+In each round, judges use models that reply from the call store. A call that is not stored is recorded and raises
+`PendingCall`, and its item is judged again in the next round. After the round, `fetch` submits the recorded calls,
+waits for the batches and stores the replies. Each batch is written to the run's log before it is submitted, so that a
+later session waits for it instead of submitting it again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from summeter.models.layers.base import Layer
 from summeter.models.layers.budget import CallBudget
 from summeter.models.layers.cache import count_reply
 from summeter.models.layers.formats import FORMATS, KnownFormats, refused_format, with_format
-from summeter.models.providers.batches import MOST_BYTES, BatchAPI, BatchStatus, Tag, TooMuch
+from summeter.models.providers.batches import MAX_BYTES, BatchAPI, BatchStatus, QueueFull, Tag
 from summeter.models.tokens import expected
 from summeter.records import (
     AccessError,
@@ -40,28 +40,30 @@ from summeter.runs.usage import Usage
 T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]
 
-LOOKS = 6
-SETTLED = 300.0
-"""How often a batch whose id never came is looked for, until so many seconds after it was submitted."""
+MAX_SEARCHES = 6
+SEARCH_PERIOD = 300.0
+"""Maximum number of searches for a batch whose id was not received, and the seconds after its submission in which it is
+searched for."""
 
 
 class Pace(NamedTuple):
-    """Seconds until a batch is asked about again, how these waits grow, and the longest; how many requests in a row may
-    fail before the wait is given up."""
+    """Polling of batches: the first wait in seconds, its growth factor and its maximum.
+
+    `faults` is the number of consecutive failed requests after which waiting ends.
+    """
 
     first: float = 30.0
     growth: float = 1.5
     longest: float = 600.0
     faults: int = 24
 
-    def wait(self, looks: int) -> float:
-        """Seconds to wait after so many looks."""
-        return min(self.longest, self.first * self.growth ** min(looks - 1, 99))
+    def wait(self, polls: int) -> float:
+        """Return the seconds to wait after this number of polls."""
+        return min(self.longest, self.first * self.growth ** min(polls - 1, 99))
 
 
 class _Call(NamedTuple):
-    """A noted request, the request as it is submitted (perhaps in a weaker reply format), and its share of the
-    budget."""
+    """A pending request, the request as submitted (possibly in a weaker reply format), and its reserved budget."""
 
     request: Request
     sent: Request
@@ -69,7 +71,7 @@ class _Call(NamedTuple):
 
 
 class Batches:
-    """The calls of one model that wait for the next batch, and the batches that wait for the vendor."""
+    """The pending calls of one model and its unfinished batches."""
 
     def __init__(
         self,
@@ -90,35 +92,35 @@ class Batches:
         check_address(self.log, llm.id, self.address)
         self._usage, self._budget = usage or Usage(), budget
         self._max_retries, self._pace, self._sleep, self._tell = max_retries, pace or Pace(), sleep, tell
-        self._noted: dict[str, Request] = {}
+        self._pending: dict[str, Request] = {}
         self._tries = Counter[str]()
         self._failures: dict[str, ModelError] = {}
         self._formats = KnownFormats()
-        # After a batch that was too much for the account: fewer calls in one, and one at a time.
-        self._most, self._one_by_one = api.most, False
-        self._under_way = 0
+        # After a batch that exceeds the account's queue: smaller batches, one at a time.
+        self._max_calls, self._one_by_one = api.most, False
+        self._in_flight = 0
 
     def missing(self, request: Request) -> Completion:
-        """Note a call that is not stored, and raise PendingCall; or raise why there will be no reply."""
+        """Record a call that is not stored and raise PendingCall, or raise its failure if there will be no reply."""
         if (failure := self._failures.get(request.key)) is not None:
             raise failure.with_traceback(None)
         if self._budget is not None and self._budget.budget.reached is not None:
             raise BudgetError(self._budget.budget.reached)
-        self._noted.setdefault(request.key, request)
+        self._pending.setdefault(request.key, request)
         raise PendingCall(f"{self.llm.id}: the call waits for a batch")
 
     async def fetch(self) -> None:
-        """Submit the noted calls, wait until their batches have ended, and store the replies.
+        """Submit the pending calls, wait until their batches have ended, and store the replies.
 
-        Calls that a batch of an earlier session answers are read from there. A call without a reply (it expired, its
-        reply format was refused, the budget has to wait for other calls) is noted again in the next round, where it is
-        submitted again; `missing` raises the failure of one that is out of retries.
+        Calls in a batch of an earlier session are read from that batch. A call without a reply (it expired, its reply
+        format was refused, or the budget is reserved for other calls) is recorded again in the next round and submitted
+        again; `missing` raises the failure of a call without retries left.
         """
-        noted, self._noted = self._noted, {}
+        pending, self._pending = self._pending, {}
         held, refused = self.log.held(self.llm.id), self.log.refused(self.llm.id)
         earlier: dict[str, list[_Call]] = defaultdict(list)
         new: list[Request] = []
-        for request in noted.values():
+        for request in pending.values():
             forms = [with_format(request, name) for name in FORMATS[FORMATS.index(request.format) :]]
             sent = next((form for form in forms if form.key in held), None)
             if sent is None:
@@ -136,13 +138,13 @@ class Batches:
                         await reading
 
     async def close(self) -> None:
-        """Close the model's connections; batches go on at the vendor's."""
+        """Close the model's connections; submitted batches continue at the vendor."""
         await self.llm.close()
 
     # Submitting
 
     def _cut(self, requests: Iterable[Request], refused: dict[str, str]) -> Iterator[tuple[list[_Call], list[bytes]]]:
-        """The calls of each batch and their lines, as many as fit into a batch and the budget."""
+        """Yield the calls of each batch and their lines, within the limits of a batch and the budget."""
         calls: list[_Call] = []
         entries: list[bytes] = []
         size = 0
@@ -154,8 +156,8 @@ class Batches:
                 continue
             reserved = Usage() if self._budget is None else self._budget.estimate(expected(request))
             if self._budget is not None and not self._budget.budget.admit(reserved):
-                break  # it has to wait for what is under way
-            if calls and (size + len(entry) > MOST_BYTES or len(calls) >= self._most):
+                break  # waits until the cost of submitted calls is known
+            if calls and (size + len(entry) > MAX_BYTES or len(calls) >= self._max_calls):
                 yield calls, entries
                 calls, entries, size = [], [], 0
             calls.append(_Call(request, sent, reserved))
@@ -165,7 +167,7 @@ class Batches:
             yield calls, entries
 
     def _entry(self, request: Request, refused: dict[str, str]) -> tuple[Request, bytes]:
-        """The request in the strictest reply format that was not refused, and its line in a batch."""
+        """Return the request in the strictest reply format that was not refused, and its line in a batch."""
         lacks = request.format
         for name in FORMATS[self._formats.strictest(request) :]:
             sent = with_format(request, name)
@@ -179,7 +181,7 @@ class Batches:
         raise CapabilityError(f"{self.llm.id} refused the reply format {lacks} in an earlier batch", lacks=lacks)
 
     async def _submit(self, calls: list[_Call], entries: list[bytes]) -> Submission | None:
-        """Submit a batch; None where the vendor refuses to make one."""
+        """Submit a batch and return its submission, or None if the vendor refuses it."""
         keys = tuple(call.sent.key for call in calls)
         submission = Submission(uuid4().hex, self.llm.id, self.address, time.time(), keys)
         self.log.submitting(submission)
@@ -188,7 +190,7 @@ class Batches:
         self._tell(f"submitting {len(calls)} calls to {self.llm.id}")
 
         async def create(tries: int) -> str:
-            # An answer that did not come says nothing about the request.
+            # The request may have arrived although its answer did not.
             arrived = await self.api.find(tag, self.log.ids) if tries > 1 else None
             if arrived is not None:
                 return arrived
@@ -215,15 +217,15 @@ class Batches:
     async def _collect(self, batch: Submission, calls: list[_Call]) -> None:
         """Wait until a batch has ended, and store its replies to these calls."""
         waiting = {call.sent.key: call for call in calls}
-        self._under_way += 1
+        self._in_flight += 1
         try:
             while batch.id is not None or await self._find(batch):
                 status = await self._ended(batch)
-                if isinstance(status.failure, TooMuch):
+                if isinstance(status.failure, QueueFull):
                     self.log.ended(batch.nonce, dict.fromkeys(batch.keys))
                     self._one_by_one = True
-                    if self._under_way == 1:
-                        self._most = max(1, len(batch.keys) // 2)
+                    if self._in_flight == 1:
+                        self._max_calls = max(1, len(batch.keys) // 2)
                     if len(batch.keys) == 1:
                         self._fail(waiting.pop(batch.keys[0]), status.failure)
                     return
@@ -236,31 +238,32 @@ class Batches:
             for call in waiting.values():
                 self._give_up(call.request, error)
         finally:
-            self._under_way -= 1
+            self._in_flight -= 1
             for call in waiting.values():
                 self._settle(call, None)
 
     async def _persist(self, what: str, work: Callable[[int], Awaitable[T]]) -> T:
-        """The outcome of `work`, which is given its number of tries; transient failures are waited out."""
+        """Return the result of `work`, called with the number of the attempt; transient failures are retried."""
         for tries in count(1):
             try:
                 return await work(tries)
             except TransientError as error:
                 if tries > self._pace.faults:
-                    raise _unheard(error, what) from error
+                    raise _gave_up(error, what) from error
                 await self._sleep(max(error.retry_after or 0.0, self._pace.wait(tries)))
         raise AssertionError("counting does not end")
 
     async def _find(self, batch: Submission) -> bool:
-        """Whether the vendor has a batch whose id an earlier session did not get; if not, its calls are noted again."""
+        """Find a batch whose id an earlier session did not receive. If it is not found, its calls are submitted
+        again."""
         tag = Tag(batch.nonce, batch.at, frozenset(batch.keys))
-        for looks in count(1):
+        for searches in count(1):
             found = await self._persist("a batch that may have arrived", lambda _: self.api.find(tag, self.log.ids))
-            # A new batch may not be listed yet; submitted again, it would be paid for twice.
-            if found is not None or looks > LOOKS or time.time() - batch.at > SETTLED:
+            # A new batch may not be listed yet; submitting it again would cost twice.
+            if found is not None or searches > MAX_SEARCHES or time.time() - batch.at > SEARCH_PERIOD:
                 break
-            self._tell(f"looking for {len(batch.keys)} calls that may have been submitted")
-            await self._sleep(self._pace.wait(looks))
+            self._tell(f"searching for a batch of {len(batch.keys)} calls that may have been submitted")
+            await self._sleep(self._pace.wait(searches))
         if found is None:
             self.log.withdrawn(batch.nonce)
             return False
@@ -269,40 +272,42 @@ class Batches:
         return True
 
     async def _ended(self, batch: Submission) -> BatchStatus:
-        """The status of a batch once it has ended."""
+        """Wait until a batch has ended, and return its status."""
         faults = 0
-        for looks in count(1):
+        for polls in count(1):
             try:
                 status = await self.api.status(batch.name)
                 faults, state = 0, status.words
             except TransientError as error:
                 faults, state = faults + 1, f"no answer: {error}"
                 if faults > self._pace.faults:
-                    raise _unheard(error, f"batch {batch.name}") from error
+                    raise _gave_up(error, f"batch {batch.name}") from error
             except AccessError as error:
-                raise AccessError(f"{error}. (It was asked for batch {batch.name}, submitted {batch.since})") from error
+                raise AccessError(f"{error}. (This was batch {batch.name}, submitted {batch.since})") from error
             else:
                 if status.ended:
                     return status
             self._tell(f"{len(batch.keys)} calls in batch {batch.name}: {state}; since {batch.since}")
-            await self._sleep(self._pace.wait(looks))
+            await self._sleep(self._pace.wait(polls))
         raise AssertionError("counting does not end")
 
     async def _read(self, batch: Submission, status: BatchStatus, waiting: dict[str, _Call]) -> bool:
-        """Store the replies of a batch that has ended, taking their calls out of `waiting`. False where the results
-        show that another's batch was taken for this one."""
+        """Store the replies of a batch that has ended and remove their calls from `waiting`.
+
+        Returns False if the results show that the batch belongs to somebody else.
+        """
         failed: dict[str, ModelError] = {}
-        own = frozenset(batch.keys)
+        keys = frozenset(batch.keys)
 
         async def stream(_: int) -> bool:
             results = ours = 0
             async for key, result in self.api.results(batch.name, status):
-                results, ours = results + 1, ours + (key in own)
+                results, ours = results + 1, ours + (key in keys)
                 if results % 256 == 0:
                     await asyncio.sleep(0)
                 call = waiting.get(key)
                 if call is None or key in failed:
-                    continue  # stored before, not asked for, or a second line for one call: the first counts
+                    continue  # already stored, not requested now, or a second line for one call
                 try:
                     completion = self._of_batch(batch, self.api.read(result, call.sent))
                 except ModelError as error:
@@ -317,12 +322,12 @@ class Batches:
             return ours > 0 or not results
 
         if not await self._persist(f"the results of batch {batch.name}", stream) and batch.found and not self.api.marks:
-            # It was alike in time and size. Ours may be the next that is.
+            # It has the same time and size; the next such batch may be ours.
             self.log.mistaken(batch.nonce, batch.name)
             batch.id, batch.found = None, False
             return False
         for key in waiting:
-            lost = f"{self.llm.id}: the results of batch {batch.name} hold no usable line for this call"
+            lost = f"{self.llm.id}: the results of batch {batch.name} have no usable line for this call"
             failed.setdefault(key, TransientError(lost))
         self.log.ended(batch.nonce, {key: refused_format(error) for key, error in failed.items()})
         for key, error in failed.items():
@@ -330,21 +335,21 @@ class Batches:
         return True
 
     def _of_batch(self, batch: Submission, completion: Completion) -> Completion:
-        # The seconds would be those of the whole batch.
+        # The time would be that of the batch.
         return completion.model_copy(update={"batch": batch.id, "seconds": None})
 
     # Accounts
 
     def _settle(self, call: _Call, reply: Completion | None) -> None:
-        """Count what a call took, which came to this reply."""
+        """Count the usage of a call with this reply, and release its reserved budget."""
         if reply is not None:
             count_reply(self._usage, reply)
         if self._budget is not None:
-            took = Usage() if reply is None else self._budget.took(reply, expected(call.request))
-            self._budget.budget.settle(call.reserved, took)
+            actual = Usage() if reply is None else self._budget.record(reply, expected(call.request))
+            self._budget.budget.settle(call.reserved, actual)
 
     def _fail(self, call: _Call, error: ModelError) -> None:
-        """Leave a call to the next round, where another try or a weaker reply format may help; else give it up."""
+        """Leave a call to the next round if a retry or a weaker reply format may help; else record its failure."""
         reply = paid_reply(error)
         self._settle(call, reply)
         if reply is not None:
@@ -367,9 +372,9 @@ class Batches:
 
 
 class PendingBatchGuard(Layer):
-    """Sends calls one by one, but none whose reply is in a batch that was not fetched: it would be paid for twice.
+    """Refuses calls whose replies are in an unread batch, since they would be paid for twice.
 
-    It sits below the cache, where only calls arrive that are not stored.
+    The layer is below the cache, so only calls that are not stored reach it.
     """
 
     def __init__(self, llm: LLM, log: BatchLog) -> None:
@@ -380,23 +385,23 @@ class PendingBatchGuard(Layer):
         if (submission := self._held.get(request.key)) is not None:
             raise UsageError(
                 f"batch {submission.name} of this run ({len(submission.keys)} calls to {submission.model}, since "
-                f"{submission.since}) holds calls that would now be made again: give the same command with ",
+                f"{submission.since}) contains calls that would be made again. Run the same command with ",
                 Parameter("batch"),
-                " to fetch its replies; or cancel it with `summeter batches cancel RUN` and fetch what was answered, "
-                "and the rest is asked again",
+                " to fetch its replies; or cancel it with `summeter batches cancel RUN`, fetch its replies, and the "
+                "other calls are made again",
             )
         return await self.llm.complete(request)
 
 
 def check_address(log: BatchLog, model: str, address: str) -> None:
-    """UsageError where an unread batch was submitted to another endpoint than the one that is asked now."""
+    """Raise UsageError if an unread batch was submitted to an endpoint other than `address`."""
     for submission in log.of(model):
         if not submission.ended and submission.address != address:
             raise UsageError(
-                f"batch {submission.name} of this run was submitted to {submission.address}, and {model} is now "
-                f"asked at {address}; give the base URL it had, so that it can be fetched"
+                f"batch {submission.name} of this run was submitted to {submission.address}, but the address of "
+                f"{model} is now {address}; give the former base URL, so that the batch can be fetched"
             )
 
 
-def _unheard(error: TransientError, what: str) -> ModelError:
-    return ModelError(f"{error}. Gave up waiting for {what}; nothing is lost, the same command resumes the wait")
+def _gave_up(error: TransientError, what: str) -> ModelError:
+    return ModelError(f"{error}. Gave up waiting for {what}; nothing is lost, and the same command resumes waiting")

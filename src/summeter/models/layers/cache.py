@@ -1,4 +1,4 @@
-"""The call store as a layer: stored replies are used again (`Cache`), or answer alone (`Stored`)."""
+"""Stored replies: a cache in front of an LLM (`Cache`), and an LLM that only replies from the store (`Stored`)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from summeter.records import BudgetError, Parameter, ReplayMiss, SummeterError, 
 from summeter.runs.calls import CallStore
 from summeter.runs.usage import Usage
 
-CROWD = 16
-GATHER = 0.002
+CROWDED = 16
+"""Calls in flight above which commits are delayed, so that several replies share one."""
+COMMIT_DELAY = 0.002
+"""Seconds by which such a commit is delayed."""
 
 _Row = tuple[str, str, str, str]
 
 
 def count_reply(usage: Usage, completion: Completion) -> None:
-    """Count a reply that was not stored before."""
+    """Add a new reply to `usage`."""
     usage.seconds += completion.seconds or 0.0
     if completion.tokens_in is None or completion.tokens_out is None:
         usage.untold += 1
@@ -29,7 +31,7 @@ def count_reply(usage: Usage, completion: Completion) -> None:
 
 
 class _Flight:
-    """A call under way, and how many wait for it."""
+    """A call in flight and the number of its waiters."""
 
     __slots__ = ("task", "waiters")
 
@@ -39,11 +41,11 @@ class _Flight:
 
 
 class Cache(Layer):
-    """Asks the layer below only for what the store has not got.
+    """Forwards only requests whose replies are not stored.
 
-    A reply is in the store before anyone sees it. Failures are never stored, but replies that were paid for and cannot
-    be used are, apart. The call ends when the last of those who wait for it has been cancelled, not before. `usage`
-    is live; the layers below count in it, too.
+    A reply is stored before it is returned. Failures are not stored, except for rejected replies that were paid for,
+    which have a table of their own. Equal concurrent requests share one call, which is cancelled when its last waiter
+    is cancelled. `usage` is updated during the run, also by the layers below.
     """
 
     def __init__(self, llm: LLM, store: CallStore | None = None, *, usage: Usage | None = None) -> None:
@@ -63,16 +65,28 @@ class Cache(Layer):
         if flight is None:
             self.usage.sent += 1
             flight = flights[key] = _Flight(asyncio.create_task(self._fly(request)))
-            flight.task.add_done_callback(lambda task: _land(flights, key, task))
+            flight.task.add_done_callback(lambda task: _discard(flights, key, task))
         else:
             self.usage.joined += 1
-        return await _wait(flights, key, flight)
+        flight.waiters += 1
+        try:
+            return await asyncio.shield(flight.task)
+        except asyncio.CancelledError:
+            if flight.waiters == 1 and not flight.task.done():
+                # The last waiter has left; later requests start a new call.
+                if flights.get(key) is flight:
+                    del flights[key]
+                flight.task.cancel()
+                await asyncio.wait([flight.task])
+            raise
+        finally:
+            flight.waiters -= 1
 
     async def _fly(self, request: Request) -> Completion:
         try:
             completion = await self.llm.complete(request)
         except (BudgetError, UsageError, WriteError):
-            raise  # not sent, hence no failure
+            raise  # not sent, so not counted as a failure
         except Exception as error:
             self.usage.failures += 1
             if (reply := paid_reply(error)) is not None:
@@ -85,15 +99,15 @@ class Cache(Layer):
             return completion
         stored = completion.model_dump_json()
         row = (request.key, request.canonical, stored, request.model)
-        kept = await self._writers.get().put(row, crowded=len(self._flights.get()) > CROWD)
-        # Another process may have been first; then its reply is the one both go on with.
-        return completion if kept == stored else Completion.model_validate_json(kept)
+        committed = await self._writers.get().put(row, crowded=len(self._flights.get()) > CROWDED)
+        # If another process stored its reply first, both use that one.
+        return completion if committed == stored else Completion.model_validate_json(committed)
 
 
 class WriteGuard(Layer):
-    """Sends nothing once what comes back could not be kept. `broken` gives the write that failed, if one did.
+    """Sends nothing after a write error; `broken` returns the error, or None.
 
-    It stands where calls are sent, so that none leaves that waited for its turn or its next try meanwhile.
+    The layer is the innermost one, so that it also stops calls that were waiting for the rate limit or a retry.
     """
 
     def __init__(self, llm: LLM, broken: Callable[[], Exception | None]) -> None:
@@ -104,12 +118,12 @@ class WriteGuard(Layer):
         if (error := self._broken()) is not None:
             if isinstance(error, WriteError):
                 raise WriteError(str(error)) from error
-            raise WriteError.of(getattr(error, "filename", None) or "the run", "what was judged", error) from error
+            raise WriteError.of(getattr(error, "filename", None) or "the run", "judgments", error) from error
         return await self.llm.complete(request)
 
 
 class Stored:
-    """An LLM that answers from a call store alone. `missing` is given every other request: it replies, or raises."""
+    """An LLM that replies from a call store; `missing` replies to or raises for requests that are not stored."""
 
     def __init__(
         self, model: str, store: CallStore, missing: Callable[[Request], Completion], *, usage: Usage | None = None
@@ -126,18 +140,18 @@ class Stored:
         return Completion.model_validate_json(stored)
 
     async def close(self) -> None:
-        """Nothing to let go of; the store belongs to the run."""
+        """Do nothing; the store belongs to the run."""
 
 
 def replay(model: str, store: CallStore, *, usage: Usage | None = None) -> Stored:
-    """An LLM that answers as a recorded run was answered; a call that was not recorded raises ReplayMiss."""
+    """Return an LLM that replies from the stored calls of a run, and raises ReplayMiss for other calls."""
     usage = usage or Usage()
 
     def missing(request: Request) -> Completion:
         usage.failures += 1
         raise ReplayMiss(
-            f"{model}: the recorded run holds no such call (key {request.key[:12]}, prompt begins"
-            f" {request.prompt[:60]!r}). Text, prompt template, model or settings differ from the recorded run;"
+            f"{model}: the replayed run does not contain this call (key {request.key[:12]}, prompt begins"
+            f" {request.prompt[:60]!r}). Text, prompt template, model or settings differ from the replayed run;"
             " replay with the same ones, or run without ",
             Parameter("replay"),
             " to make the call",
@@ -147,18 +161,17 @@ def replay(model: str, store: CallStore, *, usage: Usage | None = None) -> Store
 
 
 class _BatchWriter:
-    """Collects the replies that arrive together, and stores them in one commit."""
+    """Stores replies that arrive together in one commit."""
 
     def __init__(self, store: CallStore) -> None:
         self._store = store
         self._waiting: list[tuple[_Row, asyncio.Future[str]]] = []
 
     def put(self, row: _Row, *, crowded: bool) -> asyncio.Future[str]:
-        """Done once the row is committed; its result is the completion that counts."""
+        """Return a future that is done once the row is committed; its result is the stored completion."""
         loop = asyncio.get_running_loop()
         if not self._waiting:
-            # Among many calls a moment's wait gathers several replies; alone it would only be a wait.
-            loop.call_later(GATHER, self._flush) if crowded else loop.call_soon(self._flush)
+            loop.call_later(COMMIT_DELAY, self._flush) if crowded else loop.call_soon(self._flush)
         done: asyncio.Future[str] = loop.create_future()
         self._waiting.append((row, done))
         return done
@@ -166,36 +179,20 @@ class _BatchWriter:
     def _flush(self) -> None:
         waiting, self._waiting = self._waiting, []
         try:
-            kept = self._store.put_many([row for row, _ in waiting])
+            committed = self._store.put_many([row for row, _ in waiting])
         except SummeterError as error:
             for _, done in waiting:
                 if not done.cancelled():
                     done.set_exception(error)
             return
-        for (_, done), completion in zip(waiting, kept, strict=True):
+        for (_, done), completion in zip(waiting, committed, strict=True):
             if not done.cancelled():
                 done.set_result(completion)
 
 
-async def _wait(flights: dict[str, _Flight], key: str, flight: _Flight) -> Completion:
-    flight.waiters += 1
-    try:
-        return await asyncio.shield(flight.task)
-    except asyncio.CancelledError:
-        if flight.waiters == 1 and not flight.task.done():
-            # Nobody else wants it. Whoever asks from now on starts afresh.
-            if flights.get(key) is flight:
-                del flights[key]
-            flight.task.cancel()
-            await asyncio.wait([flight.task])
-        raise
-    finally:
-        flight.waiters -= 1
-
-
-def _land(flights: dict[str, _Flight], key: str, task: asyncio.Task[Completion]) -> None:
+def _discard(flights: dict[str, _Flight], key: str, task: asyncio.Task[Completion]) -> None:
     flight = flights.get(key)
     if flight is not None and flight.task is task:
         del flights[key]
     if not task.cancelled():
-        task.exception()  # looked at, so that asyncio does not report it when every waiter had left
+        task.exception()  # retrieved, so that asyncio does not report it if there are no waiters

@@ -1,4 +1,4 @@
-"""Learns which reply format an endpoint can enforce, and asks for the strictest it can."""
+"""Reply formats: request the strictest format that an endpoint supports."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ FORMATS: tuple[Format, ...] = ("json_schema", "json_object", "text")
 
 
 class KnownFormats:
-    """Which reply formats an endpoint was seen to refuse and to enforce, by schema (it may know others).
+    """The reply formats that an endpoint refused and enforced, by schema.
 
-    A refusal counts only when a weaker format was then answered: servers refuse requests for many reasons and name few
-    of them. It never counts once the format has worked.
+    A refusal counts only if a weaker format was then accepted, since servers refuse requests for many reasons and state
+    few of them. It does not count once the format has been accepted.
     """
 
     def __init__(self) -> None:
         self._strictest: dict[str | None, int] = {}
-        self._worked: set[tuple[str | None, int]] = set()
+        self._accepted: set[tuple[str | None, int]] = set()
 
     def strictest(self, request: Request) -> int:
-        """The place in FORMATS of the strictest format to ask for."""
+        """Return the index in FORMATS of the strictest format to request."""
         return max(FORMATS.index(request.format), self._strictest.get(request.schema_name, 0))
 
     def learn(self, request: Request, answered: Format) -> None:
-        """A request was answered in this format, after the stricter ones were refused."""
+        """Record that a request was answered in this format after the stricter ones were refused."""
         schema, start, level = request.schema_name, self.strictest(request), FORMATS.index(answered)
-        if level > start and (schema, start) not in self._worked:
+        if level > start and (schema, start) not in self._accepted:
             self._strictest[schema] = level
-        self._worked.add((schema, level))
+        self._accepted.add((schema, level))
 
 
 class FormatFallback(Layer):
-    """Asks for the next weaker format when one is refused, and remembers what the endpoint lacks.
+    """Requests the next weaker format when one is refused, and remembers refused formats.
 
-    The layer sits below the cache, so that a call's key does not depend on what a server could do that day;
-    `Completion.format` tells what was enforced.
+    The layer is below the cache, so that the key of a call does not depend on the capabilities of a server;
+    `Completion.format` is the format that was enforced.
     """
 
     def __init__(self, llm: LLM) -> None:
@@ -54,14 +54,14 @@ class FormatFallback(Layer):
                 continue
             self._known.learn(request, name)
             return completion
-        raise AssertionError("the weakest format either answers or raises")
+        raise AssertionError("unreachable: the weakest format returns or raises")
 
 
 def refused_format(error: Exception) -> str | None:
-    """The reply format that an endpoint refused with this error; None for any other error."""
+    """Return the reply format that an endpoint refused with this error, or None for any other error."""
     return error.lacks if isinstance(error, CapabilityError) and error.lacks in FORMATS else None
 
 
 def with_format(request: Request, format_: Format) -> Request:
-    """The request with another reply format."""
+    """Return the request with another reply format."""
     return request if format_ == request.format else request.model_copy(update={"format": format_})

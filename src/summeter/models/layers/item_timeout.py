@@ -1,6 +1,6 @@
-"""How long an item may take, all its calls and their retries and its work on this processor together.
+"""The timeout of an item: the total time of its calls, their retries and its computations.
 
-Waiting for a place before an endpoint is no fault of the item's, and not counted.
+Waits for the rate limit of an endpoint are not counted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _RUNNING: ContextVar[ItemTimeout | None] = ContextVar("summeter_item_timeout", d
 
 
 class ItemTimeout:
-    """A timeout that pauses while any call of its work waits for a place."""
+    """A timeout that is paused while a call of its work waits for a rate limit."""
 
     def __init__(self, timeout: asyncio.Timeout, seconds: float) -> None:
         self._timeout = timeout
@@ -43,19 +43,19 @@ class ItemTimeout:
             self._timeout.reschedule(self._since + max(0.0, self._left))
 
     def check(self) -> None:
-        """For work that lets no timeout run: ModelError once the time is up, CancelledError once the run is to stop."""
+        """Raise ModelError after the timeout and CancelledError if the run is to stop, for work that does not await."""
         raise_if_stopped()
         if not self._waiting and not self.over and self._loop.time() - self._since > self._left:
             raise overdue(self._seconds)
 
 
 def overdue(seconds: float) -> ModelError:
-    """What an item ends with that took longer than so many seconds."""
-    return ModelError(f"took longer than the {seconds:g} s an item may, calls and retries together")
+    """Return the error of an item that exceeded its timeout of `seconds`."""
+    return ModelError(f"exceeded the timeout of {seconds:g} s per item, including calls and retries")
 
 
 async def within(seconds: float | None, work: Awaitable[T]) -> T:
-    """Await `work`; ModelError once it has taken `seconds` beside its waits for a place. None is no limit."""
+    """Await `work`, and raise ModelError after `seconds` without waits for rate limits. None means no limit."""
     if seconds is None:
         with checked(raise_if_stopped):
             return await work
@@ -68,7 +68,7 @@ async def within(seconds: float | None, work: Awaitable[T]) -> T:
                 with checked(clock.check):
                     return await work
             finally:
-                # A call of its may outlive it, where another item waits for the same reply.
+                # A call may outlive its item if another item waits for the same reply.
                 clock.over = True
                 _RUNNING.reset(token)
     except TimeoutError as error:
@@ -79,7 +79,7 @@ async def within(seconds: float | None, work: Awaitable[T]) -> T:
 
 @contextmanager
 def waiting() -> Iterator[None]:
-    """Around a wait for a place: pauses the timeout of the item that the call is for."""
+    """Pause the timeout of the current item during a wait for a rate limit."""
     clock = _RUNNING.get()
     if clock is None:
         yield

@@ -1,11 +1,11 @@
-"""Rate limits of an endpoint: calls at a time, requests and tokens a minute; fewer while it turns calls away.
+"""Rate limits of an endpoint: concurrent calls, requests and tokens per minute; reduced while it rejects calls.
 
-Each endpoint has one limiter, which all its models share. The number of calls at a time (the window) starts small and
-doubles with every round of answers, up to the limit (slow start; Jacobson, 1988). When an endpoint turns away more than
-a third of a round (429, 503, 529), no call is sent until the time it names, and the window falls back to the largest
+Each endpoint has one limiter, which all its models share. The number of concurrent calls (the window) starts small and
+doubles with every round of answers, up to the limit (slow start; Jacobson, 1988). When an endpoint rejects more than a
+third of a round (429, 503, 529), no call is sent until the time it states, and the window is reduced to the largest one
 that was answered before, or to half. It then grows again, in steps that double (compare AIMD; Chiu and Jain, 1989).
-Each time that growth beyond the same window fails, the next attempt waits for twice as many rounds. Fewer refusals
-delay only the calls that were refused.
+Each time that growth beyond the same window fails, the next attempt waits for twice as many rounds. Fewer rejections
+delay only the rejected calls.
 """
 
 from __future__ import annotations
@@ -24,41 +24,41 @@ from summeter.models.tokens import expected
 from summeter.records import TransientError, UsageError
 
 MINUTE = 60.0
-ROUNDING = 1e-9  # what rounding alone leaves short
+ROUNDING = 1e-9  # tolerance for rounding
 START = 8
-"""Calls at a time until the endpoint has answered so many."""
+"""The initial number of concurrent calls."""
 OVERLOAD = 1 / 3
-"""Share of the calls of a round above which refusals mean that the window is too large."""
-MOST_ROUNDS = 256
-"""Rounds of answers at most before a window that failed is tried again."""
-# Seconds without calls where the server names no time: doubled until a call is answered.
-FIRST, LONGEST = 1.0, 30.0
+"""The share of rejected calls in a round above which the window is too large."""
+MAX_ROUNDS = 256
+"""Maximum number of rounds before a window that failed is tried again."""
+# Seconds without calls if the server states none: doubled until a call is answered, up to the maximum.
+FIRST_PAUSE, MAX_PAUSE = 1.0, 30.0
 
 Clock = Callable[[], float]
 Sleep = Callable[[float], Awaitable[None]]
 
 
 class Limits(NamedTuple):
-    """Calls at a time; requests and tokens a minute, where None is no limit."""
+    """The maximum number of concurrent calls, and of requests and tokens per minute (None: no limit)."""
 
     connections: int
     requests: float | None = None
     tokens: float | None = None
 
     def check(self) -> None:
-        """Raises UsageError for a limit that lets nothing through."""
+        """Raise UsageError if a limit is below 1."""
         if self.connections < 1:
             raise UsageError(f"the number of connections must be at least 1, not {self.connections}")
         for name, limit in (("requests", self.requests), ("tokens", self.tokens)):
             if limit is not None and not limit >= 1:
-                raise UsageError(f"the {name} a minute must be at least 1, not {limit:g}")
+                raise UsageError(f"the {name} per minute must be at least 1, not {limit:g}")
 
 
 class TokenBucket:
-    """Lets `a_minute` units pass in any minute, evenly: a second's worth at once, the rest as it flows in.
+    """A token bucket that admits `per_minute` units in any minute, with bursts of one second's worth.
 
-    The level may fall below nothing, since the size of a call is only known afterwards; who comes next waits until
-    the debt is paid. Times are seconds of any steady clock.
+    The level may become negative, since the size of a call is only known afterwards; the next call then waits until it
+    is positive. Times are seconds of any monotonic clock.
 
     >>> bucket = TokenBucket(60, now=0.0)
     >>> bucket.take(1, now=0.0)
@@ -66,32 +66,32 @@ class TokenBucket:
     1.017
     """
 
-    def __init__(self, a_minute: float, now: float) -> None:
-        self._most = max(1.0, a_minute / MINUTE)
-        # With what is there at the start, a minute brings `a_minute` and no more.
-        self._flow = max(a_minute - self._most, 1.0) / MINUTE
-        self._level = self._most
+    def __init__(self, per_minute: float, now: float) -> None:
+        self._capacity = max(1.0, per_minute / MINUTE)
+        # The initial level counts towards the first minute.
+        self._flow = max(per_minute - self._capacity, 1.0) / MINUTE
+        self._level = self._capacity
         self._at = now
 
     def wait(self, amount: float, now: float) -> float:
-        """Seconds until `amount` may pass; more than the bucket holds passes when it is full."""
+        """Return the seconds until `amount` may pass; more than the capacity passes when the bucket is full."""
         self._fill(now)
-        short = min(amount, self._most) - self._level
-        # What only rounding has left short would be waited for in steps too small for the clock.
-        return short / self._flow if short > ROUNDING else 0.0
+        deficit = min(amount, self._capacity) - self._level
+        # A deficit from rounding would give waits too short for the clock.
+        return deficit / self._flow if deficit > ROUNDING else 0.0
 
     def take(self, amount: float, now: float) -> None:
-        """Let `amount` pass; a negative one gives back what turned out not to be needed."""
+        """Let `amount` pass; a negative amount returns unused units."""
         self._fill(now)
-        self._level = min(self._most, self._level - amount)
+        self._level = min(self._capacity, self._level - amount)
 
     def _fill(self, now: float) -> None:
-        self._level = min(self._most, self._level + max(0.0, now - self._at) * self._flow)
+        self._level = min(self._capacity, self._level + max(0.0, now - self._at) * self._flow)
         self._at = now
 
 
 class RateLimiter:
-    """Lets calls through within the limits, first come, first served. Models of one endpoint share one."""
+    """Admits calls within the limits, first come, first served. Models of one endpoint share one."""
 
     def __init__(self, limits: Limits | int, *, clock: Clock = time.monotonic, sleep: Sleep = asyncio.sleep) -> None:
         self.limits = limits if isinstance(limits, Limits) else Limits(limits)
@@ -103,7 +103,7 @@ class RateLimiter:
 
 
 class Queue:
-    """The calls that wait for an endpoint, how many are under way, and how many may be."""
+    """The calls that wait for an endpoint, the number of calls in flight, and the window that limits it."""
 
     def __init__(self, limits: Limits, clock: Clock, sleep: Sleep) -> None:
         self._size = limits.connections
@@ -116,72 +116,85 @@ class Queue:
         self._visitors: deque[Waiter] = deque()
         self._wakeup: asyncio.Task[None] | None = None
         self._closings = 0
-        # Of this round, which has as many calls as the window: the outcomes so far, and how many were refusals.
-        self._outcomes = self._refusals = 0
+        # Outcomes and rejections in the current round, which has as many calls as the window.
+        self._outcomes = self._rejections = 0
         # The largest window that was answered; rounds before a larger one is tried, now and after the next failure.
         self._proven = self._rest = 0
         self._next_rest = 1
         self._due = now
         self.allowed = self._step = min(START, self._size)
-        self.inside = 0
+        self.in_flight = 0
         self.opens = now
         self.epoch = 0
 
-    async def enter(self, tokens: float, *others: Queue) -> Place:
-        """Wait for a place for a call of about so many tokens, here or, where none is free, in one of `others`."""
+    async def acquire(self, tokens: float, *others: Queue) -> Permit:
+        """Wait until a call of about `tokens` tokens may be sent, from this queue or from one of `others`."""
         queues = (self, *others)
         for queue in queues:
-            if queue._next() is None and queue._room() and queue._pause(tokens) == 0.0:
-                return queue._take(tokens)
+            if queue._next() is None and queue.in_flight < queue.allowed and queue._pause(tokens) == 0.0:
+                return queue._admit(tokens)
         waiter = Waiter(asyncio.get_running_loop().create_future(), tokens)
         self._waiting.append(waiter)
         for queue in others:
             queue._visitors.append(waiter)
         for queue in queues:
-            queue._admit()
+            queue._admit_waiting()
         try:
             with waiting():
-                return await waiter.place
+                return await waiter.permit
         except asyncio.CancelledError:
-            if waiter.place.done() and not waiter.place.cancelled():
-                waiter.place.result().queue.leave()
+            if waiter.permit.done() and not waiter.permit.cancelled():
+                waiter.permit.result().queue.release()
             raise
 
-    def leave(self) -> None:
-        self.inside -= 1
-        self._admit()
+    def release(self) -> None:
+        """End a call and admit waiting ones."""
+        self.in_flight -= 1
+        self._admit_waiting()
 
     @property
     def closed(self) -> bool:
-        """Whether no call is sent until the time that the endpoint named."""
+        """Whether no call is sent until the time that the endpoint stated."""
         return self.opens > self._clock()
 
     def answered(self, epoch: int, surplus: float) -> None:
-        """Count a call that entered in `epoch` and was answered; it took `surplus` more tokens than estimated."""
+        """Count an answered call that was admitted in `epoch` and used `surplus` more tokens than estimated."""
         if self._tokens is not None and surplus:
             self._tokens.take(surplus, self._clock())
         self._closings = 0
         if epoch == self.epoch:
             self._count()
 
-    def refused(self, epoch: int, wait: float | None) -> None:
-        """Count a call that entered in `epoch` and was turned away; the endpoint asks for a pause of `wait` seconds."""
-        if epoch == self.epoch:
-            self._refusals += 1
-            if self._refusals > OVERLOAD * self.allowed:
-                self._shrink(wait)
-            else:
-                self._count()
-        elif wait is not None:
-            # It was under way when the window shrank, and says nothing about the new one.
-            self.opens = max(self.opens, self._clock() + wait)
+    def rejected(self, epoch: int, wait: float | None) -> None:
+        """Count a rejected call that was admitted in `epoch`; `wait` is the pause that the endpoint states."""
+        if epoch != self.epoch:
+            # It was in flight when the window was reduced, and says nothing about the new window.
+            if wait is not None:
+                self.opens = max(self.opens, self._clock() + wait)
+            return
+        self._rejections += 1
+        if self._rejections <= OVERLOAD * self.allowed:
+            self._count()
+            return
+        # Pause the endpoint and reduce the window.
+        self.opens = self._clock() + (min(MAX_PAUSE, FIRST_PAUSE * 2.0**self._closings) if wait is None else wait)
+        self._closings += 1
+        if 0 < self._proven < self.allowed:
+            self._rest, self._next_rest = self._next_rest, min(MAX_ROUNDS, 2 * self._next_rest)
+            self.allowed = self._proven
+        else:
+            self.allowed = max(1, self.allowed // 2)
+            self._proven, self._rest, self._next_rest = 0, 0, 1
+        self._step = 1
+        self._outcomes = self._rejections = 0
+        self.epoch += 1
 
     def _count(self) -> None:
-        """Count an outcome; the last of a round may widen the window."""
+        """Count an outcome; the last one of a round may enlarge the window."""
         self._outcomes += 1
         if self._outcomes < self.allowed:
             return
-        self._outcomes = self._refusals = 0
+        self._outcomes = self._rejections = 0
         if self.allowed > self._proven:
             self._proven, self._next_rest = self.allowed, 1
         if self._rest:
@@ -190,25 +203,8 @@ class Queue:
             self.allowed = min(self._size, self.allowed + self._step)
             self._step *= 2
 
-    def _shrink(self, wait: float | None) -> None:
-        """Close the endpoint for a while and narrow the window."""
-        self.opens = self._clock() + (min(LONGEST, FIRST * 2.0**self._closings) if wait is None else wait)
-        self._closings += 1
-        if 0 < self._proven < self.allowed:
-            self._rest, self._next_rest = self._next_rest, min(MOST_ROUNDS, 2 * self._next_rest)
-            self.allowed = self._proven
-        else:
-            self.allowed = max(1, self.allowed // 2)
-            self._proven, self._rest, self._next_rest = 0, 0, 1
-        self._step = 1
-        self._outcomes = self._refusals = 0
-        self.epoch += 1
-
-    def _room(self) -> bool:
-        return self.inside < self.allowed
-
     def _pause(self, tokens: float) -> float:
-        """Seconds until the next call may go, were there room."""
+        """Return the seconds until the time and rate limits admit a call of `tokens` tokens."""
         now = self._clock()
         pause = max(0.0, self.opens - now)
         if self._requests is not None:
@@ -217,63 +213,63 @@ class Queue:
             pause = max(pause, self._tokens.wait(tokens, now))
         return pause
 
-    def _take(self, tokens: float) -> Place:
-        self.inside += 1
+    def _admit(self, tokens: float) -> Permit:
+        self.in_flight += 1
         if self._requests is not None:
             self._requests.take(1, self._clock())
         if self._tokens is not None:
             self._tokens.take(tokens, self._clock())
-        return Place(self, self.epoch, tokens)
+        return Permit(self, self.epoch, tokens)
 
     def _next(self) -> Waiter | None:
-        """Who is next; visitors come last."""
+        """Return the next waiting call; those of other queues come last."""
         for line in (self._waiting, self._visitors):
-            while line and line[0].place.done():
+            while line and line[0].permit.done():
                 line.popleft()
             if line:
                 return line[0]
         return None
 
-    def _admit(self) -> None:
-        """Let in all that may; where that is a matter of time, have the wake-up admit it later."""
-        while (waiter := self._next()) is not None and self._room():
+    def _admit_waiting(self) -> None:
+        """Admit waiting calls within the limits, and schedule a wake-up if the next one must wait."""
+        while (waiter := self._next()) is not None and self.in_flight < self.allowed:
             if (pause := self._pause(waiter.tokens)) > 0.0:
                 due = self._clock() + pause
                 if self._wakeup is None or due < self._due:
                     if self._wakeup is not None:
-                        self._wakeup.cancel()  # tokens were given back: it is shorter now
+                        self._wakeup.cancel()  # tokens were returned, so the wait is shorter
                     self._due = due
                     self._wakeup = asyncio.create_task(self._wake_after(pause))
                 return
-            waiter.place.set_result(self._take(waiter.tokens))
+            waiter.permit.set_result(self._admit(waiter.tokens))
 
     async def _wake_after(self, pause: float) -> None:
         await self._sleep(pause)
         self._wakeup = None
-        self._admit()
+        self._admit_waiting()
 
 
 class Waiter(NamedTuple):
-    """A call that waits for a place."""
+    """A waiting call with its estimated tokens."""
 
-    place: asyncio.Future[Place]
+    permit: asyncio.Future[Permit]
     tokens: float
 
 
-class Place(NamedTuple):
-    """The place of one call in a queue: when it entered, and how many tokens it was estimated to take."""
+class Permit(NamedTuple):
+    """The permission to send one call: its queue, the epoch of its admission, and its estimated tokens."""
 
     queue: Queue
     epoch: int
     tokens: float
 
     async def send(self, llm: LLM, request: Request) -> Completion:
-        """The reply to the call, which then gives up its place; the queue counts whether it was turned away."""
+        """Send the call and return its reply; the queue counts whether it was rejected."""
         try:
             completion = await llm.complete(request)
         except TransientError as error:
             if error.throttled:
-                self.queue.refused(self.epoch, error.retry_after)
+                self.queue.rejected(self.epoch, error.retry_after)
             raise
         else:
             counted = completion.tokens_in is not None and completion.tokens_out is not None
@@ -281,11 +277,11 @@ class Place(NamedTuple):
             self.queue.answered(self.epoch, used - self.tokens if counted else 0)
             return completion
         finally:
-            self.queue.leave()
+            self.queue.release()
 
 
 class RateLimited(Layer):
-    """Holds a place with the limiter for as long as a call takes."""
+    """Holds a permit of the rate limiter during each call."""
 
     def __init__(self, llm: LLM, limiter: RateLimiter) -> None:
         super().__init__(llm)
@@ -293,5 +289,5 @@ class RateLimited(Layer):
 
     async def complete(self, request: Request) -> Completion:
         tokens = 0 if self._limiter.limits.tokens is None else expected(request).total_tokens
-        place = await self._limiter.queue().enter(tokens)
-        return await place.send(self.llm, request)
+        permit = await self._limiter.queue().acquire(tokens)
+        return await permit.send(self.llm, request)

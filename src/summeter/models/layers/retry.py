@@ -1,4 +1,4 @@
-"""Tries again what can be tried again."""
+"""Retries after transient failures."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 class RetryPolicy(NamedTuple):
-    """Waits in seconds: after n failures in a row a draw from 0 to min(longest, first * 2**(n - 1)) ("full jitter",
-    Brooker, 2015), and never less than the server's Retry-After.
+    """Retries with exponential backoff and full jitter (Brooker, 2015).
 
-    `max_retries` bounds the tries after the first. Two failures say nothing about the call and do not count among
-    them: the endpoint turns it away because it is busy with others, or cannot be reached any more. `patience` bounds
-    the sum of the waits after those, and any single Retry-After.
+    After n consecutive failures, the wait in seconds is uniform between 0 and min(longest, first * 2**(n - 1)), and at
+    least the server's Retry-After. `max_retries` limits the number of retries. Two failures do not count, because they
+    do not depend on the call: rejection by a busy endpoint, and an endpoint that can no longer be reached. `patience`
+    limits the total wait after these, and any single Retry-After.
     """
 
     max_retries: int = 8
@@ -32,18 +32,18 @@ class RetryPolicy(NamedTuple):
     longest: float = 30.0
     patience: float = 300.0
 
-    def wait(self, tries: int, wish: float | None, rng: random.Random) -> float:
-        """Seconds to wait after `tries` failed tries; `wish` is the server's Retry-After."""
-        drawn = rng.uniform(0.0, min(self.longest, self.first * 2.0 ** (tries - 1)))
-        # The wish is kept in full; a little on top, so that all who were sent away do not return at once.
-        return drawn if wish is None else wish + min(drawn, self.first)
+    def wait(self, tries: int, retry_after: float | None, rng: random.Random) -> float:
+        """Return the seconds to wait after `tries` failed tries; `retry_after` is the server's Retry-After."""
+        backoff = rng.uniform(0.0, min(self.longest, self.first * 2.0 ** (tries - 1)))
+        # A random addition to Retry-After, so that rejected calls do not return all at once.
+        return backoff if retry_after is None else retry_after + min(backoff, self.first)
 
 
 class Retry(Layer):
-    """Asks the layer below again after a TransientError, until it answers or the retries are used up.
+    """Repeats calls after a TransientError, until they are answered or the retries are exhausted.
 
-    The waits of a call grow while nothing else is answered either. An endpoint that answers others meanwhile is not
-    down, and the failure was this try's own: the next wait is a short one again.
+    The waits of a call grow while no other call is answered. If the endpoint answers other calls in the meantime, it is
+    not down, and the next wait starts from the shortest one.
     """
 
     def __init__(
@@ -56,13 +56,15 @@ class Retry(Layer):
         self._sleep = sleep
         self._usage = usage or Usage()
         self._answered = 0
-        self._out = False
+        self._outage_logged = False
 
     async def complete(self, request: Request) -> Completion:
-        """The first reply. Gives up with the last failure and the number of tries. Raises UnreachableError where the
-        endpoint could not be reached any more, and AccessError where it turns all calls away for longer than the
-        patience: both end the run."""
-        tries = counted = row = 0
+        """Return the first reply, or raise the last failure with the number of tries.
+
+        Raises UnreachableError if the endpoint can no longer be reached, and AccessError if it rejects all calls for
+        longer than the patience; both end the run.
+        """
+        tries = counted = consecutive = 0
         waited = 0.0
         answered = self._answered
         while True:
@@ -72,35 +74,35 @@ class Retry(Layer):
                 alone, answered = answered == self._answered, self._answered
                 excused = isinstance(error, OutageError) or (error.throttled and not alone)
                 tries, counted = tries + 1, counted + (not excused)
-                row = row + 1 if error.throttled or alone else 1
-                wish = error.retry_after
-                if (why := self._over(tries, counted, waited, wish)) is not None:
+                consecutive = consecutive + 1 if error.throttled or alone else 1
+                retry_after = error.retry_after
+                if (why := self._reason_to_stop(tries, counted, waited, retry_after)) is not None:
                     if isinstance(error, OutageError):
                         raise UnreachableError(f"{error} ({why})") from error
-                    if error.throttled and (wish or 0.0) > self._policy.patience:
+                    if error.throttled and (retry_after or 0.0) > self._policy.patience:
                         raise AccessError(f"{error} ({why}). The same command resumes the run") from error
-                    raise TransientError(f"{error} ({why})", retry_after=wish) from error
-                if isinstance(error, OutageError) and not self._out:
-                    self._out = True  # said once for all calls
+                    raise TransientError(f"{error} ({why})", retry_after=retry_after) from error
+                if isinstance(error, OutageError) and not self._outage_logged:
+                    self._outage_logged = True  # logged once for all calls
                     log.warning("%s. Trying again for up to %.0f s", error, self._policy.patience)
             else:
                 self._answered += 1
-                self._out = False
+                self._outage_logged = False
                 return completion
             self._usage.retries += 1
-            pause = self._policy.wait(row, wish, self._rng)
+            pause = self._policy.wait(consecutive, retry_after, self._rng)
             if excused:
                 waited += pause
             await self._sleep(pause)
 
-    def _over(self, tries: int, counted: int, waited: float, wish: float | None) -> str | None:
-        """Why there is no further try, or None."""
+    def _reason_to_stop(self, tries: int, counted: int, waited: float, retry_after: float | None) -> str | None:
         policy = self._policy
         gave_up = f"gave up after {tries} {'try' if tries == 1 else 'tries'}"
         if counted > policy.max_retries:
             return gave_up
-        if wish is not None and wish > policy.patience:
-            return f"the server asks to wait {wish:.0f} s, this run waits at most {policy.patience:.0f} s; {gave_up}"
-        if waited + (wish or 0.0) > policy.patience:
-            return f"waited {waited:.0f} s, this run waits at most {policy.patience:.0f} s; {gave_up}"
+        limit = f"this run waits at most {policy.patience:.0f} s; {gave_up}"
+        if retry_after is not None and retry_after > policy.patience:
+            return f"the server asks to wait {retry_after:.0f} s, {limit}"
+        if waited + (retry_after or 0.0) > policy.patience:
+            return f"waited {waited:.0f} s, {limit}"
         return None

@@ -1,27 +1,27 @@
-"""A reply to a prompt of which the server read only a part is no reply.
+"""Reject replies to prompts that the server truncated.
 
-Ollama cuts a prompt that is longer than the context it loaded the model with, LM Studio takes out its middle; both then
-answer as if nothing had happened. What gives them away is the number of prompt tokens they say they read.
+Ollama truncates a prompt that is longer than the context length of the loaded model, and LM Studio removes its middle;
+neither reports an error. The reported number of prompt tokens reveals it.
 """
 
 from __future__ import annotations
 
-from summeter.models.base import LLM, Completion, Request, turned_away
+from summeter.models.base import LLM, Completion, Request, attach_reply
 from summeter.models.layers.base import Layer
 from summeter.models.tokens import tokens
 from summeter.records import ContextError, Parameter
 
-LEAST = 512  # tokens: no server has a smaller context, and one that tells fewer counts otherwise
-GRAIN = 1024  # contexts are whole multiples of it, prompts hardly ever
-# What the estimate may be off by, and what it may be off by at most where tokenizers differ most.
-OFF, FAR, FOREIGN = 1.1, 2.0, 4.0
+MIN_CONTEXT = 512  # tokens; a server that reports fewer counts differently
+CONTEXT_STEP = 1024  # context lengths are multiples of it, prompts rarely
+# Factors by which the estimate may be too large: usually, at most, and at most for scripts on which tokenizers differ.
+USUAL_ERROR, MAX_ERROR, MAX_ERROR_OTHER_SCRIPTS = 1.1, 2.0, 4.0
 
 
 class TruncationCheck(Layer):
-    """Passes on replies to prompts that were read whole. `context` is how much the model reads, where its server said.
+    """Rejects replies to truncated prompts. `context` is the context length that the server reported, if any.
 
-    The layer sits below the cache: what it turns away is not stored, so that the same command asks again once the
-    server reads more.
+    The layer is below the cache, so rejected replies are not stored, and the same command repeats the calls after the
+    server was started with a larger context.
     """
 
     def __init__(self, llm: LLM, context: int | None = None) -> None:
@@ -31,31 +31,33 @@ class TruncationCheck(Layer):
     async def complete(self, request: Request) -> Completion:
         completion = await self.llm.complete(request)
         read = completion.tokens_in
-        if read is not None and (sent := was_cut(request.prompt, read, self._context)) is not None:
-            with turned_away(completion):
+        if read is not None and (sent := truncated_prompt(request.prompt, read, self._context)) is not None:
+            with attach_reply(completion):
                 raise ContextError(
-                    f"{self.id} read {read:,} tokens of a prompt of about {sent:,}: its server cut it and said nothing."
-                    " Start it with a larger context (Ollama: OLLAMA_CONTEXT_LENGTH), or say how much it reads with ",
+                    f"{self.id} read {read:,} tokens of a prompt of about {sent:,}: its server truncated the prompt"
+                    " silently. Start the server with a larger context (Ollama: OLLAMA_CONTEXT_LENGTH), or set its "
+                    "context length with ",
                     Parameter("context", "TOKENS"),
-                    ", and long documents are read in windows",
+                    ", so that long documents are read in windows",
                 )
         return completion
 
 
-def was_cut(prompt: str, read: int, context: int | None = None) -> int | None:
-    """About how many tokens the prompt has, if the server cannot have read all of it; else None.
+def truncated_prompt(prompt: str, read: int, context: int | None = None) -> int | None:
+    """Return the estimated number of tokens of a truncated prompt, or None if the server read all of it.
 
-    It has not where the prompt filled the context to its last token; where that is not known, where a round number of
-    tokens was read and a tenth more sent; and where less than half of the estimate was read (a quarter, where most of
-    the text is in scripts on which tokenizers differ).
+    The prompt was truncated if the `read` tokens fill a known `context`; if `context` is unknown, if they are a
+    multiple of 1024 and the estimate is 10 % higher; and if they are less than half of the estimate (a quarter, for
+    scripts on which tokenizers differ).
 
-    >>> was_cut("word " * 6000, 4096), was_cut("word " * 6000, 5990)
+    >>> truncated_prompt("word " * 6000, 4096), truncated_prompt("word " * 6000, 5990)
     (5688, None)
     """
-    if read < LEAST:
+    if read < MIN_CONTEXT:
         return None
     sent = tokens(prompt)
     filled = context is not None and context - 1 <= read <= context
-    rounded = context is None and read % GRAIN == 0 and sent > OFF * read
-    foreign = sum(1 for sign in prompt if sign > "\u024f") > len(prompt) / 10
-    return sent if filled or rounded or sent > (FOREIGN if foreign else FAR) * read else None
+    rounded = context is None and read % CONTEXT_STEP == 0 and sent > USUAL_ERROR * read
+    other_script = sum(1 for character in prompt if character > "\u024f") > len(prompt) / 10
+    max_error = MAX_ERROR_OTHER_SCRIPTS if other_script else MAX_ERROR
+    return sent if filled or rounded or sent > max_error * read else None

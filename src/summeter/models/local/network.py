@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from summeter.interrupt import checked, raise_if_stopped
-from summeter.models.compute_time import computing_for
+from summeter.models.compute_time import current_usage
 from summeter.models.networks import NetworkRequest, TokenLogits, TokenStates
 from summeter.models.per_loop import PerLoop
 from summeter.records import ModelError, ReplayMiss
@@ -98,7 +98,7 @@ class LocalNetwork:
             flight.add_done_callback(lambda done: done.cancelled() or done.exception())
             queue.flights[key] = flight
             queue.waiting[key] = request
-            queue.asked_by[key] = computing_for()
+            queue.asked_by[key] = current_usage()
             if queue.task is None or queue.task.done():
                 queue.task = asyncio.get_running_loop().create_task(self._serve(queue, request.at_once))
         return queue.flights[key]

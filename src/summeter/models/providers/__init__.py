@@ -1,1 +1,1 @@
-"""Where replies come from: OpenAI-compatible endpoints, and scripts without a network."""
+"""Clients of LLM providers, and scripted replies for tests."""

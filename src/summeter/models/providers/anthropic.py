@@ -1,8 +1,8 @@
-"""Anthropic's Messages API, `anthropic/MODEL`: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL.
+"""Anthropic's Messages API, `anthropic/MODEL`, with ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL.
 
-Replies can be bound to a JSON schema (`output_config.format`), not to "any JSON"; there are no seeds and no
-log-probabilities. The document's part of a prompt is marked for the prefix cache. Of Message Batches the requests go
-up in one body, and the results come down as lines.
+The API enforces JSON schemas (`output_config.format`) but not arbitrary JSON, and has neither seeds nor
+log-probabilities. The document in a prompt is marked for the prefix cache. A message batch is one request body; its
+results are lines of JSON.
 """
 
 from __future__ import annotations
@@ -21,30 +21,31 @@ if TYPE_CHECKING:
     from yarl import URL
 
 VERSION = "2023-06-01"
-"""The API's version. Its next one (2026-10-21) takes no temperature for any model; this one leaves it to the model."""
+"""The version of the API. The next one (2026-10-21) refuses temperatures for all models; in this one it depends on the
+model."""
 
 MAX_TOKENS = 16_000
-"""The limit on new tokens where none is given: the API wants one."""
+"""The default limit on new tokens, which the API requires."""
 
 _FINISH = {
     "end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "model_context_window_exceeded": "length",
     "refusal": "content_filter",
 }  # fmt: skip
-# A result names the kind of its error, not the status that the error has alone.
+# A result of a batch contains the type of an error, not its status code.
 _STATUS = {
     "invalid_request_error": 400, "authentication_error": 401, "billing_error": 402, "permission_error": 403,
     "not_found_error": 404, "request_too_large": 413, "rate_limit_error": 429, "timeout_error": 504,
     "overloaded_error": 529,
 }  # fmt: skip
-# How far the clocks of both sides, and the time a request takes, may set apart what is one moment.
+# Maximum difference in seconds between our time of a submission and the vendor's, before and after.
 _BEFORE, _AFTER = 120.0, 900.0
 
 
 class Anthropic(HttpLLM):
-    """One Claude model."""
+    """A Claude model."""
 
     def url(self) -> URL:
-        # Anthropic's own clients name the address without the version.
+        # In Anthropic's clients, the base URL has no version.
         base = self.endpoint.base_url
         version = () if base.partition("?")[0].endswith("/v1") else ("v1",)
         return self.beside(*version, "messages")
@@ -57,7 +58,7 @@ class Anthropic(HttpLLM):
         return {"anthropic-version": VERSION, **({} if key is None else {"x-api-key": key.get_secret_value()})}
 
     def payload(self, request: Request) -> dict[str, Any]:
-        """The body of the call; the end of the document is marked for the prefix cache."""
+        """Return the body of the call; the end of the document is marked for the prefix cache."""
         replies.refuse(request, self.id, "json_object", "logprobs", "seed")
         system, turns = split_system(request.messages)
         body: dict[str, Any] = {
@@ -87,7 +88,7 @@ class Anthropic(HttpLLM):
             model=replies.string(body.get("model")),
             **replies.tokens(
                 body.get("usage"),
-                # What was read from the cache or written to it is not among the input tokens.
+                # The input tokens do not include those read from or written to the cache.
                 tokens_in=("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
                 tokens_out=("output_tokens",),
                 tokens_cached=("cache_read_input_tokens",),
@@ -97,7 +98,7 @@ class Anthropic(HttpLLM):
 
 
 class AnthropicBatches(BatchAPI):
-    """The batches of one model. One that was called off is `canceling` until what is under way has ended."""
+    """The batches of one model. A cancelled batch is `canceling` until its requests in progress have ended."""
 
     most = 100_000
     marks = False
@@ -111,9 +112,9 @@ class AnthropicBatches(BatchAPI):
 
     async def create(self, entries: Sequence[bytes], tag: Tag) -> str:
         del tag
-        commas = [b'{"requests":[', *(b"," for _ in entries[1:])]
-        # One copy of what may be large.
-        body = b"".join((*(part for pair in zip(commas, entries, strict=True) for part in pair), b"]}"))
+        separators = [b'{"requests":[', *(b"," for _ in entries[1:])]
+        # A single join, since the body may be large.
+        body = b"".join((*(part for pair in zip(separators, entries, strict=True) for part in pair), b"]}"))
         return self.id_of(await self.post(self.at(), body))
 
     def status_of(self, batch: Mapping[str, Any]) -> BatchStatus:
@@ -124,7 +125,7 @@ class AnthropicBatches(BatchAPI):
 
     def results(self, batch: str, status: BatchStatus) -> AsyncIterator[tuple[str, dict[str, Any]]]:
         del status
-        # From the batch's own address: a key goes to no other that a reply may name.
+        # The URL is that of the batch, since a key must not be sent to a URL from a reply.
         return self.lines(self.at(batch, "results"))
 
     def read(self, result: dict[str, Any], request: Request) -> Completion:
@@ -139,26 +140,24 @@ class AnthropicBatches(BatchAPI):
         raise self.absent(str(kind or "no result in it"), cancelled=kind == "canceled")
 
     async def find(self, tag: Tag, known: frozenset[str]) -> str | None:
-        """By the time and the number of requests, since a batch carries no word of ours. Another's batch that is alike
-        shows itself when its results hold none of our keys."""
+        """Return the id of the batch with the time and the number of requests of the tag, or None.
+
+        Batches have no metadata. If another user's batch matches, its results contain none of our keys.
+        """
         page = await self.get(self.at().update_query({"limit": "1000"}))
         near: dict[str, float] = {}
         for batch in replies.dicts(page.get("data")):
-            batch_id, late = replies.string(batch.get("id")), _seconds(batch.get("created_at")) - tag.at
-            alike = sum(_counts(batch).values()) == len(tag.keys) and -_BEFORE <= late <= _AFTER
-            if batch_id is not None and batch_id not in known and alike:
-                near[batch_id] = abs(late)
+            batch_id = replies.string(batch.get("id"))
+            try:
+                delay = datetime.fromisoformat(str(batch.get("created_at"))).timestamp() - tag.at
+            except (ValueError, OverflowError):
+                continue
+            matches = sum(_counts(batch).values()) == len(tag.keys) and -_BEFORE <= delay <= _AFTER
+            if batch_id is not None and batch_id not in known and matches:
+                near[batch_id] = abs(delay)
         return min(near, key=lambda batch_id: near[batch_id], default=None)
 
 
 def _counts(batch: Mapping[str, Any]) -> dict[str, int]:
     counts = replies.mapping(batch.get("request_counts"))
     return {name: number for name, value in counts.items() if (number := replies.count(value)) is not None}
-
-
-def _seconds(value: Any) -> float:
-    """Seconds since 1970 of an RFC 3339 date; minus infinity where it is none."""
-    try:
-        return datetime.fromisoformat(str(value)).timestamp()
-    except (ValueError, OverflowError):
-        return float("-inf")

@@ -1,6 +1,6 @@
-"""Vendors' batch APIs: many requests submitted together, answered within a day at a lower price.
+"""Batch APIs of vendors: many requests are submitted together and answered within a day at a lower price.
 
-Requests are submitted under their keys (`Request.key`, the `custom_id` on the wire); results are lines of JSON.
+The `custom_id` of a request is its key (`Request.key`); results are lines of JSON.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from summeter.records import ModelError, TransientError
 if TYPE_CHECKING:
     from yarl import URL
 
-MOST_BYTES = 64 * 2**20
-"""The largest batch that is submitted, well below what the vendors take, since it is held in memory."""
+MAX_BYTES = 64 * 2**20
+"""Maximum size of a batch, well below the vendors' limits, since it is held in memory."""
 
 
 class Tag(NamedTuple):
-    """What identifies a batch: the nonce it carries, when it was submitted (seconds since 1970), what it asks."""
+    """The identity of a batch: its nonce, its time of submission (seconds since 1970), and the keys of its requests."""
 
     nonce: str
     at: float
@@ -31,8 +31,11 @@ class Tag(NamedTuple):
 
 
 class BatchStatus(NamedTuple):
-    """The state of a batch. `failure`: it was rejected as a whole. `files`: where its results are, if not at an address
-    of their own."""
+    """The state of a batch.
+
+    `words` describes it for messages; `failure` is the error of a batch that was rejected; `files` holds the ids of its
+    result files, if the vendor uses files.
+    """
 
     words: str
     ended: bool = False
@@ -40,15 +43,15 @@ class BatchStatus(NamedTuple):
     files: tuple[str, ...] = ()
 
 
-class TooMuch(TransientError):
-    """More requests are queued than the account may have at one time: fewer at a time may pass."""
+class QueueFull(TransientError):
+    """The batch exceeds the number of requests that the account may queue; smaller batches may be accepted."""
 
 
 class BatchAPI(ABC):
-    """One model's batches. Each call raises as `LLM.complete` does.
+    """The batches of one model. Methods raise the errors of `LLM.complete`.
 
-    `most` is the number of requests a batch may have; `marks` says that a batch carries its tag's nonce, so that what
-    `find` finds is surely ours.
+    `most` is the maximum number of requests of a batch. `marks` is True if batches contain the nonce of their tag, so
+    that `find` cannot return a batch of somebody else.
     """
 
     most: int
@@ -59,38 +62,38 @@ class BatchAPI(ABC):
 
     @abstractmethod
     def at(self, *parts: str) -> URL:
-        """The address of the batches, or of these segments behind it."""
+        """Return the URL of the batches, followed by path segments."""
 
     @abstractmethod
     def entry(self, request: Request) -> bytes:
-        """The request as it is submitted."""
+        """Return the request as an entry of a batch."""
 
     @abstractmethod
     async def create(self, entries: Sequence[bytes], tag: Tag) -> str:
-        """Submit a batch; its id."""
+        """Submit a batch and return its id."""
 
     @abstractmethod
     def status_of(self, batch: Mapping[str, Any]) -> BatchStatus:
-        """The state of a batch, from the vendor's object."""
+        """Return the state of a batch from the vendor's object."""
 
     @abstractmethod
     def results(self, batch: str, status: BatchStatus) -> AsyncIterator[tuple[str, dict[str, Any]]]:
-        """The results of a batch that ended, by key, in any order. Lines that cannot be read are left out."""
+        """Yield the key and the result of each request of an ended batch, in any order, without unreadable lines."""
 
     @abstractmethod
     def read(self, result: dict[str, Any], request: Request) -> Completion:
-        """The reply in a result."""
+        """Return the reply in a result."""
 
     @abstractmethod
     async def find(self, tag: Tag, known: frozenset[str]) -> str | None:
-        """The id of the batch with this tag, if the vendor has it; `known` are the ids of other batches."""
+        """Return the id of the batch with this tag, or None; `known` are the ids of other batches."""
 
     async def status(self, batch: str) -> BatchStatus:
-        """The state of the batch."""
+        """Return the state of the batch."""
         return self.status_of(await self.get(self.at(batch)))
 
     async def cancel(self, batch: str) -> BatchStatus:
-        """Cancel the batch; its state then. What was answered by then stays and is paid for."""
+        """Cancel the batch and return its state. Requests that were already answered remain and are charged."""
         return self.status_of(await self.post(self.at(batch, "cancel"), b"{}"))
 
     async def get(self, url: URL) -> dict[str, Any]:
@@ -100,7 +103,7 @@ class BatchAPI(ABC):
         return await self.llm.parsed(Exchange("POST", url, body, headers))
 
     async def lines(self, url: URL) -> AsyncIterator[tuple[str, dict[str, Any]]]:
-        """The results at an address, by key; a line that is none is left out."""
+        """Yield the key and the result of each valid line at a URL."""
         async for line in self.llm.lines(url):
             try:
                 result = json.loads(line)
@@ -111,25 +114,25 @@ class BatchAPI(ABC):
                 yield key, result
 
     def id_of(self, batch: Mapping[str, Any]) -> str:
-        """The id of a batch that the vendor lists or has just made."""
-        own = replies.string(batch.get("id"))
-        if own is None:
-            raise TransientError(f"{self.llm.id}: {self.llm.address} made a batch without an id")
-        return own
+        """Return the id in the vendor's object of a batch. Raises TransientError if it has none."""
+        batch_id = replies.string(batch.get("id"))
+        if batch_id is None:
+            raise TransientError(f"{self.llm.id}: {self.llm.address} returned a batch without an id")
+        return batch_id
 
     def reply(self, status: int, body: Any, request: Request) -> Completion:
-        """The reply in one result, read as the answer it would have been alone."""
+        """Return the reply in one result, parsed as the answer to a single call."""
         return self.llm.read(self.llm.answer(status, body), request)
 
     def absent(self, why: str, *, cancelled: bool) -> ModelError:
-        """A result without a reply; `cancelled`: somebody called the batch off before this call."""
+        """Return the error of a result without a reply; `cancelled` if the batch was cancelled before this call."""
         if cancelled:
-            return ModelError(f"{self.llm.id}: the batch was cancelled before this call; the same command asks again")
-        return TransientError(f"{self.llm.id}: the batch gave no reply: {why}")
+            return ModelError(f"{self.llm.id}: the batch was cancelled before this call; the same command repeats it")
+        return TransientError(f"{self.llm.id}: the batch contains no reply to this call: {why}")
 
 
 @runtime_checkable
 class Batching(Protocol):
-    """An LLM whose vendor may have batches."""
+    """An LLM whose vendor may have a batch API."""
 
     def batches(self) -> BatchAPI | None: ...

@@ -1,8 +1,8 @@
-"""Amazon Bedrock's Converse API, `bedrock/MODEL`, with AWS's own keys.
+"""Amazon Bedrock's Converse API, `bedrock/MODEL`, with AWS credentials.
 
-AWS_BEARER_TOKEN_BEDROCK (a Bedrock API key) needs no package. Everything else of AWS's chain (variables, profiles,
-roles, single sign-on) is botocore's to find and to sign with; the call itself goes the way of all others, so
-timeouts are exact and nothing is retried behind our back.
+AWS_BEARER_TOKEN_BEDROCK (a Bedrock API key) needs no package. For all other credentials of AWS's chain (variables,
+profiles, roles, single sign-on), botocore finds them and signs the calls; the calls themselves are sent like those of
+other providers, so that timeouts are exact and botocore does not retry.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _FINISH = {
     "end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "model_context_window_exceeded": "length",
     "guardrail_intervened": "content_filter", "content_filtered": "content_filter",
 }  # fmt: skip
-# A model that knows no cache points refuses them, so only those known to know them get one.
+# Models without cache points refuse them, so only models known to support them get one.
 _CACHES = re.compile(r"amazon\.nova|anthropic\.claude(?!-v|-instant|-3-(?:haiku|sonnet|opus|5-sonnet))")
 
 
 class Bedrock(HttpLLM):
-    """One model, inference profile or deployment in one region."""
+    """A model, inference profile or deployment in one region."""
 
     def __init__(
         self, provider: Provider, model: str, endpoint: Endpoint, options: Options, *, name: str | None = None
@@ -48,8 +48,10 @@ class Bedrock(HttpLLM):
 
     @classmethod
     def open(cls, provider: Provider, name: str, options: Options) -> Self:
-        """A model, an inference profile or an ARN. UsageError without a region, InstallError where botocore must sign
-        and is not installed."""
+        """Return the client of a model, an inference profile or an ARN.
+
+        Raises UsageError if no region is set, and InstallError if botocore is needed and not installed.
+        """
         (token,) = provider.keys
         key = secret(token, options)
         if key is None and find_spec("botocore") is None:
@@ -62,21 +64,21 @@ class Bedrock(HttpLLM):
     def url(self) -> URL:
         from yarl import URL
 
-        # An ARN's colons and slashes are part of one segment of the path.
+        # The colons and slashes of an ARN are part of one path segment.
         return URL(f"{self.endpoint.base_url}/model/{quote(self.name, safe='')}/converse", encoded=True)
 
     async def sign(self, body: bytes) -> Mapping[str, str] | None:
-        """AWS's signature of the body, unless a key of Bedrock's own goes with every call."""
+        """Return the headers with AWS's signature of the body, or None if a Bedrock API key is set."""
         if self._signer is None:
             return None
-        # Finding and renewing credentials may read files and ask the network, and botocore does so in place.
+        # In a thread, since botocore may read files and use the network to renew credentials.
         return await asyncio.to_thread(self._signer.headers, self.id, str(self._url), body)
 
     def secrets(self) -> tuple[str, ...]:
         return (*super().secrets(), *(self._signer.secrets if self._signer else ()))
 
     def payload(self, request: Request) -> dict[str, Any]:
-        """The body of the call; the end of the document is marked for models known to cache."""
+        """Return the body of the call; the end of the document is marked for models that support prefix caching."""
         replies.refuse(request, self.id, "json_object", "logprobs", "seed")
         system, turns = split_system(request.messages)
         marked = _CACHES.search(self.name) is not None
@@ -117,7 +119,7 @@ class Bedrock(HttpLLM):
             refusal=f"stopped by the provider: {reason}" if finish == "content_filter" else None,
             **replies.tokens(
                 body.get("usage"),
-                # What was read from the cache or written to it is not among the input tokens.
+                # The input tokens do not include those read from or written to the cache.
                 tokens_in=("inputTokens", "cacheWriteInputTokens", "cacheReadInputTokens"),
                 tokens_out=("outputTokens",),
                 tokens_cached=("cacheReadInputTokens",),
@@ -127,7 +129,7 @@ class Bedrock(HttpLLM):
 
 
 class _Signer:
-    """Signs calls (AWS Signature Version 4) with the credentials of AWS's chain."""
+    """Signs calls (AWS Signature Version 4) with the credentials of AWS's provider chain."""
 
     def __init__(self, region: str, environ: Mapping[str, str]) -> None:
         self._region = region
@@ -140,7 +142,7 @@ class _Signer:
         return "_Signer(...)"
 
     def headers(self, model: str, url: str, body: bytes) -> dict[str, str]:
-        """The headers that sign this body for this address."""
+        """Return the headers that sign this body for this URL."""
         from botocore.auth import SigV4Auth
         from botocore.awsrequest import AWSRequest
 
@@ -150,7 +152,7 @@ class _Signer:
         headers = {"Content-Type": "application/json", "X-Amz-Date": now}
         if frozen.token:
             headers["X-Amz-Security-Token"] = frozen.token
-        # Step by step, since SigV4Auth.add_auth writes what it signs, the token included, into the debug log.
+        # Step by step, since SigV4Auth.add_auth logs the signed text, including the token, at debug level.
         call = AWSRequest(method="POST", url=url, data=body, headers=headers)
         call.context["timestamp"] = now
         signer = SigV4Auth(frozen, "bedrock", self._region)
@@ -160,7 +162,7 @@ class _Signer:
         return {**headers, "Authorization": f"AWS4-HMAC-SHA256 {scheme}"}
 
     def _frozen(self, model: str) -> Any:
-        """The credentials as they are now, renewed where they were to end."""
+        """Return the current credentials, renewed if they are about to expire."""
         from botocore.exceptions import BotoCoreError, ClientError
 
         try:
@@ -170,15 +172,17 @@ class _Signer:
             if self._credentials is not None:
                 return self._credentials.get_frozen_credentials()
         except (BotoCoreError, ClientError) as error:
-            raise AccessError(f"{model}: the AWS credentials cannot be had: {replies.shorten(str(error))}") from error
+            raise AccessError(
+                f"{model}: the AWS credentials cannot be loaded: {replies.shorten(str(error))}"
+            ) from error
         raise AccessError(
-            f"{model}: there are no AWS credentials. Set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID "
+            f"{model}: no AWS credentials found. Set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID "
             "and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
         )
 
 
 def _credentials(environ: Mapping[str, str]) -> Any:
-    """Those of the environment, which the chain begins with; else the rest of the chain. None where it ends."""
+    """Return the credentials of `environ`, else those of the provider chain, else None."""
     from botocore.credentials import Credentials
     from botocore.session import Session
 

@@ -1,4 +1,4 @@
-"""Google's Gemini API, `google/MODEL`: GOOGLE_API_KEY (or GEMINI_API_KEY), GOOGLE_BASE_URL."""
+"""Google's Gemini API, `google/MODEL`, with GOOGLE_API_KEY (or GEMINI_API_KEY) and GOOGLE_BASE_URL."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from yarl import URL
 
 _FINISH = {"STOP": "stop", "MAX_TOKENS": "length"}
-# The reasons why Google ends a reply that the model would have gone on with, or shows none.
+# Finish reasons of replies that Google blocked or ended early.
 _BLOCKED = frozenset(
     {"SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "ESCALATION", "MODEL_ARMOR"}
 )
 
 
 class Google(HttpLLM):
-    """One model of the Gemini API."""
+    """A model of the Gemini API."""
 
     def url(self) -> URL:
         base, name = self.endpoint.base_url, self.name
@@ -52,8 +52,8 @@ class Google(HttpLLM):
             "responseMimeType": None if request.format == "text" else "application/json",
             "responseJsonSchema": (request.schema_ or {}) if request.format == "json_schema" else None,
         }
-        if given := {name: value for name, value in config.items() if value is not None}:
-            body["generationConfig"] = given
+        if settings := {name: value for name, value in config.items() if value is not None}:
+            body["generationConfig"] = settings
         return body
 
     def completion(self, body: dict[str, Any], answer: replies.Answer) -> Completion:
@@ -79,26 +79,26 @@ class Google(HttpLLM):
             **replies.tokens(
                 body.get("usageMetadata"),
                 tokens_in=("promptTokenCount",),
-                tokens_out=("candidatesTokenCount", "thoughtsTokenCount"),  # thoughts are paid for as output
+                tokens_out=("candidatesTokenCount", "thoughtsTokenCount"),  # thoughts are charged as output
                 tokens_cached=("cachedContentTokenCount",),
             ),
         )
 
 
 def _logprobs(value: Any) -> tuple[TokenLogprobs, ...] | None:
-    """One list for the chosen tokens, one, beside it, for the likeliest of each place."""
+    """Combine the list of chosen tokens with the parallel list of the most likely tokens at each position."""
     result = replies.mapping(value)
     chosen, tops = replies.dicts(result.get("chosenCandidates")), replies.dicts(result.get("topCandidates"))
     tokens = []
-    for place, entry in enumerate(chosen):
-        at = replies.logprob(entry.get("logProbability"))
-        if at is None:
+    for position, entry in enumerate(chosen):
+        logprob = replies.logprob(entry.get("logProbability"))
+        if logprob is None:
             return None
-        candidates = replies.dicts(tops[place].get("candidates")) if place < len(tops) else []
+        candidates = replies.dicts(tops[position].get("candidates")) if position < len(tops) else []
         top = tuple(
-            (replies.text(each.get("token")), likely)
+            (replies.text(each.get("token")), alternative)
             for each in candidates
-            if (likely := replies.logprob(each.get("logProbability"))) is not None
+            if (alternative := replies.logprob(each.get("logProbability"))) is not None
         )
-        tokens.append(TokenLogprobs(token=replies.text(entry.get("token")), logprob=at, top=top))
+        tokens.append(TokenLogprobs(token=replies.text(entry.get("token")), logprob=logprob, top=top))
     return tuple(tokens) or None

@@ -1,4 +1,4 @@
-"""One POST a call, over plain HTTP: what all providers with an endpoint share. A dialect is a subclass."""
+"""The base class of providers with an HTTP endpoint: one POST per call. Each API is a subclass."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from summeter.models.base import Completion, Request, to_bytes, turned_away
+from summeter.models.base import Completion, Request, attach_reply, to_bytes
 from summeter.models.per_loop import PerLoop
 from summeter.models.providers import replies
 from summeter.models.providers.provider import Endpoint, Options, Provider, join, proxy, url_secrets
@@ -22,26 +22,27 @@ if TYPE_CHECKING:
     import aiohttp
     from yarl import URL
 
-MOST_BYTES = 32 * 2**20
-"""The largest reply that is read. A completion has some kilobytes; whoever sends this much is no model."""
+MAX_REPLY_BYTES = 32 * 2**20
+"""Maximum size of a reply; completions have a few kilobytes."""
 
-LARGE = 2**20
+STREAMED_BYTES = 2**20
+"""Size above which a request body is streamed."""
 
-SECRET = 16
-"""Characters from which on a key is no word that a reply may hold."""
+MIN_KEY_LENGTH = 16
+"""Length from which a key is removed from replies; a shorter one may be an ordinary word."""
 
-HEALTH = 5.0
-"""Seconds for an answer to whether a server is well."""
+HEALTH_TIMEOUT = 5.0
+"""Seconds to wait for a health check."""
 
-ABSENT = frozenset({errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH})
-"""Errors of the system where nothing answers at an address."""
+NOT_REACHABLE = frozenset({errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH})
+"""System errors of an address without a server."""
 
-UPLOAD = 900.0
-"""Seconds that a request with a whole batch may take at least."""
+UPLOAD_TIMEOUT = 900.0
+"""Minimum timeout in seconds of a request that uploads a batch."""
 
 
 class Exchange(NamedTuple):
-    """A request on the wire."""
+    """An HTTP request."""
 
     method: str
     url: URL
@@ -50,11 +51,11 @@ class Exchange(NamedTuple):
 
 
 class HttpLLM(ABC):
-    """One model at one endpoint. A dialect overrides `url`, `payload` and `completion`, and `headers` if need be.
+    """A model at an endpoint. Subclasses override `url`, `payload` and `completion`, and `headers` if necessary.
 
-    `model` is the model string behind the provider's name; `name` what the server calls the model, where that is
-    another. The options' `timeout` bounds a whole call in seconds, connection and last byte included. No call is tried
-    twice here: that is the business of the layers above.
+    `model` is the part of the model string after the provider; `name` is the server's name of the model, if it differs.
+    The `timeout` of the options limits the whole call in seconds, from connecting to the last byte. Calls are not
+    retried here, but in the layers above.
     """
 
     def __init__(
@@ -72,27 +73,30 @@ class HttpLLM(ABC):
 
     @classmethod
     def open(cls, provider: Provider, name: str, options: Options) -> Self:
-        """The model at the provider's endpoint. UsageError for a missing key or address."""
+        """Return the client of the model at the provider's endpoint. Raises UsageError for a missing key or address."""
         return cls(provider, name, provider.endpoint(options), options)
 
     @property
     def address(self) -> str:
-        """The endpoint's base address, without any secret: models that share it share its limits."""
+        """The base URL of the endpoint without secrets; models with the same address share its rate limits."""
         return bare_url(self.endpoint.base_url)
 
     async def complete(self, request: Request) -> Completion:
-        """One POST. TransientError for what may pass; CapabilityError for what the endpoint lacks; else ModelError."""
+        """Send one POST request and return the reply.
+
+        Raises TransientError for temporary failures, CapabilityError for unsupported features, else ModelError.
+        """
         body = to_bytes(self.payload(request))
         return self.read(await self._within(Exchange("POST", self._url, body), self.options.timeout), request)
 
     def read(self, answer: replies.Answer, request: Request) -> Completion:
-        """The reply in an answer to the request; raises what the answer stands for where it is none."""
+        """Return the reply in an answer to the request, or raise the error that the answer represents."""
         answer = answer._replace(request=request)
         completion = self.completion(replies.body(answer), answer) if answer.status == 200 else self.failed(answer)
         completion = completion.model_copy(
-            update={"seconds": answer.seconds, "format": request.format, **self._without_keys(completion)}
+            update={"seconds": answer.seconds, "format": request.format, **self._redacted(completion)}
         )
-        with turned_away(completion):
+        with attach_reply(completion):
             return replies.checked(completion, request)
 
     async def close(self) -> None:
@@ -100,71 +104,71 @@ class HttpLLM(ABC):
         if session is not None:
             await session.close()
 
-    # A dialect's own
+    # Overridden by subclasses
 
     @abstractmethod
     def url(self) -> URL:
-        """The address of every call."""
+        """Return the URL of all calls."""
 
     @abstractmethod
     def payload(self, request: Request) -> dict[str, Any]:
-        """The body of the call. CapabilityError for what this vendor is known to lack."""
+        """Return the body of the call. Raises CapabilityError for features that the vendor does not support."""
 
     @abstractmethod
     def completion(self, body: dict[str, Any], answer: replies.Answer) -> Completion:
-        """The reply in a 200."""
+        """Return the reply in an answer with status 200."""
 
     def headers(self) -> dict[str, str]:
-        """The headers of every call."""
+        """Return the headers of all calls."""
         key = self.endpoint.key
         return {} if key is None else {"Authorization": f"Bearer {key.get_secret_value()}"}
 
     async def sign(self, body: bytes) -> Mapping[str, str] | None:
-        """The headers of this call alone."""
+        """Return headers that depend on the body, such as a signature, or None."""
         del body
         return None
 
     def secrets(self) -> tuple[str, ...]:
-        """What no message may show."""
+        """Return the keys that must not appear in messages or replies."""
         key = self.endpoint.key
         return (*(() if key is None else (key.get_secret_value(),)), *url_secrets(self.endpoint.base_url))
 
     def failed(self, answer: replies.Answer) -> Completion:
-        """Raises what a status other than 200 stands for; a refused prompt may be a reply."""
+        """Raise the error of a status other than 200, or return the reply if the prompt was refused."""
         raise replies.failure(answer)
 
-    # For batches and questions beside the calls
+    # Batches and other requests
 
     def beside(self, *parts: str) -> URL:
-        """An address of these segments behind the base URL."""
+        """Return the base URL followed by path segments."""
         return join(self.endpoint.base_url, *parts)
 
     def answer(self, status: int, body: Any) -> replies.Answer:
-        """One result of a batch, as the answer it would have been alone."""
+        """Return a result of a batch as the answer to a single call."""
         return self._answer(status, {}, to_bytes(body))
 
     async def parsed(self, sent: Exchange) -> dict[str, Any]:
-        """The JSON object that answers a request of a batch API; raises as a call does."""
+        """Send a request to the batch API and return the JSON object of its answer; raises the errors of calls."""
         answer = await self.exchange(sent)
         if answer.status != 200:
-            raise self._without_batches(answer)
+            raise self._batch_error(answer)
         return replies.body(answer)
 
     async def healthy(self) -> bool:
-        """Whether the server answers, and not with a failure of its own (vLLM's and llama.cpp's `/health`)."""
+        """Return whether the server answers its health check (`/health` of vLLM and llama.cpp) below status 500."""
         base, mark, query = self.endpoint.base_url.partition("?")
         url = join(base.removesuffix("/v1") + mark + query, "health")
         try:
-            return (await self._within(Exchange("GET", url), HEALTH)).status < 500
+            return (await self._within(Exchange("GET", url), HEALTH_TIMEOUT)).status < 500
         except ModelError:
             return False
 
     async def exchange(self, sent: Exchange) -> replies.Answer:
-        """Any request, and its answer of whatever status."""
-        return await self._within(sent, max(UPLOAD, self.options.timeout))
+        """Send any request and return its answer, whatever its status."""
+        return await self._within(sent, max(UPLOAD_TIMEOUT, self.options.timeout))
 
     async def lines(self, url: URL) -> AsyncIterator[bytes]:
-        """The lines of a long answer, as they come; none may be longer than a reply."""
+        """Yield the lines of a long answer as they arrive; a line may not be longer than a reply."""
         import aiohttp
 
         timeout = aiohttp.ClientTimeout(total=None, sock_read=self.options.timeout)
@@ -173,32 +177,32 @@ class HttpLLM(ABC):
                 url, proxy=self._proxy, allow_redirects=False, timeout=timeout
             ) as response:
                 if response.status != 200:
-                    content = await response.content.read(MOST_BYTES >> 10)
-                    raise self._without_batches(self._answer(response.status, response.headers, content))
-                held = b""
-                async for part in response.content.iter_any():
-                    *whole, held = (held + part).split(b"\n") if b"\n" in part else (held + part,)
-                    for line in whole:
+                    content = await response.content.read(MAX_REPLY_BYTES >> 10)
+                    raise self._batch_error(self._answer(response.status, response.headers, content))
+                rest = b""
+                async for chunk in response.content.iter_any():
+                    *complete, rest = (rest + chunk).split(b"\n") if b"\n" in chunk else (rest + chunk,)
+                    for line in complete:
                         yield line
-                    if len(held) > MOST_BYTES:
+                    if len(rest) > MAX_REPLY_BYTES:
                         raise self._too_long()
-                yield held
+                yield rest
         except TimeoutError as error:
-            raise TransientError(f"{self.id}: {self.address} stopped in the middle of its results") from error
+            raise TransientError(f"{self.id}: {self.address} stopped sending its results") from error
         except (aiohttp.ClientError, OSError) as error:
             raise self._unreached(error) from (None if isinstance(error, aiohttp.ClientResponseError) else error)
 
-    def _without_batches(self, answer: replies.Answer) -> ModelError:
+    def _batch_error(self, answer: replies.Answer) -> ModelError:
         error = replies.failure(answer)
         if answer.status == 404 and isinstance(error, AccessError):
             return AccessError(
-                f"{self.id}: {answer.address} answered 404 to its batch API: it may have none (run without ",
+                f"{self.id}: {answer.address} answered 404 to a batch request. It may have no batch API (run without ",
                 Parameter("batch"),
-                "), the base URL or the model may be another, or the batch is not of this key's account",
+                "), the base URL or the model may be wrong, or the batch may belong to another account",
             )
         return error
 
-    # The wire
+    # HTTP
 
     async def _within(self, sent: Exchange, seconds: float) -> replies.Answer:
         import aiohttp
@@ -208,9 +212,9 @@ class HttpLLM(ABC):
             async with asyncio.timeout(seconds):
                 status, headers, content = await self._send(sent)
         except TimeoutError as error:
-            raise TransientError(f"{self.id}: no whole reply from {self.address} within {seconds:g} s") from error
+            raise TransientError(f"{self.id}: no complete reply from {self.address} within {seconds:g} s") from error
         except (aiohttp.ClientError, OSError) as error:
-            # What aiohttp says of an answer holds the headers sent.
+            # aiohttp's errors of an answer contain the request headers.
             raise self._unreached(error) from (None if isinstance(error, aiohttp.ClientResponseError) else error)
         self._reached = True
         return self._answer(status, headers, content)._replace(seconds=round(time.perf_counter() - start, 6))
@@ -222,25 +226,25 @@ class HttpLLM(ABC):
 
     async def _send(self, sent: Exchange) -> tuple[int, Mapping[str, str], bytes]:
         session, signed = self._sessions.get(), await self.sign(sent.body or b"")
-        # What is large is sent piece by piece: at once it would be copied, and hold up all others.
-        body = sent.body if sent.body is None or len(sent.body) <= LARGE else io.BytesIO(sent.body)
+        # Large bodies are streamed, since sending them at once would copy them and block the event loop.
+        body = sent.body if sent.body is None or len(sent.body) <= STREAMED_BYTES else io.BytesIO(sent.body)
         async with session.request(
             sent.method, sent.url, data=body, headers=sent.headers or signed, proxy=self._proxy,
             allow_redirects=False,
         ) as response:  # fmt: skip
-            parts, size = [], 0
-            async for part in response.content.iter_any():
-                parts.append(part)
-                size += len(part)
-                if size > MOST_BYTES:
+            chunks, size = [], 0
+            async for chunk in response.content.iter_any():
+                chunks.append(chunk)
+                size += len(chunk)
+                if size > MAX_REPLY_BYTES:
                     response.close()
                     raise self._too_long()
-            return response.status, response.headers, b"".join(parts)
+            return response.status, response.headers, b"".join(chunks)
 
     def _too_long(self) -> ModelError:
         return ModelError(
-            f"{self.id}: {self.address} sent more than {MOST_BYTES >> 20} MiB; "
-            "no model's reply is that long. Check the base URL"
+            f"{self.id}: {self.address} sent more than {MAX_REPLY_BYTES >> 20} MiB, "
+            "which is too long for a reply of a model. Check the base URL"
         )
 
     def _open(self) -> aiohttp.ClientSession:
@@ -249,42 +253,43 @@ class HttpLLM(ABC):
         return aiohttp.ClientSession(
             headers={"Content-Type": "application/json", "Accept": "application/json", **self.headers()},
             connector=aiohttp.TCPConnector(limit=self.options.max_connections, ttl_dns_cache=300),
-            # The time of a call is bounded around all of it.
+            # The timeout of a call is applied in `_within`.
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
             cookie_jar=aiohttp.DummyCookieJar(),
         )
 
     def _unreached(self, error: Exception) -> ModelError:
-        """A connection that failed. Where none was ever made, the address is wrong or the server does not run."""
+        """Return the error of a failed connection; if none ever succeeded, the address may be wrong."""
         import aiohttp
 
         what = self._clean(f"{type(error).__name__}: {error}")
-        unmade = (aiohttp.ClientConnectorDNSError, aiohttp.ClientConnectorCertificateError)
-        absent = isinstance(error, unmade) or getattr(getattr(error, "os_error", None), "errno", None) in ABSENT
+        connector_errors = (aiohttp.ClientConnectorDNSError, aiohttp.ClientConnectorCertificateError)
+        number = getattr(getattr(error, "os_error", None), "errno", None)
+        absent = isinstance(error, connector_errors) or number in NOT_REACHABLE
         if absent and self._reached:
-            return OutageError(f"{self.id}: {self.address} answered before and cannot be reached now ({what})")
+            return OutageError(f"{self.id}: {self.address} can no longer be reached ({what})")
         if absent or isinstance(error, aiohttp.InvalidURL):
             return UnreachableError(
-                f"{self.id}: cannot reach {self.address} ({what}). Is the server running? The address comes from ",
+                f"{self.id}: cannot reach {self.address} ({what}). Start the server, or correct the address in ",
                 Parameter("base_url"),
                 f" or {self.endpoint.url_variable}",
             )
         return TransientError(f"{self.id}: the connection to {self.address} failed ({what})")
 
-    def _without_keys(self, completion: Completion) -> dict[str, str]:
-        """The words of a reply that repeat a key, without it; a short key (EMPTY) may be a word of any reply."""
-        keys = [key for key in self.secrets() if len(key) >= SECRET]
-        cleaned = {}
+    def _redacted(self, completion: Completion) -> dict[str, str]:
+        """Return the fields of a reply that contain a key, without it; short keys (EMPTY) may be ordinary words."""
+        keys = [key for key in self.secrets() if len(key) >= MIN_KEY_LENGTH]
+        redacted = {}
         for name in ("text", "finish_reason", "refusal", "model"):
-            words = getattr(completion, name) or ""
-            if any(key in words for key in keys):
+            text = getattr(completion, name) or ""
+            if any(key in text for key in keys):
                 for key in keys:
-                    words = words.replace(key, "[key]")
-                cleaned[name] = words
-        return cleaned
+                    text = text.replace(key, "[key]")
+                redacted[name] = text
+        return redacted
 
     def _clean(self, text: str) -> str:
-        """The server's words without the key: some servers repeat it, or its beginning, in their complaint."""
+        """Remove keys from a server's message; some servers repeat the key or its beginning in their errors."""
         for key in self.secrets():
             if len(key) >= 12:
                 text = re.sub(re.escape(key[:8]) + r"[^\s\"']*", "[key]", text)

@@ -1,6 +1,6 @@
-"""OpenAI's Batch API: a file of requests goes up, a batch is made of it, files of results come down.
+"""OpenAI's Batch API: requests are uploaded as a file, and results are downloaded as files.
 
-The shapes are those of OpenAI's reference (2026); other servers speak the same.
+The formats are those of OpenAI's reference (2026), which other servers follow.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from summeter.models.base import Completion, Request, to_bytes
 from summeter.models.providers import replies
-from summeter.models.providers.batches import BatchAPI, BatchStatus, Tag, TooMuch
+from summeter.models.providers.batches import BatchAPI, BatchStatus, QueueFull, Tag
 from summeter.records import AccessError, ModelError
 
 if TYPE_CHECKING:
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 PATH = "/v1/chat/completions"
 WINDOW = "24h"
 NAME = "summeter"
-"""The metadata under which a batch carries its nonce."""
+"""The metadata key of a batch's nonce."""
 
 _ENDED = frozenset({"completed", "expired", "cancelled"})
 _PAGE, _PAGES = 100, 10
 
 
 class OpenAIBatches(BatchAPI):
-    """The batches of one model. One that was called off is `cancelling` for up to ten minutes."""
+    """The batches of one model. A cancelled batch is `cancelling` for up to ten minutes."""
 
     most = 50_000
     marks = True
@@ -39,8 +39,16 @@ class OpenAIBatches(BatchAPI):
         return to_bytes(line) + b"\n"
 
     async def create(self, entries: Sequence[bytes], tag: Tag) -> str:
-        body, kind = _form(entries, tag.nonce)
-        file = await self.post(self.llm.beside("files"), body, {"Content-Type": kind})
+        # multipart/form-data (RFC 7578), with a single join, since the body may be large.
+        boundary = f"summeter-{tag.nonce}"
+        head = (
+            f'--{boundary}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n'
+            f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{boundary}.jsonl"\r\n'
+            "Content-Type: application/jsonl\r\n\r\n"
+        )
+        body = b"".join((head.encode(), *entries, f"\r\n--{boundary}--\r\n".encode()))
+        content_type = f"multipart/form-data; boundary={boundary}"
+        file = await self.post(self.llm.beside("files"), body, {"Content-Type": content_type})
         order = {
             "input_file_id": replies.string(file.get("id")),
             "endpoint": PATH,
@@ -61,7 +69,7 @@ class OpenAIBatches(BatchAPI):
 
     async def results(self, batch: str, status: BatchStatus) -> AsyncIterator[tuple[str, dict[str, Any]]]:
         del batch
-        for file in status.files:  # that of replies and that of failures
+        for file in status.files:  # the files of replies and of failures
             async for result in self.lines(self.llm.beside("files", file, "content")):
                 yield result
 
@@ -74,7 +82,7 @@ class OpenAIBatches(BatchAPI):
         raise self.absent(replies.shorten(why), cancelled=error.get("code") == "batch_cancelled")
 
     async def find(self, tag: Tag, known: frozenset[str]) -> str | None:
-        """By the metadata, among the account's latest."""
+        """Return the id of the batch with the tag's nonce among the account's latest batches, or None."""
         del known
         query = {"limit": str(_PAGE)}
         for _ in range(_PAGES):
@@ -92,23 +100,11 @@ class OpenAIBatches(BatchAPI):
     def _rejected(self, batch: Mapping[str, Any]) -> ModelError:
         errors = replies.dicts(replies.mapping(batch.get("errors")).get("data"))
         why = "; ".join(_words(error, "code", "message", "line") for error in errors[:5]) or "no reason given"
-        head = f"{self.llm.id}: the batch {batch.get('id')} was turned away: {replies.shorten(why)}"
+        head = f"{self.llm.id}: the batch {batch.get('id')} was rejected: {replies.shorten(why)}"
         if any(error.get("code") == "token_limit_exceeded" for error in errors):
-            return TooMuch(head)
-        return AccessError(f"{head}. So would the next one be; mend that and give the same command again")
+            return QueueFull(head)
+        return AccessError(f"{head}. Further batches would be rejected too; fix this and run the same command again")
 
 
 def _words(error: Mapping[str, Any], *names: str) -> str:
     return " / ".join(str(error[name]) for name in names if error.get(name))
-
-
-def _form(lines: Sequence[bytes], nonce: str) -> tuple[bytes, str]:
-    """The body of the upload (multipart/form-data, RFC 7578), and its type: one copy of what may be large."""
-    border = f"summeter-{nonce}"
-    head = (
-        f'--{border}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n'
-        f'--{border}\r\nContent-Disposition: form-data; name="file"; filename="summeter-{nonce}.jsonl"\r\n'
-        "Content-Type: application/jsonl\r\n\r\n"
-    )
-    body = b"".join((head.encode(), *lines, f"\r\n--{border}--\r\n".encode()))
-    return body, f"multipart/form-data; boundary={border}"

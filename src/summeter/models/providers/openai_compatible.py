@@ -1,4 +1,4 @@
-"""Any endpoint that speaks OpenAI's POST /chat/completions: OpenAI's own, hosted others, local servers."""
+"""Endpoints with OpenAI's chat completions API (POST /chat/completions): OpenAI, other vendors and local servers."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from summeter.records import ModelError, TransientError, UsageError
 if TYPE_CHECKING:
     from yarl import URL
 
-# Mistral's name for a reply that filled the model's context.
+# Mistral's finish reason of a reply that filled the model's context.
 _FINISH = {"model_length": "length"}
-# A prompt that a filter before the model turns away comes as an error: Azure's, OpenAI's, OpenRouter's.
+# Error codes of prompts that a filter rejected (Azure, OpenAI, OpenRouter).
 _FILTERED = frozenset({"content_filter", "invalid_prompt", "content_policy_violation", "refusal"})
-# OpenRouter's 404 where no server of the model knows all that was asked.
+# OpenRouter's 404 if no server of the model supports all parameters.
 _NO_SERVER = re.compile(r"No endpoints found that (support|can handle)", re.IGNORECASE)
 
 
 class OpenAICompatible(HttpLLM):
-    """One model at one OpenAI-compatible endpoint; `provider.dialect` says what the server calls things."""
+    """A model at an OpenAI-compatible endpoint; `provider.dialect` holds the parameter names of the server."""
 
     def url(self) -> URL:
         return self.beside("chat", "completions")
@@ -65,14 +65,14 @@ class OpenAICompatible(HttpLLM):
 
     @property
     def _max_tokens(self) -> str:
-        """The name of the limit on new tokens; at another address than the provider's own it is max_tokens."""
-        own = self.endpoint.base_url == self.provider.address
-        return self.provider.dialect.max_tokens if own else "max_tokens"
+        """The parameter name of the limit on new tokens: max_tokens, except at the provider's default address."""
+        default = self.endpoint.base_url == self.provider.address
+        return self.provider.dialect.max_tokens if default else "max_tokens"
 
     def completion(self, body: dict[str, Any], answer: replies.Answer) -> Completion:
         choices = body.get("choices")
         first = replies.mapping(choices[0]) if isinstance(choices, list) and choices else {}
-        # Gateways pass on a failure of the server behind them under their own 200.
+        # Gateways return errors of the server behind them with status 200.
         if (error := first.get("error") or (None if choices else body.get("error"))) is not None:
             code = error.get("code") if isinstance(error, dict) else None
             status = code if isinstance(code, int) and 400 <= code < 600 else 502
@@ -82,7 +82,7 @@ class OpenAICompatible(HttpLLM):
             raise replies.without(answer, "choices")
         finish = replies.string(first.get("finish_reason"))
         if finish == "error":
-            raise TransientError(f"{answer.model}: {answer.address} broke off its reply (finish_reason error)")
+            raise TransientError(f"{answer.model}: {answer.address} interrupted its reply (finish_reason error)")
         usage = replies.mapping(body.get("usage"))
         details = replies.mapping(usage.get("prompt_tokens_details"))
         content = message.get("content")
@@ -100,7 +100,7 @@ class OpenAICompatible(HttpLLM):
         )
 
     def failed(self, answer: replies.Answer) -> Completion:
-        """Raises what the error stands for; a prompt that a filter turned away is a refusal, which is a reply."""
+        """Raise the error, or return a refusal if a filter rejected the prompt."""
         error = replies.mapping(replies.error_of(answer))
         metadata = replies.mapping(error.get("metadata"))
         codes = (error.get("code"), error.get("type"), replies.mapping(error.get("innererror")).get("code"))
@@ -108,11 +108,14 @@ class OpenAICompatible(HttpLLM):
         if answer.status in {400, 403} and (kinds & _FILTERED or metadata.get("reasons")):
             message = replies.shorten(answer.clean(str(error.get("message") or "the prompt was filtered")))
             return Completion(text="", finish_reason="content_filter", refusal=message)
-        raise _unmet(answer, error) or replies.failure(answer)
+        raise _unsupported(answer, error) or replies.failure(answer)
 
 
-def _unmet(answer: replies.Answer, error: Mapping[str, Any]) -> ModelError | None:
-    """What OpenRouter's servers lack: it names no parameter, so the rarest that was asked for is blamed."""
+def _unsupported(answer: replies.Answer, error: Mapping[str, Any]) -> ModelError | None:
+    """Return the error of an unsupported parameter at OpenRouter, or None.
+
+    OpenRouter does not say which parameter is unsupported; the rarest one of the request is reported.
+    """
     message = replies.shorten(answer.clean(str(error.get("message"))))
     if answer.status != 404 or not _NO_SERVER.search(message):
         return None
@@ -123,39 +126,39 @@ def _unmet(answer: replies.Answer, error: Mapping[str, Any]) -> ModelError | Non
         "seed": request.seed is not None,
         "temperature": request.temperature is not None,
     }
-    lacks = next((name for name, there in wanted.items() if there), None)
+    lacks = next((name for name, requested in wanted.items() if requested), None)
     if lacks is None:
         return None
-    return replies.lacking(answer.model, lacks, f"{answer.model}: {answer.address} answered 404: {message}")
+    return replies.capability_error(answer.model, lacks, f"{answer.model}: {answer.address} answered 404: {message}")
 
 
 def _logprobs(value: Any) -> tuple[TokenLogprobs, ...] | None:
-    """OpenAI's `logprobs.content`; None where it is absent or unreadable."""
+    """Return the log-probabilities of OpenAI's `logprobs.content`, or None if it is absent or invalid."""
     tokens = []
     for entry in replies.dicts(replies.mapping(value).get("content")):
         chosen = replies.logprob(entry.get("logprob"))
         if chosen is None or not isinstance(entry.get("token"), str):
             return None
         top = tuple(
-            (replies.text(alternative.get("token")), at)
+            (replies.text(alternative.get("token")), logprob)
             for alternative in replies.dicts(entry.get("top_logprobs"))
-            if (at := replies.logprob(alternative.get("logprob"))) is not None
+            if (logprob := replies.logprob(alternative.get("logprob"))) is not None
         )
         tokens.append(TokenLogprobs(token=replies.text(entry["token"]), logprob=chosen, top=top))
     return tuple(tokens) or None
 
 
 def schema_name(name: str | None) -> str:
-    """The name of a schema as OpenAI takes it: letters, digits, _ and -, at most 64."""
+    """Return a schema name that OpenAI accepts: at most 64 letters, digits, _ and -."""
     return re.sub(r"[^A-Za-z0-9_-]+", "_", name or "reply")[:64]
 
 
 class AnyServer(OpenAICompatible):
-    """A server that the user names: `openai-api/NAME/MODEL` reads NAME_BASE_URL and NAME_API_KEY."""
+    """A server named by the user: `openai-api/NAME/MODEL`, with NAME_BASE_URL and NAME_API_KEY."""
 
     @classmethod
     def open(cls, provider: Provider, name: str, options: Options) -> Self:
-        """The model at the server, whose variables begin with its name in capitals."""
+        """Return the client of a model. Raises UsageError if the name is not NAME/MODEL."""
         server, slash, model = name.partition("/")
         if not slash or not model or not re.search(r"[A-Za-z0-9]", server):
             raise UsageError(
@@ -166,7 +169,7 @@ class AnyServer(OpenAICompatible):
 
 
 class Azure(OpenAICompatible):
-    """A deployment on Azure: the v1 surface, or the dated one where AZURE_OPENAI_API_VERSION names an API version."""
+    """A deployment on Azure, with the v1 API or the version in AZURE_OPENAI_API_VERSION."""
 
     def url(self) -> URL:
         base = self.endpoint.base_url
@@ -174,8 +177,8 @@ class Azure(OpenAICompatible):
             return self.beside("chat", "completions")
         if not self._version or self._version == "v1":
             return self.beside("openai", "v1", "chat", "completions")
-        dated = self.beside("openai", "deployments", self.name, "chat", "completions")
-        return dated.update_query({"api-version": self._version})
+        versioned = self.beside("openai", "deployments", self.name, "chat", "completions")
+        return versioned.update_query({"api-version": self._version})
 
     @property
     def _version(self) -> str:
@@ -183,6 +186,6 @@ class Azure(OpenAICompatible):
 
     @property
     def _max_tokens(self) -> str:
-        # The dated surface took max_completion_tokens up in September 2024.
+        # Versions since September 2024 accept max_completion_tokens.
         old = self._version[:1].isdigit() and self._version < "2024-09"
         return "max_tokens" if old else self.provider.dialect.max_tokens

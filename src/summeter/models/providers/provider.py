@@ -1,7 +1,6 @@
-"""Providers, one row each: where a vendor's or a server's models are, which variable holds the key, which dialect
-is spoken there. A row becomes an endpoint with its address and key checked, and an LLM.
+"""The table of providers: their addresses, environment variables and API clients.
 
-Keys come from the environment, travel in one header, and appear in no message, repr or record.
+Keys are read from the environment, sent in one header, and never appear in messages, reprs or records.
 """
 
 from __future__ import annotations
@@ -27,7 +26,8 @@ if TYPE_CHECKING:
 TIMEOUT = 120.0
 MAX_CONNECTIONS = 16
 GROUP = "summeter.providers"
-"""Entry points of other packages' providers: NAME = "module:attribute", the attribute a `Provider` of that name."""
+"""Entry point group of providers in other packages: NAME = "module:attribute", where the attribute is a `Provider` of
+that name."""
 
 _NO_SECRET = {"api-version"}
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
@@ -35,8 +35,10 @@ _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 @dataclass(frozen=True)
 class Options:
-    """What a caller says of all endpoints. `timeout`: seconds a call may take in all. `environ`: where keys and
-    addresses are looked up."""
+    """Options of the caller for all endpoints.
+
+    `timeout` is the maximum duration of a call in seconds; `environ` is the environment with keys and addresses.
+    """
 
     base_url: str | None = field(default=None, repr=False)
     timeout: float = TIMEOUT
@@ -46,7 +48,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where an endpoint is; `key_variable` and `url_variable` are the environment's names, for error messages."""
+    """The address and key of an endpoint, and the names of their environment variables for messages."""
 
     base_url: str = field(repr=False)
     key: SecretStr | None
@@ -55,22 +57,22 @@ class Endpoint:
 
 
 class Client(Protocol):
-    """A class that speaks a dialect."""
+    """A client of an API."""
 
     @classmethod
     def open(cls, provider: Provider, name: str, options: Options) -> LLM:
-        """The model `name` of a provider, ready to be asked; nothing is sent yet."""
+        """Return the client of the model `name`. Sends nothing."""
         ...
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """What an OpenAI-compatible server calls things.
+    """Differences of an OpenAI-compatible server from the default.
 
-    `max_tokens` is its name for the limit on new tokens (at the provider's own address; elsewhere servers know
-    max_tokens), `seed` that for the seed; `key_header` the header of the key (None: `Authorization: Bearer`); `extra`
-    goes into every body; models whose name begins with `cache_marks` have documents marked for the prefix cache, as
-    Anthropic has it; `batches`: there is a Batch API.
+    `max_tokens` and `seed` are the parameter names of the limit on new tokens (at the provider's default address; other
+    servers use max_tokens) and of the seed. `key_header` is the header of the key (default: `Authorization: Bearer`).
+    `extra` is added to every request body. Documents are marked for the prefix cache, in Anthropic's format, for models
+    whose name begins with `cache_marks`. `batches` is True if there is a batch API.
     """
 
     max_tokens: str = "max_tokens"
@@ -83,23 +85,24 @@ class Dialect:
 
 @dataclass(frozen=True)
 class Provider:
-    """A vendor of models, or a server that has some: `NAME/MODEL` in a model string.
+    """A vendor of models or a model server, used as `NAME/MODEL` in model strings.
 
     Args:
-        name: What stands before the first slash of a model string.
-        address: The base URL; None where the environment or the caller must give it.
-        client: The class that speaks its dialect, or "module:Class" (imported when it is used). Default: OpenAI's chat
-            completions, with the names of `dialect`.
-        keys: Environment variables of the key, of which the first that is set counts. Default: NAME_API_KEY.
+        name: The name before the first slash of a model string.
+        address: The base URL, or None if the environment or the caller must give it.
+        client: The client class, or "module:Class", which is imported on first use. Default: OpenAI's chat completions
+            with the parameter names of `dialect`.
+        keys: Environment variables of the key; the first one set is used. Default: NAME_API_KEY.
         address_variable: The environment variable of the address. Default: NAME_BASE_URL.
-        example: An address, for the message that there is none.
-        needs: Other environment variables it needs.
-        hosted: Whether a vendor runs it, with a key; else a server of the user's own.
-        about: What a listing says beside its variables.
-        known_contexts: Whether `contexts.CONTEXTS` holds for its models, wherever they are asked.
-        gateway: Whether it passes calls on to other vendors' servers, which may read less: asked before the table.
-        context_lookup: How its server is asked how much a model reads: a name of `context_length.LOOKUPS`.
-        truncates: Whether its server may cut a prompt that is too long without a word.
+        example: An example of an address, for messages.
+        needs: Other required environment variables.
+        hosted: Whether a vendor runs it and requires a key; False for the user's own servers.
+        about: A description for listings.
+        known_contexts: Whether the table `contexts.CONTEXTS` applies to its models.
+        gateway: Whether it forwards calls to servers of other vendors, whose context may be shorter; it is then asked
+            for the context length before the table is used.
+        context_lookup: How its server reports the context length: a key of `context_length.LOOKUPS`.
+        truncates: Whether its server may silently truncate prompts that are too long.
 
     >>> lab = Provider("my-lab", "https://models.lab.example/v1")
     >>> lab.keys, lab.address_variable
@@ -123,12 +126,12 @@ class Provider:
 
     def __post_init__(self) -> None:
         prefix = re.sub(r"[^A-Za-z0-9]+", "_", self.name).strip("_").upper()
-        # The fields are frozen for whoever uses the row.
+        # The instance is frozen, but its defaults depend on the name.
         object.__setattr__(self, "keys", self.keys or (f"{prefix}_API_KEY",))
         object.__setattr__(self, "address_variable", self.address_variable or f"{prefix}_BASE_URL")
 
     def open(self, name: str, options: Options) -> LLM:
-        """The model `name`. UsageError for a missing key or address."""
+        """Return the client of the model `name`. Raises UsageError for a missing key or address."""
         client = self.client
         if isinstance(client, str):
             module, _, attribute = client.partition(":")
@@ -136,9 +139,10 @@ class Provider:
         return client.open(self, name, options)
 
     def endpoint(self, options: Options) -> Endpoint:
-        """The endpoint that the options, else the environment, else the row name, checked.
+        """Return the endpoint, with the address of the options, else of the environment, else of the provider.
 
-        An https endpoint needs a key: one that checks none takes any word.
+        Raises UsageError if an address is missing or invalid, or an https endpoint has no key; for servers that do not
+        check keys, the key may be any word.
         """
         base_url = address(self.address_variable, options, self.address, self.example)
         variable = next((key for key in self.keys if options.environ.get(key, "").strip()), self.keys[0])
@@ -152,7 +156,7 @@ class Provider:
 
     @property
     def variables(self) -> tuple[tuple[str, ...], ...]:
-        """What must be set for a hosted provider: groups of environment variables of which one suffices."""
+        """Required environment variables of a hosted provider, as groups of alternatives."""
         if not self.hosted:
             return ()
         address = () if self.address else ((self.address_variable,),)
@@ -187,8 +191,8 @@ PROVIDERS: dict[str, Provider] = {row.name: row for row in (
         example="https://RESOURCE.openai.azure.com",
         dialect=Dialect(max_tokens=_OPENAI_NEW_TOKENS, key_header="api-key"),
     ),
-    # Only servers that know all that is asked may answer: the others would leave out the schema, the seed or the
-    # log-probabilities without a word. Other vendors' models than Anthropic's find shared prefixes themselves.
+    # Servers that do not support all parameters would silently ignore the schema, the seed or the log-probabilities, so
+    # they are excluded. Only Anthropic's models need marks for the prefix cache.
     Provider(
         "openrouter", "https://openrouter.ai/api/v1", known_contexts=True, gateway=True, context_lookup="listed",
         dialect=Dialect(extra={"provider": {"require_parameters": True}}, cache_marks="anthropic/"),
@@ -204,25 +208,25 @@ PROVIDERS: dict[str, Provider] = {row.name: row for row in (
     ),
     Provider(
         "scripted", None, "summeter.models.providers.scripted:Scripted", hosted=False,
-        about="replies by rule from a file: scripted/PATH.jsonl",
+        about="scripted/PATH.jsonl: replies by the rules in a file",
     ),
 )}  # fmt: skip
-"""The providers summeter knows, by name. Other packages add theirs by entry points (`GROUP`)."""
+"""The built-in providers by name. Other packages add providers by entry points (`GROUP`)."""
 
 
 def find_provider(name: str) -> Provider | None:
-    """The provider of this name: summeter's own, else another package's."""
-    # Looking for other packages' providers reads every installed package; it waits until it is needed.
+    """Return the provider of this name, built-in or from another package, or None."""
+    # Entry points are read only if necessary, since this reads the metadata of all installed packages.
     return PROVIDERS.get(name) or next((_load(point) for point in _points() if point.name == name), None)
 
 
 def provider_names() -> list[str]:
-    """Every known provider's name, summeter's own first; nothing of other packages is imported."""
+    """Return the names of all providers, built-in ones first, without importing other packages."""
     return list(dict.fromkeys([*PROVIDERS, *(point.name for point in _points())]))
 
 
 def providers() -> dict[str, Provider]:
-    """Every known provider by name, summeter's own first: another package adds providers and replaces none."""
+    """Return all providers by name, built-in ones first; other packages cannot replace these."""
     others = {point.name: point for point in _points() if point.name not in PROVIDERS}
     return {**PROVIDERS, **{name: _load(point) for name, point in others.items()}}
 
@@ -242,25 +246,28 @@ def _load(point: EntryPoint) -> Provider:
 
 
 def base_urls(text: str | None) -> tuple[str | None, ...]:
-    """The addresses of a base URL, in which commas part several servers of one model.
+    """Split a base URL at commas into the addresses of several servers of one model.
 
     >>> base_urls("http://a:8000/v1,http://b:8000/v1")
     ('http://a:8000/v1', 'http://b:8000/v1')
     """
     urls = tuple(re.split(r"\s*,\s*(?=https?://)", text.strip().rstrip(", "))) if text else (None,)
     if len(set(urls)) < len(urls):
-        raise UsageError(Parameter("base_url"), " names an address twice")
-    for place, url in enumerate(urls, start=1):
+        raise UsageError(Parameter("base_url"), " contains an address twice")
+    for number, url in enumerate(urls, start=1):
         if url is not None and "," in url.partition("?")[0]:
-            raise UsageError(  # it is not shown: it may hold a password
-                Parameter("base_url"), f": address {place} holds a comma; commas part addresses, each of which begins "
+            raise UsageError(  # the address is not shown, since it may contain a password
+                Parameter("base_url"), f": address {number} contains a comma; commas separate addresses, which begin "
                 "with http:// or https://",
             )  # fmt: skip
     return urls
 
 
 def address(variable: str, options: Options, default: str | None = None, example: str = "") -> str:
-    """The base URL, without a slash at its end, checked."""
+    """Return the base URL of the options, the environment or the default, without a trailing slash.
+
+    Raises UsageError if it is missing or invalid, or contains a password.
+    """
     base_url = (options.base_url or options.environ.get(variable) or default or "").strip().rstrip("/")
     if not base_url:
         base = Parameter("base_url")
@@ -272,22 +279,22 @@ def address(variable: str, options: Options, default: str | None = None, example
     except ValueError as error:
         raise UsageError("the base URL is not a URL; give one such as http://localhost:8000/v1") from error
     if url.user is not None or url.password is not None:
-        raise UsageError("the base URL holds a user name or password; keep secrets in the key's environment variable")
+        raise UsageError("the base URL contains a user name or password; put the key into its environment variable")
     if url.scheme not in {"http", "https"} or not url.host:
         raise UsageError(f"base URL {bare_url(base_url)!r} is not an http:// or https:// address")
     return base_url
 
 
 def secret(variable: str, options: Options) -> SecretStr | None:
-    """The key that the environment variable holds, if any."""
+    """Return the key in the environment variable, or None. Raises UsageError if it contains invalid characters."""
     key = options.environ.get(variable, "").strip()
-    if any(ord(sign) < 33 or ord(sign) > 126 for sign in key):
-        raise UsageError(f"{variable} holds a blank or a character that no key has; set it again")
+    if any(ord(character) < 33 or ord(character) > 126 for character in key):
+        raise UsageError(f"{variable} contains a space or a character that is not allowed in keys; set it again")
     return SecretStr(key) if key else None
 
 
 def url_secrets(url: str) -> tuple[str, ...]:
-    """What is secret in an address: the values of its query (save the API's version) and its fragment."""
+    """Return the secrets in a URL: the values of its query, except the API version, and its fragment."""
     parts = urlsplit(url)
     pairs = (pair.partition("=") for pair in parts.query.split("&"))
     values = [value or name for name, _, value in pairs if name not in _NO_SECRET]
@@ -295,7 +302,7 @@ def url_secrets(url: str) -> tuple[str, ...]:
 
 
 def join(base_url: str, *parts: str) -> URL:
-    """The base URL with these segments behind its path; its query stays.
+    """Append path segments to a base URL, keeping its query.
 
     >>> str(join("https://host/v1?api-version=7", "chat", "completions"))
     'https://host/v1/chat/completions?api-version=7'
@@ -307,9 +314,9 @@ def join(base_url: str, *parts: str) -> URL:
 
 
 def proxy(url: URL) -> str | None:
-    """The proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name for this address; none for this machine itself.
+    """Return the proxy of a URL from HTTP_PROXY, HTTPS_PROXY and NO_PROXY, or None for loopback addresses.
 
-    Looked up once: left to aiohttp it would be looked up for every call, and a netrc with it.
+    It is looked up once; aiohttp would look it up for every call, and read a netrc file.
     """
     from urllib.request import getproxies, proxy_bypass
 

@@ -1,6 +1,6 @@
-"""An LLM without a model: replies by rule. For tests, docs and demonstrations; opens no socket.
+"""Scripted replies for tests, documentation and demonstrations, without a model or a network.
 
-Model string `scripted/PATH.jsonl`; each line is one rule, the first that fits answers:
+The model string is `scripted/PATH.jsonl`. Each line is a rule, and the first matching rule replies:
 
     {"match": "Key facts:", "reply": {"key_facts": ["a", "b"]}}
     {"regex": "(?i)sentence 3", "reply": "no idea", "finish_reason": "length"}
@@ -28,10 +28,12 @@ Failure = Literal["transient", "model", "json_schema", "json_object", "temperatu
 
 
 class Rule(Record):
-    """When (`match`: all these strings are in the prompt; `regex`; `key`: a key's beginning; none: always) and what.
+    """A rule: a condition on the request and a reply.
 
-    `reply` is the text, or JSON to be sent as text. `error` fails instead: "transient", "model", or the
-    capability that is refused. `times` is how often the rule answers before it stands aside.
+    The prompt must contain all strings of `match` and a match of the regular expression `regex`, and the key of the
+    request must begin with `key`; conditions that are None are omitted. `reply` is a text, or JSON to be sent as text.
+    `error` is raised instead of a reply: "transient", "model", or the name of an unsupported capability. `times` limits
+    the number of replies of the rule.
     """
 
     match: str | tuple[str, ...] | None = None
@@ -47,7 +49,7 @@ class Rule(Record):
     times: int | None = None
 
     @model_validator(mode="after")
-    def _answers(self) -> Self:
+    def _check(self) -> Self:
         if self.reply is None and self.error is None and self.refusal is None:
             raise ValueError("a rule needs a `reply`, an `error` or a `refusal`")
         if self.regex is not None:
@@ -57,16 +59,16 @@ class Rule(Record):
                 raise ValueError(f"`regex` is not a regular expression: {error}") from error
         return self
 
-    def fits(self, request: Request, prompt: str) -> bool:
-        wanted = (self.match,) if isinstance(self.match, str) else self.match or ()
-        if not all(text in prompt for text in wanted):
+    def matches(self, request: Request, prompt: str) -> bool:
+        texts = (self.match,) if isinstance(self.match, str) else self.match or ()
+        if not all(text in prompt for text in texts):
             return False
         if self.regex is not None and not re.search(self.regex, prompt):
             return False
         return self.key is None or request.key.startswith(self.key)
 
     def answer(self, model: str) -> Completion:
-        """The reply, or the failure raised."""
+        """Return the reply, or raise the error of the rule."""
         if self.error == "transient":
             raise TransientError(f"{model}: a scripted failure", retry_after=self.retry_after)
         if self.error == "model":
@@ -84,11 +86,11 @@ Rules = Callable[[Request], Completion | str] | Mapping[str, Any] | Iterable[Rul
 
 
 class Scripted:
-    """An LLM that answers by rule and counts what it was asked.
+    """An LLM that replies by rules and records its requests.
 
-    `rules` is a function of the request (it may raise), a mapping from a substring of the prompt to its
-    reply, or a list of rules; the first that fits answers. `latency` is in seconds; `failures` is the
-    share of calls that fail for a moment, drawn from `rng`.
+    `rules` is a function of the request (which may raise), a mapping from a substring of the prompt to its reply, or a
+    list of rules, of which the first matching one replies. `latency` is in seconds; `failures` is the probability of a
+    transient failure, drawn from `rng`.
 
     >>> llm = Scripted({"capital of France": "Paris"})
     >>> llm.calls
@@ -116,7 +118,7 @@ class Scripted:
 
     @classmethod
     def from_file(cls, path: str | Path, **settings: Any) -> Self:
-        """Rules from a JSONL file; a faulty one is named by file, line and field."""
+        """Read the rules from a JSONL file. Raises InputError with the file, line and field of an invalid rule."""
         return cls(_read(Path(path)), **{"id": f"scripted/{path}", **settings})
 
     @property
@@ -124,9 +126,9 @@ class Scripted:
         return len(self.requests)
 
     async def complete(self, request: Request) -> Completion:
-        """The first fitting rule's reply. A request that no rule fits is a ModelError."""
+        """Return the reply of the first matching rule. Raises ModelError if no rule matches."""
         self.requests.append(request)
-        # Even at no latency the loop gets its turn, as with a real endpoint.
+        # Yields to the event loop even without latency, as a real endpoint does.
         await asyncio.sleep(self.latency)
         if self.failures and self._rng.random() < self.failures:
             raise TransientError(f"{self.id}: a scripted failure")
@@ -135,10 +137,12 @@ class Scripted:
             return Completion(text=reply, finish_reason="stop", model=self.id) if isinstance(reply, str) else reply
         prompt = request.prompt
         for index, rule in enumerate(self._rules):
-            if (rule.times is None or self._used[index] < rule.times) and rule.fits(request, prompt):
+            if (rule.times is None or self._used[index] < rule.times) and rule.matches(request, prompt):
                 self._used[index] += 1
                 return rule.answer(self.id)
-        raise ModelError(f"{self.id}: no rule fits the prompt that begins {prompt[:80]!r} (key {request.key[:12]})")
+        raise ModelError(
+            f"{self.id}: no rule matches the prompt that begins with {prompt[:80]!r} (key {request.key[:12]})"
+        )
 
     async def close(self) -> None:
         self.closed = True
@@ -154,7 +158,7 @@ def _read(path: Path) -> list[Rule]:
     try:
         lines = path.read_text("utf-8").split("\n")
     except FileNotFoundError as error:
-        raise InputError.at(path, None, None, "there is no such file of scripted replies") from error
+        raise InputError.at(path, None, None, "the file of scripted replies does not exist") from error
     except (OSError, UnicodeDecodeError) as error:
         raise InputError.at(path, None, None, f"cannot be read: {error}") from error
     rules = []
@@ -166,5 +170,5 @@ def _read(path: Path) -> list[Rule]:
         except ValidationError as error:
             raise invalid(path, number, error) from error
     if not rules:
-        raise InputError.at(path, None, None, "holds no rule")
+        raise InputError.at(path, None, None, "contains no rules")
     return rules
