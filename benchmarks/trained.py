@@ -41,7 +41,7 @@ from summeter.training.figures import Draws, Figure, system_level
 from summeter.training.fused import FusedTask, FusedTraining, fit_fused
 from summeter.training.ratings import Ratings
 from summeter.training.regression import Regression, Rows
-from summeter.training.split import Split, fold_of, places
+from summeter.training.split import Split, fold_of, hash_fractions
 from summeter.training.work import Work
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -85,7 +85,7 @@ def cross_fit(
     task = how.task(base)
     fold_by_document = fold_of(task.ratings.texts, folds, how.split.salt)
     fold = np.array([fold_by_document[row.document_id] for row in task.ratings.summaries])
-    at, _ = places(task.ratings.texts, f"dev {how.split.salt}")
+    at, _ = hash_fractions(task.ratings.texts, f"dev {how.split.salt}")
     chooses = np.array([at[row.document_id] < how.split.dev for row in task.ratings.summaries])
     values = {aspect: np.full(len(fold), np.nan) for aspect in task.ratings.aspects}
     means = {aspect: np.full(len(fold), np.nan) for aspect in task.ratings.aspects}

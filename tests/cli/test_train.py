@@ -77,7 +77,7 @@ def test_scoring_training_data_gives_a_warning(tmp_path: Path, capsys: pytest.Ca
 def test_faults_are_one_message_and_nothing_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "judge.yaml").write_text(SETTINGS.replace("kind: fused", "kind: fusde"))
     assert ran("train", str(tmp_path / "judge.yaml"), "-o", str(tmp_path / "judge")) == 2
-    assert "judge.yaml:1: kind: there is no kind 'fusde' (did you mean fused?)" in capsys.readouterr().err
+    assert "judge.yaml:1: kind: 'fusde' is unknown (did you mean fused?)" in capsys.readouterr().err
     rated(tmp_path, 10)
     (tmp_path / "judge.yaml").write_text(SETTINGS)
     assert ran("train", str(tmp_path / "judge.yaml"), "-o", str(tmp_path / "judge")) == 2

@@ -89,7 +89,7 @@ def test_what_holds_an_address_shows_no_secret() -> None:
     [(fail(401, "no"), "Check the key in the environment variable STUB_API_KEY"), (fail(403, "no"), "Check the key"),
      (Reply(307, headers={"Location": "http://elsewhere.example/v1"}), "give the final base URL"),
      (fail(404, "no such model"), "Check the model's name and the base URL"),
-     (fail(402, "pay"), "add to it and resume")],
+     (fail(402, "pay"), "raise it and resume")],
 )  # fmt: skip
 def test_who_is_turned_away_is_told_what_to_do_and_ends_with_2(
     flat: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], reply: Reply, words: str

@@ -95,7 +95,7 @@ def test_what_is_stored_is_not_computed_again(tmp_path: Path) -> None:
     with ResultStore(tmp_path / "results.sqlite") as store:
         replayed = LocalNetwork("m", None, store=store)
         assert asyncio.run(replayed.ask(lengths(("ab", ""), ("a", "b")))) == [2, 2]
-        with pytest.raises(ReplayMiss, match=r"does not hold this result of m.*Length .*\"c\""):
+        with pytest.raises(ReplayMiss, match=r"does not contain this result of m.*Length .*\"c\""):
             asyncio.run(replayed.ask(lengths(("c",))))
         other = LocalNetwork("m@other-weights", None, store=store)
         with pytest.raises(ReplayMiss):
@@ -179,7 +179,7 @@ def test_a_tokenizers_answers_are_no_work_of_the_network() -> None:
 def test_a_role_for_a_network_takes_no_llm() -> None:
     for task in get_args(ModelTask):
         assert task in TASKS
-        with pytest.raises(UsageError, match="takes a local model"):
+        with pytest.raises(UsageError, match="needs a local model"):
             identify("role", "openai/gpt-4o", task)
 
 

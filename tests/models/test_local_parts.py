@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from summeter.models.local.batcher import halving, out_of_memory, padding, plan
-from summeter.models.local.classifier import LabelOrder, label_order
+from summeter.models.local.classifier import label_order
 from summeter.models.local.names import is_local, locate, parse
 from summeter.models.resolve import resolve
 from summeter.records import ModelError, UsageError
@@ -30,7 +30,7 @@ def test_names_of_the_hub_and_of_folders() -> None:
     ("text", "said"),
     [
         ("hf/", "is not hf/ORG/NAME"), ("hf/a/b@", "is not hf/ORG/NAME"), ("hf/a/b/c", "is not hf/ORG/NAME"),
-        ("local/", "names no folder"), ("openai/gpt-4o", "names no local model"),
+        ("local/", "has no folder"), ("openai/gpt-4o", "is not a local model"),
         ("local/x[precision=fp8]", "settings of a local model: precision"), ("local/x[int8]", "is not SETTING=VALUE"),
         ("local/x[max_tokens=0]", "max_tokens"), ("local/x[size=3]", "size"),
     ],
@@ -47,7 +47,7 @@ def test_a_network_is_no_llm() -> None:
 
 def test_the_label_order_is_read_and_never_assumed() -> None:
     assert label_order({"id2label": {"0": "contradiction", "1": "entailment", "2": "neutral"}}, "m") == (1, 2, 0)
-    assert label_order({"id2label": {0: "Entailment", 1: "NEUTRAL", 2: "Contradictory"}}, "m") == LabelOrder(0, 1, 2)
+    assert label_order({"id2label": {0: "Entailment", 1: "NEUTRAL", 2: "Contradictory"}}, "m") == (0, 1, 2)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"config\.json is missing"):
         locate(parse(f"local/{tmp_path / 'empty'}"))
     (tmp_path / "empty" / "config.json").write_text("{}")
-    with pytest.raises(UsageError, match="holds no weights"):
+    with pytest.raises(UsageError, match="contains no weights"):
         locate(parse(f"local/{tmp_path / 'empty'}"))
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="is a file"):

@@ -77,7 +77,7 @@ def nli_id() -> str:
 
 
 def test_another_network_is_refused_and_unknown_ones_are_named() -> None:
-    with pytest.raises(UsageError, match="it brings: support"):
+    with pytest.raises(UsageError, match="known: support"):
         identify("nli", "embedded/other", "classifier")
 
 

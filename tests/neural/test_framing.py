@@ -75,7 +75,7 @@ def test_classes_of_inference_are_read_from_the_config(folders: Path, tmp_path: 
 
 
 def test_a_checkpoint_with_other_outputs_is_refused(folders: Path) -> None:
-    with pytest.raises(UsageError, match=r"local/bert has 3 outputs, and the evaluator reads 1 output: it is another"):
+    with pytest.raises(UsageError, match=r"local/bert has 3 outputs, but the evaluator needs 1 output; choose another"):
         logits(folders / "bert", ROWS, classes=1)
 
 
@@ -187,7 +187,7 @@ def test_outputs_of_every_token(tmp_path: Path, folders: Path, classes: int, ans
         for one, two in zip(row, stored, strict=True):
             assert np.array_equal(one, two)
     model = network(folder, "tokens")
-    with pytest.raises(UsageError, match="outputs a token"):
+    with pytest.raises(UsageError, match="outputs per token"):
         ask(model, [ClassifyTokens(ROWS[0], 7)])
     with pytest.raises(ValueError, match="not in a template"):
         ask(model, [ClassifyTokens(ROWS[0], classes, Framing(template="{0} {1}"))])

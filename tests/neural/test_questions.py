@@ -238,7 +238,7 @@ def test_a_folder_that_is_no_coreference_model_is_refused(folders: Path, tmp_pat
     weights = load_file(folder / "model.safetensors")
     del weights["antecedent_s2e_classifier.weight"]
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(UsageError, match="would answer at random"):
+    with pytest.raises(UsageError, match="its outputs would be random"):
         ask(network_of(folder, "encoder"), [FindCoreference("Ada left. She sang.")])
 
 

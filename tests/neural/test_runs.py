@@ -85,7 +85,7 @@ def test_a_run_is_replayed_without_the_model_and_gives_the_same_bytes(folders: P
     evaluate(ROWS, [Entailed()], models=bound, out=tmp_path / "third", replay=tmp_path / "again")
     assert values(tmp_path / "third") == values(tmp_path / "run")
     other = [{**ROWS[0], "summary": "never seen"}]
-    with pytest.raises(ReplayMiss, match="does not hold this result"):
+    with pytest.raises(ReplayMiss, match="does not contain this result"):
         evaluate(other, [Entailed()], models=bound, out=tmp_path / "miss", replay=tmp_path / "run")
 
 
@@ -121,7 +121,7 @@ def test_a_dry_run_counts_each_pair_once_and_none_that_is_stored(folders: Path, 
 def test_a_role_without_a_model_says_how_to_bind_one(folders: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"'nli': 'local/FOLDER'\} or models=\{'nli': 'hf/ORG/NAME@REVISION'\}"):
         evaluate(ROWS, [Entailed()], models={}, out=tmp_path / "run")
-    with pytest.raises(UsageError, match="takes a local model"):
+    with pytest.raises(UsageError, match="needs a local model"):
         evaluate(ROWS, [Entailed()], models={**models(folders), "nli": "openai/gpt-4o"}, out=tmp_path / "run")
 
 

@@ -123,10 +123,10 @@ def test_the_first_word_is_the_softmax_over_the_whole_vocabulary(
 
 
 def test_words_that_begin_with_one_piece_are_refused(folders: Path) -> None:
-    with pytest.raises(UsageError, match="'Yes' and 'No' begin with the same piece") as raised:
+    with pytest.raises(UsageError, match="'Yes' and 'No' begin with the same token") as raised:
         first_words(model(folders / "t5"), [("a",)], ("Yes", "No"))
     assert "local/t5" in str(raised.value)
-    with pytest.raises(UsageError, match="makes nothing of the word ''"):
+    with pytest.raises(UsageError, match="has no tokens for the word ''"):
         first_words(model(folders / "t5"), [("a",)], ("Yes", ""))
 
 
@@ -187,7 +187,7 @@ class TestGeneration:
         (asked,) = generated(model(folders / "bart"), ["ab cd"], how)
         assert asked == self.hand(folders / "bart", "ab cd", max_new_tokens=6, decoder_start_token_id=0)
         assert asked != self.hand(folders / "bart", "ab cd", max_new_tokens=6)
-        with pytest.raises(UsageError, match="has no mark '<go>'"):
+        with pytest.raises(UsageError, match="has no token '<go>'"):
             generated(model(folders / "bart"), ["a"], Generation(start="<go>"))
         with pytest.raises(ValueError, match="max_new_tokens and num_beams"):
             generated(model(folders / "bart"), ["a"], Generation(5, search="plain_sum"))

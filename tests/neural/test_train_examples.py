@@ -141,16 +141,16 @@ class TestNli:
         wanted = -(math.log(0.3 + 0.2) + math.log(0.5)) / 2
         assert float(script["loss"](Outputs(), labels)) == pytest.approx(wanted)
         rows = [{"source": source, "at": at} for source in ("a", "b:x", "b:y", "c") for at in range(10)]
-        mixed = script["mixed"](rows, {"a": "2.5", "c": "0"}, {"b": "3"})
+        mixed = script["mix"](rows, {"a": "2.5", "c": "0"}, {"b": "3"})
         assert [sum(row["source"][0] == name for row in mixed) for name in "abc"] == [25, 3, 0]
         with pytest.raises(SystemExit, match="no row has the source 'd'; sources: a, b:x, b:y, c"):
-            script["mixed"](rows, {"d": "1"}, {})
+            script["mix"](rows, {"d": "1"}, {})
 
     def test_a_faulty_row_has_file_line_and_field(self, tmp_path: Path) -> None:
         rows = pairs(2)
         read = runpy.run_path(str(EXAMPLES / "train_nli.py"))["read"]
         rows[1]["label"] = "maybe"
-        with pytest.raises(SystemExit, match=r"pairs.jsonl:2: label: is 'maybe'; labels: entail, neutral"):
+        with pytest.raises(SystemExit, match=r"pairs.jsonl:2: label: 'maybe' is not one of entail, neutral"):
             read([written(tmp_path / "pairs.jsonl", rows)])
 
 
@@ -224,5 +224,5 @@ class TestClaims:
 
     def test_a_faulty_row_has_file_line_and_field(self, tmp_path: Path) -> None:
         read = runpy.run_path(str(EXAMPLES / "train_claims.py"))["read"]
-        with pytest.raises(SystemExit, match=r"rows.jsonl:1: claims: is not a list of texts"):
+        with pytest.raises(SystemExit, match=r"rows.jsonl:1: claims: must be a list of texts"):
             read(written(tmp_path / "rows.jsonl", [{"summary": "a", "claims": "a"}]))

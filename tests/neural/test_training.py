@@ -176,7 +176,7 @@ def test_a_pool_that_this_version_does_not_know(frozen: Path, tmp_path: Path) ->
     shutil.copytree(frozen / "judge", tmp_path / "judge")
     file = tmp_path / "judge" / "regressor.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "pool": "weighted"}))
-    with pytest.raises(UsageError, match="pool is 'weighted', and this version knows match, mean, first, last, pair"):
+    with pytest.raises(UsageError, match="pool is 'weighted', but must be one of match, mean, first, last, pair"):
         scored(tmp_path / "run", rows(by_words, 1), tmp_path / "judge")
 
 
@@ -203,10 +203,10 @@ def test_equal_seeds_give_equal_folders(folders: Path, frozen: Path, tmp_path: P
 
 
 def test_a_judge_answers_as_it_was_trained_or_not_at_all(frozen: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="was trained on inputs of 64 tokens, not 32; leave max_tokens out"):
+    with pytest.raises(UsageError, match="was trained on inputs of 64 tokens, not 32; remove max_tokens"):
         evaluate(rows(by_words, 1), [build("regression")],
                  models={"regressor": f"local/{frozen / 'judge'}[max_tokens=32]"})  # fmt: skip
-    with pytest.raises(UsageError, match="was calibrated in fp32, and int8 gives other numbers"):
+    with pytest.raises(UsageError, match="was calibrated in fp32, but would run in int8"):
         evaluate(rows(by_words, 1), [build("regression")],
                  models={"regressor": f"local/{frozen / 'judge'}[backend=torch,precision=int8]"})  # fmt: skip
 
@@ -217,9 +217,9 @@ def test_a_folder_with_other_weights_is_refused(frozen: Path, folders: Path, tmp
     shutil.copytree(frozen / "judge", tmp_path / "judge")
     weights = (tmp_path / "judge" / "model.onnx").read_bytes()
     (tmp_path / "judge" / "model.onnx").write_bytes(weights[:-1] + b"x")
-    with pytest.raises(UsageError, match=r"model\.onnx is not the file that the judge was trained with"):
+    with pytest.raises(UsageError, match=r"model\.onnx is missing or differs from the file of the training"):
         scored(tmp_path / "run", rows(by_words, 1), tmp_path / "judge")
-    with pytest.raises(UsageError, match=r"is no trained judge: it has no regressor\.json"):
+    with pytest.raises(UsageError, match=r"is not a trained judge: it has no regressor\.json"):
         scored(tmp_path / "run", rows(by_words, 1), folders / "onnx-encoder")
 
 

@@ -9,12 +9,12 @@ import pytest
 
 import summeter as sm
 from summeter.training.figures import (
-    CHEAP,
     CONSTANT,
     JUDGE,
     LENGTH,
     PEOPLE,
     ROUGE,
+    UNTRAINED,
     Figure,
     Scored,
     baselines,
@@ -92,7 +92,7 @@ def test_a_judge_of_overlap_is_warned_of_though_it_beats_length() -> None:
     given = listed(ratings, baselines(ratings)[ROUGE])
     assert value(given, JUDGE, "pearson_beyond_length") == pytest.approx(value(given, JUDGE, "pearson") or 0)
     assert value(given, JUDGE, "pearson_beyond_rouge1") == pytest.approx(0)
-    assert [name for name in CHEAP if any(name in text for text in warnings(given))] == [ROUGE]
+    assert [name for name in UNTRAINED if any(name in text for text in warnings(given))] == [ROUGE]
 
 
 def test_a_yes_no_output_stands_beside_every_cheap_baseline() -> None:
@@ -101,7 +101,7 @@ def test_a_yes_no_output_stands_beside_every_cheap_baseline() -> None:
     every = np.ones(len(free), dtype=bool)
     given = yes_no_figures(replace(ratings, span_free=free), free, "span_free", every, resamples=50, seed=0)
     values = {figure.of: figure.value for figure in given}
-    assert list(values) == [JUDGE, *CHEAP]
+    assert list(values) == [JUDGE, *UNTRAINED]
     assert (values[JUDGE], values[LENGTH], values[ROUGE]) == (1.0, 0.5, pytest.approx(1.0))
 
 
@@ -115,5 +115,5 @@ def test_a_judge_that_says_one_thing_has_no_correlation() -> None:
     ratings = rated(by_length=False)
     given = listed(ratings, np.full(len(ratings.summaries), 3.0))
     assert value(given, JUDGE, "pearson") is None
-    assert [value(given, JUDGE, f"pearson_beyond_{name}") for name in CHEAP] == [None] * len(CHEAP)
-    assert len(warnings(given)) == len(CHEAP)
+    assert [value(given, JUDGE, f"pearson_beyond_{name}") for name in UNTRAINED] == [None] * len(UNTRAINED)
+    assert len(warnings(given)) == len(UNTRAINED)

@@ -11,7 +11,7 @@ import pytest
 import summeter as sm
 from summeter.records import UsageError
 from summeter.training.figures import Draws
-from summeter.training.ratings import check_parts, read_ratings
+from summeter.training.ratings import check_sizes, read_ratings
 
 Row = dict[str, Any]
 
@@ -82,12 +82,12 @@ def test_spans_and_sentences_say_whether_a_summary_is_free_of_errors() -> None:
         ([row(number, "s", {"coherence": {"ana": float(number)}}) for number in range(5)], {},
          "all rated summaries of rows are by one system (s)"),
         ([row(0, system, {"coherence": {"ana": 3.0}}) for system in "st"], {},
-         "all ratings of coherence are alike: there is nothing to learn; leave it out of aspects"),
+         "all ratings of coherence are equal, so nothing can be learned; remove it from aspects"),
         ([*rows(1, 2), *(row(5, system, {"Coherence": {"ana": 2.0}}) for system in "st")], {},
-         "the data rate 'coherence' and 'Coherence', which differ in spelling alone"),
+         "the aspects 'coherence' and 'Coherence' differ only in spelling"),
         (rows(1, 2), {"aspects": ["coherense"]},
-         "aspects: nobody rated 'coherense' (did you mean coherence?); rated are: coherence"),
-        (rows(1, 2), {"span_free": True}, "span_free: nobody looked for inconsistent spans or judged sentences"),
+         "aspects: 'coherense' has no ratings (did you mean coherence?); rated aspects: coherence"),
+        (rows(1, 2), {"span_free": True}, "has no marked spans and no labels of sentences"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_trained_on_is_said(given: list[Row], options: dict[str, Any], message: str) -> None:
@@ -100,5 +100,5 @@ def test_too_few_documents() -> None:
     with pytest.raises(
         UsageError, match="too few documents with ratings: train 7, dev 2, test 1; train needs at least"
     ):
-        check_parts({"train": 7, "dev": 2, "test": 1})
-    check_parts({"train": 10, "dev": 5, "test": 0}, test=False)
+        check_sizes({"train": 7, "dev": 2, "test": 1})
+    check_sizes({"train": 10, "dev": 5, "test": 0}, test=False)

@@ -53,7 +53,7 @@ def test_from_rated_rows_to_a_judge_of_a_run(tmp_path: Path) -> None:
     assert pearson(card)["value"] > 0.8
     assert pearson(card, "cross_fitted")["value"] > 0.8
     assert card["inputs"]["coherence"][0]["input"].startswith("length.")
-    assert "costs: no member asks an LLM" in outcome.lines
+    assert "costs: no member calls an LLM" in outcome.lines
     assert not (tmp_path / ".judge.training").exists()
 
     new = rows(by_length, documents=5, seed=9)
@@ -180,12 +180,12 @@ def _same(data: list[Row]) -> list[Row]:
         (_unrated, {}, "has no ratings of summaries"),
         (_one_system, {}, r"are by one system \(s0\)"),
         (_ten, {}, "too few documents with ratings: .* to fit on, and 15 are needed"),
-        (_alike, {}, "all ratings of coherence are alike"),
-        (_same, {"aspects": ["coherance"]}, r"nobody rated 'coherance' \(did you mean coherence\?\)"),
+        (_alike, {}, "all ratings of coherence are equal"),
+        (_same, {"aspects": ["coherance"]}, r"'coherance' has no ratings \(did you mean coherence\?\)"),
         (_same, {"members": ["length", "rts"]}, "rts asks an LLM, and no run is named; score the data with it"),
         (_same, {"members": ["lenght"]}, r"no evaluator 'lenght' \(did you mean length\?\)"),
         (_same, {"members": ["h2h"]}, "h2h is a pairwise judge and cannot be a member"),
-        (_same, {"members": ["rouge"]}, r"lack rouge1 \(skipped: there is no reference summary\)"),
+        (_same, {"members": ["rouge"]}, r"have no value of rouge1 \(skipped: there is no reference summary\)"),
         (_same, {"members": []}, "runs or members: name the runs"),
         (_same, {"split": {"held_out_systems": ["s9"]}}, "no system 's9'"),
         (_same, {"split": {"held_out_domains": ["law"]}}, "no domain 'law'"),
@@ -213,14 +213,14 @@ def test_without_scikit_learn_it_says_what_to_install(tmp_path: Path, monkeypatc
 def test_a_run_over_other_texts_is_refused(tmp_path: Path) -> None:
     file = saved(tmp_path, rows(by_length))
     sm.evaluate(rows(by_length, seed=5), FREE, out=tmp_path / "run")
-    with pytest.raises(UsageError, match="run judged other texts than those of rated"):
+    with pytest.raises(UsageError, match="run is a run on other data than rated"):
         train(settings(file, runs=[str(tmp_path / "run")]), tmp_path / "judge")
 
 
 def test_a_member_that_is_in_no_run_is_named_with_what_to_do(tmp_path: Path) -> None:
     file = saved(tmp_path, rows(by_length))
     sm.evaluate(str(file), FREE, out=tmp_path / "run")
-    with pytest.raises(UsageError, match=r"rts asks an LLM, and is in none of the runs .*run; score the data with it"):
+    with pytest.raises(UsageError, match=r"rts calls an LLM, and is in none of the runs .*run; score the data with it"):
         train(settings(file, runs=[str(tmp_path / "run")], members=["length", "rts"]), tmp_path / "judge")
 
 

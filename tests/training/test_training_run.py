@@ -112,7 +112,7 @@ def test_a_second_look_by_another_training_is_recorded(tmp_path: Path) -> None:
     assert again.card["test"]["looks"] == 1
     other = train(settings(tmp_path, "kind: mean\nnumbers: [5]\n"), tmp_path / "b")
     assert other.card["test"]["looks"] == 2
-    assert "looked at by 1 other training before" in other.lines[-1]
+    assert "1 other training evaluated this test set before" in other.lines[-1]
 
 
 def test_what_is_there_is_not_replaced(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_what_is_there_is_not_replaced(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_said_before_any_work(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="needs about 1,000,000,000; nothing was begun"):
+    with pytest.raises(UsageError, match="needs about 1,000,000,000 MB; free some"):
         train(settings(tmp_path, f"kind: mean\nnumbers: [1]\nspace: {10**15}\n"), tmp_path / "out")
     assert MeanTask.computed == []
     assert [place.name for place in tmp_path.iterdir()] == ["mean.yaml"]
@@ -136,7 +136,7 @@ def test_a_full_disk_is_said_before_any_work(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("kind: maen\nnumbers: [1]", "mean.yaml:1: kind: there is no kind 'maen' (did you mean mean?); kinds: "),
+        ("kind: maen\nnumbers: [1]", "mean.yaml:1: kind: 'maen' is unknown (did you mean mean?); kinds: "),
         ("numbers: [1]", "mean.yaml: kind: is missing; kinds: "),
         ("kind: mean", "mean.yaml:1: numbers: is missing"),
         ("kind: mean\nnumbers: [1]\nsed: 3", "mean.yaml:3: sed: is not known (did you mean seed?)"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from summeter.records import UsageError
-from summeter.training.split import PARTS, Split, fold_of, split_texts
+from summeter.training.split import SUBSETS, Split, fold_of, split_texts
 
 TEXTS = {
     f"d{number}": f"Document {number} tells of town {number * 7} and of river {number * 3}." for number in range(200)
@@ -14,20 +14,20 @@ RAIN = "it rained all day in the valley and the river rose over the old stone br
 
 
 def test_a_document_keeps_its_part_when_the_data_grow() -> None:
-    few = split_texts(dict(list(TEXTS.items())[:50]), Split()).part
-    many = split_texts(TEXTS, Split()).part
+    few = split_texts(dict(list(TEXTS.items())[:50]), Split()).subset
+    many = split_texts(TEXTS, Split()).subset
     assert all(many[doc_id] == part for doc_id, part in few.items())
 
 
 def test_shares_are_about_what_was_asked() -> None:
-    parts = split_texts(TEXTS, Split(dev=0.2, test=0.3))
-    assert [round(len(parts.of(part)) / 200, 1) for part in PARTS] == [0.5, 0.2, 0.3]
+    partition = split_texts(TEXTS, Split(dev=0.2, test=0.3))
+    assert [round(len(partition.of(name)) / 200, 1) for name in SUBSETS] == [0.5, 0.2, 0.3]
 
 
 def test_ids_do_not_matter_and_the_salt_does() -> None:
     renamed = {f"x{doc_id}": text for doc_id, text in TEXTS.items()}
-    assert list(split_texts(renamed, Split()).part.values()) == list(split_texts(TEXTS, Split()).part.values())
-    assert split_texts(TEXTS, Split(salt="2")).part != split_texts(TEXTS, Split()).part
+    assert list(split_texts(renamed, Split()).subset.values()) == list(split_texts(TEXTS, Split()).subset.values())
+    assert split_texts(TEXTS, Split(salt="2")).subset != split_texts(TEXTS, Split()).subset
 
 
 def test_the_test_part_is_the_same_where_only_dev_is_drawn_otherwise() -> None:
@@ -41,8 +41,8 @@ def test_the_test_part_is_the_same_where_only_dev_is_drawn_otherwise() -> None:
 
 def test_near_duplicates_are_on_one_side() -> None:
     texts = TEXTS | {f"rain{number}": f"{RAIN} {number}" for number in range(20)}
-    parts = split_texts(texts, Split())
-    assert len({parts.part[f"rain{number}"] for number in range(20)}) == 1
+    partition = split_texts(texts, Split())
+    assert len({partition.subset[f"rain{number}"] for number in range(20)}) == 1
     fold = fold_of(texts, 5)
     assert len({fold[f"rain{number}"] for number in range(20)}) == 1
     assert sorted(list(fold.values()).count(number) for number in range(5)) == [44] * 5
@@ -51,14 +51,16 @@ def test_near_duplicates_are_on_one_side() -> None:
 def test_a_held_out_domain_is_the_test_part_and_its_near_duplicates_are_left_out() -> None:
     texts = TEXTS | {"rain": RAIN, "rain again": f"{RAIN} again"}
     domains = dict.fromkeys(TEXTS, "news") | {"rain": "weather", "rain again": "news"}
-    parts = split_texts(texts, Split(held_out_domains=("weather",)), domains)
-    assert parts.of("test") == ("rain",)
-    assert parts.part["rain again"] is None
-    assert len(parts.of("train")) + len(parts.of("dev")) == 200
-    with pytest.raises(UsageError, match="no domain 'wether' \\(did you mean weather\\?\\); there are: news, weather"):
+    partition = split_texts(texts, Split(held_out_domains=("weather",)), domains)
+    assert partition.of("test") == ("rain",)
+    assert partition.subset["rain again"] is None
+    assert len(partition.of("train")) + len(partition.of("dev")) == 200
+    with pytest.raises(
+        UsageError, match="unknown domain 'wether' \\(did you mean weather\\?\\); domains: news, weather"
+    ):
         split_texts(texts, Split(held_out_domains=("wether",)), domains)
 
 
 def test_nothing_is_left_to_train_on() -> None:
-    with pytest.raises(ValueError, match="leave none to train on"):
+    with pytest.raises(ValueError, match="must leave some to train on"):
         Split(dev=0.5, test=0.5)

@@ -1,7 +1,7 @@
-"""TRAINING: judges and networks fitted to people's labels, each kind one module, all in one frame.
+"""Train judges on human ratings: regression on a network, and fusion of the judgments of other evaluators.
 
-`train` reads one file of settings, checks everything before any work, keeps checkpoints, and writes a folder with a
-card, whole or not at all.
+`train` reads a settings file, checks settings and data first, writes checkpoints, and writes a folder with a card
+either completely or not at all.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every kind of training is: settings in one file, what is read before any work, and what comes of it."""
+"""Base classes of all kinds of training: the settings, the checked task, and the result."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from summeter.training.work import Work
 
 
 class Trained(NamedTuple):
-    """The outcome of a training.
+    """The result of a training.
 
-    `card` says what it was trained on and how good it is (`card.json`), `readme` the same as Markdown; `lines` are what
-    a terminal shows; `write` fills a fresh folder with all but the card. Equal settings, data and seed give equal
-    folders: no time, no path.
+    `card` describes the training data and the quality of the judge (`card.json`), `readme` is the same as Markdown, and
+    `lines` are the lines for the terminal. `write` writes all files but the card to a new folder. Equal settings, data
+    and seed give equal folders, without times or paths.
     """
 
     card: dict[str, Any]
@@ -30,11 +30,11 @@ class Trained(NamedTuple):
 
 
 class Task(ABC):
-    """A training that can begin: everything it needs was read and checked.
+    """A training whose settings and data were read and checked.
 
-    `key` is a digest of all that bears on the result (settings, data, weights): a training that was interrupted is
-    carried on where it is the same. `test` names the test part by its hash (None: nothing is looked at). `space` is how
-    many bytes the folder and the work beside it will take, roughly.
+    `key` is a digest of everything that affects the result (settings, data, weights); an interrupted training is
+    resumed if its key is the same. `test` identifies the test set by its hash, or is None if the test set is not
+    evaluated. `space` is the approximate disk space that the training needs, in bytes.
     """
 
     key: str
@@ -43,14 +43,14 @@ class Task(ABC):
 
     @abstractmethod
     def train(self, work: Work, show: Progress) -> Trained:
-        """Do the work, keeping in `work` what an interrupted training is carried on from."""
+        """Train, storing intermediate results in `work` for resumption, and return the result."""
 
 
 class Training(Record):
-    """Settings that all kinds of training share; each kind is a subclass with settings of its own.
+    """Settings of all kinds of training; each kind is a subclass with further settings.
 
-    `seed` decides all that is random. `split` divides the documents. `look_at_test` False leaves the test part alone:
-    choose settings so, and look once at the end. `resamples` is how many draws of documents an interval is made of.
+    `seed` is the random seed. `split` divides the documents. With `look_at_test` False, the test set is not evaluated,
+    for the choice of settings. `resamples` is the number of bootstrap resamples of an interval.
     """
 
     kind: str
@@ -60,9 +60,12 @@ class Training(Record):
     resamples: int = Field(default=1000, ge=0)
 
     def task(self, base: Path) -> Task:
-        """Read and check everything; paths are relative to `base`. Raises UsageError, InputError, InstallError."""
+        """Read and check data and models; paths are relative to `base`.
+
+        Raises UsageError, InputError and InstallError.
+        """
         raise NotImplementedError(self.kind)
 
     def digest(self, **more: Any) -> str:
-        """A digest of the settings and of what else bears on the result."""
+        """Return a digest of the settings and of `more`, which holds other values that affect the result."""
         return digest({"settings": self.model_dump(mode="json"), **more})

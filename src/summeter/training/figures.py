@@ -1,4 +1,5 @@
-"""How good a judge is on documents it was not trained on, beside baselines without training, and beside people."""
+"""The quality of a judge on documents outside its training set, compared with untrained baselines and with
+annotators."""
 
 from __future__ import annotations
 
@@ -23,20 +24,21 @@ CONSTANT, LENGTH, LEAD, ROUGE = "constant", "length", "lead", "rouge1"
 BASELINES = {
     CONSTANT: "the mean rating of the training documents, for every summary",
     LENGTH: "words of the summary",
-    LEAD: "ROUGE-1 F1 with as many first words of the document as the summary has",
-    ROUGE: "ROUGE-1 F1 with the best reference; with the document where there is none",
+    LEAD: "ROUGE-1 F1 with the first words of the document, as many as the summary has",
+    ROUGE: "ROUGE-1 F1 with the best reference, or with the document if there is no reference",
 }
-CHEAP = (LENGTH, LEAD, ROUGE)
-"""The baselines that differ from summary to summary."""
+UNTRAINED = (LENGTH, LEAD, ROUGE)
+"""The baselines with a different value for each summary."""
 BEYOND = "pearson_beyond_"
-"""The statistics `pearson_beyond_length`, ...: the judge's Pearson's r less the baseline's absolute one."""
+"""Prefix of the statistics `pearson_beyond_length`, ...: Pearson's r of the judge minus the absolute r of a
+baseline."""
 COEFFICIENTS = ("pearson", "spearman", "kendall_b")
 PEOPLE = "people"
 AUROC = "auroc"
 
 
 class Figure(Record):
-    """One number of the card: a statistic of a judge or a baseline on an aspect, in a domain (None: all)."""
+    """A figure of the card: a statistic of a judge or a baseline on an aspect, in one domain or (None) in all."""
 
     of: str
     aspect: str
@@ -52,7 +54,7 @@ class Figure(Record):
 
     @classmethod
     def interval_of(cls, estimate: Estimate, **about: Any) -> Figure:
-        """From an interval of the statistics room."""
+        """Create a figure from an estimate with its interval."""
         return cls(
             value=estimate.value, low=estimate.low, high=estimate.high, n=estimate.n, reason=estimate.reason,
             interval=estimate.interval, **about,
@@ -60,14 +62,14 @@ class Figure(Record):
 
 
 class Scored(NamedTuple):
-    """A judge's values beside people's on some rows: by aspect what it gives, and its intervals' half-widths."""
+    """The values of a judge by aspect, and the half-widths of its intervals."""
 
     values: Mapping[str, Floats]
     half_widths: Mapping[str, float | None]
 
 
 def baselines(ratings: Ratings) -> dict[str, Floats]:
-    """The values of the baselines that look at no label, for each row."""
+    """Return the values of the untrained baselines for each row."""
     length, lead, rouge = [], [], []
     for row in ratings.summaries:
         checkpoint()
@@ -85,17 +87,22 @@ def baselines(ratings: Ratings) -> dict[str, Floats]:
 def figures(
     ratings: Ratings, scored: Scored, means: Mapping[str, float], rows: Bools, *, resamples: int, seed: int
 ) -> list[Figure]:
-    """All figures on the chosen rows: a judge's, the baselines', people's. `means` are the ratings of the constant."""
-    kept = ratings.take(rows)
-    plain = baselines(kept)
-    domains = list(dict.fromkeys(kept.documents[row.document_id].domain for row in kept.summaries))
+    """Return the figures of the judge, the baselines and the annotators on the selected rows.
+
+    `means` holds the value of the constant baseline by aspect.
+    """
+    selected = ratings.take(rows)
+    untrained = baselines(selected)
+    domains = list(dict.fromkeys(selected.documents[row.document_id].domain for row in selected.summaries))
     listed: list[Figure] = []
     for aspect in scored.values:
-        gold = kept.mean(aspect)
-        judges = {JUDGE: scored.values[aspect][rows], CONSTANT: np.full(len(gold), means[aspect]), **plain}
-        for domain in [None, *(own for own in domains if len(domains) > 1)]:
-            inside = np.array([domain in (None, kept.documents[row.document_id].domain) for row in kept.summaries])
-            draws = Draws(kept.take(inside), resamples, seed)
+        gold = selected.mean(aspect)
+        judges = {JUDGE: scored.values[aspect][rows], CONSTANT: np.full(len(gold), means[aspect]), **untrained}
+        for domain in [None, *(domains if len(domains) > 1 else ())]:
+            inside = np.array([
+                domain in (None, selected.documents[row.document_id].domain) for row in selected.summaries
+            ])  # fmt: skip
+            draws = Draws(selected.take(inside), resamples, seed)
             for name, values in judges.items():
                 listed += draws.correlations(values[inside], gold[inside], of=name, aspect=aspect, domain=domain)
                 if name in (JUDGE, CONSTANT):
@@ -104,81 +111,83 @@ def figures(
             listed += draws.covered(judges[JUDGE][inside], gold[inside], scored.half_widths[aspect], aspect, domain)
             listed += draws.agreement(aspect, domain)
         for name, values in judges.items():
-            listed += system_level(kept, values, gold, of=name, aspect=aspect, resamples=resamples, seed=seed)
+            listed += system_level(selected, values, gold, of=name, aspect=aspect, resamples=resamples, seed=seed)
     return listed
 
 
 def yes_no_figures(
     ratings: Ratings, values: Floats, aspect: str, rows: Bools, *, resamples: int, seed: int
 ) -> list[Figure]:
-    """AUROC of a yes/no output, and of each untrained baseline, for `ratings.span_free`; .5 is chance."""
-    given = rows & ~np.isnan(ratings.span_free)
-    kept = ratings.take(given)
-    bootstrap = Bootstrap(kept.document_codes, resamples=resamples, seed=seed)
-    labels = kept.span_free.astype(np.int64).tolist()
+    """Return the AUROC of a yes/no output and of each untrained baseline for `ratings.span_free` (0.5 is chance)."""
+    labelled = rows & ~np.isnan(ratings.span_free)
+    selected = ratings.take(labelled)
+    bootstrap = Bootstrap(selected.document_codes, resamples=resamples, seed=seed)
+    labels = selected.span_free.astype(np.int64).tolist()
     return [
         Figure.interval_of(
-            classification_interval(labels, own.tolist(), AUROC, bootstrap), of=name, aspect=aspect, statistic=AUROC
+            classification_interval(labels, scores.tolist(), AUROC, bootstrap), of=name, aspect=aspect, statistic=AUROC
         )
-        for name, own in {JUDGE: values[given], **baselines(kept)}.items()
+        for name, scores in {JUDGE: values[labelled], **baselines(selected)}.items()
     ]
 
 
 class Draws:
-    """The statistics of some rows, drawn again by document."""
+    """Statistics with intervals from bootstrap resamples of documents."""
 
     def __init__(self, ratings: Ratings, resamples: int, seed: int) -> None:
         self._ratings, self._resamples, self._seed = ratings, resamples, seed
 
-    def _of(self, given: Bools) -> Bootstrap:
-        return Bootstrap(self._ratings.document_codes[given], resamples=self._resamples, seed=self._seed)
+    def _bootstrap(self, rows: Bools) -> Bootstrap:
+        return Bootstrap(self._ratings.document_codes[rows], resamples=self._resamples, seed=self._seed)
 
     def correlations(self, values: Floats, gold: Floats, **about: Any) -> list[Figure]:
-        """Pearson, Spearman and Kendall's tau-b over summaries."""
-        given = ~np.isnan(values + gold)
-        bootstrap = self._of(given)
+        """Return Pearson's, Spearman's and Kendall's tau-b correlation over summaries."""
+        complete = ~np.isnan(values + gold)
+        bootstrap = self._bootstrap(complete)
         listed = []
         for name in COEFFICIENTS:
             checkpoint()
-            x, y = values[given], gold[given]
+            x, y = values[complete], gold[complete]
             statistic = correlation_of(x, y, bootstrap.codes, name)
             why = correlate(x, y, name).reason or "undefined"
             listed.append(Figure.interval_of(bootstrap.interval(statistic, undefined=why), statistic=name, **about))
         return listed
 
     def error(self, values: Floats, gold: Floats, **about: Any) -> Figure:
-        """The mean absolute error, in points of the scale."""
-        given = ~np.isnan(values + gold)
-        estimate = self._of(given).mean(np.abs(values - gold)[given])
+        """Return the mean absolute error in points of the scale."""
+        complete = ~np.isnan(values + gold)
+        estimate = self._bootstrap(complete).mean(np.abs(values - gold)[complete])
         return Figure.interval_of(estimate, statistic="mean_absolute_error", **about)
 
     def covered(
         self, values: Floats, gold: Floats, half_width: float | None, aspect: str, domain: str | None
     ) -> list[Figure]:
-        """The share of people's ratings that lie within the judge's interval."""
+        """Return the share of mean ratings within the judge's interval."""
         if half_width is None:
             return []
-        given = ~np.isnan(gold)
-        inside = (np.abs(values - gold) <= half_width)[given].astype(np.float64)
-        estimate = self._of(given).mean(inside)
+        rated = ~np.isnan(gold)
+        inside = (np.abs(values - gold) <= half_width)[rated].astype(np.float64)
+        estimate = self._bootstrap(rated).mean(inside)
         return [Figure.interval_of(estimate, of=JUDGE, statistic="coverage", aspect=aspect, domain=domain)]
 
     def beyond_baselines(
         self, judges: Mapping[str, Floats], gold: Floats, inside: Bools, aspect: str, domain: str | None
     ) -> list[Figure]:
-        """The difference between the judge's Pearson's r and the absolute value of each untrained baseline's; a
-        baseline that is the same for all summaries counts as 0."""
-        given = ~np.isnan(gold[inside])
-        bootstrap = self._of(given)
-        people = gold[inside][given]
-        own = correlation_of(judges[JUDGE][inside][given], people, bootstrap.codes, "pearson")
-        listed = []
-        for name in CHEAP:
-            checkpoint()
-            plain = correlation_of(judges[name][inside][given], people, bootstrap.codes, "pearson")
+        """Return the difference of the judge's Pearson's r and the absolute r of each untrained baseline.
 
-            def difference(weights: Floats, plain: Callable[[Floats], Floats] = plain) -> Floats:
-                beyond: Floats = own(weights) - np.nan_to_num(np.abs(plain(weights)))
+        The correlation of a constant baseline counts as 0.
+        """
+        rated = ~np.isnan(gold[inside])
+        bootstrap = self._bootstrap(rated)
+        people = gold[inside][rated]
+        judge = correlation_of(judges[JUDGE][inside][rated], people, bootstrap.codes, "pearson")
+        listed = []
+        for name in UNTRAINED:
+            checkpoint()
+            baseline = correlation_of(judges[name][inside][rated], people, bootstrap.codes, "pearson")
+
+            def difference(weights: Floats, baseline: Callable[[Floats], Floats] = baseline) -> Floats:
+                beyond: Floats = judge(weights) - np.nan_to_num(np.abs(baseline(weights)))
                 return beyond
 
             about = {"statistic": f"{BEYOND}{name}", "aspect": aspect, "domain": domain}
@@ -186,29 +195,31 @@ class Draws:
         return listed
 
     def agreement(self, aspect: str, domain: str | None) -> list[Figure]:
-        """How far people agree: Krippendorff's alpha, and each one's Pearson's r with the mean of the others."""
+        """Return the agreement of annotators.
+
+        This is Krippendorff's alpha, and the mean over annotators of Pearson's r with the mean of the others.
+        """
         votes = self._ratings.votes_of_annotators(aspect)
         if len(votes) < 2:
             return []
-        everyone = np.ones(votes.shape[1], dtype=bool)
-        bootstrap = self._of(everyone)
+        bootstrap = self._bootstrap(np.ones(votes.shape[1], dtype=bool))
         about: dict[str, Any] = {"of": PEOPLE, "aspect": aspect, "domain": domain}
         alpha = krippendorff_alpha(votes, "interval", bootstrap.codes).estimate(bootstrap)
         listed = [Figure.interval_of(alpha, statistic="alpha_interval", **about)]
         if not any(rater.startswith("?") for rater in self._ratings.annotators(aspect)):
             known = []
-            for number, own in enumerate(votes):
+            for number, ratings in enumerate(votes):
                 others = np.delete(votes, number, axis=0)
-                given = ~np.isnan(others)
-                count = given.sum(axis=0)
-                sums = np.where(given, others, 0.0).sum(axis=0)
+                rated = ~np.isnan(others)
+                count = rated.sum(axis=0)
+                sums = np.where(rated, others, 0.0).sum(axis=0)
                 mean = np.where(count > 0, sums / np.maximum(count, 1), np.nan)
-                if (value := correlate(own, mean, "pearson").value) is not None:
+                if (value := correlate(ratings, mean, "pearson").value) is not None:
                     known.append(value)
             listed.append(
                 Figure(
                     statistic="pearson_with_others", value=float(np.mean(known)) if known else None, n=len(known),
-                    reason=None if known else "no two annotators share enough ratings", **about,
+                    reason=None if known else "no two annotators rated enough summaries in common", **about,
                 )
             )  # fmt: skip
         return listed
@@ -217,34 +228,34 @@ class Draws:
 def system_level(
     ratings: Ratings, values: Floats, gold: Floats, *, of: str, aspect: str, resamples: int, seed: int
 ) -> list[Figure]:
-    """Kendall's tau-b of systems' means, drawn again by document."""
-    given = ~np.isnan(values + gold)
+    """Return Kendall's tau-b of the means of systems, with an interval from resamples of documents."""
+    complete = ~np.isnan(values + gold)
     names = list(dict.fromkeys(row.system for row in ratings.summaries))
-    place = np.array([names.index(row.system) for row in ratings.summaries])[given]
-    bootstrap = Bootstrap(ratings.document_codes[given], resamples=resamples, seed=seed)
+    systems = np.array([names.index(row.system) for row in ratings.summaries])[complete]
+    bootstrap = Bootstrap(ratings.document_codes[complete], resamples=resamples, seed=seed)
     tables = np.zeros((3, bootstrap.units, len(names)))
-    for table, column in zip(tables, (values[given], gold[given], np.ones(int(given.sum()))), strict=True):
-        np.add.at(table, (bootstrap.codes, place), column)
+    for table, column in zip(tables, (values[complete], gold[complete], np.ones(int(complete.sum()))), strict=True):
+        np.add.at(table, (bootstrap.codes, systems), column)
 
     def tau(weights: Floats) -> Floats:
         x, y, count = (weights @ table for table in tables)
         with np.errstate(divide="ignore", invalid="ignore"):
-            own, people = (x / count).round(10), (y / count).round(10)
+            predicted, people = (x / count).round(10), (y / count).round(10)
         taus = np.full(len(weights), np.nan)
         for row in np.flatnonzero((count > 0).all(axis=1)):
-            if (value := raw(own[row], people[row], "kendall_b")) is not None:
+            if (value := raw(predicted[row], people[row], "kendall_b")) is not None:
                 taus[row] = value
         return taus
 
-    why = "fewer than two systems, or all alike"
+    why = "fewer than two systems, or all means are equal"
     estimate = replace(bootstrap.interval(tau, undefined=why), n=len(names))
     return [Figure.interval_of(estimate, of=of, aspect=aspect, level="system", statistic="kendall_b")]
 
 
 def warnings(listed: Sequence[Figure]) -> list[str]:
-    """What a user must know before trusting the judge: the aspects, and the untrained baselines that it does not beat.
+    """Return warnings for the aspects on which the judge does not beat an untrained baseline or chance.
 
-    The intervals are those of single differences, without a correction for the number of baselines.
+    The intervals are those of single differences, without a correction for multiple comparisons.
     """
     texts = []
     for figure in listed:
@@ -255,9 +266,9 @@ def warnings(listed: Sequence[Figure]) -> list[str]:
             continue
         baseline = figure.statistic.removeprefix(BEYOND)
         if figure.value is None:
-            texts.append(f"{figure.aspect}: whether the judge beats {baseline} is not known ({figure.reason})")
+            texts.append(f"{figure.aspect}: it is unknown whether the judge beats {baseline} ({figure.reason})")
         elif figure.value <= 0:
-            texts.append(f"{figure.aspect}: the judge does not beat {baseline}; do not use it for this")
+            texts.append(f"{figure.aspect}: the judge does not beat {baseline}; do not use it for this aspect")
         elif figure.low is None or figure.low <= 0:
-            texts.append(f"{figure.aspect}: that the judge beats {baseline} is within chance")
+            texts.append(f"{figure.aspect}: the judge does not beat {baseline} significantly")
     return texts

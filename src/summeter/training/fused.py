@@ -1,6 +1,6 @@
-"""The fused judge: ridge or logistic regression over the judgments of other evaluators, fitted to people's labels.
+"""The fused judge: ridge or logistic regression on the judgments of other evaluators, fitted to human ratings.
 
-No network is trained: it takes seconds, and is the cheapest way to a better judge where judgments are at hand.
+No network is trained, so the training takes seconds.
 """
 
 from __future__ import annotations
@@ -45,21 +45,21 @@ from summeter.training.figures import Figure, Scored, figures
 from summeter.training.linear import PENALTIES, CrossFitted, calibrated, cross_fit, need_sklearn
 from summeter.training.ratings import FEWEST, LABELS, Ratings, read_ratings, scale_ends
 from summeter.training.regression import load_data
-from summeter.training.split import fold_of, part_masks, split_texts
+from summeter.training.split import fold_of, split_texts, subset_masks
 from summeter.training.work import Work
 
 
 class FusedTraining(Training):
     """Settings of a fused judge.
 
-    `runs` are folders of runs over the data, whose judges are the members: all of them, or those that `members` names
-    as `-e` does (`rts[aspect=fluency]`, `rts@second`). A member that is in no run is judged anew where it asks no LLM
-    (`models` binds local models to its roles). `data`: default that of the first run. `labels` is the judgment set
-    with people's ratings; `aspects`: default SummQual's five where rated, else all that were. An aspect whose ratings
-    are all 0 or 1 is fitted by logistic regression, the others by ridge regression. `folds`: into so many parts the
-    documents outside the test part are divided; each is predicted by weights of the others, by which penalties,
-    calibration and intervals are chosen (there is no dev part: `split.dev` is not used). `coverage` is the share of
-    people's ratings that an interval is to hold.
+    `runs` are folders of runs on the data, whose judges are the members: all of them, or those in `members`, which are
+    written as for `-e` (`rts[aspect=fluency]`, `rts@second`). A member that is in no run is judged during the training
+    if it calls no LLM; `models` binds local models to its roles. `data` defaults to that of the first run. `labels` is
+    the judgment set with human ratings; `aspects` defaults to SummQual's five if rated, else to all rated aspects. An
+    aspect whose ratings are all 0 or 1 is fitted by logistic regression, others by ridge regression. `folds` is the
+    number of folds of the documents outside the test set; each fold is predicted by a fit to the others, which is used
+    to choose penalties, calibration and intervals (`split.dev` is not used). `coverage` is the share of human ratings
+    that intervals are calibrated to contain.
     """
 
     kind: Literal["fused"] = "fused"
@@ -77,13 +77,13 @@ class FusedTraining(Training):
     coverage: float = Field(default=0.9, gt=0, lt=1)
 
     @model_validator(mode="after")
-    def _has_members(self) -> FusedTraining:
+    def _check(self) -> FusedTraining:
         if not self.runs and not self.members:
-            raise ValueError("runs or members: name the runs whose judges are fused, or the evaluators themselves")
+            raise ValueError("runs or members is required: give the runs whose judges are fused, or the evaluators")
         if not self.runs and self.data is None:
-            raise ValueError("data is needed where no runs are named")
+            raise ValueError("data is required if no runs are given")
         if min(self.penalties) < 0:
-            raise ValueError("penalties must not be below 0")
+            raise ValueError("penalties must not be negative")
         return self
 
     def task(self, base: Path) -> FusedTask:
@@ -98,7 +98,7 @@ class FusedTraining(Training):
 
 
 class Source(NamedTuple):
-    """A member, and the run that its judgments come from (None: it is judged by the training)."""
+    """A member and the run with its judgments, or None if it is judged during the training."""
 
     evaluator: Evaluator
     member: FusedMember
@@ -106,7 +106,7 @@ class Source(NamedTuple):
 
 
 class FusedTask(Task):
-    """A fused judge whose data, runs and ratings were read."""
+    """The training of a fused judge, with its data, runs and ratings."""
 
     def __init__(self, how: FusedTraining, data: Dataset, runs: Sequence[RunFolder]) -> None:
         self.how, self.data = how, data
@@ -114,8 +114,8 @@ class FusedTask(Task):
         for run in runs:
             if run.manifest.data.hash != data.hash:
                 raise UsageError(
-                    f"{run.folder} judged other texts than those of {data.card.name}; a fused judge needs the "
-                    "judgments of the summaries that people rated"
+                    f"{run.folder} is a run on other data than {data.card.name}; a fused judge needs judgments of the "
+                    "rated summaries"
                 )
         self.sources = _sources(how, data, runs)
         self.links: dict[str, Link] = {
@@ -123,24 +123,24 @@ class FusedTask(Task):
             for aspect, votes in self.ratings.votes.items()
         }
         self.ends = {aspect: scale_ends(self.ratings, aspect, how.scale) for aspect in self.ratings.aspects}
-        self.parts = parts = split_texts(self.ratings.texts, how.split, self.ratings.domains)
+        self.partition = split_texts(self.ratings.texts, how.split, self.ratings.domains)
         items = [(row.document_id, row.system) for row in self.ratings.summaries]
-        masks = part_masks(parts, how.split, items)
+        masks = subset_masks(self.partition, how.split, items)
         self.test_rows, self.fit_rows = masks["test"], masks["train"] | masks["dev"]
         self.has_test = how.look_at_test and bool(self.test_rows.any())
         _check_size(self.ratings, self.fit_rows, self.test_rows if self.has_test else None, "ratings")
-        ratings = [[aspect, np.nan_to_num(own, nan=-1e9).tolist()] for aspect, own in self.ratings.votes.items()]
+        ratings = [[aspect, np.nan_to_num(votes, nan=-1e9).tolist()] for aspect, votes in self.ratings.votes.items()]
         self.key = how.model_copy(update={"data": None, "preset": None, "map": {}, "runs": ()}).digest(
             data=data.hash,
             ratings=digest(ratings),
             members=[source.member.model_dump(mode="json") for source in self.sources],
             runs=[run.manifest.updated for run in runs],
         )
-        self.test = f"{data.card.name}:{parts.test}" if self.has_test else None
+        self.test = f"{data.card.name}:{self.partition.test}" if self.has_test else None
         self.space = 5_000_000 + 2_000 * len(data.summaries) * sum(source.run is None for source in self.sources)
 
     def train(self, work: Work, show: Progress) -> Trained:
-        """Judge with the members that are in no run, fit, and look at the figures."""
+        """Judge with the members that are in no run, fit the weights, and compute the figures."""
         judgments = self.judgments(work.folder / "members", show)
         measured, inputs = self.measured(judgments)
         show.note("fitting")
@@ -158,18 +158,20 @@ class FusedTask(Task):
         )
 
     def measured(self, judgments: Sequence[JudgmentTable]) -> tuple[Measured, list[Input]]:
-        """The inputs of every rated summary, and what they are."""
+        """Return the inputs of all rated summaries and their descriptions."""
         evaluators = [source.evaluator for source in self.sources]
         items = [(row.document_id, row.system, None) for row in self.ratings.summaries]
         inputs = inputs_of(evaluators, judgments)
         if not inputs:
-            raise UsageError("the members judged none of the rated summaries; there is nothing to fit")
+            raise UsageError("the members judged none of the rated summaries, so nothing can be fitted")
         return measure(inputs, evaluators, items, judgments), inputs
 
     def judgments(self, folder: Path, show: Progress) -> list[JudgmentTable]:
-        """Each member's judgments; of those that are in no run, a run in `folder` that is carried on."""
-        own = [source.evaluator for source in self.sources if source.run is None]
-        scored = evaluate(self.data, own, models=self.how.models or None, out=folder, progress=show) if own else None
+        """Return the judgments of each member; members that are in no run are judged in a resumable run in `folder`."""
+        unjudged = [source.evaluator for source in self.sources if source.run is None]
+        scored = None
+        if unjudged:
+            scored = evaluate(self.data, unjudged, models=self.how.models or None, out=folder, progress=show)
         tables: dict[Path, JudgmentTable] = {}
 
         def table_of(run: RunFolder) -> JudgmentTable:
@@ -180,41 +182,47 @@ class FusedTask(Task):
         judgments = []
         for source in self.sources:
             run = source.run or scored
-            assert run is not None  # noqa: S101 - scored where a source has no run
+            assert run is not None  # noqa: S101 - `scored` exists if a source has no run
             judgments.append(table_of(run).where(signature=source.member.signature))
         return judgments
 
 
 def _sources(how: FusedTraining, data: Dataset, runs: Sequence[RunFolder]) -> list[Source]:
-    """The members, each from the first run that has it, else to be judged. UsageError for one that asks an LLM and is
-    in no run, and for judges that a fused judge cannot have as members."""
-    there = [
+    """Return the members, each from the first run that contains it, else to be judged.
+
+    Raises UsageError for a member that calls an LLM and is in no run, and for judges that cannot be members.
+    """
+    available = [
         Source(*_of_entry(run, entry), run)
         for run in runs
         for entry in run.manifest.judges
         if not (entry.prepares_only or entry.members or entry.imported)
     ]
     if not how.members:
-        chosen = there
-        if not chosen:
-            raise UsageError(f"{', '.join(how.runs)}: no judge there that judges summaries one by one; name members")
+        sources = available
+        if not sources:
+            raise UsageError(f"{', '.join(how.runs)}: no judge there judges single summaries; set members")
     else:
-        chosen = []
+        sources = []
         for named in (member for text in how.members for member in named_members(text, None)):
             wanted = named.evaluator.name, named.evaluator.model_dump(mode="json", exclude_defaults=True), named.role
-            known = (each for each in there if (each.member.name, each.member.settings, each.member.role) == wanted)
-            chosen.append(next(known, None) or _judged_here(how, data, named, runs))
-    once = list({source.member.signature: source for source in chosen}.values())
-    return _with_roles(once)
+            matches = (
+                source
+                for source in available
+                if (source.member.name, source.member.settings, source.member.role) == wanted
+            )
+            sources.append(next(matches, None) or _judged_here(how, data, named, runs))
+    unique = list({source.member.signature: source for source in sources}.values())
+    return _with_roles(unique)
 
 
 def _of_entry(run: RunFolder, entry: JudgeEntry) -> tuple[Evaluator, FusedMember]:
-    """A judge of a run as a member."""
+    """Return a judge of a run as a member."""
     evaluator = rebuild(entry.name, entry.settings)
     if "|rep:" in entry.signature:
         raise UsageError(
-            f"{run.folder} asked {entry.name} several times ({entry.signature}), and a fused judge takes one judgment "
-            "a summary; score without repeats"
+            f"{run.folder} contains repeats of {entry.name} ({entry.signature}), but a fused judge needs one judgment "
+            "per summary; score without repeats"
         )
     networks = {role: model for role, model in entry.models.items() if evaluator.role(role).kind != "llm"}
     asks = {role: model for role, model in entry.models.items() if role not in networks}
@@ -228,10 +236,10 @@ def _of_entry(run: RunFolder, entry: JudgeEntry) -> tuple[Evaluator, FusedMember
 def _judged_here(how: FusedTraining, data: Dataset, named: MemberJudge, runs: Sequence[RunFolder]) -> Source:
     evaluator = named.evaluator
     if evaluator.asks_llm:
-        where = f"is in none of the runs {', '.join(str(run.folder) for run in runs)}" if runs else "no run is named"
+        where = f"is in none of the runs {', '.join(str(run.folder) for run in runs)}" if runs else "no runs are given"
         raise UsageError(
-            f"members: {named.name} asks an LLM, and {where}; score the data with it (summeter score DATA -e "
-            f"{named.name} -m MODEL -o RUN) and name that run under runs"
+            f"members: {named.name} calls an LLM, and {where}; score the data with it (summeter score DATA -e "
+            f"{named.name} -m MODEL -o RUN) and add that run to runs"
         )
     plan = make_plan(data, [evaluator], dict(how.models), Options())
     (job,) = (job for job in plan.jobs if job.evaluator == evaluator)
@@ -243,47 +251,50 @@ def _judged_here(how: FusedTraining, data: Dataset, named: MemberJudge, runs: Se
 
 
 _FURTHER = ("second", *(f"judge{number}" for number in range(3, 100)))
-"""Roles of further LLMs that judge."""
+"""Roles of further judge LLMs."""
 
 
 def _with_roles(sources: Sequence[Source]) -> list[Source]:
-    """With a role of its own for each further LLM that judges: a run has one model a role."""
+    """Give each further judge LLM a role of its own, since a run has one model per role."""
     models: dict[str, str] = {}
-    listed = []
+    changed = []
     for source in sources:
         member = source.member
         for role, model in member.asks.items():
-            taken = member.role if role == "judge" and member.role else role
-            if models.setdefault(taken, model) == model:
+            current = member.role if role == "judge" and member.role else role
+            if models.setdefault(current, model) == model:
                 continue
             if role != "judge":
                 raise UsageError(
-                    f"the members ask two models in the role {taken} ({models[taken]}, {model}), and a run has one; "
-                    "name the members that are to be fused under members"
+                    f"the members use two models in the role {current} ({models[current]}, {model}), but a run has one "
+                    "model per role; select members with the setting members"
                 )
             free = next(name for name in _FURTHER if models.get(name, model) == model)
             models[free] = model
             member = member.model_copy(update={"role": free})
-        listed.append(source._replace(member=member))
-    return listed
+        changed.append(source._replace(member=member))
+    return changed
 
 
 def _check_size(ratings: Ratings, fit: Bools, test: Bools | None, what: str) -> None:
-    """UsageError where too few documents have what is needed."""
+    """Raise UsageError if too few documents have `what`."""
     needed = FEWEST["train"] + FEWEST["dev"]
     counts = [(fit, needed, "to fit on")] + ([] if test is None else [(test, FEWEST["test"], "to test on")])
     for rows, fewest, use in counts:
         documents = len(np.unique(ratings.document_codes[rows]))
         if documents < fewest:
             raise UsageError(
-                f"too few documents with {what}: {documents} {use}, and {fewest} are needed; rate summaries of more "
+                f"too few documents with {what}: {documents} {use}, but {fewest} are needed; rate summaries of more "
                 "documents, or change split.test"
             )
 
 
 class FittedFused(NamedTuple):
-    """What was fitted, by aspect: the combination, its cross-fitted values (NaN on rows that were not fitted on or lack
-    an input), the values of all rows by the final weights, and the penalty."""
+    """The fit of each aspect.
+
+    `cross_fitted` holds the cross-fitted predictions, NaN on rows that were not used or lack an input; `values` the
+    predictions of the final weights for all rows; `used` a mask of the rows used for the fit.
+    """
 
     combinations: dict[str, Combination]
     cross_fitted: dict[str, Floats]
@@ -296,11 +307,13 @@ def fit_fused(
     ratings: Ratings, measured: Measured, rows: Bools, *, how: FusedTraining, links: Mapping[str, Link],
     ends: Mapping[str, tuple[float, float]], inputs: Sequence[Input], test: Bools | None = None,
 ) -> FittedFused:  # fmt: skip
-    """Fit every aspect on `rows` that have all inputs. UsageError where these are of too few documents, or their
-    ratings all alike."""
+    """Fit each aspect on those of `rows` that have all inputs.
+
+    Raises UsageError if they are of too few documents, or their ratings are all equal.
+    """
     complete = ~np.isnan(measured.values).any(axis=1)
-    # The fold of each row that is fitted on, by document; -1 for the others.
-    inside = {row.document_id for row, own in zip(ratings.summaries, rows.tolist(), strict=True) if own}
+    # The fold of each row of the fit, by document; -1 for other rows.
+    inside = {row.document_id for row, selected in zip(ratings.summaries, rows.tolist(), strict=True) if selected}
     texts = {name: text for name, text in ratings.texts.items() if name in inside}
     fold = fold_of(texts, how.folds, f"{how.split.salt} {how.seed}")
     folds = np.array([fold.get(row.document_id, -1) for row in ratings.summaries], dtype=np.int64)
@@ -311,21 +324,21 @@ def fit_fused(
         try:
             _check_size(ratings, used, None if test is None else test & complete, f"ratings of {aspect} and all inputs")
         except UsageError as error:
-            # The input that most rows lack, and the first reason.
+            # The input with the most missing values, and the first reason.
             counts = np.isnan(measured.values[rows]).sum(axis=0)
             column = int(counts.argmax())
             if not counts[column]:
                 raise
-            status, reason = next(why for (_, at), why in sorted(measured.why.items()) if at == column)
-            lacking = f"{counts[column]} of {int(rows.sum())} summaries lack {inputs[column].aspect}"
-            raise UsageError(f"{error}. {lacking} ({status}: {reason})") from error
+            status, reason = next(why for (_, index), why in sorted(measured.why.items()) if index == column)
+            missing = f"{counts[column]} of {int(rows.sum())} summaries have no value of {inputs[column].aspect}"
+            raise UsageError(f"{error}. {missing} ({status}: {reason})") from error
         if len(np.unique(rated[used])) < 2:
-            raise UsageError(f"all ratings of {aspect} outside the test part are alike; leave it out of aspects")
+            raise UsageError(f"all ratings of {aspect} outside the test set are equal; remove it from aspects")
         link, (low, high) = links[aspect], ends[aspect]
-        found: CrossFitted = cross_fit(measured.values[used], rated[used], link, folds[used], how.penalties)
+        fit: CrossFitted = cross_fit(measured.values[used], rated[used], link, folds[used], how.penalties)
         predicted = np.full(len(rows), np.nan)
-        predicted[used] = found.predicted
-        combination = found.combination.model_copy(update={"scale": (low, high)})
+        predicted[used] = fit.predicted
+        combination = fit.combination.model_copy(update={"scale": (low, high)})
         if link == "linear":
             shares = (predicted[used] - low) / (high - low)
             scale = calibrated(shares, rated[used], ratings.document_codes[used], (low, high), "linear", how.coverage)
@@ -338,7 +351,7 @@ def fit_fused(
         fitted.combinations[aspect] = combination
         fitted.cross_fitted[aspect] = predicted
         fitted.values[aspect] = combination.values(measured.values)
-        fitted.penalties[aspect] = found.penalty
+        fitted.penalties[aspect] = fit.penalty
         fitted.used[aspect] = used
     return fitted
 
@@ -354,16 +367,15 @@ def _card(task: FusedTask, model: FusedModel, measured: Measured, fitted: Fitted
     def listed(values: Mapping[str, Floats], rows: Bools) -> list[Figure]:
         return figures(ratings, Scored(values, widths), means, rows, resamples=how.resamples, seed=how.seed)
 
-    def named(source: Source) -> dict[str, Any]:
-        """A member: what it asks, and what that cost in the run it comes from."""
+    def describe(source: Source) -> dict[str, Any]:
+        """Return a member with its costs in its run."""
         member, run = source.member, source.run
         usage = run.manifest.judge_usage.get(member.signature) if run is not None and member.asks else None
         cost = None if usage is None or usage.cost is None or not usage.items else 1000 * usage.cost / usage.items
         return {**member.model_dump(mode="json"), "free": not member.asks, "cost_per_1000_summaries": cost}
 
-    def weighed(aspect: str) -> list[dict[str, Any]]:
-        """The inputs, the heaviest first: the weight in points of the scale for a standard deviation of the input, and
-        the input's own correlation with people."""
+    def weights(aspect: str) -> list[dict[str, Any]]:
+        """Return the inputs by decreasing weight, in points of the scale per standard deviation of the input."""
         used = fitted.used[aspect]
         inputs = [
             {
@@ -377,15 +389,15 @@ def _card(task: FusedTask, model: FusedModel, measured: Measured, fitted: Fitted
         return sorted(inputs, key=lambda each: (-abs(each["weight"]), each["input"]))
 
     cross_fitted = listed(fitted.cross_fitted, fit_rows)
-    looked = listed(fitted.values, test_rows) if task.has_test else cross_fitted
-    lacking = np.isnan(measured.values).sum(axis=0).tolist()
-    parts = {"fit": task.fit_rows, "test": task.test_rows}
+    evaluated = listed(fitted.values, test_rows) if task.has_test else cross_fitted
+    missing = np.isnan(measured.values).sum(axis=0).tolist()
+    subsets = {"fit": task.fit_rows, "test": task.test_rows}
     return {
-        **card_of(task, parts, test_rows if task.has_test else fit_rows, looked),
+        **card_of(task, subsets, test_rows if task.has_test else fit_rows, evaluated),
         "kind": "fused",
-        "members": [named(source) for source in task.sources],
+        "members": [describe(source) for source in task.sources],
         "folds": how.folds,
-        "missing": {name: count for name, count in zip(model.names, lacking, strict=True) if count},
+        "missing": {name: count for name, count in zip(model.names, missing, strict=True) if count},
         "scales": {
             aspect: {
                 "low": task.ends[aspect][0], "high": task.ends[aspect][1], "link": each.link,
@@ -394,7 +406,7 @@ def _card(task: FusedTask, model: FusedModel, measured: Measured, fitted: Fitted
             }
             for aspect, each in model.aspects.items()
         },
-        "inputs": {aspect: weighed(aspect) for aspect in model.aspects},
+        "inputs": {aspect: weights(aspect) for aspect in model.aspects},
         "looked_at": "test" if task.has_test else "cross-fitted",
         "cross_fitted": [figure.model_dump(exclude_none=True) for figure in cross_fitted],
     }  # fmt: skip

@@ -1,5 +1,5 @@
-"""The network of a regression judge on torch: its backbone trained or adapted by the transformers Trainer, and every
-backbone as model.onnx."""
+"""Train or adapt the network of a regression judge with the transformers Trainer, and export backbones as
+model.onnx."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 Mode = Literal["frozen", "lora", "full"]
 SAVE_EVERY = 30.0
-"""Seconds between checkpoints within an epoch; one is kept at the end of each."""
+"""Seconds between checkpoints within an epoch; one is always written at its end."""
 _SMALL = (".json", ".txt", ".model")
-_DEV = "pearson"  # the Trainer's name of the score on dev
+_DEV = "pearson"  # the Trainer's name for the score on dev
 _UNDEFINED = -2.0  # below every correlation
 
 
 class Lora(Record):
-    """Low-rank adaptation (Hu et al., 2022) of all linear layers, merged into the weights at the end."""
+    """Settings of low-rank adaptation (Hu et al., 2022) of all linear layers, merged into the weights at the end."""
 
     rank: int = Field(default=8, ge=1)
     alpha: int = Field(default=16, ge=1)
@@ -49,8 +49,10 @@ class Lora(Record):
 
 
 class Schedule(Record):
-    """How a network is trained: AdamW, the learning rate rising over the share `warmup` of all steps and then falling
-    to 0; after `patience` epochs without a better score on dev the best weights are taken."""
+    """Training schedule: AdamW with linear warmup over the share `warmup` of all steps and linear decay to 0.
+
+    Training stops after `patience` epochs without a better score on dev, and the best weights are used.
+    """
 
     epochs: int = Field(default=10, ge=1)
     batch: int = Field(default=16, ge=1)
@@ -62,17 +64,20 @@ class Schedule(Record):
 
 
 class Fitted(NamedTuple):
-    """The score on dev after each epoch (None: undefined), and the best epoch, from 1."""
+    """The score on dev after each epoch (None if undefined), and the number of the best epoch, from 1."""
 
     scores: tuple[float | None, ...]
     best: int
 
 
 class Job(NamedTuple):
-    """What a network is trained on, and how. `hidden` is None for a linear head; `train` and `dev` are masks of the
-    rows of `targets`, of which the output `yes_no` is a label; the others' aspects are `outputs`. With `prompts` (see
-    `regressor.framed`) there is a row for each summary in the first prompt, then one for each in the next, and the one
-    output is of the aspect of its row. `onnx`: whether a model.onnx is written."""
+    """The data and settings of the training of a network.
+
+    `hidden` is None for a linear head. `train` and `dev` are masks of the rows of `targets`. `outputs` holds the aspect
+    of each output; the output `yes_no` is a label. With `prompts` (see `regressor.framed`), the rows of all summaries
+    in the first prompt are followed by those in the next, and the single output is the rating of the row's aspect.
+    `onnx` says whether a model.onnx is written.
+    """
 
     backbone: LoadedModel
     pairs: Sequence[tuple[str, str]]
@@ -91,18 +96,19 @@ class Job(NamedTuple):
     onnx: bool
 
     def score(self, values: Floats) -> float | None:
-        """The mean Pearson's r over aspects of what is given for the rows of dev."""
+        """Return the mean over aspects of Pearson's r between the outputs `values` and the targets of dev."""
+        targets = self.targets[self.dev]
         if self.prompts:
-            given, wanted = (own.reshape(len(self.prompts), -1).T for own in (values, self.targets[self.dev]))
-            return mean_pearson(given, wanted, list(self.prompts))
-        rated = [place for place in range(len(self.outputs)) if place != self.yes_no]
-        return mean_pearson(values[:, rated], self.targets[self.dev][:, rated], [self.outputs[at] for at in rated])
+            outputs, ratings = (array.reshape(len(self.prompts), -1).T for array in (values, targets))
+            return mean_pearson(outputs, ratings, list(self.prompts))
+        columns = [column for column in range(len(self.outputs)) if column != self.yes_no]
+        return mean_pearson(values[:, columns], targets[:, columns], [self.outputs[column] for column in columns])
 
 
 def need_torch() -> None:
-    """InstallError where torch, transformers, accelerate or peft is missing."""
+    """Raise InstallError if torch, transformers, accelerate or peft is not installed."""
     try:
-        import accelerate  # noqa: F401 - only whether it is there
+        import accelerate  # noqa: F401 - availability check
         import peft  # noqa: F401
         import torch  # noqa: F401
         import transformers  # noqa: F401
@@ -111,7 +117,7 @@ def need_torch() -> None:
 
 
 def export(backbone: LoadedModel, folder: Path, show: Progress, *, onnx: bool) -> None:
-    """Write the backbone as it is, with its tokenizer, to `folder` unless it is there; with `onnx` also model.onnx."""
+    """Write the unchanged backbone and its tokenizer to `folder` if it does not exist; with `onnx`, also model.onnx."""
     if folder.is_dir():
         return
     source = backbone.model.folder
@@ -122,7 +128,7 @@ def export(backbone: LoadedModel, folder: Path, show: Progress, *, onnx: bool) -
                 if file.name == "model.onnx" or file.name.startswith(("model.onnx_data", "model.onnx.data")):
                     shutil.copyfile(file, fresh / file.name)
             return
-        for file in sorted(source.glob("*.safetensors*")):  # shards, and their index
+        for file in sorted(source.glob("*.safetensors*")):  # with shards and their index
             shutil.copyfile(file, fresh / file.name)
         if onnx:
             show.note("writing model.onnx")
@@ -130,7 +136,7 @@ def export(backbone: LoadedModel, folder: Path, show: Progress, *, onnx: bool) -
 
 
 def _copy_config(source: Path, target: Path, limit: int) -> None:
-    """Config and tokenizer of a backbone, and the length that the judge reads."""
+    """Copy the config and the tokenizer of a backbone, and write the maximum input length."""
     for file in sorted(source.iterdir()):
         if file.is_file() and file.suffix in _SMALL and not file.name.endswith(".index.json"):
             shutil.copyfile(file, target / file.name)
@@ -138,7 +144,7 @@ def _copy_config(source: Path, target: Path, limit: int) -> None:
 
 
 def _loaded(folder: Path) -> Any:
-    """The encoder of a folder on torch, in fp32."""
+    """Load the encoder in a folder with torch, in fp32."""
     import torch
     import transformers
 
@@ -149,7 +155,7 @@ def _loaded(folder: Path) -> Any:
 
 
 def train_head(job: Job, states: Floats, work: Work, show: Progress) -> tuple[tuple[Layer, ...], Fitted]:
-    """A small network on states that do not change."""
+    """Train a small network on fixed states."""
     import torch
     from sklearn.preprocessing import StandardScaler
 
@@ -157,7 +163,7 @@ def train_head(job: Job, states: Floats, work: Work, show: Progress) -> tuple[tu
     scaler = StandardScaler().fit(states[rows])
     scaled = torch.from_numpy(scaler.transform(states).astype(np.float32))
 
-    class Head(torch.nn.Module):  # type: ignore[misc] # torch has no types where the code is checked
+    class Head(torch.nn.Module):  # type: ignore[misc] # torch is untyped when it is not installed
         def __init__(self) -> None:
             super().__init__()
             self.layers = _layers(job, states.shape[1])
@@ -166,15 +172,17 @@ def train_head(job: Job, states: Floats, work: Work, show: Progress) -> tuple[tu
             return _with_loss(self.layers, states, labels, job)
 
     folder = work.folder / f"head-{digest(rows.tolist(), 16)}"
-    network, how = _fitted(job, Head, lambda places: {"states": scaled[places]}, folder, show)
+    network, fitted = _fitted(job, Head, lambda indices: {"states": scaled[indices]}, folder, show)
     first, *rest = _as_arrays(network.layers)
-    # Standardising is part of the first map, so that the judge reads raw states.
-    return (unscaled(first.weight.T, first.bias, scaler), *rest), how
+    # Standardisation becomes part of the first layer.
+    return (unscaled(first.weight.T, first.bias, scaler), *rest), fitted
 
 
 def train_network(job: Job, folder: Path, work: Work, show: Progress) -> tuple[tuple[Layer, ...], Fitted]:
-    """The backbone with its head, trained whole (`full`) or by low-rank adaptation (`lora`), and written to `folder`:
-    safetensors, and model.onnx where the job asks for it."""
+    """Train the backbone with its head completely (`full`) or by low-rank adaptation (`lora`).
+
+    Writes the backbone to `folder` as safetensors, and as model.onnx if the job requires it.
+    """
     import torch
 
     inputs = [
@@ -183,26 +191,36 @@ def train_network(job: Job, folder: Path, work: Work, show: Progress) -> tuple[t
         for input_ in job.backbone.tokens.inputs(texts, framing)
     ]
 
-    class Judge(torch.nn.Module):  # type: ignore[misc] # torch has no types where the code is checked
+    class Judge(torch.nn.Module):  # type: ignore[misc] # torch is untyped when it is not installed
         def __init__(self) -> None:
             super().__init__()
             backbone = _loaded(job.backbone.model.folder).train()
             self.segmented = reads_segments(backbone.config)
             self.layers = _layers(job, int(backbone.config.hidden_size) * (4 if job.pool == "pair" else 1))
-            self.backbone = _adapted(backbone, job.lora) if job.mode == "lora" else backbone
+            if job.mode == "lora":
+                import peft
+
+                lora = peft.LoraConfig(
+                    r=job.lora.rank, lora_alpha=job.lora.alpha, lora_dropout=job.lora.dropout,
+                    target_modules="all-linear",
+                )  # fmt: skip
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", FutureWarning)  # from calls of peft to transformers
+                    backbone = peft.get_peft_model(backbone, lora)
+            self.backbone = backbone
 
         def forward(
             self, ids: torch.Tensor, mask: torch.Tensor, segments: torch.Tensor, text: torch.Tensor,
             labels: torch.Tensor,
         ) -> dict[str, torch.Tensor]:  # fmt: skip
-            given = {"token_type_ids": segments} if self.segmented else {}
-            states = self.backbone(input_ids=ids, attention_mask=mask, **given).last_hidden_state
+            more = {"token_type_ids": segments} if self.segmented else {}
+            states = self.backbone(input_ids=ids, attention_mask=mask, **more).last_hidden_state
             return _with_loss(self.layers, _pooled(states, mask, text, job.pool), labels, job)
 
-    def batch(places: Sequence[int]) -> dict[str, torch.Tensor]:
-        return _padded(job, [inputs[place] for place in places])
+    def batch(indices: Sequence[int]) -> dict[str, torch.Tensor]:
+        return _padded(job, [inputs[index] for index in indices])
 
-    network, how = _fitted(job, Judge, batch, work.folder / "network", show)
+    network, fitted = _fitted(job, Judge, batch, work.folder / "network", show)
     trained = network.backbone.merge_and_unload() if job.mode == "lora" else network.backbone
     shutil.rmtree(folder, ignore_errors=True)
     with building(folder) as fresh:
@@ -211,33 +229,33 @@ def train_network(job: Job, folder: Path, work: Work, show: Progress) -> tuple[t
         if job.onnx:
             show.note("writing model.onnx")
             write_encoder_onnx(trained, fresh)
-    return _as_arrays(network.layers), how
+    return _as_arrays(network.layers), fitted
 
 
 def _fitted(
     job: Job, make: Callable[[], torch.nn.Module], batch: Callable[[Sequence[int]], dict[str, Any]], folder: Path,
     show: Progress,
 ) -> tuple[Any, Fitted]:  # fmt: skip
-    """The network that `make` gives, trained on the job's rows, with the weights of the best epoch on dev.
+    """Train the network that `make` returns on the job's rows, and load the weights of the best epoch on dev.
 
-    `batch` gives the inputs of rows by number. `folder` keeps the Trainer's checkpoints, from which an interrupted
-    training goes on with the same numbers. ModelError where the loss is no number.
+    `batch` returns the inputs of rows by index. `folder` is for the Trainer's checkpoints, from which an interrupted
+    training resumes with the same results. Raises ModelError if the loss is not finite.
     """
     import torch
     import transformers
     from transformers.trainer_utils import get_last_checkpoint
 
-    how = job.schedule
+    schedule = job.schedule
     transformers.set_seed(job.seed)
     torch.use_deterministic_algorithms(mode=True, warn_only=True)
-    wanted = torch.from_numpy(job.targets.astype(np.float32))
+    targets = torch.from_numpy(job.targets.astype(np.float32))
 
     def scored(predicted: Any) -> dict[str, float]:
         score = job.score(np.asarray(predicted.predictions, dtype=np.float64))
         return {_DEV: _UNDEFINED if score is None else score}
 
     class Watch(transformers.TrainerCallback):  # type: ignore[misc]
-        """Shows progress, stops where the user interrupts, and keeps a checkpoint every half minute."""
+        """Shows progress, stops on interruption, and saves a checkpoint every 30 seconds."""
 
         def __init__(self) -> None:
             self.saved = time.monotonic()
@@ -265,17 +283,18 @@ def _fitted(
 
     transformers.utils.logging.set_verbosity_error()
     arguments = transformers.TrainingArguments(
-        output_dir=str(folder), seed=job.seed, num_train_epochs=how.epochs, per_device_train_batch_size=how.batch,
-        per_device_eval_batch_size=how.batch, learning_rate=how.learning_rate, weight_decay=how.weight_decay,
-        warmup_steps=how.warmup, max_grad_norm=how.clip, use_cpu=not torch.cuda.is_available(),
+        output_dir=str(folder), seed=job.seed, num_train_epochs=schedule.epochs,
+        per_device_train_batch_size=schedule.batch, per_device_eval_batch_size=schedule.batch,
+        learning_rate=schedule.learning_rate, weight_decay=schedule.weight_decay,
+        warmup_steps=schedule.warmup, max_grad_norm=schedule.clip, use_cpu=not torch.cuda.is_available(),
         eval_strategy="epoch", save_strategy="epoch", save_total_limit=1, load_best_model_at_end=True,
         metric_for_best_model=_DEV, greater_is_better=True, logging_strategy="no", report_to="none", disable_tqdm=True,
         remove_unused_columns=False, dataloader_pin_memory=False, label_names=["labels"],
     )  # fmt: skip
     trainer = transformers.Trainer(
-        make(), arguments, data_collator=lambda places: {**batch(places), "labels": wanted[list(places)]},
+        make(), arguments, data_collator=lambda indices: {**batch(indices), "labels": targets[list(indices)]},
         train_dataset=np.flatnonzero(job.train).tolist(), eval_dataset=np.flatnonzero(job.dev).tolist(),
-        compute_metrics=scored, callbacks=[transformers.EarlyStoppingCallback(how.patience), Watch()],
+        compute_metrics=scored, callbacks=[transformers.EarlyStoppingCallback(schedule.patience), Watch()],
     )  # fmt: skip
     trainer.remove_callback(transformers.PrinterCallback)
     trainer.train(resume_from_checkpoint=get_last_checkpoint(str(folder)) if folder.is_dir() else None)
@@ -285,7 +304,7 @@ def _fitted(
 
 
 def _layers(job: Job, width: int) -> torch.nn.ModuleList:
-    """The head's affine maps."""
+    """Return the affine layers of the head."""
     from torch import nn
 
     sizes = [width, *([] if job.hidden is None else [job.hidden]), len(job.outputs)]
@@ -299,24 +318,26 @@ def _as_arrays(layers: torch.nn.ModuleList) -> tuple[Layer, ...]:
 
 
 def _with_loss(layers: torch.nn.ModuleList, values: torch.Tensor, labels: torch.Tensor, job: Job) -> dict[str, Any]:
-    """The head's outputs, and as their loss the mean squared error of the ratings that there are, and the logistic loss
-    of the yes/no output."""
+    """Return the outputs of the head and their loss.
+
+    The loss is the mean squared error of the known ratings, plus the logistic loss of the yes/no output.
+    """
     import torch
 
     for number, layer in enumerate(layers):
         values = layer(torch.tanh(values) if number else values)
-    given, wanted = ~torch.isnan(labels), torch.nan_to_num(labels)
-    rated = given.clone()
+    known, targets = ~torch.isnan(labels), torch.nan_to_num(labels)
+    rated = known.clone()
     if job.yes_no is not None:
         rated[:, job.yes_no] = False
-    loss = (((values - wanted) ** 2) * rated).sum() / rated.sum().clamp(min=1)
+    loss = (((values - targets) ** 2) * rated).sum() / rated.sum().clamp(min=1)
     if job.yes_no is not None:
-        own, known = values[:, job.yes_no], given[:, job.yes_no]
-        losses = torch.nn.functional.binary_cross_entropy_with_logits(own, wanted[:, job.yes_no], reduction="none")
-        loss = loss + (losses * known).sum() / known.sum().clamp(min=1)
+        logits, labelled = values[:, job.yes_no], known[:, job.yes_no]
+        losses = torch.nn.functional.binary_cross_entropy_with_logits(logits, targets[:, job.yes_no], reduction="none")
+        loss = loss + (losses * labelled).sum() / labelled.sum().clamp(min=1)
     if not bool(torch.isfinite(loss)):
         raise ModelError(
-            f"the loss is {float(loss.detach())}; try a learning_rate below {job.schedule.learning_rate:g}"
+            f"the loss is {float(loss.detach())}; set a learning_rate below {job.schedule.learning_rate:g}"
         )
     return {"loss": loss, "logits": values}
 
@@ -328,26 +349,17 @@ def _padded(job: Job, inputs: Sequence[Input]) -> dict[str, torch.Tensor]:
     text = np.full(batch.ids.shape, -1, dtype=np.int64)
     for row, input_ in enumerate(inputs):
         text[row, : len(input_.ids)] = input_.text
-    named = {"ids": batch.ids, "mask": batch.mask, "segments": batch.segments, "text": text}
-    return {name: torch.from_numpy(array) for name, array in named.items()}
-
-
-def _adapted(backbone: Any, how: Lora) -> Any:
-    import peft
-
-    lora = peft.LoraConfig(r=how.rank, lora_alpha=how.alpha, lora_dropout=how.dropout, target_modules="all-linear")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # of what peft itself calls in transformers
-        return peft.get_peft_model(backbone, lora)
+    arrays = {"ids": batch.ids, "mask": batch.mask, "segments": batch.segments, "text": text}
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 
 def _pooled(states: torch.Tensor, mask: torch.Tensor, text: torch.Tensor, pool: str) -> torch.Tensor:
-    """As `models.local.regressor` pools them."""
+    """Pool states as in `models.local.regressor`."""
     import torch
 
-    def mean(kept: torch.Tensor) -> torch.Tensor:
-        share = kept.unsqueeze(-1).to(states.dtype)
-        return (states * share).sum(1) / share.sum(1).clamp(min=1)
+    def mean(selected: torch.Tensor) -> torch.Tensor:
+        weights = selected.unsqueeze(-1).to(states.dtype)
+        return (states * weights).sum(1) / weights.sum(1).clamp(min=1)
 
     if pool == "first":
         return states[:, 0]

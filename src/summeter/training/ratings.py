@@ -1,9 +1,9 @@
-"""People's ratings of summaries, as numbers to train on: read from a dataset, and checked before any work."""
+"""Read and check the human ratings of a dataset for training."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -18,20 +18,20 @@ from summeter.scoring.table import JudgmentTable
 from summeter.stats.base import Bools, Floats, Ints, codes
 
 USUAL = ("coherence", "consistency", "coverage", "fluency", "overall")
-"""SummQual's five aspects, in its order: they come first."""
+"""SummQual's five aspects in its order, which come first."""
 LABELS = "human.raw"
 _BLOCKS = ("ratings", "overall", "crowd_ratings")
 FEWEST = {"train": 10, "dev": 5, "test": 5}
-"""The fewest documents a part may have."""
+"""Minimum number of documents of each subset."""
 
 
 @dataclass(frozen=True)
 class Ratings:
-    """The rated summaries of a dataset, one a row.
+    """The ratings of a dataset, with one row per rated summary.
 
-    `votes` holds by aspect the ratings (raters x rows, NaN for none) and `raters` who gave them; the rater `people`
-    stands for values that were merged before, on rows that no annotator rated. `span_free` is 1 where most readers
-    found no inconsistent span, 0 where they found one, NaN where nobody looked.
+    `votes` holds the ratings by aspect, shape (raters, rows), NaN if missing, and `raters` their raters; the rater
+    `people` stands for aggregated values of rows without individual ratings. `span_free` is 1 if most annotators marked
+    no inconsistent span, 0 if they marked one, and NaN without annotations of spans.
     """
 
     documents: Mapping[str, Document]
@@ -46,112 +46,129 @@ class Ratings:
         return tuple(self.votes)
 
     def annotators(self, aspect: str) -> tuple[str, ...]:
-        """Who rated an aspect: the raters without merged values."""
+        """Return the annotators who rated an aspect."""
         return tuple(rater for rater in self.raters[aspect] if rater != PEOPLE)
 
     def votes_of_annotators(self, aspect: str) -> Floats:
-        """The ratings of `annotators`: shape (annotators, rows), NaN for none."""
+        """Return the ratings of the annotators, shape (annotators, rows), NaN if missing."""
         return self.votes[aspect][[rater != PEOPLE for rater in self.raters[aspect]]]
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
-        """(document, summary) of each row."""
+        """The texts (document, summary) of each row."""
         return [(self.documents[row.document_id].text, row.text) for row in self.summaries]
 
     @cached_property
     def document_codes(self) -> Ints:
-        """The document of each row, as a number."""
+        """The document of each row as an integer code."""
         return codes([row.document_id for row in self.summaries])
 
     @property
     def texts(self) -> dict[str, str]:
-        """The text of each document that has a rated summary."""
+        """The texts of the documents with rated summaries, by id."""
         wanted = dict.fromkeys(row.document_id for row in self.summaries)
         return {doc_id: self.documents[doc_id].text for doc_id in wanted}
 
     @property
     def domains(self) -> dict[str, str | None]:
-        """The domain of each document that has a rated summary."""
+        """The domains of the documents with rated summaries, by id."""
         return {doc_id: self.documents[doc_id].domain for doc_id in self.texts}
 
     def mean(self, aspect: str) -> Floats:
-        """The mean rating of each row, NaN where there is none."""
+        """Return the mean rating of each row, NaN if there is none."""
         votes = self.votes[aspect]
-        given = ~np.isnan(votes)
-        count = given.sum(axis=0)
-        total = np.where(given, votes, 0.0).sum(axis=0)
+        rated = ~np.isnan(votes)
+        count = rated.sum(axis=0)
+        total = np.where(rated, votes, 0.0).sum(axis=0)
         return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
     def take(self, rows: Bools) -> Ratings:
-        """Some of the rows."""
-        kept = [row for row, own in zip(self.summaries, rows.tolist(), strict=True) if own]
-        votes = {aspect: cast[:, rows] for aspect, cast in self.votes.items()}
-        return replace(self, summaries=tuple(kept), votes=votes, span_free=self.span_free[rows])
+        """Return the ratings of the rows selected by a mask."""
+        summaries = tuple(row for row, selected in zip(self.summaries, rows.tolist(), strict=True) if selected)
+        votes = {aspect: ratings[:, rows] for aspect, ratings in self.votes.items()}
+        return replace(self, summaries=summaries, votes=votes, span_free=self.span_free[rows])
 
 
 def read_ratings(
     data: Dataset, aspects: Sequence[str] | None = None, labels: str = LABELS, *, span_free: bool = False
 ) -> Ratings:
-    """The ratings of `aspects` in the judgment set `labels`; by default all that were rated, SummQual's five first.
+    """Return the ratings of `aspects` in the judgment set `labels`; by default of all aspects, SummQual's five first.
 
-    Raises UsageError where nothing was rated, for aspects that nobody rated or that differ in spelling alone, where
-    all summaries are by one system, and where all ratings of an aspect are alike.
+    Raises UsageError if there are no ratings, if an aspect has no ratings or equal ratings, if the names of two aspects
+    differ only in spelling, and if all summaries are by the same system.
     """
-    cast = _cast(data, labels)
-    if not cast:
-        there = ", ".join(data.judgment_sets) or "none"
+    ratings = _ratings(data, labels)
+    if not ratings:
+        sets = ", ".join(data.judgment_sets) or "none"
         raise UsageError(
-            f"{data.card.name} has no ratings of summaries in the judgment set {labels!r} (its sets: {there}); a flat "
-            "row gives them as human: {ratings: {aspect: {annotator: value}}}"
+            f"{data.card.name} has no ratings of summaries in the judgment set {labels!r} (its sets: {sets}); in flat "
+            "data, ratings are human: {ratings: {aspect: {annotator: value}}}"
         )
-    _check_names(cast)
-    chosen = _chosen(cast, aspects)
-    readers = _readers(data, labels) if span_free else {}
-    if span_free and not readers:
+    known: dict[str, str] = {}
+    for name in ratings:
+        if (other := known.setdefault(re.sub(r"[\W_]+", "", name).casefold(), name)) != name:
+            raise UsageError(
+                f"the aspects {other!r} and {name!r} differ only in spelling; if they are one aspect, give them the "
+                "same name (summeter data import --map)"
+            )
+    if aspects is None:
+        aspects = [
+            *(aspect for aspect in USUAL if aspect in ratings),
+            *(aspect for aspect in ratings if aspect not in USUAL),
+        ]
+    for aspect in aspects:
+        if aspect not in ratings:
+            raise UsageError(
+                f"aspects: {aspect!r} has no ratings{nearest(aspect, ratings)}; rated aspects: {', '.join(ratings)}"
+            )
+    aspects = list(dict.fromkeys(aspects))
+    labelled = _span_free(data, labels) if span_free else {}
+    if span_free and not labelled:
         raise UsageError(
-            f"span_free: nobody looked for inconsistent spans or judged sentences in {data.card.name}; leave it out"
+            f"span_free: {data.card.name} has no marked spans and no labels of sentences; remove span_free"
         )
-    rated = {item for aspect in chosen for votes in cast[aspect].values() for item in votes} | readers.keys()
+    rated = {item for aspect in aspects for votes in ratings[aspect].values() for item in votes} | labelled.keys()
     summaries = tuple(row for row in data.summaries if (row.document_id, row.system) in rated and row.text.strip())
     systems = {row.system for row in summaries}
     if len(systems) < 2:
         raise UsageError(
-            f"all rated summaries of {data.card.name} are by one system ({next(iter(systems), 'none')}): nothing in "
-            "them tells a good summary from a bad one of the same document; a training needs two systems or more"
+            f"all rated summaries of {data.card.name} are by one system ({next(iter(systems), 'none')}); training "
+            "needs at least two systems, so that summaries of the same document differ"
         )
     items = [(row.document_id, row.system) for row in summaries]
     votes, raters = {}, {}
-    for aspect in chosen:
-        raters[aspect] = tuple(sorted(cast[aspect]))
+    for aspect in aspects:
+        raters[aspect] = tuple(sorted(ratings[aspect]))
         votes[aspect] = np.array(
-            [[cast[aspect][rater].get(item, np.nan) for item in items] for rater in raters[aspect]], dtype=np.float64
+            [[ratings[aspect][rater].get(item, np.nan) for item in items] for rater in raters[aspect]],
+            dtype=np.float64,
         )
         if len(np.unique(votes[aspect][~np.isnan(votes[aspect])])) < 2:
-            raise UsageError(f"all ratings of {aspect} are alike: there is nothing to learn; leave it out of aspects")
-    free = np.array([readers.get(item, np.nan) for item in items], dtype=np.float64)
+            raise UsageError(f"all ratings of {aspect} are equal, so nothing can be learned; remove it from aspects")
+    free = np.array([labelled.get(item, np.nan) for item in items], dtype=np.float64)
     return Ratings(data.documents, summaries, votes, raters, free)
 
 
 _Item = tuple[str, str]
 
 
-def _cast(data: Dataset, labels: str) -> dict[str, dict[str, dict[_Item, float]]]:
-    """The rating of each summary by aspect and annotator; a merged value only where no annotator rated."""
+def _ratings(data: Dataset, labels: str) -> dict[str, dict[str, dict[_Item, float]]]:
+    """Return the ratings by aspect, annotator and summary; aggregated values only for summaries without others."""
     if labels not in data.judgment_sets:
         return {}
-    marks = {SIGNATURES[block] for block in _BLOCKS}
-    given = JudgmentTable.of(
+    signatures = {SIGNATURES[block] for block in _BLOCKS}
+    table = JudgmentTable.of(
         judgment
         for judgment in data.iter_judgments(labels)
-        if judgment.signature in marks and judgment.target.unit == "summary" and judgment.value is not None
+        if judgment.signature in signatures and judgment.target.unit == "summary" and judgment.value is not None
     )
-    cast: dict[str, dict[str, dict[_Item, float]]] = {}
-    for aspect in given.aspect.used():
-        rows = without_merged(given.where(aspect=aspect))
-        votes = cast.setdefault(str(aspect), {})
+    ratings: dict[str, dict[str, dict[_Item, float]]] = {}
+    for aspect in table.aspect.used():
+        rows = without_merged(table.where(aspect=aspect))
+        votes = ratings.setdefault(str(aspect), {})
         for item, judge, value in zip(_items(rows), rows.judge.labels(), rows.value.tolist(), strict=True):
             votes.setdefault(str(judge), {})[item] = value
-    return cast
+    return ratings
 
 
 def _items(rows: JudgmentTable) -> list[_Item]:
@@ -161,63 +178,42 @@ def _items(rows: JudgmentTable) -> list[_Item]:
     ]
 
 
-def _readers(data: Dataset, labels: str) -> dict[_Item, float]:
-    """1 for each summary in which most readers found no inconsistent span, 0 where half or more found one; where
-    nobody marked spans, by the labels of its sentences."""
+def _span_free(data: Dataset, labels: str) -> dict[_Item, float]:
+    """Return 1 for each summary in which most annotators marked no inconsistent span, else 0.
+
+    Summaries without marked spans are labelled by the labels of their sentences.
+    """
     labelled = JudgmentTable.of(judgment for judgment in data.iter_judgments(labels) if judgment.label in (0, 1))
     votes: dict[_Item, list[int]] = {}
     for block in ("sentence_labels", SPAN_FREE):
         rows = without_merged(labelled.where(signature=SIGNATURES[block]))
-        own: dict[_Item, dict[str, int]] = {}
+        by_item: dict[_Item, dict[str, int]] = {}
         for item, judge, label in zip(_items(rows), rows.judge.labels(), rows.label.tolist(), strict=True):
-            by_judge = own.setdefault(item, {})
+            by_judge = by_item.setdefault(item, {})
             by_judge[str(judge)] = min(by_judge.get(str(judge), 1), int(label))
-        votes |= {item: list(by_judge.values()) for item, by_judge in own.items()}
+        votes |= {item: list(by_judge.values()) for item, by_judge in by_item.items()}
     return {item: float(2 * sum(free) > len(free)) for item, free in votes.items()}
 
 
-def _plain(name: str) -> str:
-    return re.sub(r"[\W_]+", "", name).casefold()
-
-
-def _check_names(names: Iterable[str]) -> None:
-    known: dict[str, str] = {}
-    for name in names:
-        if (other := known.setdefault(_plain(name), name)) != name:
+def check_sizes(documents: Mapping[str, int], *, test: bool = True) -> None:
+    """Raise UsageError if a subset has too few documents; `documents` holds their number by subset."""
+    for subset, fewest in FEWEST.items():
+        if (subset != "test" or test) and documents[subset] < fewest:
+            sizes = ", ".join(f"{name} {count}" for name, count in documents.items())
             raise UsageError(
-                f"the data rate {other!r} and {name!r}, which differ in spelling alone: if they are one aspect, give "
-                "them one name (summeter data import --map); one judge cannot be trained on both"
-            )
-
-
-def _chosen(cast: Mapping[str, object], aspects: Sequence[str] | None) -> list[str]:
-    if aspects is None:
-        return [*(aspect for aspect in USUAL if aspect in cast), *(aspect for aspect in cast if aspect not in USUAL)]
-    for aspect in aspects:
-        if aspect not in cast:
-            raise UsageError(f"aspects: nobody rated {aspect!r}{nearest(aspect, cast)}; rated are: {', '.join(cast)}")
-    return list(dict.fromkeys(aspects))
-
-
-def check_parts(documents: Mapping[str, int], *, test: bool = True) -> None:
-    """UsageError where a part has too few documents (by part, how many it has) to say anything by."""
-    for part, fewest in FEWEST.items():
-        if (part != "test" or test) and documents[part] < fewest:
-            parts = ", ".join(f"{name} {count}" for name, count in documents.items())
-            raise UsageError(
-                f"too few documents with ratings: {parts}; {part} needs at least {fewest}. Rate summaries of more "
+                f"too few documents with ratings: {sizes}; {subset} needs at least {fewest}. Rate summaries of more "
                 "documents, or change the shares under split, or split.salt"
             )
 
 
 def scale_ends(ratings: Ratings, aspect: str, scale: tuple[float, float] | None) -> tuple[float, float]:
-    """The scale's ends: as given, else the lowest and the highest rating."""
+    """Return the ends of the scale: `scale`, or by default the lowest and the highest rating."""
     votes = ratings.votes[aspect][~np.isnan(ratings.votes[aspect])]
     low, high = float(votes.min()), float(votes.max())
     if scale is None:
         return low, high
     if low < scale[0] or high > scale[1]:
         raise UsageError(
-            f"scale: ratings of {aspect} go from {low:g} to {high:g}, beyond the scale {scale[0]:g} to {scale[1]:g}"
+            f"scale: ratings of {aspect} range from {low:g} to {high:g}, outside the scale {scale[0]:g} to {scale[1]:g}"
         )
     return scale

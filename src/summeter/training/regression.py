@@ -1,4 +1,4 @@
-"""The regression judge: a network reads document and summary, as a pair or in a prompt, and rates each aspect."""
+"""The regression judge: a network reads document and summary, as a pair or in a prompt, and predicts ratings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from summeter.evaluators.aspects import RATED, AspectDef, read_aspects
 from summeter.evaluators.geval.geval import prompt_template
 from summeter.models.local.loaded_model import LoadedModel, open_model
 from summeter.models.local.names import LocalName, LocalSettings, file_hash, maybe_json, parse
-from summeter.models.local.regressor import AT_ONCE, FILE, Head, Layer, Pool, Scale, framed, pooled_states
+from summeter.models.local.regressor import AT_ONCE, FILE, Layer, Pool, RegressionHead, Scale, framed, pooled_states
 from summeter.records import UsageError, digest
 from summeter.runs.usage import Usage
 from summeter.stats.base import Bools, Floats
@@ -37,31 +37,31 @@ from summeter.training.network import (
     train_head,
     train_network,
 )
-from summeter.training.ratings import LABELS, check_parts, read_ratings, scale_ends
-from summeter.training.split import PARTS, part_masks, split_texts
+from summeter.training.ratings import LABELS, check_sizes, read_ratings, scale_ends
+from summeter.training.split import SUBSETS, split_texts, subset_masks
 from summeter.training.work import Work
 
 _HEADS: Final[Mapping[Mode, Literal["ridge", "linear"]]] = {"frozen": "ridge", "lora": "linear", "full": "linear"}
 _HASHED = frozenset({".onnx", ".safetensors", ".onnx_data", ".data"})
 SPAN_FREE = "span_free"
-"""The yes/no output: whether the summary has no inconsistent span."""
+"""The yes/no output that the summary has no inconsistent span."""
 
 
 class Regression(Training):
     """Settings of a regression judge.
 
-    `data` is what `summeter score` takes (`preset` and `map` as there), `labels` the judgment set with the ratings.
-    `aspects`: default all that were rated. `input`: what the network reads of a summary. `pair` is the document and the
-    summary, once for all aspects. `geval` is the G-Eval prompt of an aspect with both texts in it, as SummQual's
-    evaluator reads it: one network and one output serve all aspects, and each rated aspect of a summary is a row of
-    training; `aspect_file` defines the aspects that the prompts do not know. `annotators`: an output an aspect is
-    fitted to their mean, or one to each (`separate`), whose mean counts. `span_free` adds the yes/no output. `backbone`
-    is the model string of an encoder. `mode`: `frozen` fits a head to its states, `lora` and `full` train it. `head`:
-    one affine map (`ridge` of frozen states, `linear` of trained ones) or `mlp`, with a hidden layer of `hidden` units.
-    `pool`: which states the head reads: of frozen ones how the tokens of the two texts match (`match`), of trained ones
-    their `mean` (`last` for a decoder), of prompts the `last`. `max_tokens`: default what the backbone's files say.
-    `onnx`: whether the folder gets a model.onnx; without it the judge runs on torch, for backbones that cannot be
-    exported to ONNX in fp32. `coverage` is the share of people's ratings that an interval is to hold.
+    `data`, `preset` and `map` are those of `summeter score`; `labels` is the judgment set with the ratings. `aspects`
+    defaults to all rated aspects. `input` is the input of the network. `pair` is the document and the summary, once for
+    all aspects. `geval` is the G-Eval prompt of an aspect with both texts, as in SummQual's evaluator: all aspects
+    share one network and one output, and each rated aspect of a summary is a training row; `aspect_file` defines
+    aspects that have no prompt. `annotators`: an aspect has one output for the mean rating (`mean`) or one output per
+    annotator, which are averaged (`separate`). `span_free` adds the yes/no output. `backbone` is the model string of an
+    encoder. `mode`: `frozen` trains only a head, `lora` and `full` also the backbone. `head`: an affine map (`ridge` of
+    frozen states, `linear` of trained ones) or `mlp` with a hidden layer of `hidden` units. `pool` is the input of the
+    head: by default the similarities of the tokens of both texts (`match`) for frozen states, the `mean` for trained
+    ones (use `last` for a decoder), and `last` for prompts. `max_tokens` defaults to that in the backbone's files.
+    `onnx`: whether a model.onnx is written; without it, the judge runs on torch, for backbones that cannot be exported
+    to ONNX in fp32. `coverage` is the share of human ratings that intervals are calibrated to contain.
     """
 
     kind: Literal["regression"] = "regression"
@@ -88,50 +88,50 @@ class Regression(Training):
     lora: Lora = Lora()
 
     @model_validator(mode="after")
-    def _fits_together(self) -> Regression:
+    def _check(self) -> Regression:
         other = {"frozen": "linear", "lora": "ridge", "full": "ridge"}[self.mode]
         if self.head == other:
-            raise ValueError(f"head: with mode {self.mode} it is {_HEADS[self.mode]} or mlp, not {other}")
+            raise ValueError(f"head: with mode {self.mode} it must be {_HEADS[self.mode]} or mlp, not {other}")
         if self.pool == "match" and self.mode != "frozen":
-            raise ValueError(f"pool: match is for mode frozen; mode {self.mode} trains one pass over both texts")
+            raise ValueError(f"pool: match is for mode frozen; in mode {self.mode}, both texts are encoded together")
         if self.input == "geval":
             for name, value, why in (
-                ("annotators", self.annotators == "separate", "a prompt asks for one rating: leave annotators out"),
-                ("span_free", self.span_free, "a prompt asks for the rating of an aspect: leave span_free out"),
+                ("annotators", self.annotators == "separate", "a prompt has a single output: remove annotators"),
+                ("span_free", self.span_free, "a prompt is for the rating of an aspect: remove span_free"),
                 ("pool", self.pool in ("match", "pair"), "a prompt is one text: choose pool last, mean or first"),
             ):
                 if value:
-                    raise ValueError(f"{name}: with input geval {why}")
+                    raise ValueError(f"{name}: with input geval, {why}")
         elif self.aspect_file is not None:
-            raise ValueError("aspect_file defines aspects for prompts: set input: geval, or leave aspect_file out")
-        given = self.model_fields_set
+            raise ValueError("aspect_file defines aspects for prompts: set input: geval, or remove aspect_file")
         for name, applies, where in (
             ("schedule", self.mode != "frozen" or self.head == "mlp", "mode lora or full, or head mlp"),
             ("lora", self.mode == "lora", "mode lora"),
             ("hidden", self.head == "mlp", "head mlp"),
         ):
-            if name in given and not applies:
-                shown = f"mode {self.mode} and head {self.usual_head}"
-                raise ValueError(f"{name} has no effect with {shown}; it is for {where}")
+            if name in self.model_fields_set and not applies:
+                raise ValueError(
+                    f"{name} has no effect with mode {self.mode} and head {self.usual_head}; it is for {where}"
+                )
         if self.scale is not None and not self.scale[0] < self.scale[1]:
-            raise ValueError(f"scale: {self.scale[0]:g} is not below {self.scale[1]:g}")
+            raise ValueError(f"scale: {self.scale[0]:g} must be below {self.scale[1]:g}")
         return self
 
     @property
     def usual_head(self) -> Literal["ridge", "linear", "mlp"]:
-        """The head: where the file names none, the one affine map that goes with the mode."""
+        """The head, by default the affine map of the mode."""
         return self.head or _HEADS[self.mode]
 
     @property
     def usual_pool(self) -> Pool:
-        """What the head reads, where the file does not say: by the mode."""
+        """The input of the head, by default depending on the mode."""
         if self.input == "geval":
             return self.pool or "last"
         return self.pool or ("match" if self.mode == "frozen" else "mean")
 
     @property
     def usual_schedule(self) -> Schedule:
-        """How the network is trained where the file does not say: a head learns faster than what it stands on."""
+        """The training schedule, by default depending on the mode."""
         if self.schedule is not None:
             return self.schedule
         if self.mode == "frozen":
@@ -148,23 +148,23 @@ class Regression(Training):
         backbone = open_backbone(self.backbone, base, self.max_tokens, on_torch=on_torch)
         if not self.onnx and not any(backbone.model.folder.glob("*.safetensors")):
             raise UsageError(
-                f"onnx: without model.onnx the judge needs the weights of {backbone.model.name} as safetensors, and "
-                f"{backbone.model.folder} has none; leave onnx: false out, or save the backbone as safetensors"
+                f"onnx: without model.onnx the judge needs the weights of {backbone.model.name} as safetensors, but "
+                f"{backbone.model.folder} has none; remove onnx: false, or save the backbone as safetensors"
             )
         known = RATED if self.aspect_file is None else {**RATED, **read_aspects(base / self.aspect_file)}
         return RegressionTask(self, data, backbone, known)
 
 
 def load_data(data: str, base: Path, *, preset: str | None = None, columns: Mapping[str, str] | None = None) -> Dataset:
-    """The dataset that a setting names: an address of a hub, or a path relative to `base`."""
+    """Load the dataset of a setting: the address of a hub, or a path relative to `base`."""
     return load(data if is_address(data) else base / data, preset=preset, map=columns or None)
 
 
 def open_backbone(text: str, base: Path, max_tokens: int | None, *, on_torch: bool = False) -> LoadedModel:
-    """The encoder that a setting names, in fp32; a path is relative to `base`, then to the working directory."""
+    """Open the encoder of a setting in fp32; a path is relative to `base`, else to the working directory."""
     name = parse(text)
     if name.settings.precision not in ("auto", "fp32"):
-        raise UsageError(f"backbone: a judge is trained in fp32; leave precision={name.settings.precision} out")
+        raise UsageError(f"backbone: judges are trained in fp32; remove precision={name.settings.precision}")
     settings = name.settings.model_copy(
         update={"precision": "fp32", "max_tokens": max_tokens or name.settings.max_tokens}
     )
@@ -177,7 +177,7 @@ def open_backbone(text: str, base: Path, max_tokens: int | None, *, on_torch: bo
 
 
 class Rows(NamedTuple):
-    """The part of each row as masks."""
+    """Masks of the rows of each subset."""
 
     train: Bools
     dev: Bools
@@ -185,7 +185,7 @@ class Rows(NamedTuple):
 
 
 class RegressionTask(Task):
-    """A regression judge whose data and backbone were read."""
+    """The training of a regression judge, with its data and backbone."""
 
     def __init__(self, how: Regression, data: Dataset, backbone: LoadedModel, known: Mapping[str, AspectDef]) -> None:
         self.how, self.data, self.backbone = how, data, backbone
@@ -195,45 +195,46 @@ class RegressionTask(Task):
             if aspect not in known:
                 raise UsageError(
                     f"aspects: input geval needs a definition of {aspect!r} (defined: {', '.join(known)}); define it "
-                    "in a YAML file and give that as aspect_file, or leave the aspect out of aspects"
+                    "in a YAML file and set aspect_file, or remove it from aspects"
                 )
             self.prompts[aspect] = prompt_template(known[aspect])
         self.ends = {aspect: scale_ends(self.ratings, aspect, how.scale) for aspect in self.ratings.aspects}
-        self.parts = split_texts(self.ratings.texts, how.split, self.ratings.domains)
+        self.partition = split_texts(self.ratings.texts, how.split, self.ratings.domains)
         items = [(row.document_id, row.system) for row in self.ratings.summaries]
-        self.rows = Rows(**part_masks(self.parts, how.split, items))
-        counts: dict[str, int] = {part: self.documents(getattr(self.rows, part)) for part in PARTS}
-        check_parts(counts, test=how.look_at_test)
+        self.rows = Rows(**subset_masks(self.partition, how.split, items))
+        counts: dict[str, int] = {subset: self.documents(getattr(self.rows, subset)) for subset in SUBSETS}
+        check_sizes(counts, test=how.look_at_test)
         for aspect in self.ratings.aspects:
-            for part in ("train", "dev"):
-                given = self.ratings.mean(aspect)[getattr(self.rows, part)]
-                if len(np.unique(given[~np.isnan(given)])) < 2:
+            for subset in ("train", "dev"):
+                rated = self.ratings.mean(aspect)[getattr(self.rows, subset)]
+                if len(np.unique(rated[~np.isnan(rated)])) < 2:
                     raise UsageError(
-                        f"all ratings of {aspect} in the {part} part are alike, or there are none; leave it out of "
+                        f"the ratings of {aspect} in the {subset} set are all equal or missing; remove it from "
                         "aspects, or draw another split (split.salt)"
                     )
         if how.span_free:
-            for part in ("train", "dev"):
-                labels = self.ratings.span_free[getattr(self.rows, part)]
+            for subset in ("train", "dev"):
+                labels = self.ratings.span_free[getattr(self.rows, subset)]
                 if len(np.unique(labels[~np.isnan(labels)])) < 2:
                     raise UsageError(
-                        f"span_free: the {part} part has no summaries with an inconsistent span, or none without; "
-                        "leave span_free out"
+                        f"span_free: the {subset} set needs summaries with and without inconsistent spans; remove "
+                        "span_free"
                     )
         self._check_room()
-        own = [self.ratings.votes[aspect].tolist() for aspect in self.ratings.aspects]
-        places: dict[str, Any] = {"data": "", "backbone": "", "preset": None, "map": {}, "aspect_file": None}
-        self.key = how.model_copy(update=places).digest(
-            data=data.hash, ratings=digest([self.ratings.aspects, _none(own), _none(self.ratings.span_free.tolist())]),
+        votes = [self.ratings.votes[aspect].tolist() for aspect in self.ratings.aspects]
+        paths: dict[str, Any] = {"data": "", "backbone": "", "preset": None, "map": {}, "aspect_file": None}
+        self.key = how.model_copy(update=paths).digest(
+            data=data.hash,
+            ratings=digest([self.ratings.aspects, _none(votes), _none(self.ratings.span_free.tolist())]),
             backbone=backbone.model.digest, limit=backbone.tokens.limit, prompts=self.prompts,
         )  # fmt: skip
-        self.test = f"{data.card.name}:{self.parts.test}" if how.look_at_test else None
+        self.test = f"{data.card.name}:{self.partition.test}" if how.look_at_test else None
         size = sum(file.stat().st_size for file in backbone.model.folder.glob("*.safetensors"))
         size += sum(file.stat().st_size for file in backbone.model.folder.glob("**/*.onnx"))
         self.space = 10_000_000 + (4 if how.mode == "frozen" else 12) * size
 
     def _check_room(self) -> None:
-        """UsageError where a prompt and a summary leave no room for the document."""
+        """Raise UsageError if a prompt and a summary leave no room for the document."""
         tokens = self.backbone.tokens
         if not self.prompts:
             return
@@ -241,24 +242,24 @@ class RegressionTask(Task):
         for framing, texts in framed(self.ratings.pairs, self.prompts):
             for start in range(0, len(texts), AT_ONCE):
                 inputs = tokens.inputs(texts[start : start + AT_ONCE], framing)
-                without |= {start + place for place, input_ in enumerate(inputs) if not input_.has_room}
+                without |= {start + index for index, input_ in enumerate(inputs) if not input_.has_room}
         if without:
             row = self.ratings.summaries[min(without)]
             raise UsageError(
                 f"max_tokens: the prompt and the summary leave no room for the document in {tokens.limit} tokens, in "
                 f"{len(without)} of {len(self.ratings.summaries)} summaries (the first: document {row.document_id}, "
-                f"system {row.system}); set max_tokens higher, or choose a backbone that reads more"
+                f"system {row.system}); set a higher max_tokens, or choose a backbone with a longer context"
             )
 
     def _stacked(self, rows: Bools) -> Bools:
-        """A mask of summaries as one of the rows of training."""
+        """Return a mask of summaries as a mask of training rows."""
         return np.tile(rows, max(1, len(self.prompts)))
 
     def documents(self, rows: Bools) -> int:
         return len(np.unique(self.ratings.document_codes[rows]))
 
     def train(self, work: Work, show: Progress) -> Trained:
-        """States, head, calibration, figures."""
+        """Fit and calibrate the judge, and compute the figures."""
         fitted = self.fit(work, show)
         values = {aspect: fitted.ratings[aspect] for aspect in self.ratings.aspects}
         scored = Scored(values, {aspect: scale.half_width for aspect, scale in fitted.head.scales.items()})
@@ -279,40 +280,35 @@ class RegressionTask(Task):
         return Trained(card, Card(card).lines(), Card(card).readme(), write)
 
     def fit(self, work: Work, show: Progress) -> FittedRegression:
-        """Everything but the figures."""
-        folder = work.folder / "backbone"
-        job = self._job()
-        how: Fitted | None = None
-        layers: tuple[Layer, ...] = ()
-        if self.how.mode == "frozen":
-            export(self.backbone, folder, show, onnx=self.how.onnx)
-        else:
-            layers, how = train_network(job, folder, work, show)
-        states = self._states(open_written(folder, self.backbone.tokens.limit), work, show)
-        if self.how.mode == "frozen":
-            layers, how = self._head(job, states[:, :-1], work, show)
-        return self._calibrated(layers, job.outputs, states, folder, how)
-
-    def _job(self) -> Job:
+        """Fit and calibrate the judge."""
+        folder, how = work.folder / "backbone", self.how
         targets, outputs = self._targets()
-        how = self.how
         rated = ~np.isnan(targets).all(axis=1)
-        return Job(
+        job = Job(
             self.backbone, self.ratings.pairs, self.prompts, self._stacked(self.rows.train) & rated,
             self._stacked(self.rows.dev), targets, outputs,
             len(outputs) - 1 if how.span_free else None, how.mode, how.usual_pool,
             how.hidden if how.head == "mlp" else None, how.lora, how.usual_schedule, how.seed, how.onnx,
         )  # fmt: skip
+        fitted: Fitted | None = None
+        layers: tuple[Layer, ...] = ()
+        if how.mode == "frozen":
+            export(self.backbone, folder, show, onnx=how.onnx)
+        else:
+            layers, fitted = train_network(job, folder, work, show)
+        states = self._states(open_written(folder, self.backbone.tokens.limit), work, show)
+        if how.mode == "frozen":
+            layers, fitted = self._head(job, states[:, :-1], work, show)
+        return self._calibrated(layers, job.outputs, states, folder, fitted)
 
     def _targets(self) -> tuple[Floats, tuple[str, ...]]:
-        """What each output is fitted to, on 0 to 1: shape (rows, outputs); and the aspect of each output."""
+        """Return the targets, shape (rows, outputs), scaled to 0 to 1, and the aspect of each output."""
         columns: list[Floats] = []
         names: list[str] = []
         for aspect in self.ratings.aspects:
             low, high = self.ends[aspect]
             votes = self.ratings.votes[aspect]
-            own = list(votes) if self.how.annotators == "separate" else [self.ratings.mean(aspect)]
-            for column in own:
+            for column in votes if self.how.annotators == "separate" else [self.ratings.mean(aspect)]:
                 if np.isnan(column[self.rows.train]).all():
                     continue
                 columns.append((column - low) / (high - low))
@@ -325,17 +321,17 @@ class RegressionTask(Task):
         return np.stack(columns, axis=1), tuple(names)
 
     def _states(self, opened: LoadedModel, work: Work, show: Progress) -> Floats:
-        """The pooled states of the rows of training, with the tokens that were cut off in the last column."""
+        """Return the pooled states of the training rows, with the number of truncated tokens in the last column."""
         usage = Usage()
         pairs = self.ratings.pairs
         show.start(len(pairs))
-        # The summaries of a document stand together, so that it is read once.
+        # Summaries of the same document are adjacent, so that it is encoded once.
         order = np.argsort(self.ratings.document_codes, kind="stable")
 
         def compute(rows: range) -> Floats:
-            own = framed([pairs[row] for row in order[rows]], self.prompts)
+            inputs = framed([pairs[row] for row in order[rows]], self.prompts)
             pool = self.how.usual_pool
-            return np.stack([pooled_states(opened, texts, pool, usage, framing) for framing, texts in own], axis=1)
+            return np.stack([pooled_states(opened, texts, pool, usage, framing) for framing, texts in inputs], axis=1)
 
         ordered = work.rows("states", len(pairs), compute, show=show)
         states = np.empty_like(ordered)
@@ -350,75 +346,78 @@ class RegressionTask(Task):
         rated = np.arange(len(job.outputs)) != job.yes_no
         layer, _ = ridge(states, job.targets[:, rated], job.train, job.dev)
         if job.yes_no is not None:
-            own = logistic(states, job.targets[:, job.yes_no], job.train, job.dev)
-            layer = Layer(np.hstack([layer.weight, own.weight]), np.append(layer.bias, own.bias))
+            yes_no = logistic(states, job.targets[:, job.yes_no], job.train, job.dev)
+            layer = Layer(np.hstack([layer.weight, yes_no.weight]), np.append(layer.bias, yes_no.bias))
         return (layer,), None
 
     def _calibrated(
-        self, layers: tuple[Layer, ...], outputs: Sequence[str], states: Floats, folder: Path, how: Fitted | None
+        self, layers: tuple[Layer, ...], outputs: Sequence[str], states: Floats, folder: Path, fitted: Fitted | None
     ) -> FittedRegression:
         rated = tuple(name for name in outputs if name != SPAN_FREE)
         span_free = len(rated) if self.how.span_free else None
         hashed = [file for file in sorted(folder.iterdir()) if file.suffix in _HASHED or file.name == "tokenizer.json"]
         files = {file.name: file_hash(file) for file in hashed}
         limit = self.backbone.tokens.limit
-        blank = {
+        uncalibrated = {
             aspect: Scale(low=0, high=1, outputs=(0.0, 1.0), ratings=(0.0, 1.0), half_width=None,
                           coverage=self.how.coverage)
             for aspect in self.ratings.aspects
         }  # fmt: skip
-        head = Head(self.how.usual_pool, limit, layers, rated, blank, span_free, files, self.prompts)
+        head = RegressionHead(self.how.usual_pool, limit, layers, rated, uncalibrated, span_free, files, self.prompts)
         applied = head.apply(states[:, :-1])
         values = head.by_aspect(applied)
         dev = self.rows.dev
         codes = self.ratings.document_codes[dev]
         scales = {
             aspect: calibrated(
-                own[dev], self.ratings.mean(aspect)[dev], codes, self.ends[aspect], self.how.calibration,
+                predicted[dev], self.ratings.mean(aspect)[dev], codes, self.ends[aspect], self.how.calibration,
                 self.how.coverage,
             )
-            for aspect, own in values.items()
+            for aspect, predicted in values.items()
         }  # fmt: skip
         head = head._replace(scales=scales)
-        ratings = {aspect: scales[aspect].rated(own) for aspect, own in values.items()}
-        odds = None if span_free is None else applied[:, span_free]
+        ratings = {aspect: scales[aspect].rated(predicted) for aspect, predicted in values.items()}
+        log_odds = None if span_free is None else applied[:, span_free]
         cut = states[:, -1].astype(int).reshape(-1, len(dev))
-        return FittedRegression(head, ratings, folder, cut, how, odds)
+        return FittedRegression(head, ratings, folder, cut, fitted, log_odds)
 
 
 class FittedRegression(NamedTuple):
-    """A fitted judge: its head, what it gives for every summary by aspect, the folder of its backbone, the tokens that
-    were cut off (inputs of a summary x summaries), how its network's training went, and the log-odds of every summary
-    by the yes/no output."""
+    """A fitted judge.
 
-    head: Head
+    `ratings` holds its ratings of all summaries by aspect, `folder` its backbone, `cut` the numbers of truncated
+    tokens, shape (inputs per summary, summaries), `network` the training of its network, and `span_free` the log-odds
+    of all summaries from the yes/no output.
+    """
+
+    head: RegressionHead
     ratings: Mapping[str, Floats]
     folder: Path
     cut: Any
-    how: Fitted | None
+    network: Fitted | None
     span_free: Floats | None
 
 
 def open_written(folder: Path, limit: int) -> LoadedModel:
-    """An encoder's folder as a trained judge reads it."""
+    """Open the folder of an encoder with the settings of a trained judge."""
     settings = LocalSettings(precision="fp32", max_tokens=limit)
     return open_model(LocalName(source="local", path=str(folder), settings=settings), "encoder")
 
 
 def _none(values: Any) -> Any:
-    """Nested lists with None for NaN, which JSON has not."""
+    """Replace NaN by None in nested lists, since JSON has no NaN."""
     if isinstance(values, list):
         return [_none(value) for value in values]
-    return None if values != values else values  # noqa: PLR0124 - NaN alone is not itself
+    return None if values != values else values  # noqa: PLR0124 - only NaN differs from itself
 
 
 def _card(task: RegressionTask, fitted: FittedRegression, listed: Sequence[Figure]) -> dict[str, Any]:
     how, ratings = task.how, task.ratings
-    looked = task.rows.test if how.look_at_test else task.rows.dev
+    evaluated = task.rows.test if how.look_at_test else task.rows.dev
     backbone = task.backbone.model
     cut = fitted.cut
-    masks: dict[str, Bools] = {part: getattr(task.rows, part) for part in PARTS}
-    common = card_of(task, masks, looked, listed)
+    masks: dict[str, Bools] = {subset: getattr(task.rows, subset) for subset in SUBSETS}
+    common = card_of(task, masks, evaluated, listed)
     data = {
         "citation": task.data.card.citation,
         "annotators": {aspect: len(ratings.annotators(aspect)) for aspect in ratings.aspects},
@@ -433,10 +432,10 @@ def _card(task: RegressionTask, fitted: FittedRegression, listed: Sequence[Figur
             "name": backbone.name, "revision": backbone.revision, "hash": backbone.digest,
             "licence": _licence(backbone.folder),
         },
-        "split": {**common["split"], "near_duplicates": sum(map(len, task.parts.groups))},
+        "split": {**common["split"], "near_duplicates": sum(map(len, task.partition.groups))},
         "max_tokens": fitted.head.max_tokens,
         "cut": {"summaries": int((cut > 0).any(axis=0).sum()), "tokens": int(cut.sum())},
-        "dev": None if fitted.how is None else {"scores": fitted.how.scores, "best_epoch": fitted.how.best},
+        "dev": None if fitted.network is None else {"scores": fitted.network.scores, "best_epoch": fitted.network.best},
         "scales": {
             aspect: scale.model_dump(exclude={"outputs", "ratings"}) for aspect, scale in fitted.head.scales.items()
         },
@@ -445,12 +444,12 @@ def _card(task: RegressionTask, fitted: FittedRegression, listed: Sequence[Figur
 
 
 def _licence(folder: Path) -> str | None:
-    """The licence that a backbone's own card names in its first lines, or its config."""
-    named = maybe_json(folder / "config.json").get("license")
+    """Return the licence in the config of a backbone or in the first lines of its card, or None."""
+    licence = maybe_json(folder / "config.json").get("license")
     card = folder / "README.md"
-    if named is None and card.is_file():
+    if licence is None and card.is_file():
         for line in card.read_text("utf-8", "replace").splitlines()[:40]:
             key, colon, value = line.partition(":")
             if key.strip() == "license" and colon:
                 return value.strip() or None
-    return None if named is None else str(named)
+    return None if licence is None else str(licence)

@@ -1,4 +1,4 @@
-"""`train`: from a file of settings to a folder, whole or not at all."""
+"""`train`: read a settings file, train, and write a folder completely or not at all."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from summeter.engine.progress import Progress
 from summeter.records import Fault, InputError, nearest
 from summeter.training.base import Task, Training
 from summeter.training.split import text_hash
-from summeter.training.work import Work, check_space, record_look
+from summeter.training.work import Work, check_space, record_evaluation
 
 KINDS: Final[dict[str, str]] = {
     "fused": "summeter.training.fused:FusedTraining",
     "regression": "summeter.training.regression:Regression",
 }
-"""Kind -> "module:Class", imported when it is first asked for."""
+"""The settings class of each kind as "module:Class", imported on first use."""
 
 CARD = "card.json"
 README = "README.md"
@@ -31,7 +31,7 @@ SCHEMA = "summeter-trained/1"
 
 
 class Outcome(NamedTuple):
-    """A finished training: its folder, its card, and what a terminal shows."""
+    """The result of a training: its folder, its card, and the lines for the terminal."""
 
     folder: Path
     card: Mapping[str, Any]
@@ -41,12 +41,12 @@ class Outcome(NamedTuple):
 def train(
     config: str | Path | Mapping[str, Any], out: str | Path, *, force: bool = False, progress: Progress | None = None
 ) -> Outcome:
-    """Train what a file of settings (or a mapping) describes, and write the folder `out`.
+    """Train the judge described by a settings file or a mapping, and write the folder `out`.
 
-    Paths in a file are relative to it; in a mapping, to the working directory. A training that was interrupted is
-    carried on by the same call. Raises InputError with every fault of the file, UsageError where the data do not do or
-    the folder holds something (`force` replaces a trained folder, anything else never), InstallError for a package that
-    is missing: all before any work.
+    Paths in a file are relative to the file, and in a mapping to the working directory. The same call resumes an
+    interrupted training. Before the training begins, raises InputError with all errors of the file, UsageError if the
+    data are not suitable or the folder is not empty (`force` replaces a trained folder, but no other), and InstallError
+    if a package is not installed.
     """
     target, show = Path(out), progress or Progress()
     check_folder(target, "the folder of a training", is_trained, force=force)
@@ -55,17 +55,17 @@ def train(
     work = Work(target, task.key)
     with show:
         if work.discarded:
-            show.note("settings or data have changed since the interrupted training: begun anew")
+            show.note("settings or data have changed since the interrupted training: starting again")
         trained = task.train(work, show)
     card = {"schema": SCHEMA, "summeter": __version__, **trained.card, "key": task.key}
     lines = list(trained.lines)
     if task.test is not None:
-        looks = record_look(target, task.test, task.key)
-        card["test"] = {**card.get("test", {}), "hash": task.test, "looks": looks}
-        if looks > 1:
+        evaluations = record_evaluation(target, task.test, task.key)
+        card["test"] = {**card.get("test", {}), "hash": task.test, "looks": evaluations}
+        if evaluations > 1:
             lines.append(
-                f"the test part was looked at by {looks - 1} other training{'s' if looks > 2 else ''} before: figures "
-                "on it are no longer those of data that nothing was chosen by"
+                f"{evaluations - 1} other training{'s' if evaluations > 2 else ''} evaluated this test set before: if "
+                "settings were chosen by these figures, the figures are optimistic"
             )
     with building(target) as fresh:
         trained.write(fresh)
@@ -76,31 +76,30 @@ def train(
 
 
 def read_task(config: str | Path | Mapping[str, Any]) -> Task:
-    """The training that settings describe, its data read and checked."""
+    """Return the training described by settings, with its data read and checked."""
     if isinstance(config, Mapping):
         return read_settings(config, None).task(Path())
     path = Path(config)
     try:
-        given = read_mapping(path, "a training needs at least kind and data")
+        settings = read_mapping(path, "a training needs at least kind and data")
     except OSError as error:
         raise InputError.at(path, None, None, f"cannot be read: {error.strerror or error}") from error
-    return read_settings(given, path).task(path.parent)
+    return read_settings(settings, path).task(path.parent)
 
 
-def read_settings(given: Mapping[str, Any], path: Path | None) -> Training:
-    """The settings in a mapping, which stands in the file `path`. Raises InputError with every fault, by line and
-    field."""
+def read_settings(values: Mapping[str, Any], path: Path | None) -> Training:
+    """Validate settings, which were read from the file `path`. Raises InputError with all errors by line and field."""
     lines, repeated = ({}, []) if path is None else yaml_lines(path)
     file = Path("settings") if path is None else path
     faults = list(repetitions(file, repeated))
-    kind = given.get("kind")
+    kind = values.get("kind")
     if kind not in KINDS:
-        missing = "is missing" if kind is None else f"there is no kind {kind!r}{nearest(kind, KINDS)}"
-        faults.append(Fault(str(file), lines.get(("kind",)), "kind", f"{missing}; kinds: {', '.join(KINDS)}"))
+        problem = "is missing" if kind is None else f"{kind!r} is unknown{nearest(kind, KINDS)}"
+        faults.append(Fault(str(file), lines.get(("kind",)), "kind", f"{problem}; kinds: {', '.join(KINDS)}"))
         raise in_order(faults)
     settings = kind_named(str(kind))
     try:
-        checked = settings.model_validate(given)
+        checked = settings.model_validate(values)
     except ValidationError as error:
         raise in_order([*faults, *faults_of(file, lines, error, settings)]) from error
     if faults:
@@ -109,19 +108,19 @@ def read_settings(given: Mapping[str, Any], path: Path | None) -> Training:
 
 
 def kind_named(kind: str) -> type[Training]:
-    """The class of a kind's settings."""
+    """Import the settings class of a kind."""
     module, _, name = KINDS[kind].partition(":")
     settings: type[Training] = getattr(import_module(module), name)
     return settings
 
 
 def is_trained(folder: Path) -> bool:
-    """Whether a folder was written by `train`."""
+    """Return whether a folder was written by `train`."""
     return read_card(folder) is not None
 
 
 def read_card(folder: Path) -> dict[str, Any] | None:
-    """The card of a folder that `train` wrote; None for another folder."""
+    """Return the card of a folder written by `train`, or None for other folders."""
     try:
         card: dict[str, Any] = json.loads((folder / CARD).read_text("utf-8"))
         return card if card.get("schema") == SCHEMA else None
@@ -130,8 +129,10 @@ def read_card(folder: Path) -> dict[str, Any] | None:
 
 
 def fitted_among(folder: Path, texts: Iterable[str]) -> int:
-    """How many of these documents' texts a trained judge was fitted to, or its settings chosen by: its agreement with
-    people there says nothing of others. 0 for a folder that `train` did not write."""
+    """Return the number of texts that were used to train or select a trained judge.
+
+    Its agreement with people on these is optimistic. Returns 0 for a folder that was not written by `train`.
+    """
     card = read_card(folder)
     known = frozenset((card or {}).get("split", {}).get("fitted_on", ()))
     return sum(text_hash(text) in known for text in texts) if known else 0

@@ -1,5 +1,4 @@
-"""Batches of a local model's inputs: `plan` puts so many tokens at a time into a batch, over inputs sorted by length;
-`halving` is what happens where memory ends."""
+"""Batches of a local model's inputs, sorted by length and limited by tokens, and halved when memory is exhausted."""
 
 from __future__ import annotations
 
@@ -10,70 +9,74 @@ from summeter.records import ModelError
 
 T = TypeVar("T")
 WASTE = 0.05
-"""The share of a batch that may be padding."""
+"""Maximum share of padding in a batch."""
 
 
 def plan(lengths: Sequence[int], budget: int, *, waste: float = WASTE, most: int | None = None) -> list[list[int]]:
-    """Places of inputs of these lengths, batch by batch, the longest first.
+    """Return the indices of inputs of these lengths, batch by batch, the longest first.
 
-    Every input is padded to the longest of its batch. A batch holds at most `budget` tokens and `most` inputs, and at
-    most the share `waste` of it is padding; an input over the budget has a batch to itself.
+    Each input is padded to the longest one of its batch. A batch has at most `budget` tokens and `most` inputs, and at
+    most the share `waste` of padding. An input longer than the budget is a batch of its own.
 
     >>> plan([3, 10, 3, 9], 20, waste=0.1)
     [[1, 3], [0, 2]]
     """
     batches: list[list[int]] = []
     longest = real = 0
-    for place in sorted(range(len(lengths)), key=lambda place: (-lengths[place], place)):
+    for index in sorted(range(len(lengths)), key=lambda index: (-lengths[index], index)):
         if batches:
             count = len(batches[-1]) + 1
-            size, tokens = count * longest, real + lengths[place]
+            size, tokens = count * longest, real + lengths[index]
             if count <= (most or count) and size <= budget and size - tokens <= waste * size:
-                batches[-1].append(place)
+                batches[-1].append(index)
                 real = tokens
                 continue
-        batches.append([place])
-        longest = real = lengths[place]
+        batches.append([index])
+        longest = real = lengths[index]
     return batches
 
 
 def padding(lengths: Sequence[int], batches: Sequence[Sequence[int]]) -> tuple[int, int]:
-    """(padding tokens, tokens with padding) of batches.
+    """Return (padding tokens, all tokens including padding) of batches.
 
     >>> padding([3, 10, 3, 9], [[1, 3], [0, 2]])
     (1, 26)
     """
-    full = sum(len(batch) * max(lengths[place] for place in batch) for batch in batches)
-    return full - sum(lengths[place] for batch in batches for place in batch), full
+    full = sum(len(batch) * max(lengths[index] for index in batch) for batch in batches)
+    return full - sum(lengths[index] for batch in batches for index in batch), full
 
 
 def halving(
-    batch: Sequence[int], compute: Callable[[Sequence[int]], Sequence[T]], ended: Callable[[BaseException], bool]
+    batch: Sequence[int],
+    compute: Callable[[Sequence[int]], Sequence[T]],
+    out_of_memory: Callable[[BaseException], bool],
 ) -> list[T]:
-    """What `compute` gives for a batch; where memory ends (`ended` knows the error) for its halves, and theirs.
+    """Return the results of `compute` for a batch; if memory is exhausted, for its halves, recursively.
 
-    ModelError where memory does not even hold one input.
+    `out_of_memory` recognises the errors of exhausted memory. Raises ModelError if memory does not suffice for a single
+    input.
     """
     try:
         return list(compute(batch))
     except Exception as error:
-        if not ended(error):
+        if not out_of_memory(error):
             raise
         if len(batch) == 1:
             raise ModelError(
-                f"memory does not hold one input ({error}); set max_tokens lower, or device=cpu, behind the model's "
-                "name: local/FOLDER[max_tokens=512]"
+                f"memory is too small for a single input ({error}); set a lower max_tokens, or device=cpu, after the "
+                "name of the model: local/FOLDER[max_tokens=512]"
             ) from error
-    # Outside the handler: the failed pass keeps its memory for as long as its error is being handled.
+    # Outside the handler, since the memory of the failed pass is held while its error is handled.
     middle = len(batch) // 2
-    return halving(batch[:middle], compute, ended) + halving(batch[middle:], compute, ended)
+    return halving(batch[:middle], compute, out_of_memory) + halving(batch[middle:], compute, out_of_memory)
 
 
 def out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory ended: Python's own, torch's on any device, ONNX Runtime's."""
+    """Return whether an error of Python, torch (on any device) or ONNX Runtime means that memory is exhausted."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
-    words = str(error).lower()
+    message = str(error).lower()
     return isinstance(error, RuntimeError) and any(
-        sign in words for sign in ("out of memory", "can't allocate memory", "failed to allocate memory", "bad_alloc")
+        phrase in message
+        for phrase in ("out of memory", "can't allocate memory", "failed to allocate memory", "bad_alloc")
     )

@@ -1,18 +1,18 @@
-"""A sequence classifier or a regression: the raw outputs of one text, a pair, or the texts of a template.
+"""Sequence classifiers and regressions (one text, a pair or a template), and token classifiers (one text or a pair).
 
-Which output means what is the judge's to know, except for the classes of natural-language inference, which are read
-from the model's config, never assumed.
+Evaluators know the meaning of the outputs, except for the classes of natural-language inference, whose order is read
+from the model's config.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from summeter.models.local.loaded_model import LoadedModel, by_settings
 from summeter.models.local.tokens import Batch
-from summeter.models.networks import Classes, Classify, Framing, Labels
+from summeter.models.networks import Classes, Classify, ClassifyTokens, Framing, Labels, TokenLogits
 from summeter.records import UsageError
 from summeter.runs.usage import Usage
 
@@ -28,68 +28,83 @@ _NAMES = {
 }  # fmt: skip
 
 
-class LabelOrder(NamedTuple):
-    """The places of the three classes among a classifier's outputs."""
+def label_order(config: Mapping[str, Any], model: str) -> tuple[int, int, int]:
+    """Return the indices of entailment, neutral and contradiction among the outputs, from `id2label` of a config.
 
-    entail: int
-    neutral: int
-    contradict: int
-
-
-def label_order(config: Mapping[str, Any], where: str) -> LabelOrder:
-    """The order that `id2label` of a model's config gives. UsageError, saying what was found, for any other naming.
+    Raises UsageError if the labels have other names.
 
     >>> label_order({"id2label": {"0": "CONTRADICTION", "1": "NEUTRAL", "2": "ENTAILMENT"}}, "m")
-    LabelOrder(entail=2, neutral=1, contradict=0)
+    (2, 1, 0)
     """
-    given = config.get("id2label")
-    if not isinstance(given, Mapping) or not given:
-        raise UsageError(f"{where}: its config.json has no id2label, so nothing says which output is entailment")
+    id2label = config.get("id2label")
+    if not isinstance(id2label, Mapping) or not id2label:
+        raise UsageError(f"{model}: its config.json has no id2label, which is needed to find the output of entailment")
     try:
-        labels = {int(place): str(label) for place, label in given.items()}
+        labels = {int(index): str(label) for index, label in id2label.items()}
     except (TypeError, ValueError):
         labels = {}
-    meant = {place: _NAMES.get(re.sub(r"[\s_-]+", "", label).lower()) for place, label in labels.items()}
-    if sorted(labels) != [0, 1, 2] or set(meant.values()) != {"entail", "neutral", "contradict"}:
-        named = ", ".join(f"{place}: {label}" for place, label in given.items())
+    index_of = {_NAMES.get(re.sub(r"[\s_-]+", "", label).lower()): index for index, label in labels.items()}
+    if sorted(labels) != [0, 1, 2] or set(index_of) != {"entail", "neutral", "contradict"}:
+        found = ", ".join(f"{index}: {label}" for index, label in id2label.items())
         raise UsageError(
-            f"{where}: its labels are {{{named}}}; an NLI model needs three, named entailment, neutral and "
-            "contradiction in any order. Put their true names into id2label of its config.json"
+            f"{model}: its labels are {{{found}}}; an NLI model needs three labels, entailment, neutral and "
+            "contradiction in any order. Correct id2label in its config.json"
         )
-    places = {name: place for place, name in meant.items() if name is not None}
-    return LabelOrder(**places)
+    return index_of["entail"], index_of["neutral"], index_of["contradict"]
 
 
 def classify(loaded: LoadedModel, requests: Sequence[Classify], usage: Usage) -> list[NDArray[np.float32]]:
-    """The outputs that each request asks for: all in the model's own order, or the classes of inference."""
+    """Return the logits of each request: all in the model's order, or those of the NLI classes."""
 
     def compute(batch: Batch) -> list[NDArray[np.float32]]:
         return list(loaded.backend.logits(*batch))
 
-    def framed(some: Sequence[Classify], settings: tuple[Classes, Framing]) -> list[NDArray[np.float32]]:
+    def classified(group: Sequence[Classify], settings: tuple[Classes, Framing]) -> list[NDArray[np.float32]]:
         classes, framing = settings
-        inputs = loaded.tokens.inputs([request.texts for request in some], framing)
+        inputs = loaded.tokens.inputs([request.texts for request in group], framing)
         outputs = loaded.run(inputs, usage, compute)
         if classes == "nli":
             order = label_order(loaded.model.config, loaded.model.name)
             return [row[list(order)] for row in outputs]
         if len(outputs[0]) != classes:
             raise UsageError(
-                f"{loaded.model.name} has {_outputs(len(outputs[0]))}, and the evaluator reads {_outputs(classes)}: "
-                "it is another kind of checkpoint"
+                f"{loaded.model.name} has {_outputs(len(outputs[0]))}, but the evaluator needs {_outputs(classes)}; "
+                "choose another checkpoint"
             )
         return outputs
 
-    return by_settings(requests, lambda request: (request.classes, request.framing), framed)
+    return by_settings(requests, lambda request: (request.classes, request.framing), classified)
+
+
+def classify_tokens(loaded: LoadedModel, requests: Sequence[ClassifyTokens], usage: Usage) -> list[TokenLogits]:
+    """Return the logits of all tokens of each request, special tokens included."""
+    if any(request.framing.template is not None for request in requests):
+        raise ValueError("tokens are classified in one text or a pair, not in a template")
+    # Requests with different framings are computed together.
+    inputs = by_settings(
+        requests,
+        lambda request: request.framing,
+        lambda group, framing: loaded.tokens.inputs([request.texts for request in group], framing),
+    )
+    outputs = loaded.run_by_token(inputs, usage, lambda batch: loaded.backend.token_logits(*batch))
+    results = []
+    for request, input_, logits in zip(requests, inputs, outputs, strict=True):
+        if logits.shape[1] != request.classes:
+            raise UsageError(
+                f"{loaded.model.name} has {logits.shape[1]} outputs per token, but the evaluator needs "
+                f"{request.classes}; choose another checkpoint"
+            )
+        results.append(TokenLogits(logits, input_.offsets, input_.text, input_.truncated))
+    return results
 
 
 def find_labels(loaded: LoadedModel) -> Labels:
-    """The labels in a model's config. UsageError where it names none."""
-    given = loaded.model.config.get("id2label")
-    if not isinstance(given, Mapping) or sorted(given, key=str) != sorted(map(str, range(len(given)))):
-        raise UsageError(f"{loaded.model.name}: its config.json has no id2label that names outputs 0, 1 and so on")
+    """Return the labels in a model's config. Raises UsageError if there are none."""
+    id2label = loaded.model.config.get("id2label")
+    if not isinstance(id2label, Mapping) or sorted(id2label, key=str) != sorted(map(str, range(len(id2label)))):
+        raise UsageError(f"{loaded.model.name}: its config.json has no id2label with names of the outputs 0, 1, ...")
     several = loaded.model.config.get("problem_type") == "multi_label_classification"
-    return Labels(tuple(str(given[str(place)]) for place in range(len(given))), several)
+    return Labels(tuple(str(id2label[str(index)]) for index in range(len(id2label))), several)
 
 
 def _outputs(number: int) -> str:

@@ -1,7 +1,7 @@
-"""Checkpoints of released code written as folders that transformers loads: safetensors, config, tokenizer, and a card.
+"""Convert checkpoints of released code to folders that transformers loads (safetensors, config, tokenizer, card).
 
-Pickles are read with weights_only, so that a file can bring numbers and nothing that runs. The tensors are given the
-names of a plain transformers class, and every name and shape is checked before anything is written.
+Pickles are read with weights_only, so that no code of a file is executed. The tensors are renamed for a standard
+transformers class, and all names and shapes are checked before anything is written.
 """
 
 from __future__ import annotations
@@ -25,9 +25,12 @@ _TOKENIZER = (
 )  # fmt: skip
 
 
-class Head(NamedTuple):
-    """One folder to write: its name below the target ("" for the target itself), the transformers class, its tensors,
-    and what its config says differently from that of the base."""
+class ConvertedModel(NamedTuple):
+    """A folder to write.
+
+    `name` is its name below the target folder ("" for the target itself), `class_` the transformers class, and `config`
+    the entries of its config that differ from the base model.
+    """
 
     name: str
     class_: str
@@ -37,43 +40,44 @@ class Head(NamedTuple):
 
 @dataclass(frozen=True)
 class Release:
-    """A checkpoint that can be converted: what it is, the model whose config and tokenizer it has, and its licences."""
+    """A checkpoint that can be converted: its description, base model and licences, and its conversion."""
 
     about: str
     base: str
     code_licence: str
     weight_licence: str
-    heads: Callable[[Tensors], list[Head]]
+    models: Callable[[Tensors], list[ConvertedModel]]
 
 
 def convert(kind: str, file: Path, out: Path, base: Path | None = None) -> list[Path]:
-    """Write the released checkpoint `file` of `kind` (alignscore, a3cu, dae, bartscore) as a folder `out`; AlignScore
-    as a folder for each of its heads below it. `base` holds the config and the tokenizer of the model it was trained
-    from (default: the folder of `file`). Returns the folders.
+    """Convert the released checkpoint `file` of `kind` (alignscore, a3cu, dae, bartscore) and return the new folders.
 
-    UsageError for another kind, a file that is no such checkpoint (with the names that are missing or unknown), and an
-    `out` that is there already; InstallError without torch and transformers. Nothing is left half-written.
+    The folder is `out`; for AlignScore, each head is a folder below it. `base` contains the config and the tokenizer of
+    the base model (default: the folder of `file`). Either all folders are written or none.
+
+    Raises UsageError for an unknown kind, a file that is not such a checkpoint (with the missing or unknown names), and
+    an `out` that exists, and InstallError if torch or transformers is not installed.
     """
     if kind not in RELEASES:
-        raise UsageError(f"no checkpoint {kind!r} is known{nearest(kind, RELEASES)}; known: {', '.join(RELEASES)}")
+        raise UsageError(f"unknown checkpoint {kind!r}{nearest(kind, RELEASES)}; known: {', '.join(RELEASES)}")
     release = RELEASES[kind]
     if out.exists():
-        raise UsageError(f"{out} is there already; name a new folder")
+        raise UsageError(f"{out} already exists; give a new folder")
     source = base or file.parent
     if not (source / CONFIG).is_file():
         raise UsageError(
-            f"{source / CONFIG} is missing: name a folder with the config and the tokenizer of {release.base} as ",
+            f"{source / CONFIG} is missing: give a folder with the config and the tokenizer of {release.base} as ",
             Parameter("base"),
         )
     config = read_json(source / CONFIG)
-    heads = release.heads(_tensors(file))
+    models = release.models(_tensors(file))
     digest = file_hash(file)
     out.parent.mkdir(parents=True, exist_ok=True)
-    place = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
-        for head in heads:
-            _write(head, config, source, place / head.name, kind)
-            form = f"{head.class_}{f', head {head.name}' if head.name else ''}"
+        for model in models:
+            _write(model, config, source, temporary / model.name, kind)
+            form = f"{model.class_}{f', head {model.name}' if model.name else ''}"
             card = (
                 f"---\nlicense: {json.dumps(release.weight_licence)}\n---\n\n# {release.about}\n\n"
                 f"Written by `summeter models convert {kind}` as {form}.\n\n"
@@ -81,23 +85,23 @@ def convert(kind: str, file: Path, out: Path, base: Path | None = None) -> list[
                 f"- licence of the weights: {release.weight_licence}\n"
                 f"- licence of the released code: {release.code_licence}\n"
             )
-            (place / head.name / "README.md").write_text(card, "utf-8")
-        place.chmod(0o755)
-        place.rename(out)
+            (temporary / model.name / "README.md").write_text(card, "utf-8")
+        temporary.chmod(0o755)
+        temporary.rename(out)
     except BaseException:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
         raise
-    return [out / head.name for head in heads]
+    return [out / model.name for model in models]
 
 
 def _tensors(file: Path) -> Tensors:
-    """The tensors of a file by name. UsageError for what holds none."""
+    """Return the tensors of a file by name. Raises UsageError if there are none."""
     try:
         import torch
     except ImportError as error:
         raise InstallError.missing("torch (converting checkpoints)", "torch") from error
     if not file.is_file():
-        raise UsageError(f"there is no checkpoint {file}")
+        raise UsageError(f"the checkpoint {file} does not exist")
     try:
         if file.suffix == ".safetensors":
             from safetensors.torch import load_file
@@ -105,58 +109,58 @@ def _tensors(file: Path) -> Tensors:
             values: Any = load_file(file)
         else:
             values = torch.load(file, map_location="cpu", weights_only=True)
-    except Exception as error:  # pickles and safetensors raise what they like
-        # What torch says of pickles begins with the advice to load them unsafely.
-        said = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-        why = said[0]
+    except Exception as error:  # pickle and safetensors raise various errors
+        # The message of torch begins with the advice to load pickles unsafely.
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+        why = lines[0]
         if why.startswith("Weights only load failed"):
-            named = next((line for line in said[1:] if "GLOBAL" in line), None)
-            why = f"it holds code or objects ({named})" if named else "it is damaged, or no checkpoint of torch"
-        raise UsageError(f"{file} cannot be read as tensors alone (weights_only): {why}") from error
-    # Lightning and training scripts put the tensors one level down.
+            detail = next((line for line in lines[1:] if "GLOBAL" in line), None)
+            why = f"it contains code or objects ({detail})" if detail else "it is damaged or not a checkpoint of torch"
+        raise UsageError(f"{file} cannot be read with weights_only: {why}") from error
+    # Lightning and training scripts nest the tensors one level deeper.
     for inner in ("state_dict", "model_state_dict", "model"):
         if isinstance(values, Mapping) and isinstance(values.get(inner), Mapping):
             values = values[inner]
     tensors = {str(name): value for name, value in values.items()} if isinstance(values, Mapping) else {}
     tensors = {name: value for name, value in tensors.items() if isinstance(value, torch.Tensor)}
     if not tensors:
-        raise UsageError(f"{file} holds no tensors by name")
+        raise UsageError(f"{file} contains no named tensors")
     return tensors
 
 
-def _write(head: Head, config: Mapping[str, Any], source: Path, folder: Path, kind: str) -> None:
+def _write(model: ConvertedModel, config: Mapping[str, Any], source: Path, folder: Path, kind: str) -> None:
     try:
         import torch
         import transformers
     except ImportError as error:
         raise InstallError.missing(f"{error.name or 'torch'} (converting checkpoints)", "torch") from error
-    class_ = getattr(transformers, head.class_)
+    class_ = getattr(transformers, model.class_)
     if config.get("model_type") != class_.config_class.model_type:
         raise UsageError(
-            f"the base in {source} is a {config.get('model_type')} model, and {kind} needs a "
-            f"{class_.config_class.model_type} one"
+            f"the base in {source} is a {config.get('model_type')} model, but {kind} needs a "
+            f"{class_.config_class.model_type} model"
         )
-    made = class_.config_class.from_dict({**config, **head.config, "architectures": [head.class_]})
+    new_config = class_.config_class.from_dict({**config, **model.config, "architectures": [model.class_]})
     with torch.device("meta"):
-        wanted = {name: tuple(value.shape) for name, value in class_(made).state_dict().items()}
-    given = {name: tuple(value.shape) for name, value in head.tensors.items() if not name.endswith("position_ids")}
+        expected = {name: tuple(value.shape) for name, value in class_(new_config).state_dict().items()}
+    found = {name: tuple(value.shape) for name, value in model.tensors.items() if not name.endswith("position_ids")}
     faults = [
-        *(f"{name} is missing" for name in wanted if name not in given),
-        *(f"{name} is not known" for name in given if name not in wanted),
+        *(f"{name} is missing" for name in expected if name not in found),
+        *(f"{name} is unknown" for name in found if name not in expected),
         *(
-            f"{name} has shape {given[name]} instead of {wanted[name]}"
-            for name in wanted
-            if name in given and given[name] != wanted[name]
+            f"{name} has shape {found[name]} instead of {expected[name]}"
+            for name in expected
+            if name in found and found[name] != expected[name]
         ),
     ]
     if faults:
         raise UsageError(
-            f"this is no checkpoint of {kind} over the base in {source}: {'; '.join(faults[:3])}"
+            f"this is not a checkpoint of {kind} with the base in {source}: {'; '.join(faults[:3])}"
             f"{f' (and {len(faults) - 3} more)' if len(faults) > 3 else ''}"
         )
     transformers.utils.logging.disable_progress_bar()
-    network = class_(made)
-    network.load_state_dict({name: head.tensors[name].float() for name in given})
+    network = class_(new_config)
+    network.load_state_dict({name: model.tensors[name].float() for name in found})
     network.save_pretrained(folder)
     for name in _TOKENIZER:
         if (source / name).is_file():
@@ -164,7 +168,7 @@ def _write(head: Head, config: Mapping[str, Any], source: Path, folder: Path, ki
 
 
 def _renamed(tensors: Tensors, prefixes: Sequence[tuple[str, str]]) -> Tensors:
-    """The tensors whose names begin so, under the names that begin otherwise; the first prefix that fits counts."""
+    """Return the tensors whose names begin with an old prefix, under the new prefix; the first match counts."""
     renamed = {}
     for name, value in tensors.items():
         for old, new in prefixes:
@@ -177,12 +181,12 @@ def _renamed(tensors: Tensors, prefixes: Sequence[tuple[str, str]]) -> Tensors:
 def _need(tensors: Tensors, names: Sequence[str], kind: str) -> None:
     missing = [name for name in names if name not in tensors]
     if missing:
-        shown = ", ".join(list(tensors)[:3])
-        raise UsageError(f"this is no checkpoint of {kind}: it has no {', '.join(missing)} (it begins with {shown})")
+        first = ", ".join(list(tensors)[:3])
+        raise UsageError(f"this is not a checkpoint of {kind}: {', '.join(missing)} missing (its first names: {first})")
 
 
-def _alignscore(tensors: Tensors) -> list[Head]:
-    """One encoder under three heads: the head of pretraining (`mlm_head`) goes."""
+def _alignscore(tensors: Tensors) -> list[ConvertedModel]:
+    """Convert an encoder with three heads, without the head of pretraining (`mlm_head`)."""
     layers = {"nli": ("tri_layer", 3), "bin": ("bin_layer", 2), "reg": ("reg_layer", 1)}
     names = [f"{layer}.weight" for layer, _ in layers.values()]
     _need(tensors, ["base_model.pooler.dense.weight", *names], "alignscore")
@@ -192,7 +196,7 @@ def _alignscore(tensors: Tensors) -> list[Head]:
         "reg": {0: "alignment"},
     }
     return [
-        Head(
+        ConvertedModel(
             name,
             "RobertaForSequenceClassification",
             _renamed(
@@ -209,17 +213,19 @@ def _alignscore(tensors: Tensors) -> list[Head]:
     ]
 
 
-def _a3cu(tensors: Tensors) -> list[Head]:
-    """One number at the first token; the pooler is not used."""
+def _a3cu(tensors: Tensors) -> list[ConvertedModel]:
+    """Convert a regression at the first token, without the unused pooler."""
     _need(tensors, ["bert.embeddings.word_embeddings.weight", "linear.weight"], "a3cu")
-    kept = {name: value for name, value in tensors.items() if not name.startswith("bert.pooler.")}
-    renamed = _renamed(kept, (("linear.", "classifier."), ("bert.", "bert.")))
-    return [Head("", "BertForTokenClassification", renamed, _labels({0: "a3cu"}))]
+    used = {name: value for name, value in tensors.items() if not name.startswith("bert.pooler.")}
+    renamed = _renamed(used, (("linear.", "classifier."), ("bert.", "bert.")))
+    return [ConvertedModel("", "BertForTokenClassification", renamed, _labels({0: "a3cu"}))]
 
 
-def _dae(tensors: Tensors) -> list[Head]:
-    """A layer over (child, head) becomes one over each token: arc logits are the first two of the child's outputs plus
-    the last two of the head's."""
+def _dae(tensors: Tensors) -> list[ConvertedModel]:
+    """Convert a layer over (child, head) pairs to a layer over tokens.
+
+    The logits of an arc are the first two outputs of the child plus the last two of the head.
+    """
     import torch
 
     layer = "dep_label_classifier"
@@ -227,21 +233,21 @@ def _dae(tensors: Tensors) -> list[Head]:
     weight, bias = tensors[f"{layer}.weight"], tensors[f"{layer}.bias"]
     size = weight.shape[1] // 2
     if weight.shape[0] != 2 or weight.shape[1] % 2:
-        raise UsageError(f"this is no checkpoint of dae: {layer}.weight has shape {tuple(weight.shape)}")
+        raise UsageError(f"this is not a checkpoint of dae: {layer}.weight has shape {tuple(weight.shape)}")
     renamed = _renamed(tensors, (("electra.", "electra."),))
     renamed["classifier.weight"] = torch.cat([weight[:, :size], weight[:, size:]])
     renamed["classifier.bias"] = torch.cat([bias, torch.zeros_like(bias)])
     labels = {0: "child not entailed", 1: "child entailed", 2: "head not entailed", 3: "head entailed"}
-    return [Head("", "ElectraForTokenClassification", renamed, _labels(labels))]
+    return [ConvertedModel("", "ElectraForTokenClassification", renamed, _labels(labels))]
 
 
-def _bartscore(tensors: Tensors) -> list[Head]:
+def _bartscore(tensors: Tensors) -> list[ConvertedModel]:
     _need(tensors, ["model.shared.weight"], "bartscore")
-    return [Head("", "BartForConditionalGeneration", dict(tensors), {})]
+    return [ConvertedModel("", "BartForConditionalGeneration", dict(tensors), {})]
 
 
 def _labels(names: Mapping[int, str]) -> dict[str, Any]:
-    return {"id2label": dict(names), "label2id": {name: place for place, name in names.items()}}
+    return {"id2label": dict(names), "label2id": {name: index for index, name in names.items()}}
 
 
 RELEASES: dict[str, Release] = {
@@ -255,4 +261,4 @@ RELEASES: dict[str, Release] = {
         _bartscore,
     ),
 }  # fmt: skip
-"""What can be converted, by name."""
+"""The checkpoints that can be converted, by name."""

@@ -1,9 +1,10 @@
-"""Coreference: clusters of mentions by a checkpoint of the form of F-coref (Otmazgin et al., AACL 2022).
+"""Coreference resolution with checkpoints in the format of F-coref (Otmazgin et al., AACL 2022).
 
-The folder holds an encoder (`biu-nlp/f-coref`: a distilled RoBERTa) and the weights of its head; `coref_head` of its
-config says how long mentions and segments are. A mention is a stretch of at most `max_span_length` tokens; the
-`top_lambda` share with the highest mention scores is kept, and each of these is linked to the earlier one with the
-highest score (both mention scores and the four products of their ends), if that is above 0.
+The folder contains an encoder (`biu-nlp/f-coref`: a distilled RoBERTa) and the weights of its head; `coref_head` in the
+config sets the maximum lengths of mentions and segments. A mention is a span of at most `max_span_length` tokens. The
+`top_lambda` share of the tokens is the number of mentions kept, those with the highest scores. Each is linked to the
+earlier mention with the highest link score (both mention scores and the four products of their boundaries), if it is
+positive.
 """
 
 from __future__ import annotations
@@ -35,18 +36,18 @@ _LINEAR = (
     *(f"antecedent_{pair}_classifier" for pair in ("s2s", "e2e", "s2e", "e2s")),
 )
 _MASKED = -10_000.0
-"""What the released code adds to the scores of what is no mention, and the bound of all scores."""
+"""The score that the released code adds to invalid mentions, and the bound of all scores."""
 ROWS = 512
-"""Mentions whose links are computed at a time."""
+"""Number of mentions whose links are computed together."""
 
 
 def find_coreference(loaded: LoadedModel, requests: Sequence[FindCoreference], usage: Usage) -> list[Clusters]:
-    """The clusters of each text."""
+    """Return the clusters of each text."""
     return [_clusters(loaded, request.text, usage) for request in requests]
 
 
 def _clusters(loaded: LoadedModel, text: str, usage: Usage) -> Clusters:
-    head, tokens = loaded.once(Head), tokens_of(text)
+    head, tokens = loaded.once(CoreferenceHead), tokens_of(text)
     pieces = loaded.tokens.of_words([token.text for token in tokens])
     if not tokens or len(pieces.ids) == 0:
         return []
@@ -57,22 +58,26 @@ def _clusters(loaded: LoadedModel, text: str, usage: Usage) -> Clusters:
         ids = pieces.ids[None, first : first + head.settings.segment]
         states.append(loaded.backend.hidden(ids, np.ones_like(ids), np.zeros_like(ids), layers)[0])
     usage.tokens += len(pieces.ids)
-    found: Clusters = []
+    clusters: Clusters = []
     for cluster in head.clusters(np.concatenate(states)):
         mentions = [
             (tokens[pieces.words[start]].start, tokens[pieces.words[end]].end)
             for start, end in cluster
-            # A mark of the frame is no mention.
+            # Special tokens are not mentions.
             if pieces.words[start] >= 0 and pieces.words[end] >= 0
         ]
         unique = list(dict.fromkeys(mentions))
         if len(unique) > 1:
-            found.append(unique)
-    return found
+            clusters.append(unique)
+    return clusters
 
 
 class Settings(NamedTuple):
-    """What `coref_head` of a config says: tokens of a segment and of a mention, and the share of tokens kept."""
+    """Settings in the config of a model.
+
+    `segment` and `longest` are the maximum numbers of tokens of a segment and of a mention; `share` is the number of
+    mentions kept per token; `epsilon` is that of layer normalisation.
+    """
 
     segment: int
     longest: int
@@ -80,17 +85,17 @@ class Settings(NamedTuple):
     epsilon: float
 
 
-def head_settings(loaded: LoadedModel) -> Settings:
-    """The settings of the model's head. UsageError where its config is not of this form."""
+def read_settings(loaded: LoadedModel) -> Settings:
+    """Return the settings of the model's head. Raises UsageError if its config has another format."""
     model = loaded.model
     head = model.config.get("coref_head")
     if not isinstance(head, Mapping) or not {"max_segment_len", "max_span_length", "top_lambda"} <= set(head):
         raise UsageError(
-            f"{model.name} is no coreference model of the form of f-coref: its config.json has no coref_head with "
+            f"{model.name} is not a coreference model in the format of f-coref: its config.json has no coref_head with "
             "max_segment_len, max_span_length and top_lambda"
         )
     if model.config.get("hidden_act") != "gelu":
-        raise UsageError(f"{model.name}: a coreference model with gelu is read, not {model.config.get('hidden_act')!r}")
+        raise UsageError(f"{model.name}: hidden_act must be gelu, not {model.config.get('hidden_act')!r}")
     return Settings(
         int(head["max_segment_len"]),
         int(head["max_span_length"]),
@@ -99,14 +104,14 @@ def head_settings(loaded: LoadedModel) -> Settings:
     )
 
 
-class Head:
-    """The weights above the encoder, and what they make of its states."""
+class CoreferenceHead:
+    """The layers above the encoder, which compute clusters from its states."""
 
     def __init__(self, loaded: LoadedModel) -> None:
         model = loaded.model
-        self.settings = loaded.once(head_settings)
-        held = _weights(model)
-        wanted = [
+        self.settings = loaded.once(read_settings)
+        weights = _weights(model)
+        names = [
             *(
                 f"{mlp}.{part}.{kind}"
                 for mlp in _MLPS
@@ -115,38 +120,38 @@ class Head:
             ),
             *(f"{name}.{kind}" for name in _LINEAR for kind in ("weight", "bias")),
         ]
-        if missing := [name for name in wanted if name not in held]:
+        if missing := [name for name in names if name not in weights]:
             raise UsageError(
-                f"{model.folder} holds no weights for {', '.join(missing[:3])}{' ...' if missing[3:] else ''}: it is "
-                "no coreference model of the form of f-coref, and would answer at random"
+                f"{model.folder} contains no weights for {', '.join(missing[:3])}{' ...' if missing[3:] else ''}: it "
+                "is not a coreference model in the format of f-coref, and its outputs would be random"
             )
-        self._weights = {name: held[name].astype(np.float32) for name in wanted}
+        self._weights = {name: weights[name].astype(np.float32) for name in names}
 
     def clusters(self, states: Floats) -> list[list[Mention]]:
-        """Clusters of (first token, last token), in the order in which the released code finds them."""
+        """Return clusters of (first token, last token), in the order of the released code."""
         starts, ends, scores = self._mentions(states)
         antecedents = self._antecedents(states, starts, ends, scores)
         clusters: list[list[Mention]] = []
-        of: dict[Mention, int] = {}
-        for place, other in enumerate(antecedents):
+        cluster_of: dict[Mention, int] = {}
+        for index, other in enumerate(antecedents):
             if other < 0:
                 continue
-            mention, antecedent = (int(starts[place]), int(ends[place])), (int(starts[other]), int(ends[other]))
-            if antecedent in of:
-                number = of[antecedent]
-            elif mention in of:
-                mention, antecedent, number = antecedent, mention, of[mention]
+            mention, antecedent = (int(starts[index]), int(ends[index])), (int(starts[other]), int(ends[other]))
+            if antecedent in cluster_of:
+                number = cluster_of[antecedent]
+            elif mention in cluster_of:
+                mention, antecedent, number = antecedent, mention, cluster_of[mention]
             else:
                 number = len(clusters)
                 clusters.append([antecedent])
-                of[antecedent] = number
+                cluster_of[antecedent] = number
             if mention not in clusters[number]:
                 clusters[number].append(mention)
-                of[mention] = number
+                cluster_of[mention] = number
         return clusters
 
     def _mentions(self, states: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
-        """First and last tokens of the mentions kept, in the order of the text, and their scores."""
+        """Return the first and last tokens of the best mentions, in the order of the text, and their scores."""
         starts, ends = self._mlp("start_mention_mlp", states), self._mlp("end_mention_mlp", states)
         first = self._linear("mention_start_classifier", starts)[:, 0]
         last = self._linear("mention_end_classifier", ends)[:, 0]
@@ -157,8 +162,8 @@ class Head:
             here = slice(0, size - more)
             products = np.einsum("ij,ij->i", joint[here], ends[more:])
             scores[here, more] = np.clip(products + first[here] + last[more:], _MASKED, -_MASKED)
-        kept = int(size * self.settings.share)
-        order = np.argsort(-scores, axis=None, kind="stable")[:kept]
+        count = int(size * self.settings.share)
+        order = np.argsort(-scores, axis=None, kind="stable")[:count]
         order = np.sort(order[np.isfinite(scores.ravel()[order])])
         begin, length = np.divmod(order, longest)
         return begin, begin + length, scores.ravel()[order]
@@ -166,25 +171,25 @@ class Head:
     def _antecedents(
         self, states: Floats, starts: NDArray[np.intp], ends: NDArray[np.intp], scores: Floats
     ) -> list[int]:
-        """For each mention the place of the earlier one it is linked to, or -1."""
+        """Return the index of each mention's antecedent, or -1."""
         first, last = self._mlp("start_coref_mlp", states)[starts], self._mlp("end_coref_mlp", states)[ends]
         linked: list[int] = []
         for begin in range(0, len(starts), ROWS):
             checkpoint()
             here = slice(begin, min(begin + ROWS, len(starts)))
             links = scores[here, None] + scores[None, :]
-            for pair, own, other in (
+            for pair, mention, antecedent in (
                 ("s2e", first, last),
                 ("e2s", last, first),
                 ("s2s", first, first),
                 ("e2e", last, last),
             ):
-                links = links + self._linear(f"antecedent_{pair}_classifier", own[here]) @ other.T
+                links = links + self._linear(f"antecedent_{pair}_classifier", mention[here]) @ antecedent.T
             earlier = np.arange(len(starts))[None, :] < np.arange(here.start, here.stop)[:, None]
             links = np.clip(np.where(earlier, links, links + _MASKED), _MASKED, -_MASKED)
             best = links.argmax(axis=1)
             top = links[np.arange(len(best)), best]
-            # The released code appends a null antecedent of score 0, which an equal one goes before.
+            # The released code appends a null antecedent with score 0, which loses against an equal score.
             linked += np.where(top >= 0, best, -1).tolist()
         return linked
 
@@ -205,18 +210,21 @@ class Head:
 
 
 def _weights(model: Located) -> Mapping[str, Any]:
-    """All weights of the folder, by name. UsageError where there are none, InstallError where nothing reads them."""
+    """Return all weights in the folder by name.
+
+    Raises UsageError if there are none, and InstallError if the package that reads them is not installed.
+    """
     file = model.folder / "model.safetensors"
     if file.is_file():
         try:
             from safetensors.numpy import load_file
         except ImportError as error:
             raise InstallError.missing("safetensors", "torch") from error
-        held: Mapping[str, Any] = load_file(file)
-        return held
+        weights: Mapping[str, Any] = load_file(file)
+        return weights
     file = model.folder / "pytorch_model.bin"
     if not file.is_file():
-        raise UsageError(f"{model.folder} holds neither model.safetensors nor pytorch_model.bin")
+        raise UsageError(f"{model.folder} contains neither model.safetensors nor pytorch_model.bin")
     try:
         import torch
     except ImportError as error:

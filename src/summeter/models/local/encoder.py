@@ -1,4 +1,4 @@
-"""An encoder: unit vectors of texts, pooled as the model's own files say, and the states of its tokens."""
+"""Encoders: token states, and embeddings of texts, pooled as the model's files specify."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _STAGES = frozenset({"Transformer", "Pooling", "Normalize"})
 
 
 class Pooling(NamedTuple):
-    """How token states become one vector; `prompt` goes before each text."""
+    """How token states are pooled to one vector; `prompt` is prepended to each text."""
 
     mode: Mode = "mean"
     prompt: str = ""
@@ -37,24 +37,26 @@ class Pooling(NamedTuple):
 
 
 def pooling(loaded: LoadedModel) -> Pooling:
-    """What the model's files say (the form of sentence-transformers); the mean of all tokens where they say nothing.
+    """Return the pooling in the model's files (of sentence-transformers); by default, the mean of all tokens.
 
-    UsageError for a pooling, or a stage after it, that is not known here.
+    Raises UsageError for an unsupported pooling or a further module.
     """
     folder = loaded.model.folder
     stages = folder / "modules.json"
     if stages.is_file():
-        kinds = [str(stage.get("type", "")).rpartition(".")[2] for stage in json.loads(stages.read_text("utf-8"))]
-        if strange := [kind for kind in kinds if kind not in _STAGES]:
-            raise UsageError(f"{stages}: the stage {strange[0]} is not known here; known: {', '.join(sorted(_STAGES))}")
-    own = maybe_json(folder / "1_Pooling" / "config.json")
-    named = own.get("pooling_mode")
-    modes = [named] if named else [name for name, on in own.items() if name.startswith("pooling_mode_") and on is True]
-    known = [_MODES[mode] for mode in map(str, modes) if mode in _MODES]
-    if own and (len(modes) != 1 or not known):
+        types = [str(stage.get("type", "")).rpartition(".")[2] for stage in json.loads(stages.read_text("utf-8"))]
+        if unknown := [name for name in types if name not in _STAGES]:
+            supported = ", ".join(sorted(_STAGES))
+            raise UsageError(f"{stages}: the module {unknown[0]} is not supported; supported: {supported}")
+    config = maybe_json(folder / "1_Pooling" / "config.json")
+    mode = config.get("pooling_mode")
+    flags = [name for name, value in config.items() if name.startswith("pooling_mode_") and value is True]
+    modes = [mode] if mode else flags
+    known = [_MODES[name] for name in map(str, modes) if name in _MODES]
+    if config and (len(modes) != 1 or not known):
         raise UsageError(
-            f"{folder / '1_Pooling'}: pooling {', '.join(map(str, modes)) or 'none'} is not known here; "
-            f"known: {', '.join(_MODES)}, one of them"
+            f"{folder / '1_Pooling'}: the pooling {', '.join(map(str, modes)) or 'none'} is not supported; "
+            f"give exactly one of {', '.join(_MODES)}"
         )
     config = maybe_json(folder / "config_sentence_transformers.json")
     prompt = (config.get("prompts") or {}).get(config.get("default_prompt_name") or "", "")
@@ -63,24 +65,24 @@ def pooling(loaded: LoadedModel) -> Pooling:
 
 
 def embed(loaded: LoadedModel, requests: Sequence[Embed], usage: Usage) -> list[Floats]:
-    """A unit vector of each text."""
-    how = loaded.once(pooling)
-    texts = [how.prompt + (request.text.lower() if how.lower else request.text) for request in requests]
+    """Return the embedding of each text, a unit vector."""
+    settings = loaded.once(pooling)
+    texts = [settings.prompt + (request.text.lower() if settings.lower else request.text) for request in requests]
 
     def compute(batch: Batch) -> list[Floats]:
-        return list(pooled(loaded.backend.hidden(*batch, layers(loaded)), batch.mask, how.mode))
+        return list(pooled(loaded.backend.hidden(*batch, layers(loaded)), batch.mask, settings.mode))
 
     return loaded.run(loaded.tokens.texts(texts), usage, compute)
 
 
 def encode(loaded: LoadedModel, requests: Sequence[Encode], usage: Usage) -> list[TokenStates]:
-    """The token states of the layer that each request asks for."""
+    """Return the token states of each request's layer."""
     last = layers(loaded)
 
-    def of_layer(some: Sequence[Encode], layer: int) -> list[TokenStates]:
+    def of_layer(group: Sequence[Encode], layer: int) -> list[TokenStates]:
         if not 0 <= layer <= last:
             raise UsageError(f"{loaded.id} has layers 0 to {last}, not {layer}")
-        inputs = loaded.tokens.texts([request.text for request in some])
+        inputs = loaded.tokens.texts([request.text for request in group])
         states = loaded.run_by_token(inputs, usage, lambda batch: loaded.backend.hidden(*batch, layer))
         return [
             TokenStates(
@@ -88,20 +90,20 @@ def encode(loaded: LoadedModel, requests: Sequence[Encode], usage: Usage) -> lis
                 ids=tuple(input_.ids.tolist()),
                 offsets=tuple((start, end) for start, end in input_.offsets.tolist()),
                 special=tuple((input_.text < 0).tolist()),
-                states=own,
+                states=token_states,
                 truncated=input_.truncated,
             )
-            for input_, own in zip(inputs, states, strict=True)
+            for input_, token_states in zip(inputs, states, strict=True)
         ]
 
     return by_settings(requests, lambda request: last if request.layer is None else request.layer, of_layer)
 
 
 def compare_states(loaded: LoadedModel, requests: Sequence[CompareStates], usage: Usage) -> list[float]:
-    """What each request's measure makes of the states of its texts; each text is encoded once."""
-    pairs = [(Encode(one.first, one.layer), Encode(one.second, one.layer)) for one in requests]
-    wanted = list(dict.fromkeys(request for pair in pairs for request in pair))
-    states = dict(zip(wanted, encode(loaded, wanted, usage), strict=True))
+    """Return the value of each request's measure; each text is encoded once."""
+    pairs = [(Encode(request.first, request.layer), Encode(request.second, request.layer)) for request in requests]
+    texts = list(dict.fromkeys(request for pair in pairs for request in pair))
+    states = dict(zip(texts, encode(loaded, texts, usage), strict=True))
     return [
         request.measure.of(states[first], states[second])
         for request, (first, second) in zip(requests, pairs, strict=True)
@@ -109,12 +111,12 @@ def compare_states(loaded: LoadedModel, requests: Sequence[CompareStates], usage
 
 
 def layers(loaded: LoadedModel) -> int:
-    """How many layers there are; layer 0 are the input embeddings."""
+    """Return the number of layers; layer 0 is the input embeddings."""
     return int(loaded.model.config["num_hidden_layers"])
 
 
 def pooled(states: Floats, mask: NDArray[np.int64], mode: Mode) -> Floats:
-    """Token states, shape (texts, tokens, dimensions), as unit vectors; where the mask is 0 there is no token."""
+    """Pool token states of shape (texts, tokens, dimensions) to unit vectors; the mask is 0 at padding."""
     real = mask[:, :, None].astype(np.float32)
     if mode == "cls":
         vectors = states[:, 0]

@@ -1,4 +1,4 @@
-"""An encoder written as model.onnx, so that it runs on ONNX Runtime."""
+"""Export an encoder as model.onnx for ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ OPSET = 17
 
 
 def write_encoder_onnx(network: Any, folder: Path) -> Path:
-    """Write an encoder that transformers has loaded (fp32, eager attention) as `folder`/model.onnx: its last layer's
-    states, those of torch to about 1e-5. Returns the file. InstallError without onnx."""
+    """Write a transformers encoder (fp32, eager attention) as `folder`/model.onnx, and return the file.
+
+    The output is the last hidden state, equal to that of torch to about 1e-5. Raises InstallError without onnx.
+    """
     if find_spec("onnx") is None:
         raise InstallError.missing("onnx (writing model.onnx)", "train")
     import warnings
@@ -25,7 +27,7 @@ def write_encoder_onnx(network: Any, folder: Path) -> Path:
     segmented = reads_segments(network.config)
     names = list(INPUTS if segmented else INPUTS[:2])
 
-    class States(torch.nn.Module):  # type: ignore[misc] # torch has no types where the code is checked
+    class States(torch.nn.Module):  # type: ignore[misc] # torch is untyped when it is not installed
         def __init__(self) -> None:
             super().__init__()
             self.network = network
@@ -39,7 +41,7 @@ def write_encoder_onnx(network: Any, folder: Path) -> Path:
     mask[1, 5:] = 0
     file = folder / "model.onnx"
     with warnings.catch_warnings(), torch.inference_mode():
-        warnings.simplefilter("ignore")  # a tracer warns of every shape it sees
+        warnings.simplefilter("ignore")  # the tracer warns about every shape
         torch.onnx.export(
             States().eval(), (ids, mask, torch.zeros_like(ids))[: len(names)], str(file), dynamo=False,
             opset_version=OPSET, input_names=names, output_names=["last_hidden_state"],

@@ -1,22 +1,21 @@
-"""The local models of a run: from a role's model string to what answers in that role."""
+"""The local models of a run: from the model strings of roles to networks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
-from typing import Any, NamedTuple
+from typing import Any
 
-from summeter.models.local.backend import Head
-from summeter.models.local.classifier import classify, find_labels
-from summeter.models.local.coref import find_coreference, head_settings
+from summeter.models.local.backend import Architecture
+from summeter.models.local.classifier import classify, classify_tokens, find_labels
+from summeter.models.local.coref import find_coreference, read_settings
 from summeter.models.local.encoder import compare_states, embed, encode, layers, pooling
 from summeter.models.local.loaded_model import LoadedModel, open_model
-from summeter.models.local.names import HOW, is_local, parse
+from summeter.models.local.names import LOCAL_NAMES, is_local, parse
 from summeter.models.local.network import LocalNetwork
 from summeter.models.local.regressor import checked_head, rate
 from summeter.models.local.seq2seq import first_words, generate, score_targets
-from summeter.models.local.token_classifier import classify_tokens
 from summeter.models.networks import (
     Classify,
     ClassifyTokens,
@@ -42,8 +41,8 @@ from summeter.runs.results import Results
 from summeter.runs.usage import Usage
 
 GROUP = "summeter.local_models"
-"""Other packages' models: an entry point NAME = "module:factory" answers for `NAME/REST`; `factory(rest, task)` gives
-a `summeter.models.networks.Network` for that task."""
+"""Entry point group of models in other packages: NAME = "module:factory" handles `NAME/REST`; `factory(rest, task)`
+returns a `summeter.models.networks.Network` for the task."""
 
 
 COMPUTE: Mapping[type[NetworkRequest[Any]], Callable[[LoadedModel, Sequence[Any], Usage], Sequence[Any]]] = {
@@ -66,75 +65,72 @@ COMPUTE: Mapping[type[NetworkRequest[Any]], Callable[[LoadedModel, Sequence[Any]
     FindLabels: lambda loaded, requests, _: [find_labels(loaded)] * len(requests),
     CountLayers: lambda loaded, requests, _: [layers(loaded)] * len(requests),
 }
-"""What computes each request."""
+"""The functions that compute requests, by the class of the request."""
 
 
-class Loading(NamedTuple):
-    """How a model of a task is loaded: the head of its network, and what reads (and checks) its own files."""
-
-    head: Head
-    read: Callable[[LoadedModel], Any] | None = None
-
-
-TASKS: Mapping[ModelTask, Loading] = {
-    "classifier": Loading("classifier"),
-    "token_classifier": Loading("tokens"),
-    "encoder": Loading("encoder", pooling),
-    "seq2seq": Loading("seq2seq"),
-    "coreference": Loading("encoder", head_settings),
-    "regressor": Loading("encoder", checked_head),
+TASKS: Mapping[ModelTask, tuple[Architecture, Callable[[LoadedModel], Any] | None]] = {
+    "classifier": ("classifier", None),
+    "token_classifier": ("tokens", None),
+    "encoder": ("encoder", pooling),
+    "seq2seq": ("seq2seq", None),
+    "coreference": ("encoder", read_settings),
+    "regressor": ("encoder", checked_head),
 }
-"""How each is loaded."""
+"""The architecture of each task, and the function that reads and checks further files of its models."""
 
 
 @dataclass(frozen=True)
 class BoundNetwork:
-    """A local model in a role. `name` is what it was asked for by; `loaded` is None where the store answers alone, and
-    `own` is another package's."""
+    """A local model in a role.
+
+    `name` is its model string. `loaded` is None if all results come from the store; `external` is the network of
+    another package.
+    """
 
     role: str
     task: ModelTask
     id: str
     loaded: LoadedModel | None = None
-    own: Network | None = None
+    external: Network | None = None
     name: str = ""
 
 
 def identify(
     role: str, text: str, task: ModelTask, *, offline: bool = False, recorded: Sequence[str] = ()
 ) -> BoundNetwork:
-    """The model that `-m ROLE=TEXT` names, found and named but not loaded.
+    """Find the model of `-m ROLE=TEXT` without loading it.
 
-    `recorded` are ids that a run which is to be replayed has in this role: where the model is not on this machine, the
-    one of its name is meant. Raises UsageError and InstallError.
+    `recorded` holds the ids of this role's models in the run to be replayed; a model that is not on this machine is
+    identified by its name among these. Raises UsageError and InstallError.
     """
     if not is_local(text):
         points = {point.name: point for point in entry_points(group=GROUP)}
         provider, _, rest = text.partition("/")
         if provider not in points:
-            others = f"; other packages': {', '.join(sorted(points))}" if points else ""
-            raise UsageError(f"the role {role!r} takes a local model ({HOW}), not {text!r}{others}")
+            others = f"; models of other packages: {', '.join(sorted(points))}" if points else ""
+            raise UsageError(f"the role {role!r} needs a local model ({LOCAL_NAMES}), not {text!r}{others}")
         factory: Callable[[str, ModelTask], Network] = points[provider].load()
-        own = factory(rest, task)
-        return BoundNetwork(role, task, str(own.id), own=own, name=text)
+        external = factory(rest, task)
+        return BoundNetwork(role, task, str(external.id), external=external, name=text)
     name = parse(text)
+    architecture, read = TASKS[task]
     try:
-        loaded = open_model(name, TASKS[task].head, offline=offline)
+        loaded = open_model(name, architecture, offline=offline)
     except UsageError:
         last = name.path.rstrip("/\\").replace("\\", "/").rpartition("/")[2].partition("@")[0]
         plain = f"hf/{name.path}" if name.source == "hf" else f"{name.source}/{last}"
-        alike = [known for known in recorded if known.partition("@")[0] == plain]
-        if len(alike) != 1:
+        matches = [known for known in recorded if known.partition("@")[0] == plain]
+        if len(matches) != 1:
             raise
-        return BoundNetwork(role, task, alike[0], name=text)
+        return BoundNetwork(role, task, matches[0], name=text)
     network = BoundNetwork(role, task, loaded.id, loaded, name=text)
-    if (read := TASKS[task].read) is not None:
-        loaded.once(read)  # a model that cannot be used is an error now
+    if read is not None:
+        loaded.once(read)  # raises now if the model cannot be used
     return network
 
 
 def how_to_bind(role: str) -> Message:
-    """What binds a local model to a role, for messages."""
+    """Return the options that bind a local model to a role, for messages."""
     folder, hub = Parameter("models", f"{role}=local/FOLDER"), Parameter("models", f"{role}=hf/ORG/NAME@REVISION")
     return Message(folder, " or ", hub)
 
@@ -142,7 +138,7 @@ def how_to_bind(role: str) -> Message:
 def local_network(
     loaded: LoadedModel, store: Results | None = None, usage: Usage | None = None, *, replay: bool = False
 ) -> LocalNetwork:
-    """The network of a model on this disk; its weights are loaded when it first computes."""
+    """Return the network of a model on disk; its weights are loaded on first use."""
     counts = usage or Usage()
 
     def compute(requests: Sequence[NetworkRequest[Any]]) -> Sequence[Any]:
@@ -158,13 +154,16 @@ def build(
     *,
     replay: bool = False,
 ) -> dict[str, Network]:
-    """Role -> network. Roles with one model for one task share it; `usage` is given what each does, by id. With
-    `replay` the store answers alone, except for token states, which it does not hold."""
+    """Return the networks by role. Roles with the same model and task share a network.
+
+    The usage of each network is recorded in `usage` by its id. With `replay`, results come from the store only, except
+    for token states, which are not stored.
+    """
     shared: dict[tuple[str, ModelTask], Network] = {}
     by_role: dict[str, Network] = {}
     for network in networks:
-        if network.own is not None:
-            by_role[network.role] = network.own
+        if network.external is not None:
+            by_role[network.role] = network.external
             continue
         key = (network.id, network.task)
         if key not in shared:

@@ -1,7 +1,7 @@
-"""From a model's name to a folder on this disk.
+"""Find the folder of a local model by its name.
 
-Names are `hf/ORG/NAME@REVISION`, `local/FOLDER`, a path, or `embedded/NAME` (a model that comes with summeter), with
-settings in brackets behind. A folder has a revision and a hash of what it holds.
+Names are `hf/ORG/NAME@REVISION`, `local/FOLDER`, a path, or `embedded/NAME` (a model included in summeter), optionally
+followed by settings in brackets. A folder has a revision and a hash of its contents.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Precision = Literal["auto", "fp32", "bf16", "int8"]
 Device = Literal["auto", "cuda", "mps", "cpu"]
 Backend = Literal["auto", "torch", "onnx"]
 
-HOW = "hf/ORG/NAME@REVISION, local/FOLDER or a path"
+LOCAL_NAMES = "hf/ORG/NAME@REVISION, local/FOLDER or a path"
 
 _SETTINGS = re.compile(r"(?P<name>.*?)\[(?P<settings>[^\[\]]*)\]", re.DOTALL)
 _HUB = re.compile(r"[\w.-]+(/[\w.-]+)?")
@@ -32,20 +32,20 @@ EMBEDDED = "embedded/"
 _PATH = ("/", "./", "../", "~", ".\\", "..\\")
 
 CONFIG = "config.json"
-# What decides a model's results; pictures, model cards and other frameworks' copies do not.
-_DECIDES = frozenset({".json", ".safetensors", ".bin", ".onnx", ".data", ".onnx_data", ".model", ".txt"})
+# The files that affect results, unlike pictures, model cards and weights of other frameworks.
+_HASHED = frozenset({".json", ".safetensors", ".bin", ".onnx", ".data", ".onnx_data", ".model", ".txt"})
 _FOLDERS = ("", "1_Pooling", "onnx")
-_WANTED = ("*.json", "*.txt", "*.model", "*.safetensors", "model.onnx", "onnx/model.onnx", "1_Pooling/*")
+_DOWNLOADED = ("*.json", "*.txt", "*.model", "*.safetensors", "model.onnx", "onnx/model.onnx", "1_Pooling/*")
 _HASH = re.compile(r"[0-9a-f]{6,64}")
 
 
 class LocalSettings(Record):
-    """How a local model runs.
+    """Settings of a local model.
 
-    `precision` auto is bf16 on CUDA where the card has it and fp32 elsewhere; int8 is dynamic quantisation, on the
-    CPU. `device` auto is the first there is of cuda, mps, cpu. `backend` auto is ONNX Runtime for a folder that holds
-    model.onnx, torch otherwise. `max_tokens` is how long an input may be (default: what the model's own files say);
-    `batch_tokens` how many tokens, padding counted, go through the model at a time.
+    `precision` auto is bf16 on CUDA if the GPU supports it, else fp32; int8 is dynamic quantisation, on the CPU.
+    `device` auto is the first available of cuda, mps and cpu. `backend` auto is ONNX Runtime if the folder contains
+    model.onnx, else torch. `max_tokens` is the maximum length of an input (default: as in the model's files), and
+    `batch_tokens` the maximum number of tokens in a batch, including padding.
     """
 
     precision: Precision = "auto"
@@ -56,7 +56,7 @@ class LocalSettings(Record):
 
 
 class LocalName(Record):
-    """What a model string names: `path` is ORG/NAME on the hub, a folder, or the name of one that summeter brings."""
+    """A parsed model name; `path` is ORG/NAME on the hub, a folder, or the name of an embedded model."""
 
     source: Literal["hf", "local", "embedded"]
     path: str
@@ -65,7 +65,7 @@ class LocalName(Record):
 
 
 def is_local(text: str) -> bool:
-    """Whether a model string names a local model rather than PROVIDER/MODEL.
+    """Return whether a model string is a local model rather than PROVIDER/MODEL.
 
     >>> [is_local(one) for one in ("hf/org/nli", "local/models/nli", "./nli", "openai/gpt-4o")]
     [True, True, True, False]
@@ -74,9 +74,9 @@ def is_local(text: str) -> bool:
 
 
 def parse(text: str) -> LocalName:
-    """What a model string names. UsageError where it names no local model.
+    """Parse the name of a local model. Raises UsageError if it is invalid.
 
-    A folder may be pinned too: `local/FOLDER@HASH` with the first digits of what its signature shows.
+    A folder may be pinned by the first digits of the hash in its signature: `local/FOLDER@HASH`.
 
     >>> parse("hf/org/nli@1a2b[precision=int8]").revision
     '1a2b'
@@ -87,7 +87,7 @@ def parse(text: str) -> LocalName:
     match = _SETTINGS.fullmatch(text)
     name, settings = (match["name"], _settings(text, match["settings"])) if match else (text, LocalSettings())
     if not is_local(name):
-        raise UsageError(f"{text!r} names no local model; write {HOW}")
+        raise UsageError(f"{text!r} is not a local model; write {LOCAL_NAMES}")
     if name.startswith("hf/"):
         path, _, revision = name.removeprefix("hf/").partition("@")
         if not _HUB.fullmatch(path) or ("@" in name and not revision):
@@ -97,19 +97,19 @@ def parse(text: str) -> LocalName:
         return LocalName(source="embedded", path=name.removeprefix(EMBEDDED), settings=settings)
     path = name.removeprefix("local/")
     if not path:
-        raise UsageError(f"{text!r} names no folder; write local/FOLDER")
+        raise UsageError(f"{text!r} has no folder; write local/FOLDER")
     return LocalName(source="local", path=path, settings=settings)
 
 
 def _settings(text: str, inside: str) -> LocalSettings:
-    given: dict[str, str] = {}
-    for part in filter(None, (fault.strip() for fault in inside.split(","))):
-        key, equals, value = part.partition("=")
+    values: dict[str, str] = {}
+    for setting in filter(None, map(str.strip, inside.split(","))):
+        key, equals, value = setting.partition("=")
         if not equals:
-            raise UsageError(f"{text!r}: {part!r} is not SETTING=VALUE")
-        given[key.strip()] = value.strip()
+            raise UsageError(f"{text!r}: {setting!r} is not SETTING=VALUE")
+        values[key.strip()] = value.strip()
     try:
-        return LocalSettings.model_validate(given)
+        return LocalSettings.model_validate(values)
     except ValidationError as error:
         known = ", ".join(LocalSettings.model_fields)
         faults = "; ".join(f"{fault.field} {fault.message}" for fault in faults_in(text, None, error))
@@ -117,8 +117,11 @@ def _settings(text: str, inside: str) -> LocalSettings:
 
 
 class Located(NamedTuple):
-    """A model on this disk. `name` is its name without a path of this machine, `revision` the first sixteen digits of
-    the hub's commit or, of a folder, of the hash of its files; `digest` is that hash."""
+    """A model on disk.
+
+    `name` is its name without the local path. `digest` is the hash of its files. `revision` is the first 16 digits of
+    the hub's commit, or of the digest for a folder.
+    """
 
     folder: Path
     name: str
@@ -127,22 +130,24 @@ class Located(NamedTuple):
 
     @property
     def config(self) -> dict[str, Any]:
-        """Its config.json."""
+        """The contents of config.json."""
         return read_json(self.folder / CONFIG)
 
 
 def locate(name: LocalName, *, offline: bool = False) -> Located:
-    """The folder of a model; one of the hub is downloaded unless it is there already, or the run is `offline`
-    (HF_HUB_OFFLINE means the same). UsageError, naming the file, where something is missing."""
+    """Return the folder of a model, downloading models of the hub if necessary.
+
+    Nothing is downloaded if `offline` or HF_HUB_OFFLINE is set. Raises UsageError if the folder or a file is missing.
+    """
     return _hub(name, offline=offline) if name.source == "hf" else _folder(name)
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object. UsageError where the file is missing or is none."""
+    """Return the JSON object in a file. Raises UsageError if the file is missing or invalid."""
     try:
         value = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
-        raise UsageError(f"{path} is missing: a model's folder holds it beside its weights") from None
+        raise UsageError(f"{path} is missing; a model's folder contains it beside its weights") from None
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
     if not isinstance(value, Mapping):
@@ -151,25 +156,24 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def maybe_json(path: Path) -> dict[str, Any]:
-    """A JSON object; an empty one where there is no such file."""
+    """Return the JSON object in a file, or an empty one if the file does not exist."""
     return read_json(path) if path.is_file() else {}
 
 
 def _folder(name: LocalName) -> Located:
-    """The folder that a name is the path of, or one that summeter brings; its hash may stand behind the name."""
     embedded = Path(str(resources.files("summeter.models"))) / "embedded"
     path, pinned = (embedded / name.path if name.source == "embedded" else Path(name.path).expanduser()), None
     if not path.exists() and "@" in path.name:
         stem, _, pinned = path.name.rpartition("@")
         path = path.with_name(stem)
     if name.source == "embedded" and not (path / CONFIG).is_file():
-        known = ", ".join(sorted(place.name for place in embedded.iterdir() if (place / CONFIG).is_file()))
-        raise UsageError(f"embedded/{name.path}: summeter brings no such model; it brings: {known}")
+        known = ", ".join(sorted(folder.name for folder in embedded.iterdir() if (folder / CONFIG).is_file()))
+        raise UsageError(f"embedded/{name.path}: unknown embedded model; known: {known}")
     if not path.is_dir():
         what = "is a file, not a model's folder" if path.exists() else "does not exist"
-        raise UsageError(f"{path} {what}; a model's folder holds {CONFIG}, its tokenizer and its weights")
+        raise UsageError(f"{path} {what}; a model's folder contains {CONFIG}, its tokenizer and its weights")
     folder = path.resolve()
-    digest = _checked(folder)
+    digest = _digest(folder)
     if pinned is not None and not (_HASH.fullmatch(pinned) and digest.startswith(pinned)):
         raise UsageError(f"{path} is pinned to {pinned}, but the hash of its files is {digest[:16]}")
     return Located(folder, f"{name.source}/{folder.name}", digest[:16], digest)
@@ -184,34 +188,35 @@ def _hub(name: LocalName, *, offline: bool) -> Located:
     shown = f"hf/{name.path}" + (f"@{name.revision}" if name.revision else "")
     try:
         folder = Path(snapshot_download(
-            name.path, revision=name.revision, local_files_only=offline, allow_patterns=list(_WANTED)
+            name.path, revision=name.revision, local_files_only=offline, allow_patterns=list(_DOWNLOADED)
         ))  # fmt: skip
         if not offline and not any(folder.glob("*.safetensors")) and not list(_onnx(folder)):
-            # Older models have their weights in this form alone.
+            # Older models have weights only in this format.
             snapshot_download(name.path, revision=name.revision, allow_patterns=["pytorch_model*.bin"])
     except LocalEntryNotFoundError as error:
         why = "this run is offline" if offline or os.environ.get("HF_HUB_OFFLINE") else "the hub cannot be reached"
         raise UsageError(
-            f"{shown} is not in the cache of this machine, and {why}; fetch it before (hf download {name.path}), or "
+            f"{shown} is not in the cache of this machine, and {why}; download it first (hf download {name.path}), or "
             "give a folder: local/FOLDER"
         ) from error
     except RepositoryNotFoundError as error:
-        raise UsageError(f"the hub has no model {shown}, or HF_TOKEN does not open it") from error
+        raise UsageError(f"the hub has no model {shown}, or HF_TOKEN has no access to it") from error
     except (HfHubHTTPError, OSError) as error:
-        raise UsageError(f"{shown} cannot be fetched from the hub: {error}") from error
-    digest = _checked(folder)
-    # The snapshot's folder is named by its commit.
+        raise UsageError(f"{shown} cannot be downloaded from the hub: {error}") from error
+    digest = _digest(folder)
+    # The name of the snapshot's folder is its commit.
     return Located(folder, f"hf/{name.path}", folder.name[:16], digest)
 
 
-def _checked(folder: Path) -> str:
+def _digest(folder: Path) -> str:
+    """Return the hash of a model's files. Raises UsageError if config or weights are missing."""
     if not (folder / CONFIG).is_file():
         raise UsageError(f"{folder / CONFIG} is missing: {folder} is not the folder of a model")
     if not any(folder.glob("*.safetensors")) and not any(folder.glob("pytorch_model*.bin")) and not list(_onnx(folder)):
-        raise UsageError(f"{folder} holds no weights: neither model.safetensors, pytorch_model.bin nor model.onnx")
+        raise UsageError(f"{folder} contains no weights: neither model.safetensors, pytorch_model.bin nor model.onnx")
     hashed = hashlib.sha256()
     inside = (file for inner in _FOLDERS if (folder / inner).is_dir() for file in (folder / inner).iterdir())
-    for file in sorted(file for file in inside if file.is_file() and file.suffix in _DECIDES):
+    for file in sorted(file for file in inside if file.is_file() and file.suffix in _HASHED):
         hashed.update(f"{file.relative_to(folder).as_posix()}\0{file_hash(file)}\n".encode())
     return hashed.hexdigest()
 
@@ -221,16 +226,16 @@ def _onnx(folder: Path) -> Iterator[Path]:
 
 
 def file_hash(file: Path) -> str:
-    """The SHA-256 of a file; one that has not changed is read once."""
+    """Return the SHA-256 hash of a file; an unchanged file is read once."""
     blob = file.resolve()
     if blob.parent.name == "blobs" and re.fullmatch(r"[0-9a-f]{64}", blob.name):
-        return blob.name  # the hub's cache names large files by this very hash
+        return blob.name  # in the hub's cache, the name of a large file is its hash
     stat = blob.stat()
     return _hashed(blob, stat.st_size, stat.st_mtime_ns)
 
 
 @lru_cache(maxsize=256)
 def _hashed(file: Path, size: int, changed: int) -> str:
-    del size, changed  # they tell one content of a file from the next
+    del size, changed  # part of the cache key
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""LocalNetwork: concurrent requests, stored results and computed ones brought together."""
+"""A network that combines concurrent requests with stored results."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ T = TypeVar("T")
 
 AnyRequest = NetworkRequest[Any]
 Compute = Callable[[Sequence[AnyRequest]], Sequence[Any]]
-"""Results of requests of one class, in their order."""
+"""Computes requests of one class and returns the results in their order."""
 
 
 @dataclass
 class _Queue:
-    """What waits for the network in one event loop, of one class of requests."""
+    """The waiting requests of one class in one event loop."""
 
     waiting: dict[bytes, AnyRequest] = field(default_factory=dict)
     flights: dict[bytes, asyncio.Future[Any]] = field(default_factory=dict)
@@ -38,11 +38,11 @@ class _Queue:
 
 
 class LocalNetwork:
-    """Collects requests for `compute`, which is called in a thread, one call at a time for each event loop and class of
-    requests; each different request is computed once.
+    """Collects requests for `compute` and stores the results.
 
-    A result is in the store before anyone sees it. With `compute` None, and in a `replay`, the store answers alone
-    (ReplayMiss), except for results that are never stored.
+    `compute` runs in a thread, one call at a time per event loop and class of requests, and each distinct request is
+    computed once. A result is stored before it is returned. If `compute` is None or in a `replay`, results come from
+    the store only, except for those that are never stored; others raise ReplayMiss.
     """
 
     def __init__(
@@ -62,8 +62,10 @@ class LocalNetwork:
         self._queues: PerLoop[dict[type[AnyRequest], _Queue]] = PerLoop(lambda: defaultdict(_Queue))
 
     async def ask(self, requests: Sequence[NetworkRequest[T]]) -> list[T]:
-        """A result for each request, in their order. ModelError where one is not a number: a comparison would take it
-        for a no, and a failure for a score."""
+        """Return the results of the requests in their order.
+
+        Raises ModelError if a result contains NaN, which comparisons would treat as False.
+        """
         keys = [result_key(self.id, type(request).__name__, request.key) for request in requests]
         counted = [key for key, request in zip(keys, requests, strict=True) if request.counted]
         self.usage.asked += len(counted)
@@ -75,26 +77,26 @@ class LocalNetwork:
         pending = {key: self._flight(key, request) for key, request in wanted.items() if key not in results}
         self.usage.stored += sum(key in results for key in counted)
         if pending:
-            # Each waiter leaves on its own: the others still want the results.
+            # Not gather: a cancelled waiter must not cancel the results of the others.
             await asyncio.wait(pending.values())
             results |= {key: flight.result() for key, flight in pending.items()}
         if any(map(_is_nan, results.values())):
             raise ModelError(
-                f"{self.id} computed NaN for this input: its weights are damaged, or its numbers too large for its "
-                "precision (precision=fp32 is the widest)"
+                f"{self.id} computed NaN for this input: its weights are damaged, or its precision is too low (set "
+                "precision=fp32)"
             )
         return [results[key] for key in keys]
 
     def _flight(self, key: bytes, request: NetworkRequest[T]) -> asyncio.Future[T]:
         if self._compute is None or (self._replay and request.codec is not None):
             raise ReplayMiss(
-                f"the replayed run does not hold this result of {self.id}, or the model's folder is not here: "
+                f"the replayed run does not contain this result of {self.id}, and the model is not available: "
                 f"{type(request).__name__} {request.key:.100}"
             )
         queue = self._queues.get()[type(request)]
         if key not in queue.flights:
             flight: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-            # Looked at, so that asyncio does not report an error when everyone who waited has left.
+            # Retrieves the error, so that asyncio does not report it if there are no waiters.
             flight.add_done_callback(lambda done: done.cancelled() or done.exception())
             queue.flights[key] = flight
             queue.waiting[key] = request
@@ -104,9 +106,14 @@ class LocalNetwork:
         return queue.flights[key]
 
     async def _serve(self, queue: _Queue, at_once: int) -> None:
-        with checked(raise_if_stopped):  # it works for all who wait, not for the item that began it
+        with checked(raise_if_stopped):  # it works for all waiters, without the timeout of a single item
             while queue.waiting:
-                await _settled(queue.waiting, at_once)
+                # Wait until no requests are added: tasks that were started together send theirs together.
+                size, unchanged = len(queue.waiting), 0
+                while unchanged < 3 and size < at_once:
+                    await asyncio.sleep(0)
+                    unchanged = unchanged + 1 if len(queue.waiting) == size else 0
+                    size = len(queue.waiting)
                 keys = list(queue.waiting)[:at_once]
                 requests = [queue.waiting.pop(key) for key in keys]
                 asked_by = [queue.asked_by.pop(key) for key in keys]
@@ -129,7 +136,7 @@ class LocalNetwork:
                         flight.set_result(result)
 
     def _work(self, keys: Sequence[bytes], requests: Sequence[AnyRequest]) -> Sequence[Any]:
-        assert self._compute is not None  # noqa: S101 - nothing gets here without
+        assert self._compute is not None  # noqa: S101 - checked in `_flight`
         results, codec = self._compute(requests), requests[0].codec
         self.usage.computed += len(keys) if requests[0].counted else 0
         if self._store is not None and codec is not None:
@@ -138,7 +145,7 @@ class LocalNetwork:
 
 
 def _is_nan(result: object) -> bool:
-    """Whether a result holds numbers, and one of them is NaN."""
+    """Return whether a result contains NaN."""
     if isinstance(result, TokenLogits):
         result = result.logits
     elif isinstance(result, TokenStates):
@@ -146,15 +153,6 @@ def _is_nan(result: object) -> bool:
     if isinstance(result, float):
         return math.isnan(result)
     return isinstance(result, np.ndarray) and bool(np.isnan(result).any())
-
-
-async def _settled(waiting: dict[bytes, AnyRequest], enough: int) -> None:
-    """Wait until nobody adds to what waits: tasks that were started together then ask together."""
-    seen, calm = len(waiting), 0
-    while calm < 3 and seen < enough:
-        await asyncio.sleep(0)
-        calm = calm + 1 if len(waiting) == seen else 0
-        seen = len(waiting)
 
 
 def _fail(flights: Iterable[asyncio.Future[Any]], error: BaseException) -> None:

@@ -1,8 +1,7 @@
-"""Texts to token ids: one text, a pair, or texts in a template are one input, framed by the tokenizer and cut to the
-model's length.
+"""Convert one text, a pair, or texts in a template to the token ids of one input, truncated to the model's length.
 
-A tokenizer would read a mark of its own (`</s>`, `[SEP]`) inside a text as that mark, so that a document could end its
-own input. Here marks stand where the tokenizer's frame or a template puts them; in a text they are plain characters.
+Tokenizers parse special tokens (`</s>`, `[SEP]`) inside texts, so that a document could end its own input. Here,
+special tokens are only those that the tokenizer adds or a template contains; in texts they are plain characters.
 """
 
 from __future__ import annotations
@@ -23,26 +22,28 @@ if TYPE_CHECKING:
     Ids = NDArray[np.int64]
 
 PLAIN = 512
-"""Tokens an input may have where no file of the model says otherwise."""
-_HUGE = 1_000_000  # tokenizer configs write 1e30 for "no limit"
+"""Default maximum length of an input in tokens, if no file of the model sets it."""
+_HUGE = 1_000_000  # 1e30 in tokenizer configs means "no limit"
 
 
 class Encoded(NamedTuple):
-    """A text's tokens before anything is cut, and the tokenizer's own account of them."""
+    """The token ids of a text before truncation, and the encoding of the tokenizer."""
 
     ids: Ids
     encoding: Any
 
     @property
     def offsets(self) -> Ids:
-        """Where each token stands in the text, in code points: shape (tokens, 2)."""
+        """The offsets (start, end) of all tokens in code points, shape (tokens, 2)."""
         return np.asarray(self.encoding.offsets, dtype=np.int64).reshape(-1, 2)
 
 
 class Input(NamedTuple):
-    """One input of a model: token ids, segment ids, which text each token is of (-1: none, a mark of the frame), and
-    the texts. `cut`: how many tokens of the texts were cut off. `has_room` False: the rest of a template leaves no room
-    for a token of its first text."""
+    """An input of a model.
+
+    `text` holds the index of each token's text, -1 for special tokens. `cut` is the number of truncated tokens.
+    `has_room` is False if a template leaves no room for its first text.
+    """
 
     ids: Ids
     segments: Ids
@@ -53,28 +54,28 @@ class Input(NamedTuple):
 
     @property
     def truncated(self) -> bool:
-        """Whether the end of a text was cut off."""
+        """Whether a text was truncated."""
         return self.cut > 0
 
     @property
     def offsets(self) -> Ids:
-        """Where each token stands in its text, in code points; (0, 0) for marks: shape (tokens, 2)."""
+        """The offsets of all tokens in their texts in code points, (0, 0) for special tokens; shape (tokens, 2)."""
         offsets = np.zeros((len(self.ids), 2), dtype=np.int64)
         for number, encoded in enumerate(self.texts):
-            places = np.flatnonzero(self.text == number)
-            offsets[places] = encoded.offsets[: len(places)]
+            indices = np.flatnonzero(self.text == number)
+            offsets[indices] = encoded.offsets[: len(indices)]
         return offsets
 
 
 class Pieces(NamedTuple):
-    """A text given as words: token ids, frame counted, and of each token the place of its word (-1: a mark)."""
+    """The token ids of a text given as words, and the index of each token's word, -1 for special tokens."""
 
     ids: Ids
     words: list[int]
 
 
 class Batch(NamedTuple):
-    """Inputs padded to the longest: arrays of shape (inputs, tokens); the mask is 1 where a token is."""
+    """Inputs padded to the longest one, arrays of shape (inputs, tokens); the mask is 0 at padding."""
 
     ids: Ids
     mask: Ids
@@ -82,32 +83,36 @@ class Batch(NamedTuple):
 
 
 class _Frame(NamedTuple):
-    """The marks before, between and behind the texts of an input, with their segment ids, and the texts' segments."""
+    """The special tokens before, between and after the texts of an input, with their segments and those of the
+    texts."""
 
-    marks: tuple[Ids, ...]
-    mark_segments: tuple[Ids, ...]
+    special: tuple[Ids, ...]
+    special_segments: tuple[Ids, ...]
     segments: tuple[int, ...]
 
     @property
     def size(self) -> int:
-        return sum(map(len, self.marks))
+        return sum(map(len, self.special))
 
     def around(self, texts: Sequence[Encoded], sizes: Sequence[int], *, segmented: bool) -> Input:
-        """The input of these texts, each cut at its size."""
-        ids, segments, text = [self.marks[0]], [self.mark_segments[0]], [np.full(len(self.marks[0]), -1)]
+        """Return the input of these texts, each truncated to its size."""
+        ids, segments, text = [self.special[0]], [self.special_segments[0]], [np.full(len(self.special[0]), -1)]
         for number, (encoded, size) in enumerate(zip(texts, sizes, strict=True)):
-            behind = self.marks[number + 1]
-            ids += [encoded.ids[:size], behind]
-            segments += [np.full(min(size, len(encoded.ids)), self.segments[number]), self.mark_segments[number + 1]]
-            text += [np.full(min(size, len(encoded.ids)), number), np.full(len(behind), -1)]
+            after = self.special[number + 1]
+            ids += [encoded.ids[:size], after]
+            segments += [np.full(min(size, len(encoded.ids)), self.segments[number]), self.special_segments[number + 1]]
+            text += [np.full(min(size, len(encoded.ids)), number), np.full(len(after), -1)]
         joined = np.concatenate(ids)
-        kinds = np.concatenate(segments) if segmented else np.zeros_like(joined)
+        segment_ids = np.concatenate(segments) if segmented else np.zeros_like(joined)
         cut = sum(max(0, len(encoded.ids) - size) for encoded, size in zip(texts, sizes, strict=True))
-        return Input(joined, kinds, np.concatenate(text), tuple(texts), cut)
+        return Input(joined, segment_ids, np.concatenate(text), tuple(texts), cut)
 
 
 class Tokens:
-    """A tokenizer that cuts at `limit` tokens, special tokens counted, or where a framing says, up to `most`."""
+    """A tokenizer with the maximum input length `limit`, special tokens included.
+
+    A framing may set another limit, up to `most`.
+    """
 
     def __init__(
         self, tokenizer: Any, limit: int, pad: int, *, segmented: bool = True, most: int | None = None
@@ -117,148 +122,150 @@ class Tokens:
         self._tokenizer = tokenizer
         self._tokenizer.encode_special_tokens = True
         self._segmented = segmented
-        known = tokenizer.get_added_tokens_decoder()
-        # What a tokenizer does not know is no mark: a text may hold its name.
+        added = tokenizer.get_added_tokens_decoder()
+        # The token for unknown words is harmless in a text.
         unknown = {"<unk>", "[UNK]", "<|unk|>"}
-        self._marks = {
-            place: token.content for place, token in known.items() if token.special and token.content not in unknown
+        self._special = {
+            id_: token.content for id_, token in added.items() if token.special and token.content not in unknown
         }
-        self._mark_ids = np.array(sorted(self._marks), dtype=np.int64)
-        self._added = tuple(token.content for token in known.values() if not token.special)
+        self._special_ids = np.array(sorted(self._special), dtype=np.int64)
+        self._added = tuple(token.content for token in added.values() if not token.special)
         self.limit = limit
         self.pad = pad
         self._most = most
 
     @cached_property
     def _parsing(self) -> Any:
-        """The tokenizer as released code uses it: it reads marks inside texts."""
+        """The tokenizer that parses special tokens inside texts, as in released code."""
         tokenizer = type(self._tokenizer).from_str(self._tokenizer.to_str())
         tokenizer.encode_special_tokens = False
         return tokenizer
 
     @cached_property
     def _frames(self) -> tuple[_Frame, _Frame]:
-        """The frame of one text, and that of a pair."""
+        """The frames of a single text and of a pair."""
         probe = self._tokenizer.encode("a", add_special_tokens=False)
         size = len(probe.ids)
         frames = []
         for count in (1, 2):
             framed = self._tokenizer.post_process(probe, probe if count == 2 else None)
-            places = np.flatnonzero(np.asarray(framed.special_tokens_mask) == 0)
-            first = [int(places[number * size]) for number in range(count)]
-            ids, kinds = np.asarray(framed.ids, dtype=np.int64), np.asarray(framed.type_ids, dtype=np.int64)
-            edges = [0, *(edge for start in first for edge in (start, start + size)), len(ids)]
-            between = [slice(edges[at], edges[at + 1]) for at in range(0, len(edges), 2)]
+            indices = np.flatnonzero(np.asarray(framed.special_tokens_mask) == 0)
+            starts = [int(indices[number * size]) for number in range(count)]
+            ids, segments = np.asarray(framed.ids, dtype=np.int64), np.asarray(framed.type_ids, dtype=np.int64)
+            edges = [0, *(edge for start in starts for edge in (start, start + size)), len(ids)]
+            between = [slice(edges[index], edges[index + 1]) for index in range(0, len(edges), 2)]
             frames.append(
                 _Frame(
-                    tuple(ids[part] for part in between),
-                    tuple(kinds[part] for part in between),
-                    tuple(int(kinds[start]) for start in first),
+                    tuple(ids[span] for span in between),
+                    tuple(segments[span] for span in between),
+                    tuple(int(segments[start]) for start in starts),
                 )
             )
         return frames[0], frames[1]
 
     @property
     def pair_limit(self) -> int:
-        """Tokens that two texts may have together, special tokens left out."""
+        """The maximum number of tokens of two texts together, without special tokens."""
         return self.limit - self._frames[1].size
 
     @cached_property
     def end(self) -> str:
-        """The mark that ends an input: `{eos}` of a template. UsageError where the tokenizer sets none."""
-        last = self._frames[0].marks[-1]
+        """The token that ends an input, `{eos}` of a template. Raises UsageError if the tokenizer adds none."""
+        last = self._frames[0].special[-1]
         if not len(last):
-            raise UsageError("the tokenizer ends an input with no mark, and a template needs one")
+            raise UsageError("a template needs {eos}, but the tokenizer adds no special token at the end of an input")
         return str(self._tokenizer.id_to_token(int(last[-1])))
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text before anything is cut, special tokens left out."""
+        """Return the number of tokens of each text before truncation, without special tokens."""
         return [len(encoded.ids) for encoded in self.encoded(texts)]
 
     def texts(self, texts: Sequence[str]) -> list[Input]:
-        """Each text as an input."""
+        """Return each text as an input."""
         return self.inputs([(text,) for text in texts])
 
     def windows(self, texts: Sequence[str]) -> list[list[Input]]:
-        """Each text whole, as one input or as many as it needs: neighbouring tokens, as equal in number as can be."""
+        """Split each text into as few inputs as possible, of about the same length, without truncation."""
         frame = self._frames[0]
         room = self.limit - frame.size
-        listed = []
+        windows = []
         for encoded in self.encoded(texts):
-            parts = np.array_split(encoded.ids, max(1, -(-len(encoded.ids) // room)))
-            listed.append(
-                [frame.around([Encoded(part, None)], [len(part)], segmented=self._segmented) for part in parts]
+            chunks = np.array_split(encoded.ids, max(1, -(-len(encoded.ids) // room)))
+            windows.append(
+                [frame.around([Encoded(chunk, None)], [len(chunk)], segmented=self._segmented) for chunk in chunks]
             )
-        return listed
+        return windows
 
-    def inputs(self, rows: Sequence[tuple[str, ...]], how: Framing = Framing()) -> list[Input]:  # noqa: B008 - frozen
-        """Each row of texts (one, a pair, or as many as a template takes) as an input; each different text is
-        tokenised once."""
-        if how.template is not None:
-            return self._templated(rows, how.template, how)
+    def inputs(
+        self, rows: Sequence[tuple[str, ...]], framing: Framing = Framing()  # noqa: B008 - immutable
+    ) -> list[Input]:  # fmt: skip
+        """Return each row of texts (one, a pair, or those of a template) as an input; equal texts are encoded once."""
+        if framing.template is not None:
+            return self._templated(rows, framing.template, framing)
         unique = list(dict.fromkeys(text for row in rows for text in row))
-        encodings = dict(zip(unique, self.encoded(unique, marks=how.marks), strict=True))
+        encodings = dict(zip(unique, self.encoded(unique, marks=framing.marks), strict=True))
         inputs = []
         for row in rows:
             texts, frame = [encodings[text] for text in row], self._frames[len(row) - 1]
-            sizes = cut_sizes([len(encoded.ids) for encoded in texts], self._room(frame, how), how.cut)
-            inputs.append(frame.around(texts, sizes, segmented=self._segmented and how.segments))
+            sizes = cut_sizes([len(encoded.ids) for encoded in texts], self._room(frame, framing), framing.cut)
+            inputs.append(frame.around(texts, sizes, segmented=self._segmented and framing.segments))
         return inputs
 
-    def room(self, how: Framing) -> int:
-        """Tokens that the texts of an input (a pair, or those of a template) may have together."""
-        return self._room(self._frames[0 if how.template else 1], how)
+    def room(self, framing: Framing) -> int:
+        """Return the maximum number of tokens of a pair, or of the texts of a template, together."""
+        return self._room(self._frames[0 if framing.template else 1], framing)
 
-    def _room(self, frame: _Frame, how: Framing) -> int:
-        """Tokens that the texts of an input may have."""
-        limit = self.limit if how.limit is None else min(how.limit, self._most or how.limit)
+    def _room(self, frame: _Frame, framing: Framing) -> int:
+        limit = self.limit if framing.limit is None else min(framing.limit, self._most or framing.limit)
         return limit - frame.size
 
-    def first_pieces(self, words: Sequence[str], where: str) -> tuple[int, ...]:
-        """The id of each word's first token. UsageError where two words share it, or a word has none."""
+    def first_pieces(self, words: Sequence[str], model: str) -> tuple[int, ...]:
+        """Return the id of each word's first token. Raises UsageError if two words share it or a word has no tokens."""
         pieces: dict[int, str] = {}
         for word, encoded in zip(words, self.encoded(words), strict=True):
             if not len(encoded.ids):
-                raise UsageError(f"{where}: its tokenizer makes nothing of the word {word!r}")
+                raise UsageError(f"{model}: its tokenizer has no tokens for the word {word!r}")
             piece = int(encoded.ids[0])
             if piece in pieces:
                 raise UsageError(
-                    f"{where}: the words {pieces[piece]!r} and {word!r} begin with the same piece "
-                    f"({self._tokenizer.id_to_token(piece)!r}), so its first step cannot tell them apart: it is not a "
-                    "checkpoint that answers with these words"
+                    f"{model}: the words {pieces[piece]!r} and {word!r} begin with the same token "
+                    f"({self._tokenizer.id_to_token(piece)!r}), so the first step cannot distinguish them; choose a "
+                    "checkpoint that was trained to answer with these words"
                 )
             pieces[piece] = word
         return tuple(pieces)
 
-    def mark(self, text: str, where: str) -> int:
-        """The id of a mark. UsageError where the tokenizer has none of this name."""
-        place = self._tokenizer.token_to_id(text)
-        if place is None:
-            raise UsageError(f"{where}: its tokenizer has no mark {text!r}")
-        return int(place)
+    def special_id(self, text: str, model: str) -> int:
+        """Return the id of a special token. Raises UsageError if the tokenizer does not have it."""
+        token_id = self._tokenizer.token_to_id(text)
+        if token_id is None:
+            raise UsageError(f"{model}: its tokenizer has no token {text!r}")
+        return int(token_id)
 
     def of_words(self, words: Sequence[str]) -> Pieces:
-        """A text given as words, in the frame of one text and not cut; a word of a byte-level tokenizer is read as
-        behind a blank."""
-        encoding = self._of_words.encode([_clean(word) for word in words], is_pretokenized=True)
-        places = [-1 if word is None else int(word) for word in encoding.word_ids]
-        return Pieces(np.asarray(encoding.ids, dtype=np.int64), places)
+        """Encode a text given as words, with special tokens and without truncation.
+
+        Byte-level tokenizers encode each word as if it followed a space.
+        """
+        encoding = self._word_tokenizer.encode([_clean(word) for word in words], is_pretokenized=True)
+        indices = [-1 if word is None else int(word) for word in encoding.word_ids]
+        return Pieces(np.asarray(encoding.ids, dtype=np.int64), indices)
 
     @cached_property
-    def _of_words(self) -> Any:
+    def _word_tokenizer(self) -> Any:
         import json
 
-        told = json.loads(self._tokenizer.to_str())
-        before = told.get("pre_tokenizer") or {}
-        for part in before.get("pretokenizers", [before]):
-            if part.get("type") == "ByteLevel":
-                part["add_prefix_space"] = True
-        tokenizer = type(self._tokenizer).from_str(json.dumps(told))
+        settings = json.loads(self._tokenizer.to_str())
+        pre_tokenizer = settings.get("pre_tokenizer") or {}
+        for component in pre_tokenizer.get("pretokenizers", [pre_tokenizer]):
+            if component.get("type") == "ByteLevel":
+                component["add_prefix_space"] = True
+        tokenizer = type(self._tokenizer).from_str(json.dumps(settings))
         tokenizer.encode_special_tokens = True
         return tokenizer
 
     def padded(self, inputs: Sequence[Input]) -> Batch:
-        """A batch of these inputs."""
+        """Return a batch of these inputs."""
         longest = max(len(input_.ids) for input_ in inputs)
         ids = np.full((len(inputs), longest), self.pad, dtype=np.int64)
         mask, segments = np.zeros_like(ids), np.zeros_like(ids)
@@ -268,74 +275,77 @@ class Tokens:
         return Batch(ids, mask, segments)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of generated ids, special tokens left out."""
+        """Return the text of generated ids, without special tokens."""
         return str(self._tokenizer.decode([int(token) for token in ids], skip_special_tokens=True)).strip()
 
     def names(self, ids: Ids) -> tuple[str, ...]:
-        """The tokens of ids."""
+        """Return the tokens with these ids."""
         return tuple(str(self._tokenizer.id_to_token(int(token))) for token in ids)
 
     def encoded(self, texts: Sequence[str], *, marks: bool = False) -> list[Encoded]:
-        """Each text's tokens, without a frame; with `marks` those in the text are read as marks."""
+        """Encode texts without adding special tokens; with `marks`, special tokens in the texts are parsed."""
         cleaned = [_clean(text) for text in texts]
-        encoded = self._whole(self._parsing if marks else self._tokenizer, cleaned)
+        encoded = self._encode(self._parsing if marks else self._tokenizer, cleaned)
         if marks:
             return encoded
-        # A vocabulary (T5's, DeBERTa-v3's) may hold the mark as a word of its own.
-        held = [at for at, one in enumerate(encoded) if len(self._mark_ids) and np.isin(one.ids, self._mark_ids).any()]
-        for at, one in zip(held, self._whole(self._tokenizer, [self._broken(cleaned[at]) for at in held]), strict=True):
-            encoded[at] = one
+        # A vocabulary (T5, DeBERTa-v3) may also contain a special token as an ordinary word.
+        indices = [
+            index
+            for index, each in enumerate(encoded)
+            if len(self._special_ids) and np.isin(each.ids, self._special_ids).any()
+        ]
+        escaped = self._encode(self._tokenizer, [self._escaped(cleaned[index]) for index in indices])
+        for index, each in zip(indices, escaped, strict=True):
+            encoded[index] = each
         return encoded
 
-    def _templated(self, rows: Sequence[tuple[str, ...]], template: str, how: Framing) -> list[Input]:
+    def _templated(self, rows: Sequence[tuple[str, ...]], template: str, framing: Framing) -> list[Input]:
         frame = self._frames[0]
-        if not isinstance(how.cut, str):
-            raise ValueError("a template is cut as a whole (longest_first) or in its first text (only_first)")
-        composed = [self._composed(row, template, marks=how.marks) for row in rows]
-        encodings = self._whole(self._parsing, [text for text, _ in composed])
-        inputs, room = [], self._room(frame, how)
-        for encoded, (_, first) in zip(encodings, composed, strict=True):
-            over = len(encoded.ids) - room
-            if over > 0 and how.cut == "only_first":
-                # The places of the tokens of the first text.
-                inside = np.flatnonzero((encoded.offsets[:, 1] > first[0]) & (encoded.offsets[:, 0] < first[1]))
-                shorter = encoded._replace(ids=np.delete(encoded.ids, inside[max(0, len(inside) - over) :]))
+        if not isinstance(framing.cut, str):
+            raise ValueError("a template is truncated at its end (longest_first) or in its first text (only_first)")
+        before, placeholder, _ = template.partition("{0}")
+        if not placeholder:
+            raise ValueError(f"the template {template!r} has no placeholder {{0}} for the first text")
+        # Special tokens of the template that the tokenizer does not declare as special (<m>).
+        added = tuple(token for token in self._added if token in template)
+        eos = self.end if "{eos}" in template else ""
+        filled, spans = [], []
+        for row in rows:
+            texts = [_clean(text) if framing.marks else self._escaped(_clean(text), added) for text in row]
+            start = len(before.format(*texts, eos=eos))
+            filled.append(template.format(*texts, eos=eos))
+            spans.append((start, start + len(texts[0])))
+        inputs, room = [], self._room(frame, framing)
+        for encoded, (start, end) in zip(self._encode(self._parsing, filled), spans, strict=True):
+            excess = len(encoded.ids) - room
+            if excess > 0 and framing.cut == "only_first":
+                # The indices of the tokens of the first text.
+                inside = np.flatnonzero((encoded.offsets[:, 1] > start) & (encoded.offsets[:, 0] < end))
+                shorter = encoded._replace(ids=np.delete(encoded.ids, inside[max(0, len(inside) - excess) :]))
                 input_ = frame.around([shorter], [room], segmented=self._segmented)
-                inputs.append(input_._replace(cut=over, has_room=over < len(inside)))
+                inputs.append(input_._replace(cut=excess, has_room=excess < len(inside)))
             else:
                 size = min(len(encoded.ids), room)
                 inputs.append(frame.around([encoded], [size], segmented=self._segmented))
         return inputs
 
-    def _composed(self, row: tuple[str, ...], template: str, *, marks: bool) -> tuple[str, tuple[int, int]]:
-        """A template with the texts in it, and where the first of them stands."""
-        # Tokens that a template's own marks are (<m>), though the tokenizer calls them no special ones.
-        own = tuple(mark for mark in self._added if mark in template)
-        texts = [_clean(text) if marks else self._broken(_clean(text), own) for text in row]
-        before, slot, _ = template.partition("{0}")
-        if not slot:
-            raise ValueError(f"the template {template!r} has no place {{0}} for the first text")
-        eos = self.end if "{eos}" in template else ""
-        start = len(before.format(*texts, eos=eos))
-        return template.format(*texts, eos=eos), (start, start + len(texts[0]))
-
-    def _broken(self, text: str, more: Sequence[str] = ()) -> str:
-        """The text with every mark in it made plain characters, of which there are as many as before."""
-        for mark in (*self._marks.values(), *more):
-            if mark in text:
-                text = text.replace(mark, f"({mark[1:]}")
+    def _escaped(self, text: str, added: Sequence[str] = ()) -> str:
+        """Return the text with its special tokens changed to plain characters of the same length."""
+        for token in (*self._special.values(), *added):
+            if token in text:
+                text = text.replace(token, f"({token[1:]}")
         return text
 
-    def _whole(self, tokenizer: Any, texts: Sequence[str]) -> list[Encoded]:
+    def _encode(self, tokenizer: Any, texts: Sequence[str]) -> list[Encoded]:
         encodings: list[Any] = tokenizer.encode_batch(list(texts), add_special_tokens=False)
         return [Encoded(np.asarray(encoding.ids, dtype=np.int64), encoding) for encoding in encodings]
 
 
 def cut_sizes(lengths: Sequence[int], room: int, cut: Cut) -> tuple[int, ...]:
-    """How many tokens of each text are read where `room` holds them all.
+    """Return the number of tokens of each text after truncation to `room` tokens in total.
 
-    "longest_first" as `tokenizers` does it: the longer text until both are equal, then both; an odd token goes to the
-    longer one. "only_first" falls back on it where the second text leaves no room.
+    "longest_first" is that of `tokenizers`: the longer text is truncated until both are equal, then both; an odd token
+    goes to the longer one. "only_first" falls back to it if the second text leaves no room.
 
     >>> cut_sizes([100, 20], 60, "longest_first"), cut_sizes([40, 90], 61, "longest_first")
     ((40, 20), (30, 31))
@@ -360,46 +370,46 @@ def cut_sizes(lengths: Sequence[int], room: int, cut: Cut) -> tuple[int, ...]:
 
 
 def load_tokens(model: Located, wanted: int | None) -> Tokens:
-    """The tokenizer of a model, cutting where `wanted` says, else where the model's own files say.
+    """Return the tokenizer of a model with the maximum length `wanted`, else the one in the model's files.
 
-    UsageError for a `wanted` that is more than the model has positions for.
+    Raises UsageError if `wanted` exceeds the number of positions of the model.
     """
     config = model.config
     most = _positions(config)
     if wanted is not None and most is not None and wanted > most:
-        raise UsageError(f"{model.name}: max_tokens={wanted}, but the model has positions for {most} tokens only")
+        raise UsageError(f"{model.name}: max_tokens={wanted}, but the model only has positions for {most} tokens")
     tokenizer_config = maybe_json(model.folder / "tokenizer_config.json")
     sentences = maybe_json(model.folder / "sentence_bert_config.json").get("max_seq_length")
-    told = int(sentences or tokenizer_config.get("model_max_length") or _HUGE)
-    longest = wanted or (told if told < _HUGE else None) or config.get("max_position_embeddings") or PLAIN
+    configured = int(sentences or tokenizer_config.get("model_max_length") or _HUGE)
+    longest = wanted or (configured if configured < _HUGE else None) or config.get("max_position_embeddings") or PLAIN
     limit = min(longest, most or _HUGE)
     tokenizer = _tokenizer(model)
     pad = config.get("pad_token_id")
     if pad is None:
-        pad = next((known for sign in ("[PAD]", "<pad>") if (known := tokenizer.token_to_id(sign)) is not None), 0)
-    # A tokenizer's own config may say that the model was trained without segments.
+        pad = next((id_ for token in ("[PAD]", "<pad>") if (id_ := tokenizer.token_to_id(token)) is not None), 0)
+    # The config of a tokenizer may state that the model was trained without segments.
     names = tokenizer_config.get("model_input_names")
     tokens = Tokens(
         tokenizer, int(limit), int(pad), segmented=not names or "token_type_ids" in names, most=wanted or most
     )
     if tokens.pair_limit <= 0:
-        raise UsageError(f"{model.name}: {tokens.limit} tokens have no room for any text; set max_tokens higher")
+        raise UsageError(f"{model.name}: {tokens.limit} tokens leave no room for a text; set a higher max_tokens")
     return tokens
 
 
 def reads_segments(config: Any) -> bool:
-    """Whether an encoder with this config of transformers tells two segments apart."""
+    """Return whether a transformers encoder with this config has segment embeddings."""
     return int(getattr(config, "type_vocab_size", 0) or 0) > 1
 
 
 def _positions(config: dict[str, Any]) -> int | None:
-    """How many tokens a model has places for; None where places are relative, and any length can be read."""
+    """Return the number of positions of a model, or None if positions are relative and the length is unlimited."""
     if config.get("position_biased_input") is False or config.get("model_type") in {"t5", "mt5", "umt5"}:
         return None
     most = config.get("max_position_embeddings") or config.get("n_positions")
     if most is None:
         return None
-    # RoBERTa and its kin count places from the padding id on.
+    # RoBERTa and its relatives number positions from the padding id.
     roberta = config.get("model_type") in {"roberta", "xlm-roberta", "camembert", "mpnet", "longformer"}
     return int(most) - (int(config.get("pad_token_id") or 1) + 1 if roberta else 0)
 
@@ -419,15 +429,14 @@ def _tokenizer(model: Located) -> Any:
         from transformers import AutoTokenizer
     except ImportError as error:
         raise UsageError(
-            f"{file} is missing; without it the tokenizer can only be made by transformers: "
-            "pip install 'summeter[torch]'"
+            f"{file} is missing, so transformers is needed to create the tokenizer: pip install 'summeter[torch]'"
         ) from error
     try:
         return AutoTokenizer.from_pretrained(model.folder).backend_tokenizer
     except (OSError, ValueError, ImportError, AttributeError) as error:
-        raise UsageError(f"{model.folder}: its tokenizer cannot be made: {error}") from error
+        raise UsageError(f"{model.folder}: its tokenizer cannot be created: {error}") from error
 
 
 def _clean(text: str) -> str:
-    # A lone surrogate has no UTF-8, which tokenizers are given.
+    # Tokenizers need UTF-8, which cannot encode lone surrogates.
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text
