@@ -3,8 +3,8 @@
     with BatchServer() as server:
         llm = resolve("openai/m", base_url=server.url("openai"), environ={"OPENAI_API_KEY": "k"})
 
-`answer` says what becomes of each request; results come in reverse order. `handed_in` holds every key of every batch
-that was made, so that a key that is asked twice stands there twice.
+`answer` returns the outcome of each request; results are sent in reverse order. `handed_in` holds the keys of all
+requests of all batches, with duplicates if a key is submitted twice.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def good(body: Body) -> Outcome:
 
 @dataclass
 class Made:
-    """A batch as the server has it."""
+    """A batch on the server."""
 
     id: str
     entries: list[tuple[str, Body]]
@@ -47,10 +47,13 @@ class Made:
 
 
 class BatchServer(Background):
-    """`done(batch)` says whether a batch has ended; `turn_away(number)` gives the code
-    with which batch number so-and-so fails as a whole; `mangle` changes the lines of results; `lose(number)` makes the
-    batch and breaks the connection before the answer; `unlisted` batches stand in no list; `cancels` are the ids of
-    those that were to be cancelled; `statuses` answers every creation so, once for each in it."""
+    """The stub server; its attributes define its behaviour.
+
+    `done(batch)` returns whether a batch has ended. `turn_away(number)` returns the error code of a rejected batch.
+    `mangle` changes the lines of results. `lose(number)` says whether the connection breaks after the batch was
+    created. `unlisted` batches are not listed. `cancels` holds the ids of cancelled batches. `statuses` are the
+    statuses of the next creations.
+    """
 
     def __init__(self, answer: Callable[[Body], Outcome] = good) -> None:
         super().__init__()
@@ -73,7 +76,7 @@ class BatchServer(Background):
 
     @property
     def sizes(self) -> list[int]:
-        """The requests in each batch."""
+        """The number of requests in each batch."""
         return [len(one.entries) for one in self.batches.values()]
 
     def application(self) -> web.Application:
@@ -188,7 +191,7 @@ class BatchServer(Background):
         return web.Response(body=b"\n".join(self.mangle(lines)))
 
     async def _cancel(self, request: web.Request) -> web.Response:
-        """A batch that has ended cannot be cancelled; one that is being cancelled is, until it ends."""
+        """Cancel a batch. One that has ended cannot be cancelled; one in progress is cancelling until it ends."""
         made = self._find(request)
         if made is None:
             return self._missing()

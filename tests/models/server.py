@@ -1,9 +1,9 @@
-"""A stub of a model server on 127.0.0.1, in a thread of its own, misbehaving as told; OpenAI-compatible at heart.
+"""A stub of an OpenAI-compatible server on 127.0.0.1, in its own thread, with configurable failures.
 
     with StubServer(lambda call: ok("{}")) as server:
         llm = resolve("openai-api/stub/m", base_url=server.url, environ={})
 
-A behaviour is a function of the Call (its number from 0, body and headers) that returns a Reply.
+The behaviour is a function of the Call (its number from 0, body and headers) that returns a Reply.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from aiohttp import web
 
 
 class Call(NamedTuple):
-    """One POST as the server saw it; `at` is its monotonic time of arrival in seconds; `path` as it came, query
-    and escapes included."""
+    """A POST request; `at` is its monotonic time of arrival in seconds, `path` its unchanged path with query."""
 
     number: int
     body: dict[str, Any]
@@ -32,7 +31,7 @@ class Call(NamedTuple):
 
     @property
     def format(self) -> str:
-        """The reply format asked for."""
+        """The requested reply format."""
         return self.body.get("response_format", {}).get("type", "text")
 
     @property
@@ -42,7 +41,7 @@ class Call(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What to send: after `delay` seconds, `content` with `status`; or cut the connection, or never answer."""
+    """The answer to a call: `content` with `status` after `delay` seconds, a broken connection, or no answer."""
 
     status: int = 200
     content: bytes = b""
@@ -54,7 +53,7 @@ class Reply(NamedTuple):
 
 
 def ok(text: str | list[Any] | None = "fine", finish: str = "stop", **message: Any) -> Reply:
-    """A regular completion."""
+    """Return a regular completion."""
     body = {
         "model": "stub-served-1",
         "choices": [
@@ -66,12 +65,12 @@ def ok(text: str | list[Any] | None = "fine", finish: str = "stop", **message: A
 
 
 def json_reply(body: Any, status: int = 200, **headers: str) -> Reply:
-    """Any JSON."""
+    """Return a JSON answer."""
     return Reply(status, json.dumps(body).encode(), {"Content-Type": "application/json", **headers})
 
 
 def fail(status: int, message: str = "no", **headers: str) -> Reply:
-    """OpenAI's error object; headers such as retry_after="1"."""
+    """Return OpenAI's error object, with headers such as retry_after="1"."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return json_reply({"error": {"message": message, "type": "stub_error", "code": None}}, status, **named)
 
@@ -84,7 +83,7 @@ Behaviour = Callable[[Call], Reply]
 
 
 class Background:
-    """A server on 127.0.0.1 in a thread of its own, which runs while the context is open."""
+    """A server on 127.0.0.1 in its own thread, which runs while the context is open."""
 
     def __init__(self, port: int = 0) -> None:
         self._port = port
@@ -92,7 +91,7 @@ class Background:
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
 
     def application(self) -> web.Application:
-        """What it serves."""
+        """Return the web application."""
         raise NotImplementedError
 
     @property
@@ -124,11 +123,11 @@ class Background:
 
 
 class StubServer(Background):
-    """`calls` is what was posted, `url` the base URL, `most` the most calls at once; `gets` is what GETs find, by path,
-    and `got` the paths (with queries) of those that came.
+    """The stub server.
 
-    With `capacity` no more than so many calls are served at a time; others are answered with `busy`, at once, and
-    counted in `turned_away`. `port` is the one to listen on, or 0 for any.
+    `calls` holds the POST requests, `url` is the base URL, `most` the maximum number of concurrent calls. `gets` holds
+    the answers to GET requests by path, and `got` the paths (with queries) of these requests. With `capacity`, further
+    concurrent calls are answered with `busy` and counted in `turned_away`. `port` is the port, or 0 for any.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Several servers of one model: who gets a call, and what happens when one of them fails."""
+"""Load balancing over several servers of one model, and failures of a server."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def asks(text: str, document: str | None = None) -> Request:
 
 
 class Fake:
-    """A server that answers after `seconds`, or fails as `error` says; `well` is its health."""
+    """A server that replies after `seconds`, or raises the error that `error` returns; `well` is its health."""
 
     id = "vllm/m"
 
@@ -68,7 +68,7 @@ def in_virtual_time(main: Callable[[], Any]) -> None:
         loop.run_until_complete(main())
 
 
-def test_a_call_goes_where_the_fewest_tokens_are_under_way() -> None:
+def test_a_call_goes_to_the_server_with_the_fewest_tokens_in_flight() -> None:
     quick, slow = Fake(1.0), Fake(4.0)
     both = balanced(quick, slow)
 
@@ -100,7 +100,7 @@ def test_a_long_prompt_weighs_as_much_as_it_has_tokens() -> None:
     assert sorted((len(first.prompts), len(second.prompts))) == [1, 8]
 
 
-def test_a_document_goes_back_to_the_server_that_read_it() -> None:
+def test_a_document_returns_to_the_server_that_read_it() -> None:
     fakes = [Fake(), Fake(), Fake()]
     all_three = balanced(*fakes)
 
@@ -115,7 +115,7 @@ def test_a_document_goes_back_to_the_server_that_read_it() -> None:
     assert set().union(*homes) == {"elm", "oak", "ash"}
 
 
-def test_many_summaries_of_one_document_are_shared_all_the_same() -> None:
+def test_many_summaries_of_one_document_are_distributed() -> None:
     first, second = Fake(), Fake()
     both = balanced(first, second)
 
@@ -127,7 +127,7 @@ def test_many_summaries_of_one_document_are_shared_all_the_same() -> None:
     assert min(len(first.prompts), len(second.prompts)) >= 12
 
 
-def test_a_server_that_fails_is_left_out_and_taken_back_when_it_is_well(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_server_is_excluded_until_it_recovers(caplog: pytest.LogCaptureFixture) -> None:
     down = {"yes": True}
     sick = Fake(0.1, lambda: TransientError("it broke") if down["yes"] else None)
     sick.well = False
@@ -159,7 +159,7 @@ def test_a_server_that_fails_is_left_out_and_taken_back_when_it_is_well(caplog: 
     assert good.closed
 
 
-def test_a_server_that_cannot_be_reached_is_left_out_at_once() -> None:
+def test_an_unreachable_server_is_excluded_at_once() -> None:
     gone = Fake(0.0, lambda: UnreachableError("nobody there"))
     gone.well = False
     both = balanced(gone, Fake())
@@ -173,7 +173,7 @@ def test_a_server_that_cannot_be_reached_is_left_out_at_once() -> None:
     in_virtual_time(main)
 
 
-def test_one_server_out_of_reach_makes_no_passing_failure_final() -> None:
+def test_an_unreachable_server_does_not_hide_a_transient_failure() -> None:
     outcomes = iter([TransientError("it broke"), None])
     gone, moody = Fake(0.0, lambda: UnreachableError("nobody there")), Fake(0.0, lambda: next(outcomes, None))
     gone.well = False
@@ -190,7 +190,7 @@ def test_one_server_out_of_reach_makes_no_passing_failure_final() -> None:
     in_virtual_time(main)
 
 
-def test_one_failure_among_answers_leaves_a_server_in() -> None:
+def test_single_failures_do_not_exclude_a_server() -> None:
     outcomes = iter([TransientError("once"), None, TransientError("again"), None, TransientError("and again"), None])
     moody = Fake(0.1, lambda: next(outcomes, None))
     both = balanced(moody, Fake(50.0))
@@ -206,7 +206,7 @@ def test_one_failure_among_answers_leaves_a_server_in() -> None:
     in_virtual_time(main)
 
 
-def test_a_call_fails_where_all_servers_do_and_any_other_error_at_once() -> None:
+def test_a_call_fails_if_all_servers_fail_and_other_errors_are_raised_at_once() -> None:
     sick = [Fake(0.0, lambda: TransientError("it broke")) for _ in range(3)]
     strict = [Fake(0.0, lambda: ModelError("the prompt is at fault")) for _ in range(3)]
 
@@ -269,7 +269,7 @@ def test_the_least_context_of_the_servers_counts() -> None:
     assert two.url in told.said
 
 
-def test_the_health_of_a_server_is_what_it_says_of_itself() -> None:
+def test_the_health_check_of_a_server() -> None:
     async def well(url: str) -> bool:
         bound = bind({"judge": "vllm/m"}, None, CallSettings(base_url=f"{url},http://127.0.0.1:9/v1"))
         servers = bound.models["vllm/m"].llm.llm.servers  # type: ignore[attr-defined]
@@ -283,7 +283,7 @@ def test_the_health_of_a_server_is_what_it_says_of_itself() -> None:
         assert server.got == ["/health"]
 
 
-def test_what_cannot_be_shared_is_a_usage_error() -> None:
+def test_invalid_lists_of_servers_are_usage_errors() -> None:
     with pytest.raises(UsageError, match="contains an address twice"):
         bind({"judge": "vllm/m"}, None, CallSettings(base_url="http://a/v1,http://a/v1"))
     with pytest.raises(UsageError, match="several servers are supported only for unbatched calls"):
@@ -291,7 +291,7 @@ def test_what_cannot_be_shared_is_a_usage_error() -> None:
 
 
 @pytest.mark.parametrize("second", ["b:8000/v1", "ftp://b/v1", ",http://b/v1"])
-def test_an_address_without_its_scheme_is_no_path_of_the_one_before(second: str) -> None:
+def test_an_address_without_a_scheme_is_refused(second: str) -> None:
     with pytest.raises(UsageError, match="address 1 contains a comma") as caught:
         bind({"judge": "vllm/m"}, None, CallSettings(base_url=f"http://me:s3cret@a/v1,{second}"))
     assert "s3cret" not in str(caught.value)
@@ -303,7 +303,7 @@ def test_no_secret_of_any_address_is_kept() -> None:
     assert kept == "https://a/v1,https://b/v1"
 
 
-def test_a_server_that_hangs_is_left_by_its_calls() -> None:
+def test_calls_leave_a_server_that_hangs() -> None:
     with StubServer(rated) as good, StubServer(lambda _: HANG) as hung:
         run = evaluate(
             load(ROWS[:6]), ["rts"], models="vllm/m", base_url=f"{hung.url},{good.url}", timeout=0.5, concurrency=2,

@@ -1,5 +1,4 @@
-"""Calls in batches, over the wire formats of OpenAI and Anthropic: what is handed in, what comes of each request, what
-a second session finds, and what is never asked twice."""
+"""Batches with the APIs of OpenAI and Anthropic: submission, results, resumed sessions, and no duplicate calls."""
 
 from __future__ import annotations
 
@@ -63,7 +62,7 @@ def echo(body: Body) -> Outcome:
 
 
 class Session:
-    """One sitting: a model at the server, with the log and the store of its run. Sleeps take no time and are noted."""
+    """A session of a run: a model with the log and the call store of the run. Sleeps take no time and are recorded."""
 
     def __init__(
         self,
@@ -97,13 +96,13 @@ class Session:
         await asyncio.sleep(0.001)
 
     async def round(self, requests: list[Request]) -> list[Completion | SummeterError]:
-        """What each request comes to in one round."""
+        """Return the outcome of each request in one round."""
         found = await asyncio.gather(*(self.model.complete(one) for one in requests), return_exceptions=True)
         assert all(isinstance(one, (Completion, SummeterError)) for one in found), found
         return found  # type: ignore[return-value]
 
     async def all(self, requests: list[Request]) -> list[Completion | SummeterError]:
-        """What each request comes to in the end: a round, a fetch, and again while a call is pending."""
+        """Return the final outcome of each request: rounds and fetches until no call is pending."""
         found = await self.round(requests)
         while any(isinstance(one, PendingCall) for one in found):
             try:
@@ -132,7 +131,7 @@ def texts(found: list[Completion | SummeterError]) -> list[str]:
 
 
 def run(server: BatchServer, vendor: str, folder: Path, requests: list[Request], **settings: Any) -> Any:
-    """The replies of one session, and the session."""
+    """Return the replies of one session, and the session."""
 
     async def main() -> Any:
         async with sitting(server, vendor, folder, **settings) as session:
@@ -151,7 +150,7 @@ class TestWhatComes:
         assert {(one.batch, one.tokens_in, one.tokens_out, one.seconds) for one in found} == {(batch, 11, 7, None)}
         assert session.log.open == []
 
-    def test_a_reply_that_cannot_be_used_counts_at_the_price_of_its_batch(self, tmp_path: Path) -> None:
+    def test_a_rejected_reply_costs_the_batch_price(self, tmp_path: Path) -> None:
         price = Price(input=100.0, output=200.0, date=date(2026, 1, 1)).batched
         budget = Budget(None, 1.0)
         with BatchServer(echo) as server:
@@ -196,7 +195,7 @@ class TestWhatComes:
             asyncio.run(main())
             assert server.sizes == [5, 5]
 
-    def test_waits_grow_and_the_wait_is_told(self, vendor: str, tmp_path: Path) -> None:
+    def test_waits_grow_and_are_reported(self, vendor: str, tmp_path: Path) -> None:
         with BatchServer(echo) as server:
             server.done = lambda made: len([one for one in server.seen if one == made.id]) > 12
             _, session = run(server, vendor, tmp_path, [ask(n, vendor) for n in range(3)])
@@ -239,7 +238,7 @@ class TestWhatFails:
         assert server.sizes == [9, 5, 1]
         assert session.model.usage.retries == 6
 
-    def test_a_line_that_is_none_and_a_line_twice(self, vendor: str, tmp_path: Path) -> None:
+    def test_invalid_and_duplicate_lines(self, vendor: str, tmp_path: Path) -> None:
         def mangle(lines: list[bytes]) -> list[bytes]:
             if len(lines) < 5:
                 return lines
@@ -253,14 +252,14 @@ class TestWhatFails:
         assert texts(found) == [f"answer {n}" for n in range(5)]
         assert server.sizes == [5, 1]
 
-    def test_a_line_that_never_comes_fails_alone(self, vendor: str, tmp_path: Path) -> None:
+    def test_a_missing_line_fails_only_its_call(self, vendor: str, tmp_path: Path) -> None:
         with BatchServer(lambda body: ("gone", None) if number_of(body) == 2 else echo(body)) as server:
             found, _ = run(server, vendor, tmp_path, [ask(n, vendor) for n in range(4)], retries=1)
         assert isinstance(found[2], TransientError)
         assert "have no usable line for this call" in str(found[2])
         assert [texts(found)[n] for n in (0, 1, 3)] == ["answer 0", "answer 1", "answer 3"]
 
-    def test_a_refused_schema_is_asked_weaker_and_remembered(self, vendor: str, tmp_path: Path) -> None:
+    def test_a_weaker_format_is_used_and_remembered_after_a_refused_schema(self, vendor: str, tmp_path: Path) -> None:
         def answer(body: Body) -> Outcome:
             strict = "output_config" in body or "response_format" in body
             return ("error", (400, "unknown parameter: response_format")) if strict else echo(body)
@@ -298,7 +297,7 @@ class TestWhatFails:
             assert texts(found) == ["answer 1"]
             assert server.handed_in == before
 
-    def test_a_batch_that_is_turned_away_says_why(self, tmp_path: Path) -> None:
+    def test_a_rejected_batch_reports_the_reason(self, tmp_path: Path) -> None:
         with BatchServer(echo) as server:
             server.turn_away = lambda number: "model_not_found" if number == 0 else None
             found, _ = run(server, "openai", tmp_path, [ask(n, "openai") for n in range(3)])
@@ -308,7 +307,7 @@ class TestWhatFails:
             again, _ = run(server, "openai", tmp_path, [ask(n, "openai") for n in range(3)])
         assert texts(again) == [f"answer {n}" for n in range(3)]
 
-    def test_too_much_at_a_time_goes_in_smaller_batches(self, tmp_path: Path) -> None:
+    def test_a_batch_beyond_the_queue_limit_is_split(self, tmp_path: Path) -> None:
         with BatchServer(echo) as server:
             server.turn_away = lambda number: "token_limit_exceeded" if number < 2 else None
             found, _ = run(server, "openai", tmp_path, [ask(n, "openai") for n in range(12)])
@@ -317,7 +316,7 @@ class TestWhatFails:
         assert server.sizes[:2] == [12, 6]
         assert max(server.sizes[2:]) == 3
 
-    def test_a_key_that_is_refused_stops(self, vendor: str, tmp_path: Path) -> None:
+    def test_a_rejected_key_ends_the_run(self, vendor: str, tmp_path: Path) -> None:
         with BatchServer(echo) as server:
             server.statuses = [401]
             found, session = run(server, vendor, tmp_path, [ask(1, vendor)])
@@ -325,7 +324,7 @@ class TestWhatFails:
             assert "sk-secret" not in str(found[0])
             assert session.log.open == []
 
-    def test_a_server_without_batches_says_so(self, tmp_path: Path) -> None:
+    def test_a_server_without_a_batch_api_is_reported(self, tmp_path: Path) -> None:
         with BatchServer(echo) as server:
             server.statuses = [404]
             found, _ = run(server, "openai", tmp_path, [ask(1, "openai")])
@@ -336,12 +335,12 @@ STRICT = ("output_config", "response_format")
 
 
 def newest(server: BatchServer) -> Body:
-    """The first request of the latest batch."""
+    """Return the first request of the latest batch."""
     return list(server.batches.values())[-1].entries[0][1]
 
 
 def stopped_before_the_answer(folder: Path) -> Path:
-    """The run as one killed between handing in and hearing of it: its log, nothing else."""
+    """Return the log of a run that was killed between a submission and its answer."""
     log = folder / "batches.jsonl"
     log.write_bytes(log.read_bytes().splitlines(keepends=True)[0])
     for file in folder.glob("calls.sqlite*"):
@@ -355,7 +354,7 @@ async def until(condition: Callable[[], object]) -> None:
 
 
 class TestResume:
-    def test_what_was_handed_in_is_waited_for_and_not_asked_again(self, vendor: str, tmp_path: Path) -> None:
+    def test_submitted_calls_are_not_submitted_again(self, vendor: str, tmp_path: Path) -> None:
         requests = [ask(n, vendor) for n in range(6)]
 
         async def interrupted() -> None:
@@ -375,7 +374,7 @@ class TestResume:
             assert len(server.handed_in) == len(set(server.handed_in))
             assert session.log.open == []
 
-    def test_one_that_was_read_but_not_stored_is_read_again(self, vendor: str, tmp_path: Path) -> None:
+    def test_a_batch_read_but_not_stored_is_read_again(self, vendor: str, tmp_path: Path) -> None:
         requests = [ask(n, vendor) for n in range(3)]
         with BatchServer(echo) as server:
             run(server, vendor, tmp_path, requests)
@@ -385,7 +384,7 @@ class TestResume:
             assert texts(found) == [f"answer {n}" for n in range(3)]
             assert server.sizes == [3]
 
-    def test_an_answer_that_is_lost_is_found(self, vendor: str, tmp_path: Path) -> None:
+    def test_a_batch_whose_answer_was_lost_is_found(self, vendor: str, tmp_path: Path) -> None:
         with BatchServer(echo) as server:
             server.lose = lambda number: number == 0
             found, _ = run(server, vendor, tmp_path, [ask(n, vendor) for n in range(4)])
@@ -393,7 +392,7 @@ class TestResume:
         assert server.sizes == [4]
 
     @pytest.mark.parametrize("arrived", [True, False])
-    def test_a_kill_between_handing_in_and_its_answer(self, vendor: str, tmp_path: Path, arrived: bool) -> None:
+    def test_a_kill_between_a_submission_and_its_answer(self, vendor: str, tmp_path: Path, arrived: bool) -> None:
         requests = [ask(n, vendor) for n in range(4)]
         with BatchServer(echo) as server:
             run(server, vendor, tmp_path, requests)
@@ -410,7 +409,7 @@ class TestResume:
             assert texts(found) == [f"answer {n}" for n in range(4)]
             assert len(server.handed_in) == len(set(server.handed_in)) == 7
 
-    def test_a_batch_of_somebody_else_gives_itself_away(self, tmp_path: Path) -> None:
+    def test_a_batch_of_another_user_is_recognised_by_its_results(self, tmp_path: Path) -> None:
         # Anthropic's carry no word of ours: one of the same size and minute is taken for it until its results are read.
         with BatchServer(echo) as server:
             run(server, "anthropic", tmp_path, [ask(n, "anthropic") for n in range(2)])
@@ -421,7 +420,7 @@ class TestResume:
         assert texts(found) == ["answer 0", "answer 1"]
         assert server.sizes == [2, 2]
 
-    def test_after_somebody_elses_batch_ours_is_looked_for_again(self, tmp_path: Path) -> None:
+    def test_after_the_batch_of_another_user_the_search_continues(self, tmp_path: Path) -> None:
         requests = [ask(n, "anthropic") for n in range(2)]
         with BatchServer(echo) as server:
             run(server, "anthropic", tmp_path, requests)
@@ -455,7 +454,7 @@ class TestResume:
             assert texts(asyncio.run(main())) == ["answer 0", "answer 1"]
             assert server.sizes == [2]
 
-    def test_of_two_that_are_alike_the_nearer_is_ours(self, tmp_path: Path) -> None:
+    def test_the_nearest_of_two_similar_batches_is_chosen(self, tmp_path: Path) -> None:
         requests = [ask(n, "anthropic") for n in range(2)]
         with BatchServer(echo) as server:
             run(server, "anthropic", tmp_path / "other", [ask(n, "anthropic") for n in (7, 8)])
@@ -468,7 +467,7 @@ class TestResume:
         assert texts(found) == ["answer 0", "answer 1"]
         assert server.sizes == [2, 2, 2]
 
-    def test_a_busy_server_is_asked_again_later(self, vendor: str, tmp_path: Path) -> None:
+    def test_a_busy_server_is_retried_later(self, vendor: str, tmp_path: Path) -> None:
         with BatchServer(echo) as server:
             server.statuses = [429, 503]
             found, session = run(server, vendor, tmp_path, [ask(1, vendor)])
@@ -481,7 +480,7 @@ class TestResume:
         with BatchServer(echo) as server, pytest.raises(UsageError, match=r"submitted to http://elsewhere"):
             Session(server, vendor, tmp_path)
 
-    def test_without_batches_what_waits_is_not_paid_twice(self, vendor: str, tmp_path: Path) -> None:
+    def test_pending_calls_are_not_made_again_without_batches(self, vendor: str, tmp_path: Path) -> None:
         waits = ask(1, vendor)
         logged(tmp_path, vendor, waits.key)
         calls = CallSettings(base_url="http://127.0.0.1:9", batches=BatchLog(tmp_path / "batches.jsonl"))
@@ -499,7 +498,7 @@ class TestResume:
             with pytest.raises(UsageError, match=r"batch b-1 of this run .*batch to fetch its replies"):
                 asyncio.run(main())
 
-    def test_a_full_disk_keeps_a_batch_from_being_handed_in(
+    def test_a_full_disk_prevents_the_submission_of_a_batch(
         self, vendor: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def full(_: int) -> None:
@@ -515,7 +514,7 @@ class TestResume:
             again, _ = run(server, vendor, tmp_path, [ask(1, vendor)])
             assert texts(again) == ["answer 1"]
 
-    def test_no_event_of_the_log_may_be_the_last_one(self, vendor: str, tmp_path: Path) -> None:
+    def test_resumption_after_each_event_of_the_log(self, vendor: str, tmp_path: Path) -> None:
         # Whatever line the log ends with, whole or torn: a new session asks nothing twice, and all have their replies.
         requests = [ask(n, vendor) for n in range(4)]
         with BatchServer(lambda body: ("gone", None) if number_of(body) == 3 else echo(body)) as server:
@@ -533,7 +532,7 @@ class TestResume:
                 # After the third line the second batch is unknown to the log, as if it had never been sent.
                 assert len(server.batches) == before + (kept == 3)
 
-    def test_a_log_that_is_none(self, tmp_path: Path) -> None:
+    def test_an_invalid_log(self, tmp_path: Path) -> None:
         file = tmp_path / "batches.jsonl"
         file.write_text('{"event": "submitted", "nonce": "?", "id": "b"}\n')
         with pytest.raises(InputError, match=r"batches.jsonl:1: is no line of a log of batches"):
@@ -541,7 +540,7 @@ class TestResume:
 
 
 def logged(folder: Path, vendor: str, *keys: str) -> None:
-    """Leave a log with one open batch."""
+    """Write a log with one pending batch."""
     lines = [
         {"event": "submitting", "nonce": "n", "model": MODELS[vendor], "address": "http://elsewhere", "at": 1e9,
          "keys": keys},

@@ -1,4 +1,4 @@
-"""Schemas without bounds, for providers that refuse them."""
+"""Removal of bounds from schemas, for providers that refuse them."""
 
 from __future__ import annotations
 

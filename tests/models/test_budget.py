@@ -1,4 +1,4 @@
-"""Budgets: nothing is sent that would pass them, and what fits is sent."""
+"""Budgets: no call is sent that would exceed them, and calls within them are sent."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def test_tokens_never_pass_the_budget(limit: int, count: int) -> None:
 
 @given(st.integers(40, 200))
 @settings(max_examples=15)
-def test_prompts_of_a_fixed_size_never_pass_the_budget(limit: int) -> None:
-    """An endpoint that adds as much to each prompt: short prompts take more than their share of the long ones'."""
+def test_prompts_with_a_constant_addition_never_exceed_the_budget(limit: int) -> None:
+    """The endpoint adds the same number of tokens to each prompt, so short prompts grow by a larger factor."""
 
     async def main() -> tuple[Budget, int]:
         budget = Budget(limit * 18, None)
@@ -73,7 +73,7 @@ def test_prompts_of_a_fixed_size_never_pass_the_budget(limit: int) -> None:
     assert budget.spent.total_tokens == budget.max_tokens
 
 
-def test_it_is_used_to_the_full() -> None:
+def test_the_full_limit_is_used() -> None:
     # "number 7" has 2 tokens or so; with 50 for the reply, 40 calls take about 2,100 tokens. What is under way is
     # thought dearer at first (200 a reply), but it is waited for rather than given up.
     results, _ = spend(Budget(2200, None), 40)
@@ -91,13 +91,13 @@ def test_money() -> None:
     assert error.exit_code == 130
 
 
-def test_what_was_spent_before_counts() -> None:
+def test_earlier_usage_counts() -> None:
     results, llm = spend(Budget(1000, None, Usage(tokens_in=1000)), 3)
     assert llm.calls == 0
     assert all(isinstance(one, BudgetError) for one in results)
 
 
-def test_a_call_that_fails_gives_its_share_back() -> None:
+def test_a_failed_call_releases_its_reserved_budget() -> None:
     async def main() -> Budget:
         budget = Budget(10_000, None)
         layer = BudgetGuard(Scripted({}), CallBudget(budget, None))
@@ -112,7 +112,7 @@ def test_a_call_that_fails_gives_its_share_back() -> None:
 
 
 class TurnsAway(Layer):
-    """Every reply comes, and cannot be used."""
+    """An LLM whose replies are all rejected."""
 
     async def complete(self, request: Request) -> Completion:
         completion = await self.llm.complete(request)
@@ -120,7 +120,7 @@ class TurnsAway(Layer):
             raise ContextError("the prompt was cut")
 
 
-def test_a_reply_that_cannot_be_used_was_paid_for() -> None:
+def test_a_rejected_reply_is_charged() -> None:
     async def main() -> tuple[Budget, CallStore, Usage, int]:
         budget, store, llm = Budget(None, 0.01), CallStore(), Scripted(reply, latency=0.0)
         meter = stack(TurnsAway(llm), store, budget=CallBudget(budget, PRICE))
@@ -137,7 +137,7 @@ def test_a_reply_that_cannot_be_used_was_paid_for() -> None:
     assert budget.spent.total_tokens == usage.tokens_in + 450
 
 
-def test_a_reply_that_cannot_be_used_and_tells_no_tokens_is_taken_at_the_estimate() -> None:
+def test_a_rejected_reply_without_token_counts_is_estimated() -> None:
     budget = Budget(10_000, None)
     layer = BudgetGuard(TurnsAway(Scripted(lambda _: Completion(text="x"), latency=0.0)), CallBudget(budget, None))
     with pytest.raises(ContextError):
@@ -145,7 +145,7 @@ def test_a_reply_that_cannot_be_used_and_tells_no_tokens_is_taken_at_the_estimat
     assert budget.spent.total_tokens == expected(ask(0)).total_tokens
 
 
-def test_the_meter_calls_it_no_failure() -> None:
+def test_a_budget_error_is_not_counted_as_a_failure() -> None:
     meter = stack(Scripted(reply), budget=CallBudget(Budget(1, None), None))
     with pytest.raises(BudgetError):
         asyncio.run(meter.complete(ask(0)))

@@ -1,4 +1,4 @@
-"""Whose seconds they are: a judge's own steps, not its waits, and what local models compute for it."""
+"""Compute time of a judge: its own steps without its waits, and the local models that it calls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from summeter.runs.usage import Usage
 
 
 class Clock:
-    """A clock that only `busy` moves."""
+    """A clock that only `busy` advances."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -40,7 +40,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def test_work_counts_and_waits_do_not(clock: Clock) -> None:
+def test_only_work_is_timed(clock: Clock) -> None:
     async def works_and_waits(seconds: float) -> str:
         clock.busy(seconds)
         await asyncio.sleep(0.001)

@@ -1,4 +1,4 @@
-"""How much a model reads: asked of each kind of server in its own way, never a reason to fail."""
+"""Context lengths reported by each kind of server; failures are never errors."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ LISTS = [
 
 
 @pytest.mark.parametrize(("model", "models", "tokens"), LISTS)
-def test_a_list_of_models_says_how_much_they_read(model: str, models: dict[str, Any], tokens: int | None) -> None:
+def test_context_lengths_in_the_list_of_models(model: str, models: dict[str, Any], tokens: int | None) -> None:
     with StubServer(lambda _: ok()) as server:
         server.gets = {"/v1/models": models}
         found = ask(server, model)
@@ -60,7 +60,7 @@ def test_a_list_of_models_says_how_much_they_read(model: str, models: dict[str, 
         assert not server.calls
 
 
-def test_llama_cpp_tells_what_one_slot_has() -> None:
+def test_llama_cpp_reports_the_context_of_a_slot() -> None:
     with StubServer(lambda _: ok()) as server:
         server.gets = {"/props": {"default_generation_settings": {"n_ctx": 4096}, "total_slots": 4}}
         assert ask(server, "llamacpp/tiny").tokens == 4096
@@ -68,13 +68,13 @@ def test_llama_cpp_tells_what_one_slot_has() -> None:
 
 
 @pytest.mark.parametrize("props", [None, {}, {"default_generation_settings": {"n_ctx": 0}}])
-def test_llama_cpp_without_properties_is_asked_for_its_list(props: dict[str, Any] | None) -> None:
+def test_llama_cpp_without_properties_uses_its_list_of_models(props: dict[str, Any] | None) -> None:
     with StubServer(lambda _: ok()) as server:
         server.gets = {"/props": props, "/v1/models": listing({"id": "f", "meta": {"n_ctx_train": 99, "n_ctx": 512}})}
         assert ask(server, "llamacpp/tiny").tokens == 512
 
 
-def test_lm_studio_tells_what_is_loaded_and_not_what_could_be() -> None:
+def test_lm_studio_reports_the_loaded_context() -> None:
     with StubServer(lambda _: ok()) as server:
         server.gets = {
             "/api/v0/models": listing(
@@ -89,7 +89,8 @@ def test_lm_studio_tells_what_is_loaded_and_not_what_could_be() -> None:
 
 
 class Ollama(StubServer):
-    """Loads a model with `context` when it is asked to; its card says `parameters` and what it was trained for."""
+    """An Ollama server that loads a model with `context` on request; its card has `parameters` and the training
+    context."""
 
     def __init__(self, context: int | None, parameters: str = "") -> None:
         super().__init__(self._behave)
@@ -106,7 +107,7 @@ class Ollama(StubServer):
         return fail(404)
 
 
-def test_ollama_tells_what_the_model_is_loaded_with() -> None:
+def test_ollama_reports_the_loaded_context() -> None:
     with Ollama(4096) as server:
         assert ask(server, "ollama/m").tokens == 4096
         assert [call.path for call in server.calls] == ["/api/generate"]
@@ -123,7 +124,7 @@ def test_a_dry_run_loads_no_model_in_ollama() -> None:
         assert [call.path for call in server.calls] == ["/api/show"]
 
 
-def test_an_ollama_that_lists_nonsense_is_no_error() -> None:
+def test_invalid_lists_of_ollama_are_not_an_error() -> None:
     with Ollama(None) as server:
         server.gets = {"/api/ps": {"models": [{"name": ["m"], "model": {"m": 1}, "context_length": 9}, 7]}}
         assert ask(server, "ollama/m", load=False).tokens is None
@@ -134,19 +135,19 @@ def test_an_ollama_that_lists_nonsense_is_no_error() -> None:
     ("parameters", "tokens"),
     [('stop  "<x>"\nnum_ctx          2048', 2048), ("num_ctx 99999", 8192), ("num_ctx many", None), ("", None)],
 )  # fmt: skip
-def test_an_older_ollama_tells_what_the_modelfile_sets(parameters: str, tokens: int | None) -> None:
+def test_older_ollama_versions_report_the_modelfile(parameters: str, tokens: int | None) -> None:
     with Ollama(None, parameters) as server:
         assert ask(server, "ollama/m").tokens == tokens
 
 
-def test_hosted_models_stand_in_the_table_and_nobody_is_asked() -> None:
+def test_hosted_models_are_looked_up_in_the_table_without_requests() -> None:
     with StubServer(lambda _: ok()) as server:
         found = asyncio.run(context_lengths(["openai/gpt-4o"], Options(server.url, environ={})))
         assert found["openai/gpt-4o"] == ModelContext(tokens=128_000, said="its vendor")
         assert not server.got
 
 
-def test_a_model_that_nobody_can_be_asked_about_is_told_once() -> None:
+def test_a_model_without_a_known_context_length_is_reported() -> None:
     keys = {"GOOGLE_API_KEY": "k" * 12, "OPENAI_API_KEY": "k" * 12}
     strange = ["google/strange", "openai/strange", "google/strange"]
     models = [*strange, "scripted/replies.jsonl"]  # the last reads all it is shown
@@ -167,7 +168,7 @@ def test_openrouter_that_does_not_answer_leaves_the_table() -> None:
         assert server.got == ["/v1/models"]
 
 
-def test_a_server_that_is_down_or_a_missing_key_is_told_and_no_error() -> None:
+def test_a_server_that_is_down_or_a_missing_key_is_reported_without_error() -> None:
     with StubServer(lambda _: ok()) as server:
         url = server.url
     found = asyncio.run(context_lengths(["vllm/m", "ollama/m"], Options(base_url=url, environ={})))
@@ -177,7 +178,7 @@ def test_a_server_that_is_down_or_a_missing_key_is_told_and_no_error() -> None:
     assert "OPENROUTER_API_KEY" in missing["openrouter/a/b"].said
 
 
-def test_a_server_that_answers_with_an_error_is_told_with_its_status() -> None:
+def test_an_error_of_a_server_is_reported_with_its_status() -> None:
     with StubServer(lambda _: ok()) as server:
         assert ask(server, "vllm/m") == ModelContext(said=f"{server.url} answered 404 to /v1/models")
 
@@ -214,18 +215,18 @@ LONG = "word " * 6000
         (11, None, False),  # no context is that small: the server counts otherwise
     ],
 )
-def test_a_cut_prompt_gives_itself_away(read: int, context: int | None, cut: bool) -> None:
+def test_a_truncated_prompt_is_detected(read: int, context: int | None, cut: bool) -> None:
     assert truncated_prompt(LONG, read, context) == (5688 if cut else None)
 
 
-def test_scripts_on_which_tokenizers_differ_have_more_room() -> None:
+def test_the_tolerance_is_larger_for_scripts_on_which_tokenizers_differ() -> None:
     text = "\u0938\u092e\u093e\u091a\u093e\u0930 " * 2000
     sent = truncated_prompt(text, 700)
     assert sent is not None
     assert truncated_prompt(text, sent // 3) is None
 
 
-def test_a_cut_prompt_is_a_named_failure_and_is_not_stored() -> None:
+def test_a_truncated_prompt_is_an_error_and_is_not_stored() -> None:
     request = Request(model="ollama/m", messages=(Message(role="user", content=LONG),))
 
     async def one(server: StubServer, store: CallStore) -> str:

@@ -1,4 +1,4 @@
-"""Every layer and provider is an LLM, keeps its id, passes cancellation through, and closes what is below."""
+"""The contract of layers and providers: they are LLMs, keep the id, and forward cancellation and closing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ REQUEST = Request(model="probe/one", messages=(Message(role="user", content="hel
 
 
 class Probe:
-    """An LLM that never answers, and notes what happens to it."""
+    """An LLM that never replies and records its calls."""
 
     id = "probe/one"
 

@@ -1,4 +1,4 @@
-"""The page on extending keeps its word: a row and a file of one's own are models like any other."""
+"""docs/extending.md: its provider row and its client file work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page on models keeps its word: its Python runs, its rules answer, its table of providers is whole."""
+"""docs/models.md: its Python runs, its rules reply, and its table lists all providers."""
 
 from __future__ import annotations
 

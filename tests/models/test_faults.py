@@ -1,4 +1,4 @@
-"""The whole stack against a server that misbehaves: no item lost, no number invented, no wait without end."""
+"""All layers with a misbehaving server: no item is lost, no value is invented, and every wait ends."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FAST = RetryPolicy(max_retries=12, first=0.01, longest=0.05)
 
 
 def read(text: str) -> int:
-    """The strict reader of a form with one whole number."""
+    """Parse a reply with a single integer."""
     try:
         found = json.loads(text)["n"]
     except (ValueError, KeyError, TypeError) as error:
@@ -86,7 +86,7 @@ def test_nothing_is_lost_when_a_third_of_all_replies_fail() -> None:
     assert meter.usage.failures == 0
 
 
-def test_what_cannot_be_had_is_a_named_failure_each() -> None:
+def test_missing_capabilities_are_errors() -> None:
     def behave(call: Call) -> Reply:
         return [
             ok('{"n": 1}'), fail(500, "always"), fail(401, "who are you"), ok('{"n": 1', finish="length"),
@@ -124,7 +124,7 @@ def test_retry_after_is_honoured() -> None:
 
 
 def test_a_wait_holds_no_connection() -> None:
-    """With one connection, an item told to wait does not keep the others waiting."""
+    """With a single connection, an item that waits for a retry does not block the others."""
 
     def behave(call: Call) -> Reply:
         return fail(500, "oops") if call.number == 0 else ok(json.dumps({"n": number(call)}))
@@ -173,8 +173,8 @@ def test_a_server_without_json_schema_is_learnt_once_for_all_roles(known: str, w
     assert formats == [*probes, *[known] * 11]
 
 
-def test_what_a_server_lacks_leaves_the_keys_of_calls_alone() -> None:
-    """A run on a server without json_schema replays, and resumes, call by call."""
+def test_keys_of_calls_do_not_depend_on_the_capabilities_of_a_server() -> None:
+    """A run on a server without json_schema can be replayed and resumed."""
 
     def behave(call: Call) -> Reply:
         return fail(400, "no") if call.format != "text" else ok(json.dumps({"n": number(call)}))
@@ -190,7 +190,7 @@ def test_what_a_server_lacks_leaves_the_keys_of_calls_alone() -> None:
 
 
 def test_interrupted_and_resumed_asks_nothing_twice(tmp_path: Path) -> None:
-    """Cancelled in the middle: what was stored stays, the rest is asked on resuming."""
+    """After a cancellation, stored replies are kept and only the other calls are made."""
 
     def behave(call: Call) -> Reply:
         return ok(json.dumps({"n": number(call)}))._replace(delay=0.01 * (1 + number(call) % 5))

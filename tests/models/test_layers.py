@@ -1,4 +1,4 @@
-"""Each layer alone: cache, retry, limit, formats, meter, replay. No network, no real waiting."""
+"""Each layer separately: cache, retries, rate limit, formats, accounting, replay. No network, no real waits."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def run(work: Coroutine[Any, Any, Any]) -> Any:
 
 
 class Waits:
-    """A sleep that only notes how long it was asked to sleep."""
+    """A sleep that only records its duration."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
@@ -45,7 +45,7 @@ class Waits:
 # Cache
 
 
-def test_a_reply_is_stored_before_anyone_sees_it(tmp_path: Path) -> None:
+def test_a_reply_is_stored_before_it_is_returned(tmp_path: Path) -> None:
     with CallStore(tmp_path / "calls.sqlite") as store, CallStore(tmp_path / "calls.sqlite") as other:
         request = ask()
         reply = run(Cache(Scripted({"hello": "hi"}), store).complete(request))
@@ -71,8 +71,8 @@ def test_a_failure_reaches_every_waiter_and_is_not_stored() -> None:
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=6))
-def test_who_leaves_does_not_take_the_call_along(leave: list[bool]) -> None:
-    """Waiters that are cancelled are cancelled; the others get the reply; with none left the call ends."""
+def test_a_cancelled_waiter_does_not_cancel_the_call(leave: list[bool]) -> None:
+    """A cancelled waiter does not cancel the call of the others; the call is cancelled with its last waiter."""
     ended: list[str] = []
     go = asyncio.Event()
 
@@ -108,7 +108,7 @@ def test_who_leaves_does_not_take_the_call_along(leave: list[bool]) -> None:
     assert ended == ["cancelled" if all(leave) else "answered"]
 
 
-def test_after_all_have_left_the_next_one_starts_afresh() -> None:
+def test_after_all_waiters_are_cancelled_a_new_call_is_made() -> None:
     llm = Scripted({"hello": "hi"}, latency=0.02)
 
     async def main() -> None:
@@ -135,7 +135,7 @@ def test_the_first_of_two_processes_wins(tmp_path: Path) -> None:
         assert run(Cache(Scripted(reply), mine).complete(ask())).text == "theirs"
 
 
-def test_a_store_that_fails_is_said_to_everyone() -> None:
+def test_a_write_error_is_raised_for_all_waiters() -> None:
     store = CallStore()
 
     def reply(request: Request) -> str:
@@ -186,7 +186,7 @@ def test_gives_up_with_the_last_error_and_the_count() -> None:
 
 
 @pytest.mark.parametrize("error", ["model", "temperature", "json_schema"])
-def test_what_would_fail_again_is_not_tried_again(error: str) -> None:
+def test_permanent_failures_are_not_retried(error: str) -> None:
     llm = Scripted([{"error": error}])
     with pytest.raises(ModelError):
         run(Retry(llm, rng=random.Random(1), sleep=Waits()).complete(ask()))
@@ -209,7 +209,7 @@ def test_waits_are_in_range(tries: int, asked: float | None, seed: int, first: f
 
 
 def test_waits_are_short_again_once_others_are_answered() -> None:
-    """Eight failures in a row: alone the waits grow, beside a call that is answered each time they do not."""
+    """Waits grow over eight consecutive failures, unless another call is answered in between."""
 
     def most(beside: bool) -> float:
         llm = Scripted([Rule(match="bad", error="transient", times=8), Rule(reply="fine")])
@@ -229,7 +229,7 @@ def test_waits_are_short_again_once_others_are_answered() -> None:
     assert most(beside=True) <= 1.0
 
 
-def test_a_wish_beyond_patience_ends_the_call() -> None:
+def test_a_retry_after_beyond_the_patience_ends_the_call() -> None:
     waits = Waits()
     llm = Scripted([Rule(error="transient", retry_after=3600.0)])
     with pytest.raises(TransientError, match="asks to wait 3600 s, this run waits at most 300 s; gave up after 1 try"):
@@ -240,7 +240,7 @@ def test_a_wish_beyond_patience_ends_the_call() -> None:
 # Limits
 
 
-def test_a_failure_gives_its_place_back() -> None:
+def test_a_failure_releases_its_permit() -> None:
     limit = RateLimited(Scripted([Rule(error="model")]), RateLimiter(1))
 
     async def main() -> None:
@@ -255,7 +255,7 @@ def test_a_failure_gives_its_place_back() -> None:
 
 
 def knows(*formats: str) -> Callable[[Request], str]:
-    """A server that knows these reply formats and says which one it was asked for."""
+    """Return a server that supports these reply formats and records the requested one."""
 
     def reply(request: Request) -> str:
         if request.format not in formats:
@@ -290,7 +290,7 @@ def test_falls_back_once_and_remembers(formats: tuple[str, ...], asked: list[str
     assert [request.format for request in llm.requests] == asked
 
 
-def test_a_refusal_that_no_format_mends_teaches_nothing() -> None:
+def test_a_refusal_of_all_formats_is_not_remembered() -> None:
     bad = True
 
     def reply(request: Request) -> str:
@@ -308,7 +308,7 @@ def test_a_refusal_that_no_format_mends_teaches_nothing() -> None:
     run(main())
 
 
-def test_one_odd_refusal_after_success_teaches_nothing() -> None:
+def test_a_refusal_after_a_success_is_not_remembered() -> None:
     def reply(request: Request) -> str:
         return knows("json_object")(request) if "odd" in request.prompt else request.format
 
@@ -323,7 +323,7 @@ def test_one_odd_refusal_after_success_teaches_nothing() -> None:
     run(main())
 
 
-def test_one_schema_a_server_dislikes_says_nothing_of_another() -> None:
+def test_refused_formats_are_remembered_per_schema() -> None:
     def reply(request: Request) -> str:
         return knows("json_object")(request) if request.schema_name == "verdicts" else request.format
 
@@ -337,7 +337,7 @@ def test_one_schema_a_server_dislikes_says_nothing_of_another() -> None:
     run(main())
 
 
-def test_a_refused_temperature_is_no_matter_of_format() -> None:
+def test_a_refused_temperature_does_not_change_the_format() -> None:
     llm = Scripted([Rule(error="temperature")])
     with pytest.raises(CapabilityError) as caught:
         run(FormatFallback(llm).complete(STRICT))
@@ -348,7 +348,7 @@ def test_a_refused_temperature_is_no_matter_of_format() -> None:
 # Meter and replay
 
 
-def test_the_meter_counts_everything_once() -> None:
+def test_usage_is_counted_once() -> None:
     rules = [
         Rule(match="bad", error="model"),
         Rule(match="slow", error="transient", times=2),
@@ -373,7 +373,7 @@ def test_the_meter_counts_everything_once() -> None:
     assert (usage.tokens_in, usage.tokens_out, usage.untold) == (20, 6, 0)
 
 
-def test_a_failure_that_many_wait_for_is_one() -> None:
+def test_a_shared_failure_is_counted_once() -> None:
     async def main() -> Usage:
         meter = stack(Scripted([Rule(match="bad", error="transient")]), CallStore(), retry=RetryPolicy(2, first=0.0))
         await asyncio.gather(*(meter.complete(ask("bad")) for _ in range(6)), return_exceptions=True)
@@ -385,7 +385,7 @@ def test_a_failure_that_many_wait_for_is_one() -> None:
     assert (usage.retries, usage.failures) == (2, 1)
 
 
-def test_what_could_not_be_written_is_not_sent_and_no_failure() -> None:
+def test_nothing_is_sent_after_a_write_error() -> None:
     async def main() -> Usage:
         meter = stack(WriteGuard(Scripted({"hello": "hi"}), lambda: WriteError("the disk is full")), CallStore())
         with pytest.raises(WriteError):

@@ -1,4 +1,4 @@
-"""Limits of an endpoint: calls at a time, requests and tokens a minute, and less while it says it is too much."""
+"""Rate limits: concurrent calls, requests and tokens per minute, and reduction while an endpoint is overloaded."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def ask(number: int, words: int = 1) -> Request:
 
 
 class Server:
-    """Answers after `delay` virtual seconds, unless `refuse(time)` names a wait (or 0.0 for none)."""
+    """A server that replies after `delay` virtual seconds, unless `refuse(time)` returns a wait (0.0 for none)."""
 
     id = "server/one"
 
@@ -79,7 +79,7 @@ def test_no_minute_has_more_than_the_bucket_allows(a_minute: float, gaps: list[f
         assert sum(1 for at in passed if start <= at < start + 60) <= a_minute + 1e-6 or a_minute < 2
 
 
-def test_a_debt_is_waited_for() -> None:
+def test_a_negative_level_is_waited_for() -> None:
     bucket = TokenBucket(6000, 0.0)  # holds 100, and (6000 - 100) / 60 = 98.33 a second flow in
     bucket.take(1000, 0.0)
     assert bucket.wait(100, 0.0) == pytest.approx(1000 / 98.3333, rel=1e-4)
@@ -106,7 +106,7 @@ def test_tokens_a_minute_are_corrected_by_what_was_used() -> None:
     assert 100 < server.arrived[-1] < 135
 
 
-def test_a_closed_gate_keeps_everyone_out_until_the_time_named() -> None:
+def test_no_call_is_sent_before_the_retry_after_of_the_server() -> None:
     with virtual_loop() as loop:
         server = Server(loop, refuse=lambda now: 30.0 - now if now < 30 else None)
         llm = Retry(limited(server, Limits(8)), RetryPolicy(), rng=random.Random(0))
@@ -117,7 +117,7 @@ def test_a_closed_gate_keeps_everyone_out_until_the_time_named() -> None:
     assert not [at for at in server.arrived if 0 < at < 30]
 
 
-def test_one_refusal_among_many_answers_stops_nobody_else() -> None:
+def test_a_single_rejection_does_not_delay_other_calls() -> None:
     with virtual_loop() as loop:
         seen: list[int] = []
 
@@ -136,8 +136,8 @@ def test_one_refusal_among_many_answers_stops_nobody_else() -> None:
         assert loop.run_until_complete(allowed()) == 10
 
 
-def test_a_limited_endpoint_is_used_at_its_rate_without_a_storm() -> None:
-    """A server that answers 10 a second and turns the rest away, without a word of when to come back."""
+def test_a_limited_endpoint_is_used_at_its_rate_with_few_rejections() -> None:
+    """The server answers 10 calls per second and rejects the others without Retry-After."""
     with virtual_loop() as loop:
         slots: dict[int, int] = {}
 
@@ -175,7 +175,7 @@ def test_two_models_of_an_endpoint_share_its_limits() -> None:
     assert server.arrived[-1] == pytest.approx(60, abs=1)
 
 
-def test_who_stops_waiting_gives_way() -> None:
+def test_a_cancelled_waiter_releases_its_turn() -> None:
     with virtual_loop() as loop:
         server = Server(loop)
         limit = limited(server, Limits(1))
@@ -193,13 +193,13 @@ def test_who_stops_waiting_gives_way() -> None:
 
 
 @pytest.mark.parametrize("limits", [Limits(0), Limits(1, requests=0), Limits(1, tokens=-5)])
-def test_a_limit_that_lets_nothing_through_is_refused(limits: Limits) -> None:
+def test_a_limit_below_one_is_refused(limits: Limits) -> None:
     with pytest.raises(UsageError, match="at least 1"):
         RateLimiter(limits)
 
 
 class TestItemTimeout:
-    def test_an_item_has_so_many_seconds_for_everything(self) -> None:
+    def test_the_timeout_of_an_item_includes_all_its_calls(self) -> None:
         with virtual_loop() as loop:
             server = Server(loop, refuse=lambda _: 4.0)
             llm = Retry(server, RetryPolicy(max_retries=50), rng=random.Random(0))
@@ -207,7 +207,7 @@ class TestItemTimeout:
                 loop.run_until_complete(within(10.0, llm.complete(ask(0))))
             assert loop.time() == pytest.approx(10.0)
 
-    def test_waiting_for_a_place_is_not_counted(self) -> None:
+    def test_waits_for_the_rate_limit_are_not_counted(self) -> None:
         with virtual_loop() as loop:
             limit = limited(Server(loop, delay=3.0), Limits(1))
 
@@ -217,7 +217,7 @@ class TestItemTimeout:
             assert len(loop.run_until_complete(main())) == 10
             assert loop.time() == pytest.approx(30.0)
 
-    def test_a_timeout_of_the_works_own_stays_what_it_is(self) -> None:
+    def test_a_timeout_inside_the_work_is_not_changed(self) -> None:
         async def late() -> None:
             raise TimeoutError("mine")
 

@@ -1,4 +1,4 @@
-"""A local network and the result store: what is asked at one time is computed together, once, and found again."""
+"""Local networks and the result store: concurrent requests are computed together and once, and stored."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from summeter.runs.usage import Usage
 
 @dataclass(frozen=True)
 class Length(NetworkRequest[int]):
-    """The length of texts."""
+    """The length of a text."""
 
     codec = INTEGER
 
@@ -49,7 +49,7 @@ class Length(NetworkRequest[int]):
 
 @dataclass(frozen=True)
 class Shout(NetworkRequest[str]):
-    """A text in capital letters, never stored."""
+    """A text in capital letters, which is not stored."""
 
     codec = None
 
@@ -57,7 +57,7 @@ class Shout(NetworkRequest[str]):
 
 
 class Computer:
-    """Computes lengths; remembers what it was given together."""
+    """Computes lengths and records which requests were computed together."""
 
     def __init__(self) -> None:
         self.given: list[list[Length]] = []
@@ -102,7 +102,7 @@ def test_what_is_stored_is_not_computed_again(tmp_path: Path) -> None:
             asyncio.run(other.ask(lengths(("a", "b"))))
 
 
-def test_an_error_reaches_those_who_asked_and_later_calls_go_on() -> None:
+def test_an_error_is_raised_for_its_requests_and_later_ones_succeed() -> None:
     computer = Computer()
 
     async def main() -> list[object]:
@@ -115,7 +115,7 @@ def test_an_error_reaches_those_who_asked_and_later_calls_go_on() -> None:
     assert good == [4]
 
 
-def test_who_leaves_takes_nothing_from_those_who_stay() -> None:
+def test_a_cancelled_waiter_does_not_affect_the_others() -> None:
     async def main() -> list[int]:
         network = LocalNetwork("m", Computer())
         leaving = asyncio.create_task(network.ask(lengths(("shared",))))
@@ -170,7 +170,7 @@ def test_a_result_comes_back_from_the_store_as_it_was(result: Any) -> None:
     assert repr(again) == repr(result)
 
 
-def test_a_tokenizers_answers_are_no_work_of_the_network() -> None:
+def test_requests_to_the_tokenizer_are_not_counted() -> None:
     network = LocalNetwork("m", lambda asked: [len(one.text) for one in asked])
     assert asyncio.run(network.ask([CountTokens("ab")])) == [2]
     assert network.usage == Usage()
@@ -188,7 +188,7 @@ def test_every_request_is_computed_by_something() -> None:
 
 
 class TestEnding:
-    """Work in the batcher's thread is for all who wait: no item's time ends it, and Ctrl-C does."""
+    """Requests of several items are computed together, so no item's timeout ends the work, but Ctrl-C does."""
 
     @staticmethod
     def slowly(requests: Sequence[Shout]) -> list[str]:
@@ -197,7 +197,7 @@ class TestEnding:
             time.sleep(0.003)
         return [request.text.upper() for request in requests]
 
-    def test_the_time_of_the_item_that_began_it_does_not_end_it(self) -> None:
+    def test_the_timeout_of_the_first_item_does_not_end_the_work(self) -> None:
         network = LocalNetwork("m", self.slowly)
 
         async def both() -> list[object]:
@@ -208,7 +208,7 @@ class TestEnding:
         assert isinstance(early, ModelError)
         assert late == ["B"]
 
-    def test_it_ends_where_the_run_is_to_stop(self) -> None:
+    def test_the_work_ends_when_the_run_stops(self) -> None:
         network = LocalNetwork("m", self.slowly)
         stop = threading.Timer(0.05, STOP.set)
         stop.start()

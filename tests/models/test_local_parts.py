@@ -1,4 +1,4 @@
-"""The parts of the local-model layer that need no network: names, labels, folders, batches, cutting."""
+"""Local models without a network: names, labels, folders, batches, truncation."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ def test_names_of_the_hub_and_of_folders() -> None:
         ("local/x[max_tokens=0]", "max_tokens"), ("local/x[size=3]", "size"),
     ],
 )  # fmt: skip
-def test_a_name_that_is_none_is_refused(text: str, said: str) -> None:
+def test_an_invalid_name_is_refused(text: str, said: str) -> None:
     with pytest.raises(UsageError, match=said.replace("[", r"\[")):
         parse(text)
 
 
-def test_a_network_is_no_llm() -> None:
+def test_a_local_network_is_refused_as_an_llm() -> None:
     with pytest.raises(UsageError, match="an LLM is needed"):
         resolve("local/models/nli")
 
 
-def test_the_label_order_is_read_and_never_assumed() -> None:
+def test_the_label_order_is_read_from_the_config() -> None:
     assert label_order({"id2label": {"0": "contradiction", "1": "entailment", "2": "neutral"}}, "m") == (1, 2, 0)
     assert label_order({"id2label": {0: "Entailment", 1: "NEUTRAL", 2: "Contradictory"}}, "m") == (0, 1, 2)
 
@@ -58,7 +58,7 @@ def test_the_label_order_is_read_and_never_assumed() -> None:
         {"0": "entailment", "1": "neutral", "2": "contradiction", "3": "other"},
     ],
 )  # fmt: skip
-def test_an_unknown_naming_says_what_it_found(labels: dict[str, str]) -> None:
+def test_unknown_labels_are_reported(labels: dict[str, str]) -> None:
     with pytest.raises(UsageError, match="org/nli") as raised:
         label_order({"id2label": labels}, "org/nli")
     assert all(name in str(raised.value) for name in labels.values())
@@ -93,7 +93,7 @@ def test_padding_on_mixed_lengths_is_under_five_percent_and_far_from_unsorted() 
     assert len(batches) < len(lengths) / 4
 
 
-def test_where_memory_ends_a_batch_is_halved() -> None:
+def test_a_batch_is_halved_if_memory_is_exhausted() -> None:
     seen: list[int] = []
 
     def compute(batch: list[int]) -> list[int]:
@@ -106,7 +106,7 @@ def test_where_memory_ends_a_batch_is_halved() -> None:
     assert seen == [7, 3, 1, 2, 4, 2, 2]
 
 
-def test_one_input_that_does_not_fit_is_an_error_that_says_what_to_do() -> None:
+def test_a_single_input_too_large_for_memory_is_reported_with_advice() -> None:
     def compute(batch: list[int]) -> list[int]:
         raise RuntimeError("CUDA out of memory. Tried to allocate 20 GiB")
 
@@ -114,7 +114,7 @@ def test_one_input_that_does_not_fit_is_an_error_that_says_what_to_do() -> None:
         halving([0, 1], compute, out_of_memory)
 
 
-def test_other_errors_are_not_taken_for_memory() -> None:
+def test_other_errors_are_not_memory_errors() -> None:
     def compute(batch: list[int]) -> list[int]:
         raise RuntimeError("shapes cannot be multiplied")
 
@@ -129,7 +129,7 @@ def _folder(path: Path, **files: str) -> Path:
     return path
 
 
-def test_a_folder_is_named_by_what_it_holds(tmp_path: Path) -> None:
+def test_the_revision_of_a_folder_is_the_hash_of_its_files(tmp_path: Path) -> None:
     one = locate(parse(f"local/{_folder(tmp_path / 'nli')}"))
     assert one.name == "local/nli"
     assert one.revision == one.digest[:16]
@@ -147,7 +147,7 @@ def test_a_folder_can_be_pinned(tmp_path: Path) -> None:
         locate(parse(f"{folder}@0123456789ab"))
 
 
-def test_what_is_missing_is_named(tmp_path: Path) -> None:
+def test_missing_files_are_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="does not exist"):
         locate(parse(f"local/{tmp_path / 'none'}"))
     (tmp_path / "empty").mkdir()

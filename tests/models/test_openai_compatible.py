@@ -1,4 +1,4 @@
-"""The OpenAI-compatible provider against a stub server: what is sent, what is read, what each failure becomes."""
+"""The OpenAI-compatible provider with a stub server: requests, replies and failures."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def call(llm: LLM, *requests: Request) -> list[Completion]:
 
 
 def answer(reply: Reply, request: Request | None = None, **settings: Any) -> Completion:
-    """What one reply of the server becomes."""
+    """Return the outcome of one reply of the server."""
     with StubServer(lambda _: reply) as server:
         return call(connect(server, **settings), request or ask())[0]
 
@@ -53,7 +53,7 @@ def answer(reply: Reply, request: Request | None = None, **settings: Any) -> Com
 # What is sent
 
 
-def test_the_body_holds_what_was_asked_and_nothing_else() -> None:
+def test_the_request_body_contains_only_the_request() -> None:
     with StubServer(lambda _: ok()) as server:
         call(
             connect(server),
@@ -81,7 +81,7 @@ def test_without_a_key_there_is_no_header() -> None:
     assert "Authorization" not in server.calls[0].headers
 
 
-def test_openai_itself_gets_its_own_name_for_the_limit() -> None:
+def test_openai_uses_max_completion_tokens() -> None:
     llm: Any = resolve("openai/gpt-4o", environ={"OPENAI_API_KEY": KEY})
     assert llm.payload(ask(max_tokens=9))["max_completion_tokens"] == 9
     assert llm.address == "https://api.openai.com/v1"
@@ -136,7 +136,7 @@ def test_odd_contents(reply: Reply, text: str, refusal: str | None) -> None:
 
 
 @given(st.binary(max_size=60), st.sampled_from([200, 400, 401, 404, 429, 500, 503, 302, 422]))
-def test_whatever_bytes_come_are_a_named_failure(body: bytes, status: int) -> None:
+def test_any_bytes_are_a_named_failure(body: bytes, status: int) -> None:
     made = replies.Answer("m", "http://host/v1", status, {}, body)
     if status == 200:
         with pytest.raises(ModelError):
@@ -169,7 +169,7 @@ def test_json_nested_without_end_is_a_failure() -> None:
         (CUT_BODY, "connection .* failed"),
     ],
 )
-def test_broken_replies_are_worth_another_try(reply: Reply, message: str) -> None:
+def test_invalid_replies_are_retried(reply: Reply, message: str) -> None:
     with pytest.raises(TransientError, match=message):
         answer(reply)
 
@@ -182,7 +182,7 @@ def test_broken_replies_are_worth_another_try(reply: Reply, message: str) -> Non
         (422, "refuses the request"),
     ],
 )  # fmt: skip
-def test_not_worth_another_try(status: int, advice: str) -> None:
+def test_errors_that_are_not_retried(status: int, advice: str) -> None:
     with pytest.raises(ModelError, match=advice) as caught:
         answer(fail(status, "bad thing"))
     assert not isinstance(caught.value, TransientError)
@@ -209,13 +209,13 @@ def test_a_spent_budget_is_not_tried_again() -> None:
         (ask(max_tokens=5), fail(400, "Unsupported parameter: 'max_tokens'"), "max_tokens"),
     ],
 )
-def test_what_the_endpoint_lacks_is_named(request_: Request, reply: Reply, lacks: str) -> None:
+def test_unsupported_features_are_reported(request_: Request, reply: Reply, lacks: str) -> None:
     with pytest.raises(CapabilityError) as caught:
         answer(reply, request_)
     assert caught.value.lacks == lacks
 
 
-def test_a_parameter_that_was_not_sent_is_not_blamed() -> None:
+def test_a_parameter_that_was_not_sent_is_not_reported() -> None:
     with pytest.raises(ModelError) as caught:
         answer(fail(400, "the seed of this is a bad prompt"))
     assert not isinstance(caught.value, CapabilityError)
@@ -242,7 +242,7 @@ def test_retry_after(headers: dict[str, str], seconds: float | None) -> None:
     assert replies.retry_after(headers, now=lambda: now) == seconds
 
 
-def test_a_server_that_does_not_run_is_said_at_once() -> None:
+def test_a_server_that_does_not_run_is_reported_at_once() -> None:
     with StubServer(lambda _: ok()) as server:
         llm, late = connect(server), connect(server)
         call(late, ask())
@@ -257,7 +257,7 @@ def test_a_server_that_does_not_run_is_said_at_once() -> None:
 # Keys
 
 
-def test_a_key_that_a_reply_repeats_is_not_kept() -> None:
+def test_a_key_in_a_reply_is_redacted() -> None:
     got = answer(ok(f"You sent {KEY}.", finish=f"stop {KEY}", refusal=f"Bearer {KEY}"))
     assert (got.text, got.finish_reason, got.refusal) == ("You sent [key].", "stop [key]", "Bearer [key]")
     with pytest.raises(TransientError) as caught:
@@ -265,7 +265,7 @@ def test_a_key_that_a_reply_repeats_is_not_kept() -> None:
     assert KEY not in str(caught.value)
 
 
-def test_a_short_key_is_a_word_that_a_reply_may_hold() -> None:
+def test_a_short_key_is_not_redacted_in_replies() -> None:
     with StubServer(lambda _: ok("An EMPTY house.")) as server:
         llm = resolve("openai-api/stub/tiny", base_url=server.url, environ={"STUB_API_KEY": "EMPTY"})
         assert call(llm, ask())[0].text == "An EMPTY house."
@@ -290,7 +290,7 @@ def test_a_short_key_is_a_word_that_a_reply_may_hold() -> None:
         ("vllm/m", None, {"VLLM_API_KEY": "two words"}, "VLLM_API_KEY"),
     ],
 )
-def test_wrong_settings_are_said_before_any_call(
+def test_invalid_settings_are_refused_before_any_call(
     model: str, base_url: str | None, environ: dict[str, str], message: str
 ) -> None:
     with pytest.raises(UsageError) as caught:

@@ -1,4 +1,4 @@
-"""How a run's batches stand, and calling them off: once, twice, too late, and never somebody else's."""
+"""State and cancellation of a run's batches, including repeated and late cancellation and batches of others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def vendor(request: pytest.FixtureRequest) -> str:
 
 
 def hand_in(server: BatchServer, vendor: str, folder: Path, numbers: range = range(3)) -> None:
-    """A session that is stopped while its batch waits."""
+    """Run a session that is stopped while its batch is pending."""
 
     async def interrupted() -> None:
         async with sitting(server, vendor, folder) as session:
@@ -46,7 +46,7 @@ def look(
     return asyncio.run(main())
 
 
-def test_looking_changes_nothing(vendor: str, tmp_path: Path) -> None:
+def test_listing_changes_nothing(vendor: str, tmp_path: Path) -> None:
     with BatchServer(echo) as server:
         hand_in(server, vendor, tmp_path)
         before = (tmp_path / "batches.jsonl").read_bytes()
@@ -83,7 +83,7 @@ def test_a_batch_is_cancelled_once_and_its_calls_are_made_anew_when_asked_again(
         assert server.sizes == [3, 2]
 
 
-def test_one_that_has_ended_is_left_alone(vendor: str, tmp_path: Path) -> None:
+def test_an_ended_batch_is_not_cancelled(vendor: str, tmp_path: Path) -> None:
     with BatchServer(echo) as server:
         hand_in(server, vendor, tmp_path)
         server.done = lambda _: True
@@ -92,7 +92,7 @@ def test_one_that_has_ended_is_left_alone(vendor: str, tmp_path: Path) -> None:
         assert not server.cancels
 
 
-def test_one_that_ends_at_that_very_moment_is_no_error(vendor: str, tmp_path: Path) -> None:
+def test_a_batch_that_ends_during_its_cancellation_is_not_an_error(vendor: str, tmp_path: Path) -> None:
     with BatchServer(echo) as server:
         hand_in(server, vendor, tmp_path)
         server.done = lambda _: bool(server.cancels)  # it has, when the cancelling arrives
@@ -101,7 +101,7 @@ def test_one_that_ends_at_that_very_moment_is_no_error(vendor: str, tmp_path: Pa
         assert len(server.cancels) == 1
 
 
-def test_only_the_batches_that_are_named(vendor: str, tmp_path: Path) -> None:
+def test_only_selected_batches_are_cancelled(vendor: str, tmp_path: Path) -> None:
     with BatchServer(echo) as server:
         hand_in(server, vendor, tmp_path)
         hand_in(server, vendor, tmp_path, range(10, 12))
@@ -114,7 +114,7 @@ def test_only_the_batches_that_are_named(vendor: str, tmp_path: Path) -> None:
             look(server, vendor, tmp_path, cancel=True, only=("nonsense",))
 
 
-def test_the_vendor_that_knows_no_such_batch_is_an_error(vendor: str, tmp_path: Path) -> None:
+def test_a_batch_unknown_to_the_vendor_is_an_error(vendor: str, tmp_path: Path) -> None:
     with BatchServer(echo) as server:
         hand_in(server, vendor, tmp_path)
         server.batches.clear()
@@ -122,7 +122,7 @@ def test_the_vendor_that_knows_no_such_batch_is_an_error(vendor: str, tmp_path: 
             look(server, vendor, tmp_path, cancel=True)
 
 
-def test_a_key_goes_to_no_address_that_only_the_folder_names(vendor: str, tmp_path: Path) -> None:
+def test_a_key_is_not_sent_to_an_address_from_the_folder(vendor: str, tmp_path: Path) -> None:
     with BatchServer(echo) as server, BatchServer(echo) as other:
         hand_in(server, vendor, tmp_path)
         with pytest.raises(UsageError, match="was submitted to"):
@@ -135,7 +135,7 @@ def without_an_answer(folder: Path) -> None:
     log.write_bytes(log.read_bytes().splitlines(keepends=True)[0])
 
 
-def test_of_one_whose_id_never_came_ours_is_cancelled_and_no_guess(vendor: str, tmp_path: Path) -> None:
+def test_a_batch_without_an_id_is_cancelled_only_if_identified(vendor: str, tmp_path: Path) -> None:
     with BatchServer(echo) as server:
         hand_in(server, vendor, tmp_path)
         without_an_answer(tmp_path)
@@ -151,7 +151,7 @@ def test_of_one_whose_id_never_came_ours_is_cancelled_and_no_guess(vendor: str, 
         assert found.words == "the vendor does not list this batch; it may never have arrived"
 
 
-def test_two_whose_ids_never_came_are_not_the_same_batch(vendor: str, tmp_path: Path) -> None:
+def test_two_batches_without_ids_are_distinguished(vendor: str, tmp_path: Path) -> None:
     with BatchServer(echo) as server:
         hand_in(server, vendor, tmp_path)
         (batch,) = server.batches
@@ -165,7 +165,7 @@ def test_two_whose_ids_never_came_are_not_the_same_batch(vendor: str, tmp_path: 
         assert second.batch == batch
 
 
-def test_one_that_was_found_by_likeness_is_cancelled_by_its_id_alone(tmp_path: Path) -> None:
+def test_a_batch_found_by_time_and_size_is_cancelled_only_by_its_id(tmp_path: Path) -> None:
     with BatchServer(echo) as server:
         hand_in(server, "anthropic", tmp_path)
         without_an_answer(tmp_path)

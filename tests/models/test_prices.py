@@ -1,4 +1,4 @@
-"""Prices: the table that comes along, a user's own, and what nobody knows."""
+"""List prices, prices of the user, and unknown prices."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_long_prompt_costs_more_for_every_token() -> None:
     assert price.batched.cost(1000, 0, 0, 1000) == pytest.approx(3.75 * 0.0005)
 
 
-def test_what_is_dear_only_when_long_is_not_free() -> None:
+def test_a_price_for_long_prompts_only_is_not_free() -> None:
     rows = {"input": 0, "output": 0, "date": "2026-01-01"}
     assert Price.model_validate(rows).free
     assert not Price.model_validate({**rows, "long": {"above": 10, "input": 1, "output": 0}}).free
@@ -59,7 +59,7 @@ def test_what_is_dear_only_when_long_is_not_free() -> None:
      ("google/gemini-2.0-flash-001", "google/gemini-2.0-flash"), ("ollama/a/b:7b", "ollama/c"),
      ("bedrock/eu.anthropic.claude-haiku-4-5-20251001-v1:0", "bedrock/us.anthropic.claude-haiku-4-5-20251001-v1:0")],
 )  # fmt: skip
-def test_a_snapshot_costs_what_its_model_costs(model: str, same: str) -> None:
+def test_a_snapshot_has_the_price_of_its_model(model: str, same: str) -> None:
     assert prices().of(model) == prices().of(same) is not None
 
 
@@ -76,7 +76,7 @@ def test_an_unknown_model_has_no_price_and_is_never_free(model: str) -> None:
 
 
 @pytest.mark.parametrize("provider", ["ollama", "vllm", "llamacpp", "lmstudio", "scripted"])
-def test_what_one_runs_oneself_is_free_by_declaration(provider: str) -> None:
+def test_self_hosted_models_are_free(provider: str) -> None:
     price = prices().of(f"{provider}/any")
     assert price is not None
     assert price.free
@@ -100,7 +100,7 @@ def test_every_vendor_with_prices_is_a_provider() -> None:
     assert {*VENDORS, *FREE} <= PROVIDERS.keys()
 
 
-def test_a_file_of_ones_own_goes_first(tmp_path: Path) -> None:
+def test_the_users_file_overrides_list_prices(tmp_path: Path) -> None:
     file = tmp_path / "prices.yaml"
     file.write_text(
         "date: 2026-02-03\nmodels:\n  openai/gpt-4o: {input: 1, output: 2}\n"
@@ -112,7 +112,7 @@ def test_a_file_of_ones_own_goes_first(tmp_path: Path) -> None:
     assert table.of("openai/gpt-4o-mini") == prices().of("openai/gpt-4o-mini")
 
 
-def test_the_default_place_is_read(tmp_path: Path) -> None:
+def test_the_default_file_is_read(tmp_path: Path) -> None:
     file = default_file()
     assert file == tmp_path / "config" / "summeter" / "prices.yaml"
     file.parent.mkdir(parents=True)
@@ -128,7 +128,7 @@ def test_the_default_place_is_read(tmp_path: Path) -> None:
      ("date: 2026-01-01\nmodels: {x/y: {input: 1}}", "x/y: output"),
      ("date: 2026-01-01\nmodels: {x/y: {input: 1, output: 2, prise: 3}}", "prise")],
 )  # fmt: skip
-def test_a_faulty_file_is_named_with_the_fault(tmp_path: Path, text: str, words: str) -> None:
+def test_errors_of_a_file_have_a_message(tmp_path: Path, text: str, words: str) -> None:
     file = tmp_path / "p.yaml"
     file.write_text(text)
     with pytest.raises(InputError, match=r"p\.yaml") as caught:
@@ -136,6 +136,6 @@ def test_a_faulty_file_is_named_with_the_fault(tmp_path: Path, text: str, words:
     assert words in str(caught.value)
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the price file does not exist"):
         prices(tmp_path / "none.yaml")

@@ -1,4 +1,4 @@
-"""One contract for all hosted providers: whatever a vendor's server does, it becomes the same few things."""
+"""The contract of all hosted providers: the same outcomes for the same kinds of answers."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def call(llm: LLM, *requests: Request) -> list[Completion]:
 
 
 def answer(vendor: Vendor, reply: Reply, request: Request | None = None, **options: Any) -> tuple[Completion, Call]:
-    """What one reply of the vendor's server becomes, and what the server saw."""
+    """Return the outcome of one reply of the vendor's server, and the calls that the server received."""
     with StubServer(lambda _: reply) as server:
         return call(vendor.connect(server, **options), request or ask())[0], server.calls[0]
 
 
 def error(vendor: Vendor, reply: Reply, request: Request | None = None, **options: Any) -> ModelError:
-    """The error one reply becomes. Nothing is tried again behind the layers' back."""
+    """Return the error of one reply, which is not retried by the provider."""
     with StubServer(lambda _: reply) as server:
         with pytest.raises(ModelError) as caught:
             call(vendor.connect(server, **options), request or ask())
@@ -92,7 +92,7 @@ def test_a_refusal(vendor: Vendor) -> None:
 
 
 @EVERY
-def test_a_cut_reply(vendor: Vendor) -> None:
+def test_a_truncated_reply(vendor: Vendor) -> None:
     reply, _ = answer(vendor, vendor.cut)
     assert (reply.text, reply.finish_reason, reply.refusal) == ("half", "length", None)
 
@@ -112,7 +112,7 @@ def test_slow_down(vendor: Vendor) -> None:
 
 @EACH_CLIENT
 @pytest.mark.parametrize("status", [408, 500, 503, 529])
-def test_what_passes(vendor: Vendor, status: int) -> None:
+def test_transient_failures_are_retried(vendor: Vendor, status: int) -> None:
     caught = error(vendor, vendor.error(status, "the sky fell"))
     assert isinstance(caught, TransientError)
     assert f"answered {status}: the sky fell" in str(caught)
@@ -121,7 +121,7 @@ def test_what_passes(vendor: Vendor, status: int) -> None:
 
 @EACH_CLIENT
 @pytest.mark.parametrize("status", [401, 403, 404])
-def test_turned_away(vendor: Vendor, status: int) -> None:
+def test_rejected_calls(vendor: Vendor, status: int) -> None:
     caught = error(vendor, vendor.error(status, "who are you"), STRICT)
     assert isinstance(caught, AccessError)
     assert status == 404 or vendor.variable.split("_")[0] in str(caught)
@@ -150,7 +150,7 @@ def test_a_prompt_too_long(vendor: Vendor) -> None:
     ],
     ids=["half", "html", "empty", "list", "nothing", "hollow", "reset", "cut"],
 )  # fmt: skip
-def test_a_broken_reply_is_worth_another_try(vendor: Vendor, reply: Reply) -> None:
+def test_an_invalid_reply_is_retried(vendor: Vendor, reply: Reply) -> None:
     assert isinstance(error(vendor, reply), TransientError)
 
 
@@ -164,7 +164,7 @@ def test_no_call_outlives_its_timeout(vendor: Vendor) -> None:
 
 
 @EACH_CLIENT
-def test_a_reply_without_end_is_not_read(vendor: Vendor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reply_that_is_too_long_is_not_read(vendor: Vendor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "MAX_REPLY_BYTES", 2**20)
     body = b'{"a": "' + b"x" * 2**21 + b'"}'
     small = zlib.compress(body)  # a small body that grows is no smaller
@@ -175,7 +175,7 @@ def test_a_reply_without_end_is_not_read(vendor: Vendor, monkeypatch: pytest.Mon
 
 
 @EVERY
-def test_log_probabilities_or_a_named_lack(vendor: Vendor) -> None:
+def test_log_probabilities_or_a_capability_error(vendor: Vendor) -> None:
     request = ask(top_logprobs=2)
     if vendor.with_logprobs is None:
         _refused_before_sending(vendor, request, "logprobs")
@@ -206,7 +206,7 @@ def test_the_seed_is_sent_as_it_is_or_is_a_named_lack(vendor: Vendor) -> None:
 
 
 @EVERY
-def test_a_json_object_or_a_named_lack(vendor: Vendor) -> None:
+def test_a_json_object_or_a_capability_error(vendor: Vendor) -> None:
     request = ask(format="json_object")
     if "json_object" in vendor.lacks:
         _refused_before_sending(vendor, request, "json_object")
@@ -250,7 +250,7 @@ def test_a_refused_temperature_says_what_to_do(vendor: Vendor) -> None:
 
 
 @EACH_CLIENT
-def test_the_key_is_seen_nowhere(vendor: Vendor, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_key_appears_nowhere(vendor: Vendor, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     said = f"Incorrect key {KEY} given; it begins {KEY[:14]}***"
     failures = [vendor.error(status, said) for status in (400, 401, 429, 500)]
@@ -312,7 +312,7 @@ JSON = st.recursive(
     {"choices": [{"message": {"content": "x"}, "logprobs": {"content": [{"token": "x", "logprob": 10**400}]}}]},
     {"usage": {"prompt_tokens": 10**400}, "choices": [{"message": {"content": "x"}}]},
 ])  # fmt: skip
-def test_what_chance_has_found(body: dict[str, Any]) -> None:
+def test_random_inputs_do_not_beat_the_baselines(body: dict[str, Any]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", KEY)
         llm = resolve("openai/m")
@@ -328,7 +328,7 @@ def test_what_chance_has_found(body: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("value", [0.5, 1e308, 10**400, float("inf"), float("nan"), True, "-1"])
 @pytest.mark.parametrize("name", ["openai", "google"])
-def test_a_log_probability_that_is_none_fails_its_call(name: str, value: Any) -> None:
+def test_an_invalid_log_probability_fails_its_call(name: str, value: Any) -> None:
     openai = {"logprobs": {"content": [{"token": "x", "logprob": value}]}, "message": {"content": "x"}}
     google = {"logprobsResult": {"chosenCandidates": [{"token": "x", "logProbability": value}]},
               "content": {"parts": [{"text": "x"}]}}  # fmt: skip
@@ -339,12 +339,12 @@ def test_a_log_probability_that_is_none_fails_its_call(name: str, value: Any) ->
 
 
 @pytest.mark.parametrize(("value", "wanted"), [(0, 0.0), (1e-7, 0.0), (-0.25, -0.25), (-(10**400), -9999.0)])
-def test_log_probabilities_that_rounding_leaves_above_nothing_are_nothing(value: Any, wanted: float) -> None:
+def test_log_probabilities_above_zero_by_rounding_are_zero(value: Any, wanted: float) -> None:
     assert replies.logprob(value) == wanted
 
 
 @pytest.mark.parametrize("count", [-1, 2**63, 10**400, 1.5, True, "12", None, 10**9 + 1])
-def test_a_count_of_tokens_that_is_none_is_unknown(count: Any) -> None:
+def test_an_invalid_token_count_is_unknown(count: Any) -> None:
     usage = {"prompt_tokens": count, "completion_tokens": 7}
     body = {"choices": [{"message": {"content": "x"}}], "usage": usage}
     reply, _ = answer(VENDORS["openai"], json_reply(body))
@@ -356,7 +356,7 @@ def test_a_count_of_tokens_that_is_none_is_unknown(count: Any) -> None:
     body=st.dictionaries(st.sampled_from(NAMES), JSON, max_size=5), status=st.sampled_from([200, 400, 403, 404, 429])
 )
 @settings(max_examples=150)
-def test_whatever_json_comes_is_a_completion_or_a_model_error(name: str, body: dict[str, Any], status: int) -> None:
+def test_any_json_is_a_completion_or_a_model_error(name: str, body: dict[str, Any], status: int) -> None:
     vendor = VENDORS[name]
     environ = {vendor.variable: KEY, **vendor.environ}
     llm = resolve(vendor.model, base_url="http://127.0.0.1:9", environ=environ)

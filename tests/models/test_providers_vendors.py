@@ -1,4 +1,4 @@
-"""What is particular to one vendor: addresses, names of fields, ways to refuse, caches, signatures."""
+"""Vendor-specific behaviour: addresses, field names, refusals, caches, signatures."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from summeter.records import AccessError, CapabilityError, InstallError, ModelEr
 
 
 def send(vendor: Vendor, reply: Reply, request: Request | None = None, **options: Any) -> tuple[Completion, Call]:
-    """What one reply becomes, and what was sent."""
+    """Return the outcome of one reply, and the request."""
     with StubServer(lambda _: reply) as server:
         return run(vendor.connect(server, **options), request or ask()), server.calls[0]
 
@@ -73,7 +73,7 @@ def where(model: str, **environ: str) -> str:
 # OpenAI's own and its likes
 
 
-def test_a_prompt_openai_turns_away_is_a_refusal() -> None:
+def test_a_prompt_rejected_by_openai_is_a_refusal() -> None:
     said = {"error": {"message": "Invalid prompt: flagged", "type": "invalid_request_error", "code": "invalid_prompt"}}
     reply, _ = send(VENDORS["openai"], json_reply(said, 400), STRICT)
     assert (reply.text, reply.finish_reason, reply.refusal) == ("", "content_filter", "Invalid prompt: flagged")
@@ -95,7 +95,7 @@ def test_a_log_probability_of_minus_infinity_is_a_number() -> None:
 
 
 @pytest.mark.parametrize("entry", [{"token": "x"}, {"logprob": -1.0}, {"token": "x", "logprob": "NaN"}])
-def test_unreadable_log_probabilities_are_none(entry: dict[str, Any]) -> None:
+def test_invalid_log_probabilities_are_none(entry: dict[str, Any]) -> None:
     good = {"token": "x", "logprob": -1.0}
     body = {"choices": [{"message": {"content": "xx"}, "logprobs": {"content": [good, entry]}}]}
     caught = error(VENDORS["vllm"], json_reply(body), ask(top_logprobs=1))
@@ -128,7 +128,7 @@ def test_openai_counts_what_is_written_into_its_cache() -> None:
         ),
     ],
 )  # fmt: skip
-def test_azures_two_surfaces(endpoint: str, version: str, url: str) -> None:
+def test_the_two_apis_of_azure(endpoint: str, version: str, url: str) -> None:
     environ = {"AZURE_OPENAI_ENDPOINT": endpoint, "AZURE_OPENAI_API_KEY": KEY, "AZURE_OPENAI_API_VERSION": version}
     assert where("azure/mine", **environ) == url
 
@@ -152,7 +152,7 @@ def test_azure_without_an_endpoint() -> None:
 # Mistral
 
 
-def test_mistrals_own_words() -> None:
+def test_the_request_body_of_mistral() -> None:
     mistral = VENDORS["mistral"]
     assert send(mistral, ok("half", finish="model_length"))[0].finish_reason == "length"
     thinking = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "yes"}]
@@ -168,7 +168,7 @@ def test_mistrals_own_words() -> None:
 # OpenRouter
 
 
-def test_openrouter_asks_only_servers_that_know_all_that_is_asked() -> None:
+def test_openrouter_requires_all_parameters() -> None:
     _, seen = send(VENDORS["openrouter"], ok("{}"), STRICT)
     assert seen.body["provider"] == {"require_parameters": True}
     assert seen.body["messages"][1]["content"] == DOCUMENT + SUMMARY
@@ -245,7 +245,7 @@ def test_anthropics_address_with_and_without_a_version() -> None:
     ("reason", "read"),
     [("stop_sequence", "stop"), ("model_context_window_exceeded", "length"), ("pause_turn", "pause_turn")],
 )
-def test_anthropics_reasons_to_stop(reason: str, read: str) -> None:
+def test_finish_reasons_of_anthropic(reason: str, read: str) -> None:
     assert send(VENDORS["anthropic"], anthropic_reply("x", reason))[0].finish_reason == read
 
 
@@ -258,7 +258,7 @@ def test_anthropic_refusing() -> None:
     )
 
 
-def test_an_empty_purse_stops_the_run() -> None:
+def test_an_exhausted_account_ends_the_run() -> None:
     said = "Your credit balance is too low to access the Anthropic API."
     assert isinstance(error(VENDORS["anthropic"], anthropic_error(400, said), STRICT), AccessError)
 
@@ -266,7 +266,7 @@ def test_an_empty_purse_stops_the_run() -> None:
 # Google
 
 
-def test_google_is_asked_in_its_own_words() -> None:
+def test_the_request_body_of_google() -> None:
     messages = (*ask().messages, Message(role="assistant", content="no"), Message(role="user", content="Again."))
     request = STRICT.model_copy(update={"messages": messages, "max_tokens": 50, "top_logprobs": 3, "seed": 1})
     with pytest.raises(CapabilityError):
@@ -302,7 +302,7 @@ def test_googles_address(name: str, base: str, url: str) -> None:
     assert where(f"google/{name}", GEMINI_API_KEY="k", GOOGLE_BASE_URL=base) == url
 
 
-def test_google_says_in_the_body_how_long_to_wait() -> None:
+def test_googles_retry_delay_is_in_the_body() -> None:
     info = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.07s"}
     minute = {
         "@type": "type.googleapis.com/google.rpc.QuotaFailure",
@@ -318,7 +318,7 @@ def test_google_says_in_the_body_how_long_to_wait() -> None:
     assert caught.retry_after == 2.0
 
 
-def test_googles_quota_of_a_day_is_not_waited_for() -> None:
+def test_googles_daily_quota_ends_the_run() -> None:
     day = {"@type": "type.googleapis.com/google.rpc.QuotaFailure",
            "violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}  # fmt: skip
     assert isinstance(error(VENDORS["google"], google_error(429, "x" * 400, day)), AccessError)
@@ -347,7 +347,7 @@ def test_googles_blocks() -> None:
 BEDROCK, SIGNED = VENDORS["bedrock"], VENDORS["bedrock, signed"]
 
 
-def test_bedrock_is_asked_in_its_own_words() -> None:
+def test_the_request_body_of_bedrock() -> None:
     _, seen = send(BEDROCK, bedrock_reply("x"), STRICT.model_copy(update={"max_tokens": 9}))
     assert seen.body["messages"] == [
         {"role": "user", "content": [{"text": DOCUMENT}, {"cachePoint": {"type": "default"}}, {"text": SUMMARY}]}
@@ -367,7 +367,7 @@ def test_bedrock_is_asked_in_its_own_words() -> None:
         ("meta.llama3-70b-instruct-v1:0", False),
     ],
 )  # fmt: skip
-def test_only_models_that_know_cache_points_get_one(model: str, marked: bool) -> None:
+def test_only_models_with_cache_points_get_one(model: str, marked: bool) -> None:
     llm: Any = resolve(f"bedrock/{model}", environ={"AWS_BEARER_TOKEN_BEDROCK": KEY, "AWS_REGION": "r"})
     assert ("cachePoint" in json.dumps(llm.payload(ask()))) == marked
 
@@ -380,7 +380,7 @@ def test_bedrocks_address() -> None:
 
 
 def _signature(seen: Call, host: str, headers: str) -> str:
-    """Signature Version 4 of what the server saw, made from AWS's description of it, step by step."""
+    """Return the Signature Version 4 of a received request, computed step by step from AWS's specification."""
     values = {"content-type": "application/json", "host": host, "x-amz-date": seen.headers["X-Amz-Date"],
               "x-amz-security-token": "session-token-1234"}  # fmt: skip
     signed = "".join(f"{name}:{values[name]}\n" for name in headers.split(";"))
@@ -396,7 +396,7 @@ def _signature(seen: Call, host: str, headers: str) -> str:
     return hmac.digest(key, to_sign.encode(), "sha256").hex()
 
 
-def test_what_bedrock_signs_is_what_arrives(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_signature_of_bedrock_matches_the_request(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     with StubServer(lambda _: bedrock_reply("x")) as server:
         run(SIGNED.connect(server), ask("häl\ud800lo"))
@@ -411,7 +411,7 @@ def test_what_bedrock_signs_is_what_arrives(caplog: pytest.LogCaptureFixture) ->
     assert "session-token-1234" not in caplog.text
 
 
-def test_a_complaint_about_a_signature_shows_no_token() -> None:
+def test_an_error_about_a_signature_shows_no_token() -> None:
     said = f"The Canonical String should have been x-amz-security-token:session-token-1234 {KEY}"
     caught = error(SIGNED, bedrock_error(403, said))
     assert isinstance(caught, AccessError)
@@ -459,7 +459,7 @@ def test_bedrock_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     assert resolve("bedrock/m", environ={"AWS_REGION": "r", "AWS_BEARER_TOKEN_BEDROCK": KEY}).id == "bedrock/m"
 
 
-def test_credentials_that_never_come_keep_no_call_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_credentials_that_are_never_found_do_not_block_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
     never = threading.Event()
     monkeypatch.setattr(room, "_credentials", lambda environ: never.wait(10) and None)
 
@@ -474,7 +474,7 @@ def test_credentials_that_never_come_keep_no_call_waiting(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("status", [424, 429])
-def test_a_model_that_broke_or_is_not_ready_is_asked_again(status: int) -> None:
+def test_a_model_that_failed_or_is_not_ready_is_retried(status: int) -> None:
     assert isinstance(error(BEDROCK, bedrock_error(status, "Model is not ready")), TransientError)
 
 
@@ -487,7 +487,7 @@ def test_a_model_that_broke_or_is_not_ready_is_asked_again(status: int) -> None:
         ("openrouter", fail(400, "a/b is not a valid model ID")),
     ],
 )
-def test_a_model_that_is_not_there_stops_the_run(name: str, reply: Reply) -> None:
+def test_an_unknown_model_ends_the_run(name: str, reply: Reply) -> None:
     caught = error(VENDORS[name], reply, STRICT)
     assert isinstance(caught, AccessError)
     assert "model's name" in str(caught)
@@ -497,7 +497,7 @@ def test_a_model_that_is_not_there_stops_the_run(name: str, reply: Reply) -> Non
 
 
 @given(st.text(max_size=40), st.text(max_size=40), st.text(max_size=40), st.from_regex(r"\A[0-9a-f]{4}\Z"))
-def test_a_prompt_is_cut_behind_its_document(before: str, document: str, after: str, code: str) -> None:
+def test_a_prompt_is_split_after_its_document(before: str, document: str, after: str, code: str) -> None:
     fenced = f"{before}<<<document {code}>>>\n{document}\n<<<end of document {code}>>>\n"
     prefix, rest = split_prefix(fenced + after)
     assert prefix + rest == fenced + after
@@ -514,7 +514,7 @@ def test_an_empty_document_and_one_without_an_end() -> None:
     assert split_prefix("<<<document 1f>>>\nA")[0] == ""
 
 
-def test_a_document_cannot_move_the_cut_with_another_code() -> None:
+def test_a_document_cannot_move_the_end_of_the_prefix() -> None:
     text = f"<<<document 1f>>>\nA\n<<<end of document 99>>>\nB\n<<<end of document 1f>>>\n{SUMMARY}"
     assert split_prefix(text)[1] == SUMMARY
 

@@ -48,7 +48,7 @@ BASE = Request(model="m", messages=(Message(role="user", content="hello"),))
         {"top_logprobs": 5},
     ],
 )  # fmt: skip
-def test_all_that_decides_a_reply_is_in_the_key(change: dict[str, Any]) -> None:
+def test_the_key_contains_everything_that_determines_the_reply(change: dict[str, Any]) -> None:
     assert BASE.key != BASE.model_copy(update=change).key
     assert BASE.model_copy().key == BASE.key
     assert BASE.model_copy(update=change, deep=True).canonical != BASE.canonical

@@ -1,4 +1,4 @@
-"""From strings to models: names, bindings, what roles share, what a replay needs."""
+"""Model strings: names, bindings, models shared by roles, and requirements of a replay."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from summeter.runs.calls import CallStore
 
 
 @pytest.mark.parametrize("model", ["gpt-4o", "", "/", "openai/", "/gpt-4o", "openai/ "])
-def test_a_string_that_is_no_model_is_refused_with_an_example(model: str) -> None:
+def test_an_invalid_model_string_is_refused_with_an_example(model: str) -> None:
     with pytest.raises(UsageError, match=r"PROVIDER/MODEL.*openai/gpt-4o.*scripted"):
         resolve(model, environ={})
 
@@ -71,7 +71,7 @@ LAB = Provider("lab", "https://models.lab.example/v1", about="a lab's own models
 
 
 class Own:
-    """A client of another package, with a dialect that is not HTTP."""
+    """A client of another package with a protocol other than HTTP."""
 
     def __init__(self, name: str) -> None:
         self.id = f"own/{name}"
@@ -92,7 +92,7 @@ ROWS = {"lab": LAB, "own": Provider("own", client=Own, hosted=False, about="repl
 
 @pytest.fixture
 def packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other packages with providers: a row, a file of its own, a row under another name, and one that is not there."""
+    """Other packages with providers: a row, a client, a row with the wrong name, and one that cannot be imported."""
 
     class Point(EntryPoint):
         def load(self) -> object:
@@ -129,7 +129,7 @@ def test_a_provider_of_another_package_has_its_key_checked_and_is_listed(
     assert re.search(r"^ok +LAB_API_KEY +is set$", capsys.readouterr().out, re.MULTILINE)
 
 
-def test_an_entry_point_that_gives_no_provider_of_its_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_entry_point_without_a_provider_of_its_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for value, why in (("json:loads", "is not a Provider of that name"), ("no_such_package:X", "cannot be loaded")):
         point = EntryPoint("lab", value, "summeter.providers")
         monkeypatch.setattr(room, "entry_points", lambda group, point=point: [point])
@@ -175,7 +175,7 @@ def test_a_replay_resolves_nothing() -> None:
         bind({"judge": "openai/gpt-4o"}, None, CallSettings(replay=True))
 
 
-def test_a_stack_without_a_store_still_flies_once() -> None:
+def test_equal_concurrent_calls_are_shared_without_a_store() -> None:
     llm = Scripted({"hello": "hi"}, latency=0.01)
 
     async def main() -> None:

@@ -1,4 +1,4 @@
-"""The scripted LLM: rules, files, failures."""
+"""Scripted replies: rules, files, failures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def ask(llm: Any, text: str) -> Completion:
     return result
 
 
-def test_the_first_rule_that_fits_answers() -> None:
+def test_the_first_matching_rule_replies() -> None:
     llm = Scripted([
         Rule(match=("cat", "mat"), reply="both"),
         Rule(match="cat", reply="cat"),
@@ -41,7 +41,7 @@ def test_a_rule_by_key() -> None:
     assert asyncio.run(llm.complete(request)).text == "this very call"
 
 
-def test_a_rule_may_stand_aside_after_a_while() -> None:
+def test_a_rule_with_a_limited_number_of_replies() -> None:
     llm = Scripted([Rule(reply="first", times=1), Rule(reply="then")])
     assert [ask(llm, "x").text for _ in range(3)] == ["first", "then", "then"]
 
@@ -74,7 +74,7 @@ def test_errors(error: Any, kind: type[Exception]) -> None:
     assert type(caught.value) is kind
 
 
-def test_a_prompt_that_no_rule_fits_is_named() -> None:
+def test_a_prompt_without_a_matching_rule_is_reported() -> None:
     with pytest.raises(ModelError, match=r"no rule matches the prompt that begins with 'Be kind.*where is the cat"):
         ask(Scripted({"dog": "woof"}), "where is the cat")
 
@@ -114,7 +114,7 @@ def test_a_file_of_rules(tmp_path: Path) -> None:
         (b'{"match": 3, "reply": "a"}', r"rules\.jsonl:1: match"),
     ],
 )
-def test_a_faulty_file_is_named_by_line(tmp_path: Path, content: bytes | None, message: str) -> None:
+def test_errors_of_a_file_have_a_line(tmp_path: Path, content: bytes | None, message: str) -> None:
     path = tmp_path / "rules.jsonl"
     if content is not None:
         path.write_bytes(content)

@@ -1,4 +1,4 @@
-"""A form in, a typed answer or a named failure out."""
+"""Parsed answers, repair turns and failures of `BoundLLM.ask`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def ask(llm: Scripted, settings: Settings | None = None, **more: Any) -> Answer[
     return asyncio.run(BoundLLM(llm, settings).ask(PROMPT, FORM, Sampling(**more)))
 
 
-def test_a_fitting_reply() -> None:
+def test_a_valid_reply() -> None:
     llm = Scripted({"How many": "12"})
     answer = ask(llm, Settings(temperature=0.7, max_tokens=5, seed=1), draw=4)
     assert (answer.data, answer.status, answer.reason, answer.text) == ("12", "ok", None, "12")
@@ -48,7 +48,7 @@ def test_a_weaker_format_may_be_chosen() -> None:
     assert (sent.format, sent.schema_name, sent.schema_, sent.temperature) == ("text", None, None, None)
 
 
-def test_one_repair_turn_names_the_fault() -> None:
+def test_the_repair_turn_states_the_error() -> None:
     llm = Scripted([Rule(reply="dozens", times=1), Rule(match="not a number", reply="12")])
     answer = ask(llm)
     assert (answer.data, len(answer.calls)) == ("12", 2)
@@ -56,7 +56,7 @@ def test_one_repair_turn_names_the_fault() -> None:
     assert llm.requests[1].messages[1].content == "dozens"
 
 
-def test_after_the_repair_turn_it_is_a_failure_never_a_guess() -> None:
+def test_an_invalid_reply_to_the_repair_turn_is_a_failure() -> None:
     llm = Scripted({"How many": "dozens"})
     answer = ask(llm)
     assert (answer.data, answer.status, answer.text) == (None, "unparsed", "dozens")
@@ -78,13 +78,13 @@ def test_after_the_repair_turn_it_is_a_failure_never_a_guess() -> None:
         (Rule(reply="  "), "unparsed", "meaningless: not a number"),
     ],
 )  # fmt: skip
-def test_what_no_repair_would_mend_gets_none(rule: Rule, status: str, reason: str) -> None:
+def test_refusals_and_truncated_replies_are_not_repaired(rule: Rule, status: str, reason: str) -> None:
     llm = Scripted([rule])
     answer = ask(llm)
     assert (answer.data, answer.status, answer.reason) == (None, status, reason)
     assert llm.calls == 1
 
 
-def test_no_answer_is_not_a_bad_answer() -> None:
+def test_a_missing_answer_is_not_a_failed_judgment() -> None:
     with pytest.raises(ModelError):
         ask(Scripted([Rule(error="model")]))

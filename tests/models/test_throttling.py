@@ -1,4 +1,4 @@
-"""Servers that turn calls away because they are busy, or that are gone, met over HTTP."""
+"""Busy and unavailable servers over HTTP."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run_on(*urls: str, **options: Any) -> Run:
 
 class TestABusyServer:
     @pytest.mark.parametrize("status", [429, 503, 529])
-    def test_few_calls_are_turned_away_and_none_is_lost(self, status: int) -> None:
+    def test_few_calls_are_rejected_and_none_is_lost(self, status: int) -> None:
         with StubServer(rated, capacity=4, busy=fail(status, "slow", retry_after="0.05")) as server:
             run = run_on(server.url)
         assert Counter(score.status for score in run.scores()) == {"ok": 72}
@@ -67,14 +67,14 @@ class TestABusyServer:
         assert turned_away < calls / 3
         assert min(len(server.calls) - server.turned_away for server in (one, two)) > 20
 
-    def test_a_server_that_turns_everything_away_gets_few_calls(self) -> None:
+    def test_a_server_that_rejects_all_calls_gets_few(self) -> None:
         with StubServer(rated) as one, StubServer(rated, capacity=0, busy=fail(503, "loading")) as two:
             run = run_on(one.url, two.url)
         assert Counter(score.status for score in run.scores()) == {"ok": 72}
         assert len(two.calls) < 16
 
-    def test_the_eight_tries_are_not_used_up_while_others_get_through(self) -> None:
-        """One summary is turned away five times, the others are answered."""
+    def test_rejections_do_not_count_while_other_calls_succeed(self) -> None:
+        """One summary is rejected five times while the others are answered."""
         refusals: Counter[str] = Counter()
 
         def behave(call: Call) -> Reply:
@@ -153,7 +153,7 @@ class TestAServerThatIsGone:
         outages = [record for record in caplog.records if record.name.startswith("summeter")]
         assert 1 <= len(outages) < 10  # not one for each call
 
-    def test_one_that_does_not_come_back_ends_the_run(self) -> None:
+    def test_a_server_that_does_not_return_ends_the_run(self) -> None:
         async def main() -> None:
             bound = bind({"judge": "vllm/m"}, None, CallSettings(base_url=url, retry=RetryPolicy(patience=0.5)))
             llm = bound.models["vllm/m"]

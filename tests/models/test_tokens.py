@@ -1,4 +1,4 @@
-"""The estimate of tokens beside what real tokenizers make of the same texts."""
+"""The token estimate compared with real tokenizers on the same texts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_estimate_is_near_what_tokenizers_count(name: str) -> None:
     assert abs(tokens(text) - mean) <= 0.15 * mean
 
 
-def test_of_a_prompt_it_is_near_every_one_of_them() -> None:
+def test_the_estimate_is_near_all_tokenizers_for_prompts() -> None:
     assert all(abs(tokens(PROMPT) - count) <= 0.15 * count for count in COUNTED["prompt"][1])
 
 
@@ -60,7 +60,7 @@ def test_a_longer_text_has_no_fewer(first: str, second: str) -> None:
     assert tokens("") == 0
 
 
-def test_a_reply_is_at_most_as_long_as_asked() -> None:
+def test_the_expected_reply_is_limited_by_max_tokens() -> None:
     request = Request(model="m", messages=(Message(role="user", content="one two three"),), max_tokens=30)
     assert expected(request).tokens_out == 30
     assert expected(request).total_tokens == expected(request).tokens_in + 30

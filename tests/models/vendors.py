@@ -1,6 +1,6 @@
-"""What each vendor's API says on the wire, for the tests of the providers: replies, refusals, errors.
+"""Replies, refusals and errors of each vendor's API, for the tests of the providers.
 
-The shapes are those of the vendors' own clients of 2026 (anthropic 2.12, google-genai 3.4, mistralai 3.7, openai
+The formats are those of the vendors' clients of 2026 (anthropic 2.12, google-genai 3.4, mistralai 3.7, openai
 3.54) and of botocore's model of Bedrock.
 """
 
@@ -26,7 +26,7 @@ SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required"
 
 
 def ask(text: str = DOCUMENT + SUMMARY, **fields: Any) -> Request:
-    """A question with a system turn."""
+    """Return a request with a system turn."""
     turns = (Message(role="system", content="You judge."), Message(role="user", content=text))
     return Request(model="some/model", messages=turns, **fields)
 
@@ -36,7 +36,7 @@ STRICT = ask(format="json_schema", schema_name="a b/number", schema_=SCHEMA)
 
 @dataclass(frozen=True)
 class Vendor:
-    """One provider as its server speaks. `plain` makes a regular reply, `error` a failure of a status."""
+    """A provider and the formats of its server: `plain` returns a regular reply, `error` an error of a status."""
 
     model: str
     variable: str
@@ -54,7 +54,7 @@ class Vendor:
     environ: Mapping[str, str] = field(default_factory=dict)
 
     def connect(self, server: StubServer, **settings: Any) -> LLM:
-        """The model at this server, found as a user would."""
+        """Return the model at this server, resolved from its model string."""
         return resolve(
             self.model, base_url=server.root, environ={self.variable: KEY, **self.environ}, **settings
         )  # fmt: skip
@@ -92,7 +92,7 @@ def _openai(model: str, variable: str, path: str = "/chat/completions", **other:
 
 
 def anthropic_reply(text: str | None, reason: str = "end_turn", **other: Any) -> Reply:
-    """A message of Anthropic's; its input tokens are those that the cache had nothing to do with."""
+    """Return a message of Anthropic, whose input tokens exclude cached ones."""
     usage = {"input_tokens": 5, "cache_creation_input_tokens": 2, "cache_read_input_tokens": 4, "output_tokens": 7}
     content = [] if text is None else [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": text}]
     return json_reply(
@@ -102,7 +102,7 @@ def anthropic_reply(text: str | None, reason: str = "end_turn", **other: Any) ->
 
 
 def anthropic_error(status: int, message: str = "no", **headers: str) -> Reply:
-    """Anthropic's error object."""
+    """Return Anthropic's error object."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     body = {"type": "error", "error": {"type": "stub_error", "message": message}, "request_id": "req_1"}
     return json_reply(body, status, **named)
@@ -112,7 +112,7 @@ def anthropic_error(status: int, message: str = "no", **headers: str) -> Reply:
 
 
 def google_reply(text: str | None, reason: str | None = "STOP", **other: Any) -> Reply:
-    """A reply of generateContent with a thought before the text."""
+    """Return a reply of generateContent with a thought before the text."""
     candidate: dict[str, Any] = {"index": 0, "finishReason": reason, **other}
     if text is not None:
         candidate["content"] = {"role": "model", "parts": [{"text": "hm", "thought": True}, {"text": text}]}
@@ -121,7 +121,7 @@ def google_reply(text: str | None, reason: str | None = "STOP", **other: Any) ->
 
 
 def google_error(status: int, message: str = "no", *details: dict[str, Any], **headers: str) -> Reply:
-    """Google's error object with its details."""
+    """Return Google's error object with its details."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     error = {"code": status, "message": message, "status": "STUB", "details": list(details)}
     return json_reply({"error": error}, status, **named)
@@ -141,7 +141,7 @@ def _google_logprobs() -> Reply:
 
 
 def bedrock_reply(text: str, reason: str = "end_turn") -> Reply:
-    """A reply of Converse with reasoning before the text."""
+    """Return a reply of Converse with reasoning before the text."""
     content = [{"reasoningContent": {"reasoningText": {"text": "hm"}}}, {"text": text}]
     usage = {
         "inputTokens": 5,
@@ -157,7 +157,7 @@ def bedrock_reply(text: str, reason: str = "end_turn") -> Reply:
 
 
 def bedrock_error(status: int, message: str = "no", **headers: str) -> Reply:
-    """AWS's error: the kind stands in a header."""
+    """Return AWS's error, whose type is in a header."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     kind = {"x-amzn-ErrorType": "StubException:http://internal.amazon.com/coral/"}
     return json_reply({"message": message}, status, **kind, **named)

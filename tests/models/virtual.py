@@ -1,4 +1,4 @@
-"""An event loop whose time passes only when everybody sleeps, so that minutes take no time and nothing depends on load.
+"""An event loop with virtual time, which advances only when all tasks sleep.
 
 with virtual_loop() as loop:
     loop.run_until_complete(main())      # loop.time() is the clock, asyncio.sleep the sleep
@@ -24,7 +24,7 @@ class _Selector(selectors.DefaultSelector):
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """Begins at second 0."""
+    """An event loop whose clock starts at 0 seconds."""
 
     def __init__(self) -> None:
         self.now = 0.0

@@ -1,4 +1,4 @@
-"""Networks of folders, and what they answer."""
+"""Open networks in folders, and send them requests."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ T = TypeVar("T")
 
 
 def network(folder: Path | str, head: Any = "classifier", **more: Any) -> LocalNetwork:
-    """The network of a folder, whose name settings may follow."""
+    """Return the network in a folder; settings may follow its name."""
     return local_network(open_model(f"local/{folder}", head), **more)
 
 
 def ask(network: LocalNetwork, requests: Iterable[NetworkRequest[T]]) -> list[T]:
-    """The results of requests."""
+    """Return the results of requests."""
     return asyncio.run(network.ask(list(requests)))

@@ -1,5 +1,7 @@
-"""Small checkpoints of real architectures with random weights and tokenizers of letters: what loads them is the real
-loading code, and no hub is asked."""
+"""Small checkpoints of real architectures with random weights and letter tokenizers.
+
+They are loaded by the real loading code, without the hub.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "i
 
 
 def wordpiece(folder: Path) -> int:
-    """BERT's kind of tokenizer; returns the size of the vocabulary."""
+    """Write a tokenizer like BERT's, and return the size of its vocabulary."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *LETTERS, *(f"##{one}" for one in LETTERS)]
@@ -26,7 +28,7 @@ def wordpiece(folder: Path) -> int:
 
 
 def byte_level(folder: Path) -> int:
-    """RoBERTa's and BART's kind."""
+    """Write a tokenizer like those of RoBERTa and BART."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
     vocabulary = ["<s>", "<pad>", "</s>", "<unk>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
@@ -38,7 +40,7 @@ def byte_level(folder: Path) -> int:
 
 
 def unigram(folder: Path, answers: tuple[str, ...] = ()) -> int:
-    """T5's kind; each of `answers` (`▁Yes`) is a piece of its own."""
+    """Write a tokenizer like T5's; each of `answers` (`▁Yes`) is a token."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
     pieces = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("▁", -2.0), *((one, -3.0) for one in LETTERS)]
@@ -66,7 +68,7 @@ def _save(made: Any, folder: Path, config: dict[str, Any]) -> int:
 
 
 def classifier(folder: Path, kind: str, labels: dict[int, str] | None = None, seed: int = 0) -> Path:
-    """A sequence classifier: bert, roberta or deberta (v2)."""
+    """Write a sequence classifier: bert, roberta or deberta (v2)."""
     import transformers
 
     named = NLI if labels is None else labels
@@ -89,8 +91,8 @@ def classifier(folder: Path, kind: str, labels: dict[int, str] | None = None, se
     return _model(folder, transformers.DebertaV2ForSequenceClassification, config, seed)
 
 
-def tagger(folder: Path, classes: int, *, answers: bool = False, seed: int = 0) -> Path:
-    """A BERT classifier of tokens, or an extractive answerer of questions (two outputs)."""
+def token_classifier(folder: Path, classes: int, *, answers: bool = False, seed: int = 0) -> Path:
+    """Write a BERT token classifier, or a BERT model for extractive question answering (two outputs)."""
     import transformers
 
     config = transformers.BertConfig(
@@ -101,7 +103,7 @@ def tagger(folder: Path, classes: int, *, answers: bool = False, seed: int = 0) 
 
 
 def encoder(folder: Path, seed: int = 0) -> Path:
-    """A BERT encoder without a head."""
+    """Write a BERT encoder without a head."""
     import transformers
 
     config = transformers.BertConfig(vocab_size=wordpiece(folder), max_position_embeddings=128, **SIZES)
@@ -109,7 +111,7 @@ def encoder(folder: Path, seed: int = 0) -> Path:
 
 
 def mpnet(folder: Path, seed: int = 0) -> Path:
-    """An encoder of MPNet's kind: relative places, and no segments."""
+    """Write an MPNet encoder, with relative positions and without segments."""
     import transformers
 
     config = transformers.MPNetConfig(
@@ -119,7 +121,7 @@ def mpnet(folder: Path, seed: int = 0) -> Path:
 
 
 def seq2seq(folder: Path, kind: str, seed: int = 0, answers: tuple[str, ...] = ()) -> Path:
-    """An encoder-decoder: t5, with pieces of their own for `answers`, or bart."""
+    """Write an encoder-decoder: t5, with tokens for `answers`, or bart."""
     import transformers
 
     if kind == "t5":
@@ -151,7 +153,7 @@ def _model(folder: Path, kind: Any, config: Any, seed: int) -> Path:
 
 
 def to_onnx(folder: Path, target: Path, output: str, *, quantised: bool = False, tokens: bool = False) -> Path:
-    """The checkpoint as model.onnx, with its other files, in another folder."""
+    """Write the checkpoint as model.onnx, with its other files, to another folder."""
     import shutil
 
     import torch

@@ -1,7 +1,8 @@
 """Networks and texts of the parity fixture of AlignScore, MiniCheck, A3CU and Lite2Pyramid.
 
-Weights come from numpy's RandomState, whose stream is frozen; the tokenizers know the words of the texts, and letters.
-benchmarks/parity/classified.py computes what the released code gives on them; `classified.json` keeps it.
+The weights are drawn by numpy's RandomState, whose stream is frozen. The vocabularies of the tokenizers are the words
+of the texts and letters. benchmarks/parity/classified.py computes the results of the released code in
+`classified.json`.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ EOS = {"roberta": "</s>", "deberta": "[SEP]", "t5": "</s>"}
 
 
 def fixture() -> dict[str, Any]:
-    """The texts, and what the released code gave for them."""
+    """Return the texts and the results of the released code."""
     held: dict[str, Any] = json.loads(FIXTURE.read_text("utf-8"))
     return held
 
 
 def frozen(network: Any, seed: int, size: float = 0.3) -> Any:
-    """The network with weights drawn by numpy, parameter by parameter in the order of their names."""
+    """Set the weights of a network by numpy, parameter by parameter in the order of their names."""
     import torch
 
     draw = np.random.RandomState(seed)
@@ -55,8 +56,10 @@ def _words(texts: Sequence[str]) -> list[str]:
 
 
 def _tokenizer(folder: Path, texts: Sequence[str], marks: Sequence[str], *, roberta: bool, lines: bool = False) -> int:
-    """Words whole, others by letters; framed as RoBERTa (two marks between texts) or BERT. With `lines`, a line break
-    is a token, as for RoBERTa's own, and so is every blank behind another one."""
+    """Write a tokenizer of words and letters, with the special tokens of RoBERTa or BERT.
+
+    With `lines`, a line break is a token, as for RoBERTa, and so is every space after another one.
+    """
     from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers, processors
 
     letters = [*(chr(place) for place in range(33, 127)), *(["\n", " "] if lines else [])]
@@ -76,7 +79,7 @@ def _tokenizer(folder: Path, texts: Sequence[str], marks: Sequence[str], *, robe
 
 
 def _unigram(folder: Path, texts: Sequence[str]) -> int:
-    """T5's kind, with the ids that MiniCheck reads: 3 is the first piece of "0", 209 that of "1"."""
+    """Write a tokenizer like T5's with the ids of MiniCheck: 3 for the first token of "0", 209 for that of "1"."""
     from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors
 
     letters = [chr(place) for place in range(33, 127)]
@@ -105,7 +108,7 @@ def _saved(tokenizer: Any, folder: Path, *, begin: str, pad: str, end: str, unkn
 
 
 def roberta(folder: Path, texts: Sequence[str], classes: int, seed: int, *, lines: bool = False) -> Any:
-    """A frozen RoBERTa classifier in a folder; three classes are those of inference. `lines`: it sees line breaks."""
+    """Write a frozen RoBERTa classifier; three classes are those of NLI. With `lines`, line breaks are tokens."""
     import transformers
 
     size = _tokenizer(folder, texts, ("<s>", "<pad>", "</s>", "<unk>"), roberta=True, lines=lines)
@@ -121,7 +124,7 @@ def roberta(folder: Path, texts: Sequence[str], classes: int, seed: int, *, line
 
 
 def deberta(folder: Path, texts: Sequence[str], seed: int) -> Any:
-    """A frozen DeBERTa-v2 classifier of two classes, without places of its own."""
+    """Write a frozen DeBERTa-v2 classifier with two classes and relative positions."""
     import transformers
 
     size = _tokenizer(folder, texts, ("[CLS]", "[PAD]", "[SEP]", "[UNK]"), roberta=False)
@@ -136,7 +139,7 @@ def deberta(folder: Path, texts: Sequence[str], seed: int) -> Any:
 
 
 def t5(folder: Path, texts: Sequence[str], seed: int) -> Any:
-    """A frozen T5."""
+    """Write a frozen T5."""
     import transformers
 
     config = transformers.T5Config(
@@ -149,7 +152,7 @@ def t5(folder: Path, texts: Sequence[str], seed: int) -> Any:
 
 
 def bert(folder: Path, texts: Sequence[str], seed: int) -> tuple[Any, Any]:
-    """A frozen BERT and a linear layer over its first token, and the folder's tokenizer and config."""
+    """Write a frozen BERT with a linear layer on its first token, a tokenizer and a config."""
     import torch
     import transformers
 
@@ -160,7 +163,7 @@ def bert(folder: Path, texts: Sequence[str], seed: int) -> tuple[Any, Any]:
 
 
 def alignscore(folder: Path, texts: Sequence[str], file: Path, *, lines: bool = False) -> tuple[Any, dict[str, Any]]:
-    """A frozen encoder and heads in the layout of AlignScore's checkpoints, written to `file`."""
+    """Write a frozen encoder with its heads in the format of AlignScore's checkpoints to `file`."""
     import torch
     import transformers
 
@@ -176,13 +179,13 @@ def alignscore(folder: Path, texts: Sequence[str], file: Path, *, lines: bool = 
 
 
 def texts_of(held: dict[str, Any]) -> list[str]:
-    """All texts, whose words the tokenizers know."""
+    """Return all texts, whose words are in the vocabularies."""
     rows = held["texts"]
     return [text for row in rows for text in (row["document"], row["summary"], *row["units"])]
 
 
 def ours(case: str, held: dict[str, Any], place: Path) -> list[list[float]]:
-    """What summeter gives, one list an item, where the released code gave `held["cases"][case]`."""
+    """Return summeter's results, one list per item, in the form of the released code's `held["cases"][case]`."""
     texts = texts_of(held)
     name, _, kind = case.partition(" ")
     if name == "alignscore":
@@ -212,15 +215,15 @@ def ours(case: str, held: dict[str, Any], place: Path) -> list[list[float]]:
         state |= {f"linear.{part}": value for part, value in linear.state_dict().items()}
         torch.save(state, place / "model.bin")
         convert("a3cu", place / "model.bin", place / "made", place / "base")
-        tagger = asking.network(place / "made", "tokens")
-        return _scores(A3CU(variant="legacy"), held, {"a3cu": tagger})
+        scorer = asking.network(place / "made", "tokens")
+        return _scores(A3CU(variant="legacy"), held, {"a3cu": scorer})
     roberta(place / "net", texts, 3, 43)
     evaluator = Lite2Pyramid(score=kind, variant="legacy")  # type: ignore[arg-type]
     return _scores(evaluator, held, classifier("lite2pyramid", place / "net"))
 
 
 def classifier(role: str, folder: Path) -> dict[str, Any]:
-    """The network in the folder, in its role."""
+    """Return the network in the folder, in its role."""
     return {role: asking.network(folder)}
 
 
@@ -233,7 +236,7 @@ def _scores(evaluator: Evaluator, held: dict[str, Any], networks: dict[str, Any]
 
 
 def judged(evaluator: Evaluator, items: Sequence[Item], networks: dict[str, Any]) -> list[list[Judgment]]:
-    """The judgments of each item."""
+    """Return the judgments of each item."""
 
     async def run() -> list[list[Judgment]]:
         rows = []

@@ -1,4 +1,4 @@
-"""Every test here runs networks; without torch all are skipped, visibly."""
+"""Tests that run networks; they are skipped without torch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what lies in this folder."""
+    """Mark the tests in this folder."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.neural)

@@ -1,7 +1,7 @@
-"""The network and the texts of the parity fixture: both sides of `parity.json` are computed on them.
+"""The network and the texts of the parity fixture `parity.json`.
 
-Weights come from numpy's RandomState, whose stream is frozen, so that the network is the same under every version of
-torch; the tokenizer knows the words of the texts, and the letters.
+The weights are drawn by numpy's RandomState, whose stream is frozen, so the network is the same in all versions of
+torch. The vocabulary of the tokenizer is the words of the texts and letters.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
 def fixture() -> dict[str, Any]:
-    """The texts, and what the packages gave for them."""
+    """Return the texts and the results of the packages."""
     found: dict[str, Any] = json.loads(FIXTURE.read_text("utf-8"))
     return found
 
 
 def network(folder: Path, texts: list[str]) -> Path:
-    """A BERT classifier with frozen random weights, and its tokenizer in the old form and the new one."""
+    """Write a frozen BERT classifier and its tokenizer in the old and the new format."""
     from safetensors.numpy import save_file
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
@@ -101,8 +101,10 @@ def _weights(words: int) -> dict[str, Any]:
 
 
 def items(task: dict[str, Any], *, several: bool = False) -> list[Item]:
-    """The task's summaries beside their documents, sentences as they are stored there. The reference is the document,
-    or with `several` each document of the task is one."""
+    """Return the task's summaries with their documents and stored sentences.
+
+    The reference is the document, or with `several` each document of the task.
+    """
     every = tuple(one["text"] for one in task["documents"])
     documents = [
         Document(
@@ -130,7 +132,7 @@ def _summary(one: dict[str, Any], place: int) -> Summary:
 
 
 def clusters(task: dict[str, Any]) -> FakeNetwork:
-    """Mentions that mean the same, by text."""
+    """Return the coreference clusters by text."""
     known = {
         one["text"]: [[(start, end) for start, end in some] for some in one["clusters"]] for one in task["documents"]
     }
@@ -140,7 +142,7 @@ def clusters(task: dict[str, Any]) -> FakeNetwork:
 def judged(
     evaluator: Evaluator, task: dict[str, Any], bound: dict[str, Any], *, several: bool = False
 ) -> list[list[Judgment]]:
-    """The judgments of each summary, with the models of `bound` in their roles."""
+    """Return the judgments of each summary with the models of `bound`."""
 
     async def run() -> list[list[Judgment]]:
         found, scratch = [], {}
@@ -154,7 +156,7 @@ def judged(
 
 
 def ours(case: dict[str, Any], task: dict[str, Any], folder: Path, place: Path) -> list[Any]:
-    """What summeter gives where the package gave `case["scores"]`; `place` is for files."""
+    """Return summeter's results in the form of the package's `case["scores"]`; `place` is a folder for files."""
     if case["package"] == "bert-score":
         return _bertscore(case, task, folder, place)
     settings = dict(case["settings"])
@@ -193,14 +195,14 @@ def _bertscore(case: dict[str, Any], task: dict[str, Any], folder: Path, place: 
 
 
 def texts(tasks: dict[str, Any]) -> list[str]:
-    """All texts: the tokenizer knows their words."""
+    """Return all texts, whose words are in the vocabulary."""
     return [
         one["text"] for task in tasks.values() for some in ("documents", "summaries") for one in task[some]
     ]  # fmt: skip
 
 
 def flat(found: Any) -> list[float]:
-    """All the numbers, in order."""
+    """Return all numbers in order."""
     if isinstance(found, dict):
         return [one for name in sorted(found) for one in flat(found[name])]
     if isinstance(found, list):

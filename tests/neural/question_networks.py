@@ -1,4 +1,4 @@
-"""Frozen networks of the judges that look at arcs; weights from numpy's RandomState, as in parity.py."""
+"""Frozen networks of DAE, QAEval and coreference; weights from numpy's RandomState, as in parity.py."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from neural import parity
 
 
 def arcs(folder: Path, texts: list[str]) -> Path:
-    """An ELECTRA classifier of tokens with four outputs: DAE's network."""
+    """Write DAE's network, an ELECTRA token classifier with four outputs."""
     bias = [0.2, -0.1, 0.0, 0.0]
     return _electra(folder, texts, "ElectraForTokenClassification", "classifier", bias)
 
 
 def answers(folder: Path, texts: list[str]) -> Path:
-    """An ELECTRA network for extractive question answering."""
+    """Write an ELECTRA network for extractive question answering."""
     return _electra(folder, texts, "ElectraForQuestionAnswering", "qa_outputs", [0.1, -0.1])
 
 
 def questions(folder: Path) -> Path:
-    """A BART that writes questions, with the marks `<m>` and `</m>` in its tokenizer. Its generation config has what
-    the published BART has, all of which changes what transformers generates."""
+    """Write a BART for question generation, with the special tokens `<m>` and `</m>`.
+
+    Its generation config has the entries of the published BART that change the generation of transformers.
+    """
     import transformers
     from neural import checkpoints, seq2seq_networks
     from safetensors.numpy import load_file, save_file
@@ -61,7 +63,7 @@ FFNN, BIAS = 24, 2.0
 
 
 def coref(folder: Path) -> Path:
-    """A coreference model of the form of f-coref on a small RoBERTa, with segments of 40 tokens."""
+    """Write a coreference model in the format of f-coref on a small RoBERTa, with segments of 40 tokens."""
     from neural import checkpoints
     from safetensors.numpy import save_file
 

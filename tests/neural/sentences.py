@@ -1,8 +1,8 @@
-"""Networks and texts of the parity fixture about sentences: AlignScore, MiniCheck, SummaC and UniEval on news,
-dialogues and long texts, which the released code splits by NLTK's Punkt.
+"""Networks and texts of the parity fixture of sentence splitting: AlignScore, MiniCheck, SummaC and UniEval.
 
-The tokenizers see line breaks and runs of blanks. benchmarks/parity/sentences.py computes what the released code gives;
-`sentences.json` keeps it beside the texts, and the sentences that NLTK finds in them and in short odd ones.
+The texts are news, dialogues and long texts, which the released code splits with NLTK's Punkt. Line breaks and runs of
+spaces are tokens. benchmarks/parity/sentences.py computes the results of the released code in `sentences.json`, with
+the texts and the sentences that NLTK finds in them and in short unusual texts.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ CHUNK = 60
 
 
 def fixture() -> dict[str, Any]:
-    """The texts, their sentences, and what the released code gave for them."""
+    """Return the texts, their sentences, and the results of the released code."""
     held: dict[str, Any] = json.loads(FIXTURE.read_text("utf-8"))
     return held
 
 
 def words_of(held: dict[str, Any]) -> list[str]:
-    """The texts whose words the tokenizers know."""
+    """Return the texts whose words are in the vocabularies."""
     return [*(row[name] for row in held["texts"] for name in ("document", "summary", "reference")), "Yes No"]
 
 
 def ours(case: str, held: dict[str, Any], place: Path) -> list[list[float | None]]:
-    """What summeter gives by its default settings, one list an item, where released code gave `held["cases"][case]`."""
+    """Return summeter's results with default settings, one list per item, as in `held["cases"][case]`."""
     known = words_of(held)
     evaluator, networks = _evaluator(case, known, place)
     items = [

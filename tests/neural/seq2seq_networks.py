@@ -1,4 +1,4 @@
-"""Frozen networks of the judges that are an encoder-decoder; weights from numpy's RandomState, as in parity.py."""
+"""Frozen networks of the encoder-decoder judges; weights from numpy's RandomState, as in parity.py."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SIZE, INNER, POSITIONS = 32, 48, 1024
 
 
 def bart(folder: Path) -> Path:
-    """BARTScore's architecture, which reads letters and 1,024 of them."""
+    """Write a network with BARTScore's architecture, a letter tokenizer and at most 1,024 tokens."""
     import transformers
 
     config = transformers.BartConfig(
@@ -29,7 +29,7 @@ def bart(folder: Path) -> Path:
 
 
 def t5(folder: Path) -> Path:
-    """UniEval's and TrueTeacher's architecture, with pieces for their answers."""
+    """Write a network with the architecture of UniEval and TrueTeacher, with tokens for their answers."""
     import transformers
 
     config = transformers.T5Config(

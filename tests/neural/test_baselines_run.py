@@ -1,5 +1,4 @@
-"""A run with the local baselines over many summaries: killed and carried on, replayed without a network, studied, and
-drawn; and what the models keep in memory."""
+"""Runs with the local baselines on many summaries: resumption, replay, studies, plots and memory."""
 
 from __future__ import annotations
 
@@ -73,7 +72,7 @@ def bound(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "trueteacher": checkpoints.seq2seq(root / "teacher", "t5", seed=2, answers=answers),
         "alignscore": checkpoints.classifier(root / "align", "roberta"),
         "minicheck": checkpoints.classifier(root / "check", "roberta", {0: "0", 1: "1"}),
-        "a3cu": checkpoints.tagger(root / "a3cu", 1),
+        "a3cu": checkpoints.token_classifier(root / "a3cu", 1),
         "acu_writer": checkpoints.seq2seq(root / "writer", "t5", seed=3),
         "acu_matcher": checkpoints.classifier(root / "matcher", "bert", seed=1),
         "lite2pyramid": checkpoints.classifier(root / "lite2", "roberta", seed=2),
@@ -140,7 +139,7 @@ def test_killed_carried_on_replayed_compared_and_drawn(bound: dict[str, str], tm
 
 @pytest.mark.parametrize("task", ["score", "first"])
 def test_memory_does_not_grow_with_the_number_of_summaries(bound: dict[str, str], tmp_path: Path, task: str) -> None:
-    """What a network is asked goes into the store, and not into memory."""
+    """Results are written to the store and not kept in memory."""
     model, rng = {"score": "bartscore", "first": "unieval"}[task], random.Random(1)
     with ResultStore(tmp_path / "results.sqlite") as store:
         network = local_network(open_model(bound[model], "seq2seq"), store)
@@ -150,7 +149,7 @@ def test_memory_does_not_grow_with_the_number_of_summaries(bound: dict[str, str]
         }
 
         async def judge(count: int) -> int:
-            """Bytes that are held after so many more summaries."""
+            """Return the bytes in use after this number of further summaries."""
             for _ in range(count // 50):
                 pairs = [(f"{rng.random():.9f} " * 4, f"{rng.random():.9f}") for _ in range(50)]
                 await network.ask([requests[task](pair) for pair in pairs])

@@ -1,5 +1,7 @@
-"""What the released code of AlignScore, MiniCheck, A3CU and Lite2Pyramid gave on networks and texts of ours, given
-again without it (benchmarks/parity/classified.py measured it)."""
+"""Parity with the released code of AlignScore, MiniCheck, A3CU and Lite2Pyramid on our networks and texts.
+
+benchmarks/parity/classified.py computed its results.
+"""
 
 from __future__ import annotations
 

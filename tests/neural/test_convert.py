@@ -1,4 +1,4 @@
-"""Tiny checkpoints in the released layouts, converted: the outputs are those of the released classes."""
+"""Conversion of small checkpoints in released formats: the outputs equal those of the released classes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def roberta(folders: Path) -> Path:
 
 
 def alignscore(base: Path, file: Path) -> tuple[Any, dict[str, Any]]:
-    """The encoder and the heads as BERTAlignModel has them, in a file as lightning writes it."""
+    """Write the encoder and the heads of BERTAlignModel in a Lightning checkpoint."""
     import torch
     import transformers
 
@@ -132,7 +132,7 @@ def test_bartscore_is_a_state_of_bart(folders: Path, tmp_path: Path) -> None:
     assert ours == wanted != before
 
 
-def test_what_is_no_such_checkpoint_is_refused_and_leaves_nothing(roberta: Path, folders: Path, tmp_path: Path) -> None:
+def test_another_checkpoint_is_refused_and_nothing_is_written(roberta: Path, folders: Path, tmp_path: Path) -> None:
     import torch
 
     encoder, _ = alignscore(roberta, tmp_path / "a.ckpt")
@@ -157,7 +157,7 @@ def test_what_is_no_such_checkpoint_is_refused_and_leaves_nothing(roberta: Path,
 
 
 class Trap:
-    """What a pickle of an attacker would do."""
+    """A pickle that executes code."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (exec, ("raise SystemExit('it ran')",))

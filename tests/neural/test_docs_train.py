@@ -1,4 +1,4 @@
-"""docs/train.md runs: its commands and its Python, in the order of the page."""
+"""docs/train.md: its commands and its Python run, in the order of the page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BLOCK = re.compile(r"^```(bash|yaml|python|json)\n(.*?)^```", re.M | re.S)
 
 
 def rated(folder: Path) -> None:
-    """Short summaries of 48 documents by three systems, rated by how much of them is about the document."""
+    """Write short summaries of 48 documents by three systems, rated by the share of words about the document."""
     draw = random.Random(0)
     words = [
         "rain",

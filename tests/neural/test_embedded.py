@@ -1,4 +1,4 @@
-"""The network that summeter brings: found by name, right on plain cases, the same in any batch, and part of a run."""
+"""The embedded network: its name, plain cases, independence of batches, and its use in a run."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_result_does_not_depend_on_its_batch(nli: LocalNetwork) -> None:
         assert one == pytest.approx(other, abs=1e-5)
 
 
-def test_a_run_brings_it_along_and_signs_it(tmp_path: Path) -> None:
+def test_a_run_uses_and_signs_the_embedded_network(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime", reason="needs onnxruntime: make neural")
     run = evaluate(ROWS, ["support[network=true]"], out=tmp_path / "run")
     sentences = [one for one in run.judgments() if one.target.unit == "sentence" and one.aspect == "faithfulness"]

@@ -1,4 +1,4 @@
-"""Raw outputs of texts, pairs and templates; marks inside texts; cuts: against transformers called by hand."""
+"""Logits of texts, pairs and templates, special tokens in texts, and truncation, compared with transformers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def logits(folder: Path, rows: list[tuple[str, ...]], how: Framing = Framing(), 
 
 
 def theirs(folder: Path, texts: list[tuple[str, ...]]) -> np.ndarray:
-    """What transformers gives for texts or pairs as its tokenizer reads them."""
+    """Return the logits of transformers with its own tokenizer."""
     import torch
     import transformers
 
@@ -80,7 +80,7 @@ def test_a_checkpoint_with_other_outputs_is_refused(folders: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", list(MARKS))
-def test_a_mark_inside_a_text_does_not_end_its_input(folders: Path, kind: str) -> None:
+def test_a_special_token_in_a_text_does_not_end_its_input(folders: Path, kind: str) -> None:
     split, mark = tokens(folders / kind), MARKS[kind]
     end = split._tokenizer.token_to_id(mark)
     (plain,) = split.texts(["ab"])
@@ -92,8 +92,8 @@ def test_a_mark_inside_a_text_does_not_end_its_input(folders: Path, kind: str) -
     assert (parsed.ids == end).sum() == (plain.ids == end).sum() + 1, "as released code reads it"
 
 
-def test_a_document_with_a_mark_is_judged_by_all_its_text(folders: Path) -> None:
-    """As released code reads it, the claim behind the mark would stand in another place."""
+def test_a_document_with_a_special_token_is_read_completely(folders: Path) -> None:
+    """In released code, the claim after the special token would be in another segment."""
     (plain, marked) = (ask(network(folders / "roberta"), [Classify((f"ab{mark}cd", "gh"), "nli")])
                        for mark in ("</t>", "</s>"))  # fmt: skip
     assert np.abs(np.array(plain) - np.array(marked)).max() > 0
@@ -104,8 +104,9 @@ def test_a_document_with_a_mark_is_judged_by_all_its_text(folders: Path) -> None
 
 
 @pytest.mark.parametrize("kind", ["roberta", "deberta"])
-def test_a_template_is_one_text_with_marks(folders: Path, kind: str) -> None:
-    """MiniCheck's form: one mark between document and claim, not the two of RoBERTa's pairs; one segment."""
+def test_a_template_is_one_text_with_special_tokens(folders: Path, kind: str) -> None:
+    """MiniCheck's template: one special token between document and claim (RoBERTa's pairs have two), and one
+    segment."""
     mark, how = MARKS[kind], Framing(template="{0}{eos}{1}")
     wanted = theirs(folders / kind, [(f"{first}{mark}{second}",) for first, second in ROWS])
     assert np.abs(logits(folders / kind, ROWS, how) - wanted).max() < 2e-5
@@ -165,7 +166,7 @@ def test_outputs_of_every_token(tmp_path: Path, folders: Path, classes: int, ans
     import torch
     import transformers
 
-    folder = checkpoints.tagger(tmp_path / "m", classes, answers=answers)
+    folder = checkpoints.token_classifier(tmp_path / "m", classes, answers=answers)
     kind = transformers.BertForQuestionAnswering if answers else transformers.BertForTokenClassification
     plain, split = kind.from_pretrained(folder).eval(), transformers.AutoTokenizer.from_pretrained(folder)
     with ResultStore() as store:
@@ -195,7 +196,7 @@ def test_outputs_of_every_token(tmp_path: Path, folders: Path, classes: int, ans
 
 def test_outputs_of_every_token_on_onnx_runtime(tmp_path: Path, folders: Path) -> None:
     del folders
-    folder = checkpoints.tagger(tmp_path / "m", 4)
+    folder = checkpoints.token_classifier(tmp_path / "m", 4)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fast = checkpoints.to_onnx(folder, tmp_path / "onnx", "logits", tokens=True)
@@ -205,8 +206,8 @@ def test_outputs_of_every_token_on_onnx_runtime(tmp_path: Path, folders: Path) -
         assert np.abs(one.logits - two.logits).max() < 1e-5
 
 
-def test_a_text_cannot_hold_a_templates_mark_that_is_no_special_token(folders: Path, tmp_path: Path) -> None:
-    """As `add_tokens(["<m>", "</m>"])` makes them: the tokenizer reads such ones in any text."""
+def test_added_tokens_of_a_template_are_escaped_in_its_texts(folders: Path, tmp_path: Path) -> None:
+    """Tokens added by `add_tokens(["<m>", "</m>"])` are parsed in all texts by the tokenizer."""
     from tokenizers import Tokenizer
 
     folder = shutil.copytree(folders / "bert", tmp_path / "asker")

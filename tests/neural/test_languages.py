@@ -1,4 +1,4 @@
-"""The language of raw documents, by py3langid (extra `build`): texts in another one are left out."""
+"""Language detection of raw documents by py3langid (extra `build`): texts in other languages are dropped."""
 
 from __future__ import annotations
 

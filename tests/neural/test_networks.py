@@ -1,4 +1,4 @@
-"""Real loading code on small networks: results against transformers called by hand, one text at a time."""
+"""Small networks with the real loading code, compared with transformers for single texts."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def classify(folder: Path, settings: str = "", given: list[tuple[str, str]] | No
 
 @pytest.fixture(scope="module")
 def write_onnx(root: Path) -> Callable[[Path, Path], Path]:
-    """The function of the script."""
+    """Return the function of the script."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(root / "scripts")
         made: Callable[[Path, Path], Path] = importlib.import_module("write_onnx").write_onnx
@@ -120,7 +120,7 @@ def test_a_checkpoint_written_as_model_onnx_gives_the_same(
 
 
 @pytest.mark.parametrize("kind", ["bert", "onnx"])
-def test_int8_is_close_signed_and_the_same_in_every_company(folders: Path, kind: str) -> None:
+def test_int8_is_close_and_signed_and_does_not_depend_on_the_batch(folders: Path, kind: str) -> None:
     assert opened(folders / kind, "[precision=int8]").id.endswith("+int8")
     plain, small = classify(folders / kind), classify(folders / kind, "[precision=int8]")
     assert 0 < np.abs(plain - small).max() < 0.05
@@ -177,7 +177,7 @@ def test_relative_positions_read_further_and_absolute_ones_do_not(folders: Path)
         classify(folders / "roberta", "[max_tokens=129]")
 
 
-def test_memory_that_ends_halves_the_batch(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exhausted_memory_halves_the_batch(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
     model = opened(folders / "bert")
@@ -297,7 +297,7 @@ def test_generation_is_what_transformers_generates_and_what_it_did_not_end_is_co
     assert model.usage.truncated == cut
 
 
-def test_what_does_not_go_together_is_said(folders: Path) -> None:
+def test_incompatible_settings_are_refused(folders: Path) -> None:
     for settings, said in {
         "[backend=onnx]": "contains no model.onnx", "[precision=int8,device=cuda]": "int8 runs on the CPU",
     }.items():  # fmt: skip
@@ -337,14 +337,14 @@ def test_a_model_of_the_hubs_cache_is_found_without_the_hub(
 
 
 @pytest.mark.parametrize("task", ["nli", "logits", "tokens", "first", "score", "states", "embed"])
-def test_what_a_damaged_network_computes_is_an_error_and_no_number(folders: Path, tmp_path: Path, task: str) -> None:
-    """A comparison with NaN is false: labels, shares and zeros would be made of it."""
+def test_nan_of_a_damaged_network_is_an_error(folders: Path, tmp_path: Path, task: str) -> None:
+    """Comparisons with NaN are False, so NaN would become labels, shares and zeros."""
     from safetensors.numpy import load_file, save_file
 
     kind = {"first": "t5-answers", "score": "bart", "states": "encoder", "embed": "encoder"}.get(task, "bert")
     folder = tmp_path / "nan"
     if task == "tokens":
-        checkpoints.tagger(folder, 2)
+        checkpoints.token_classifier(folder, 2)
     else:
         shutil.copytree(folders / kind, folder)
     weights = load_file(folder / "model.safetensors")

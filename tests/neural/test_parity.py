@@ -1,7 +1,7 @@
-"""What the packages fenice, summac and bert-score gave on a network and texts of ours, given again without them.
+"""Parity with the packages fenice, summac and bert-score on our network and texts.
 
-`parity.json` holds the texts and the packages' numbers with their versions; benchmarks/parity/packages.py measured
-them, each package in an environment of its own.
+`parity.json` contains the texts and the packages' results with their versions, computed by
+benchmarks/parity/packages.py, each package in its own environment.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ CASES = parity.fixture()["cases"]
 
 @pytest.fixture(scope="session")
 def network(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The network both sides were computed with."""
+    """The network of both sides."""
     for needed in ("torch", "transformers", "safetensors", "tokenizers"):
         pytest.importorskip(needed, reason=f"needs {needed}: make neural")
     told = parity.fixture()["tasks"]

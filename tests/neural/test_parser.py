@@ -1,4 +1,4 @@
-"""Phrases and content units as the English parser gives them."""
+"""Phrases and content units of the English parser."""
 
 from __future__ import annotations
 

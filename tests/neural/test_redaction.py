@@ -27,7 +27,7 @@ def presidio() -> Presidio:
 
 @pytest.fixture
 def planted(root: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The benchmark, as a module."""
+    """The benchmark as a module."""
     path = root / "benchmarks" / "redaction.py"
     spec = importlib.util.spec_from_file_location("planted", path)
     assert spec is not None
@@ -43,7 +43,7 @@ def found(presidio: Presidio, text: str) -> list[tuple[str, str]]:
 
 
 def test_the_planted_set(presidio: Presidio, planted: ModuleType) -> None:
-    """What `benchmarks/redaction.py` prints: recall .970, precision .985."""
+    """The results of `benchmarks/redaction.py`: recall .970, precision .985."""
     lines = [line for line in planted.PLANTED.read_text("utf-8").splitlines() if line and line[0] not in "#-"]
     assert [sum("[[" in line for line in lines), sum("[[" not in line for line in lines)] == [60, 60]
     counts, wrong = planted.measure(presidio, lines)
@@ -52,7 +52,7 @@ def test_the_planted_set(presidio: Presidio, planted: ModuleType) -> None:
     assert totals["right"] / totals["finds"] >= 0.984, wrong
 
 
-def test_places_without_a_telling_word(presidio: Presidio) -> None:
+def test_locations_without_a_keyword(presidio: Presidio) -> None:
     assert found(presidio, "A taxi from Magdalene College to Curry Garden, please.") == [
         ("PLACE", "Magdalene College"),
         ("PLACE", "Curry Garden"),
@@ -60,16 +60,16 @@ def test_places_without_a_telling_word(presidio: Presidio) -> None:
     assert found(presidio, "He moved from Berlin to Vienna.") == [("PLACE", "Berlin"), ("PLACE", "Vienna")]
 
 
-def test_a_possessive_is_no_part_of_a_place(presidio: Presidio) -> None:
+def test_a_possessive_is_not_part_of_a_location(presidio: Presidio) -> None:
     assert found(presidio, "London's mayor went to Germany's capital.") == [("PLACE", "London"), ("PLACE", "Germany")]
 
 
-def test_people_are_no_places(presidio: Presidio) -> None:
+def test_persons_are_not_locations(presidio: Presidio) -> None:
     assert found(presidio, "It came from Peter and went to Paul.") == []
 
 
 def test_mails_and_links_ask_no_network(presidio: Presidio) -> None:
-    """Presidio's recognizer of mails would fetch a list here; the tests block sockets."""
+    """Presidio's recognizer of e-mail addresses would download a list; the tests block sockets."""
     assert found(presidio, "Write to ana@post.example or see https://www.post.example.") == []
 
 

@@ -1,4 +1,4 @@
-"""Whole runs with a network: signed by its weights, carried on, replayed without it, counted before."""
+"""Runs with a network: signatures by its weights, resumption, replay and dry runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROWS = [
 
 
 class Entailed(Evaluator):
-    """The probability that the document entails the summary, and how near the two are."""
+    """The probability that the document entails the summary, and their similarity."""
 
     name: ClassVar[str] = "entailed"
     version: ClassVar[str] = "1"
@@ -126,7 +126,7 @@ def test_a_role_without_a_model_says_how_to_bind_one(folders: Path, tmp_path: Pa
 
 
 class TwoWriters(Evaluator):
-    """How much likelier the summary is to one network than to the other."""
+    """The difference of the summary's log-likelihoods in two networks."""
 
     name: ClassVar[str] = "two_writers"
     version: ClassVar[str] = "1"
@@ -142,7 +142,7 @@ class TwoWriters(Evaluator):
 
 
 class OtherKind(Entailed):
-    """The role `answers` as an NLI model."""
+    """An evaluator whose role `answers` is an NLI model."""
 
     name: ClassVar[str] = "other_kind"
     roles: ClassVar[Mapping[str, Role]] = {"answers": Role("classifier")}
@@ -163,7 +163,7 @@ def test_two_networks_of_a_kind_serve_one_evaluator(folders: Path, tmp_path: Pat
     assert sorted((counted.local or {}).values()) == [6, 6]
 
 
-def test_a_role_is_one_kind_in_a_run(folders: Path) -> None:
+def test_a_role_has_one_task_in_a_run(folders: Path) -> None:
     bound = {"asks": f"local/{folders / 't5'}", "answers": f"local/{folders / 'bart'}"}
     with pytest.raises(UsageError, match="a classifier model to other_kind and a seq2seq model to"):
         evaluate(ROWS, [TwoWriters(), OtherKind()], models=bound)

@@ -1,5 +1,7 @@
-"""What the released code of AlignScore, MiniCheck, SummaC and UniEval gave on news, dialogues and long texts, given
-again without it (benchmarks/parity/sentences.py measured it)."""
+"""Parity with the released code of AlignScore, MiniCheck, SummaC and UniEval on news, dialogues and long texts.
+
+benchmarks/parity/sentences.py computed its results.
+"""
 
 from __future__ import annotations
 

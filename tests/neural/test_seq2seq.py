@@ -1,4 +1,4 @@
-"""An encoder-decoder: first words, sources that are encoded once, and settings of generation."""
+"""Encoder-decoders: first words, sources that are encoded once, and generation settings."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def network(folder: Path) -> Any:
 
 
 def by_hand(folder: Path, pairs: list[tuple[str, str]]) -> list[float]:
-    """Each pair alone through the whole network, from its loss."""
+    """Return the score of each pair from the loss of the network."""
     import torch
 
     plain, split = network(folder), open_model(f"local/{folder}", "seq2seq").tokens
@@ -122,7 +122,7 @@ def test_the_first_word_is_the_softmax_over_the_whole_vocabulary(
     assert (np.exp(given).sum(axis=1) < 1).all(), "the rest of the vocabulary has its share"
 
 
-def test_words_that_begin_with_one_piece_are_refused(folders: Path) -> None:
+def test_words_with_the_same_first_token_are_refused(folders: Path) -> None:
     with pytest.raises(UsageError, match="'Yes' and 'No' begin with the same token") as raised:
         first_words(model(folders / "t5"), [("a",)], ("Yes", "No"))
     assert "local/t5" in str(raised.value)
@@ -130,7 +130,7 @@ def test_words_that_begin_with_one_piece_are_refused(folders: Path) -> None:
         first_words(model(folders / "t5"), [("a",)], ("Yes", ""))
 
 
-def test_a_template_reads_its_marks_and_the_texts_are_plain(folders: Path) -> None:
+def test_special_tokens_are_parsed_in_a_template_and_not_in_its_texts(folders: Path) -> None:
     asked = model(folders / "t5-answers")
     source = "ab cd"
     (plain,), (broken,), (released,) = (
@@ -144,7 +144,7 @@ def test_a_template_reads_its_marks_and_the_texts_are_plain(folders: Path) -> No
     assert not np.allclose(plain, broken)
 
 
-def test_a_framing_says_how_much_is_read(folders: Path) -> None:
+def test_a_framing_limits_the_input(folders: Path) -> None:
     tokens = open_model(f"local/{folders / 't5'}", "seq2seq").tokens
     long = "a" * 300
     assert len(tokens.inputs([(long,)])[0].ids) == 64, "what the folder's files say"
@@ -168,7 +168,7 @@ class TestGeneration:
         return opened.tokens.decode(rows[0, 1:].tolist())
 
     @pytest.mark.parametrize("kind", KINDS)
-    def test_every_setting_reaches_the_network(self, folders: Path, kind: str) -> None:
+    def test_all_settings_reach_the_network(self, folders: Path, kind: str) -> None:
         texts = [source for source, _ in shared_sources(4, 1)]
         plain = Generation(12, 3)
         settings = [

@@ -1,6 +1,6 @@
-"""What the released classes of BARTScore and UniEval gave on frozen networks, given again without them.
+"""Parity with the released classes of BARTScore and UniEval on frozen networks.
 
-benchmarks/parity/seq2seq.py measured it, seq2seq.json holds it.
+benchmarks/parity/seq2seq.py computed their results in seq2seq.json.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def test_bartscore_gives_what_the_released_class_gave(networks: dict[str, LocalN
 
 
 @pytest.mark.parametrize("variant", ["paper", "legacy"])
-def test_the_evaluator_is_the_released_class_but_for_marks(networks: dict[str, LocalNetwork], variant: Any) -> None:
+def test_the_evaluator_equals_the_released_class_except_for_special_tokens(
+    networks: dict[str, LocalNetwork], variant: Any
+) -> None:
     evaluator, compared = BartScore(variant=variant), 0
     for (source, target), wanted in zip(*FIXTURE["bartscore"].values(), strict=True):
         if not source or not target:
@@ -86,7 +88,7 @@ def test_unieval_gives_what_the_released_classes_gave(networks: dict[str, LocalN
 
 
 def test_trueteacher_reads_the_summary_behind_an_over_long_document(networks: dict[str, LocalNetwork]) -> None:
-    """Cut at the end, every summary of a long document would be the same input."""
+    """With truncation at the end, all summaries of a long document would have the same input."""
     source = document(text="the boat sank near kiel. " * 120)
     summaries = ("it sank.", "nobody sailed to oslo.")
     first, second = (judged(TrueTeacher(), networks["t5"], source, text)[0].value for text in summaries)

@@ -1,4 +1,4 @@
-"""Sentences marked beside a task by a network's embeddings: the loading code on a small random network."""
+"""Similar sentences marked in annotation tasks by embeddings of a small random network."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_the_sentences_with_the_largest_cosines_are_marked(tmp_path: Path) -> No
     assert {len(row["scores"]) for row in rows} == {5}
 
 
-def test_a_network_that_is_not_there_is_told_before_anything_is_made(tmp_path: Path) -> None:
+def test_a_missing_network_is_reported_first(tmp_path: Path) -> None:
     save(load(ROWS), tmp_path / "data")
     settings = AnnotateSettings.model_validate({"embed": "local/nowhere", "simulate": {}})
     with pytest.raises(UsageError, match="nowhere"):

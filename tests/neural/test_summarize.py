@@ -1,4 +1,4 @@
-"""Local encoder-decoders as summarizers: BART's and T5's loading code on small random networks."""
+"""Local encoder-decoders (BART, T5) as summarizers, with small random networks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DOCUMENTS = [
 
 
 def written(folder: Path, models: dict[str, str], **settings: Any) -> tuple[Manifest, Dataset, dict[str, int]]:
-    """The step's manifest, data, and the counts of the local models."""
+    """Return the step's manifest, its data, and the counts of the local models."""
     rows = folder / "documents.jsonl"
     rows.write_text("".join(json.dumps(row) + "\n" for row in DOCUMENTS))
     chosen = SummarizeSettings(models=models, max_new_tokens=12, beams=2, **settings)

@@ -1,4 +1,4 @@
-"""The training scripts of examples/: what they write is what judges ask, and a killed training goes on."""
+"""The training scripts in examples/: judges use their output, and interrupted training resumes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OPTIONS = ("--learning-rate", 3e-3, "--batch", 8, "--save-steps", 25, "--epochs"
 
 
 def ran(script: str, *arguments: object) -> str:
-    """What the script prints, run in this process."""
+    """Run the script in this process and return its output."""
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as out:
         patch.setattr(sys, "argv", [script, *map(str, arguments)])
         with warnings.catch_warnings():
@@ -51,7 +51,7 @@ def weights(folder: Path) -> bytes:
 
 
 def pairs(premises: int = 100, seed: int = 3) -> list[dict[str, str]]:
-    """Half of the words are entailed by everything, the others by nothing."""
+    """Return NLI pairs: half of the words are entailed by all premises, the others by none."""
     draw = random.Random(seed)
     rows = []
     for number in range(premises):
@@ -75,7 +75,7 @@ def trained(folders: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pa
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run with `factscore`, whose scripted extractor takes each summary apart at its "and"."""
+    """Write a run of `factscore` with a scripted extractor that splits summaries at "and"."""
     folder = tmp_path_factory.mktemp("claims")
     draw = random.Random(5)
     rows, rules = [], []
@@ -92,13 +92,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class TestNli:
-    def test_it_evaluates_by_source(self, trained: tuple[Path, str]) -> None:
+    def test_the_evaluation_is_reported_by_source(self, trained: tuple[Path, str]) -> None:
         out = trained[1]
         values = json.loads(out[out.index("{\n") :])
         assert {"eval_auroc", "eval_accuracy made:0", "eval_auroc made:1"} <= values.keys()
         assert values["eval_auroc"] > 0.8
 
-    def test_summac_asks_it(self, trained: tuple[Path, str]) -> None:
+    def test_summac_uses_the_trained_network(self, trained: tuple[Path, str]) -> None:
         rows = [
             {"document": "ab cd ef gh.", "system": name, "summary": text}
             for name, text in (("true", "ef."), ("false", "rs."))
@@ -107,7 +107,7 @@ class TestNli:
         values = {score.system: score.value for score in run.scores()}
         assert values["true"] > values["false"]
 
-    def test_a_killed_training_goes_on_to_the_same_weights(self, folders: Path, tmp_path: Path) -> None:
+    def test_a_resumed_training_gives_the_same_weights(self, folders: Path, tmp_path: Path) -> None:
         data = written(tmp_path / "pairs.jsonl", pairs(60))
         options = (data, "--model", folders / "encoder", "--learning-rate", 1e-3, "--batch", 8, "--save-steps", 4,
                    "--epochs", 3)  # fmt: skip
@@ -146,7 +146,7 @@ class TestNli:
         with pytest.raises(SystemExit, match="no row has the source 'd'; sources: a, b:x, b:y, c"):
             script["mix"](rows, {"d": "1"}, {})
 
-    def test_a_faulty_row_has_file_line_and_field(self, tmp_path: Path) -> None:
+    def test_an_invalid_row_is_reported_with_file_line_and_field(self, tmp_path: Path) -> None:
         rows = pairs(2)
         read = runpy.run_path(str(EXAMPLES / "train_nli.py"))["read"]
         rows[1]["label"] = "maybe"
@@ -157,7 +157,8 @@ class TestNli:
 class TestErrorTypes:
     @staticmethod
     def labelled(documents: int) -> list[dict[str, Any]]:
-        """Sentences with "zz" have an entity error, with "yy" one out of context too."""
+        """Return labelled sentences: those with "zz" have an entity error, those with "yy" also an out-of-context
+        error."""
         draw, rows = random.Random(2), []
         for number in range(documents):
             kinds = [draw.randrange(3) for _ in range(2)]
@@ -196,7 +197,7 @@ class TestErrorTypes:
         again = sm.evaluate(new, ["error_types"], out=tmp_path / "again", replay=tmp_path / "run")
         assert [row.line for row in again.judgments()] == [row.line for row in run.judgments()]
 
-    def test_a_classifier_of_something_else_is_refused(self, folders: Path) -> None:
+    def test_a_classifier_without_nli_labels_is_refused(self, folders: Path) -> None:
         rows = [{"document": "ab cd.", "summary": "ab."}]
         with pytest.raises(
             sm.SummeterError, match="its labels are entailment, neutral, contradiction; error_types needs"
@@ -205,7 +206,7 @@ class TestErrorTypes:
 
 
 class TestClaims:
-    def test_fenice_draws_claims_with_it(self, run: Path, folders: Path, tmp_path: Path) -> None:
+    def test_fenice_extracts_claims_with_the_trained_network(self, run: Path, folders: Path, tmp_path: Path) -> None:
         read = runpy.run_path(str(EXAMPLES / "train_claims.py"))["read"]
         rows = read(run)
         assert len(rows) == 40
@@ -222,7 +223,7 @@ class TestClaims:
         judged = sm.evaluate([{"document": "ab cd ef gh.", "summary": "ab cd and ef gh."}], ["fenice"], models=models)
         assert {row.judge for row in judged.judgments()} == {"fenice"}
 
-    def test_a_faulty_row_has_file_line_and_field(self, tmp_path: Path) -> None:
+    def test_an_invalid_row_is_reported_with_file_line_and_field(self, tmp_path: Path) -> None:
         read = runpy.run_path(str(EXAMPLES / "train_claims.py"))["read"]
         with pytest.raises(SystemExit, match=r"rows.jsonl:1: claims: must be a list of texts"):
             read(written(tmp_path / "rows.jsonl", [{"summary": "a", "claims": "a"}]))

@@ -1,4 +1,4 @@
-"""Judges that are trained: what they learn and what they cannot, carried on after a kill, equal on both runtimes."""
+"""Trained judges: what can and cannot be learned, resumption, and equal results of both runtimes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WORDS = ("ab", "cd", "ef", "gh", "ij", "kl", "mn", "op", "rs", "tu", "vw", "xy")
 def rows(
     rate: Callable[[str, int], float], documents: int = 60, systems: int = 4, *, aspects: Sequence[str] = ("coherence",)
 ) -> list[Row]:
-    """Summaries of six words, some of them `zz`; `rate` is told the document and how many."""
+    """Return summaries of six words, some of them `zz`; `rate` returns the rating of a document and their number."""
     draw = random.Random(7)
     listed = []
     for number in range(documents):
@@ -87,13 +87,13 @@ def scored(folder: Path, listed: Sequence[Row], model: Path, backend: str = "onn
 
 @pytest.fixture(scope="module")
 def frozen(folders: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A judge on frozen states, of a backbone on torch."""
+    """A judge on the frozen states of a torch backbone."""
     place = tmp_path_factory.mktemp("frozen")
     train(settings(folders, written(place, rows(by_words)), "encoder"), place / "judge")
     return place
 
 
-def test_it_learns_what_summaries_say_and_its_card_says_how_well(frozen: Path) -> None:
+def test_the_judge_learns_from_the_text_and_its_card_reports_it(frozen: Path) -> None:
     card = json.loads((frozen / "judge" / "card.json").read_text())
     assert pearson(card)[0] > 0.9
     assert card["split"]["summaries"]["train"] + card["split"]["summaries"]["dev"] < 240
@@ -104,7 +104,7 @@ def test_it_learns_what_summaries_say_and_its_card_says_how_well(frozen: Path) -
     assert "| all | judge | 0.9" in (frozen / "judge" / "README.md").read_text()
 
 
-def test_it_judges_and_says_within_what(frozen: Path, tmp_path: Path) -> None:
+def test_the_judge_reports_its_interval(frozen: Path, tmp_path: Path) -> None:
     listed = rows(by_words, 2)
     judgments = scored(tmp_path / "run", listed, frozen / "judge")
     people = [np.mean(list(row["human"]["ratings"]["coherence"].values())) for row in listed]
@@ -126,7 +126,7 @@ def test_a_long_document_is_cut_and_counted(frozen: Path, tmp_path: Path) -> Non
     assert judgment.truncated_tokens > 100
 
 
-def test_what_is_usual_for_frozen_states_knows_how_the_texts_match(folders: Path, tmp_path: Path) -> None:
+def test_the_default_pool_of_frozen_states_matches_the_texts(folders: Path, tmp_path: Path) -> None:
     # Any word may stand in any document and summary, so neither text alone tells the rating.
     draw, listed = random.Random(5), []
     for number in range(60):
@@ -170,7 +170,7 @@ def test_matching_reads_a_document_whole_and_once(folders: Path) -> None:
     assert usage.truncated == 0
 
 
-def test_a_pool_that_this_version_does_not_know(frozen: Path, tmp_path: Path) -> None:
+def test_an_unknown_pool(frozen: Path, tmp_path: Path) -> None:
     import shutil
 
     shutil.copytree(frozen / "judge", tmp_path / "judge")
@@ -202,7 +202,7 @@ def test_equal_seeds_give_equal_folders(folders: Path, frozen: Path, tmp_path: P
     assert content(tmp_path / "judge") == content(frozen / "judge")
 
 
-def test_a_judge_answers_as_it_was_trained_or_not_at_all(frozen: Path, tmp_path: Path) -> None:
+def test_a_judge_with_other_settings_than_in_its_training_is_refused(frozen: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="was trained on inputs of 64 tokens, not 32; remove max_tokens"):
         evaluate(rows(by_words, 1), [build("regression")],
                  models={"regressor": f"local/{frozen / 'judge'}[max_tokens=32]"})  # fmt: skip
@@ -229,7 +229,7 @@ def test_an_aspect_it_was_not_trained_on(frozen: Path) -> None:
                  models={"regressor": f"local/{frozen / 'judge'}"})  # fmt: skip
 
 
-def test_what_only_the_document_tells_is_not_learned(folders: Path, tmp_path: Path) -> None:
+def test_document_level_ratings_are_not_learned(folders: Path, tmp_path: Path) -> None:
     # Each document has a rating of its own: a leak of documents from train to test would show at once.
     documents = sorted({row["document"] for row in rows(by_words, 100)})
     values, inside = [], []
@@ -312,7 +312,7 @@ def test_trained_networks(folders: Path, tmp_path: Path, mode: str, head: str) -
 
 
 def decoder(folder: Path, *, shards: bool = False) -> None:
-    """A small Llama; with `shards` its weights stand in several files."""
+    """Write a small Llama; with `shards`, its weights are in several files."""
     import transformers
     from neural import checkpoints
 
@@ -381,7 +381,7 @@ def test_a_decoder_by_its_last_token(tmp_path: Path) -> None:
         ({"backbone": "local/nowhere"}, "nowhere"),
     ],
 )
-def test_what_does_not_go_is_said_before_any_work(
+def test_invalid_settings_are_refused_before_the_training(
     folders: Path, tmp_path: Path, given: dict[str, Any], named: str
 ) -> None:
     how = {**settings(folders, written(tmp_path, rows(by_words))), **given}
@@ -426,7 +426,7 @@ def test_held_out_domains_and_systems(folders: Path, tmp_path: Path) -> None:
     assert "s1" not in systems[task.rows.train | task.rows.dev]
 
 
-def test_a_killed_training_goes_on_to_the_same_weights(folders: Path, tmp_path: Path) -> None:
+def test_a_resumed_training_gives_the_same_weights(folders: Path, tmp_path: Path) -> None:
     schedule = {"epochs": 6, "batch": 8, "learning_rate": 0.002, "patience": 6}
     how = settings(folders, written(tmp_path, rows(by_words, 50)), "encoder", mode="full", schedule=schedule)
     (tmp_path / "how.yaml").write_text(json.dumps(how))

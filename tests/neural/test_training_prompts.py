@@ -1,4 +1,4 @@
-"""Regression judges that read the G-Eval prompt of an aspect: one text in training and judging, cut in the document."""
+"""Regression judges on G-Eval prompts: equal inputs in training and judging, and truncated documents."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Row = dict[str, Any]
 
 
 def backbone(folder: Path, kind: str) -> Path:
-    """A small network with a tokenizer that knows the words of the prompts; the decoder's marks no end."""
+    """Write a small network and a tokenizer with the words of the prompts; the decoder has no end-of-sequence token."""
     import transformers
     from neural import checkpoints
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
@@ -57,7 +57,7 @@ def backbone(folder: Path, kind: str) -> Path:
 
 
 def rows(documents: int = 30, words: int = 12) -> list[Row]:
-    """Two summaries a document: the more often one says `zz`, the higher it is rated."""
+    """Return two summaries per document, rated by their number of `zz`."""
     draw, listed = random.Random(3), []
     for number in range(documents):
         document = " ".join(draw.choices(WORDS, k=words)) + f" {number}."
@@ -91,7 +91,7 @@ def by_place(judgments: Sequence[Any]) -> dict[tuple[str, str, str], Any]:
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[Input]:
-    """The inputs that networks were given."""
+    """Return the inputs of the networks."""
     kept: list[Input] = []
     inputs = Tokens.inputs
 
@@ -104,7 +104,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[Input]:
 
 
 def own_prompts(listed: Sequence[Row]) -> list[str]:
-    """The prompts that G-Eval asks an LLM about these summaries with."""
+    """Return the prompts of G-Eval for these summaries."""
     made = []
     for row in listed:
         item = Item(
@@ -127,7 +127,7 @@ def networks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def judge(networks: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A judge on frozen states of a decoder."""
+    """A judge on the frozen states of a decoder."""
     place = tmp_path_factory.mktemp("judge")
     train(settings(place, networks / "decoder", rows()), place / "judge")
     return place / "judge"

@@ -1,4 +1,4 @@
-"""Local networks in workers: opened there, their results kept with the run."""
+"""Local networks in worker processes, with their results stored in the run."""
 
 from __future__ import annotations
 

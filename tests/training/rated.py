@@ -1,4 +1,4 @@
-"""Rated summaries for tests of training: documents of random words, systems that write more or less."""
+"""Rated summaries for tests of training: documents of random words, and summaries of different lengths."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WORDS = [first + second for first in "bcdfghklmnprst" for second in ("alo", "eni
 def rows(
     rating: Callable[[Row, random.Random], dict[str, float]], *, documents: int = 40, systems: int = 4, seed: int = 0
 ) -> list[Row]:
-    """Flat rows; `rating` gives the ratings of a row by aspect, which two annotators agree on but for a little."""
+    """Return flat rows; `rating` returns the ratings of a row by aspect, on which two annotators nearly agree."""
     rng = random.Random(seed)
     made = []
     for number in range(documents):

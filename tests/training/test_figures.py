@@ -1,4 +1,4 @@
-"""Figures of a card: a judge beside length, a constant and people, on ratings made so that each is known."""
+"""The figures of a card on ratings with known results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from summeter.training.ratings import Ratings, read_ratings
 
 
 def rated(by_length: bool) -> Ratings:
-    """20 documents of two domains by three systems; the rating is the length of the summary, or is not."""
+    """Return 20 documents of two domains by three systems; the rating is the length of the summary, or unrelated to
+    it."""
     rows = []
     for number in range(20):
         for place, system in enumerate("ABC"):
@@ -53,7 +54,7 @@ def value(
     return figure.value
 
 
-def test_a_judge_that_knows_is_right_everywhere() -> None:
+def test_a_perfect_judge_has_perfect_figures() -> None:
     ratings = rated(by_length=False)
     given = listed(ratings, ratings.mean("coverage") + 0.5)
     for domain in (None, "news", "law"):
@@ -66,7 +67,7 @@ def test_a_judge_that_knows_is_right_everywhere() -> None:
     assert warnings(given) == []
 
 
-def test_a_judge_of_lengths_is_warned_of() -> None:
+def test_a_judge_equal_to_length_has_a_warning() -> None:
     ratings = rated(by_length=True)
     given = listed(ratings, baselines(ratings)[LENGTH])
     assert value(given, LENGTH, "pearson") == pytest.approx(1)
@@ -75,7 +76,7 @@ def test_a_judge_of_lengths_is_warned_of() -> None:
 
 
 def copied() -> Ratings:
-    """Summaries of five words, of which the rating counts those that the document has."""
+    """Return summaries of five words, rated by the number of words that occur in the document."""
     given = []
     for number in range(20):
         for place, system in enumerate("ABC"):
@@ -87,7 +88,7 @@ def copied() -> Ratings:
     return read_ratings(sm.load(given))
 
 
-def test_a_judge_of_overlap_is_warned_of_though_it_beats_length() -> None:
+def test_a_judge_equal_to_rouge_has_a_warning() -> None:
     ratings = copied()
     given = listed(ratings, baselines(ratings)[ROUGE])
     assert value(given, JUDGE, "pearson_beyond_length") == pytest.approx(value(given, JUDGE, "pearson") or 0)
@@ -95,7 +96,7 @@ def test_a_judge_of_overlap_is_warned_of_though_it_beats_length() -> None:
     assert [name for name in UNTRAINED if any(name in text for text in warnings(given))] == [ROUGE]
 
 
-def test_a_yes_no_output_stands_beside_every_cheap_baseline() -> None:
+def test_a_yes_no_output_is_compared_with_all_untrained_baselines() -> None:
     ratings = copied()
     free = (ratings.mean("coverage") > 3.5).astype(np.float64)
     every = np.ones(len(free), dtype=bool)
@@ -105,13 +106,13 @@ def test_a_yes_no_output_stands_beside_every_cheap_baseline() -> None:
     assert (values[JUDGE], values[LENGTH], values[ROUGE]) == (1.0, 0.5, pytest.approx(1.0))
 
 
-def test_lengths_that_point_the_other_way_count_as_much() -> None:
+def test_a_negative_correlation_of_a_baseline_counts_by_its_absolute_value() -> None:
     ratings = rated(by_length=True)
     given = listed(ratings, -baselines(ratings)[LENGTH])
     assert value(given, JUDGE, "pearson_beyond_length") == pytest.approx(-2)
 
 
-def test_a_judge_that_says_one_thing_has_no_correlation() -> None:
+def test_a_constant_judge_has_no_correlation() -> None:
     ratings = rated(by_length=False)
     given = listed(ratings, np.full(len(ratings.summaries), 3.0))
     assert value(given, JUDGE, "pearson") is None

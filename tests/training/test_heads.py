@@ -1,4 +1,4 @@
-"""Ridge regression, calibration and the interval, on numbers worked out beside them."""
+"""Ridge regression, calibration and intervals with hand-computed results."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_logistic_separates_and_is_calibrated() -> None:
     assert float(np.mean(1 / (1 + np.exp(-odds)))) == pytest.approx(labels.mean(), abs=0.05)
 
 
-def test_a_line_is_least_squares_and_goes_on_beyond_its_points() -> None:
+def test_a_line_is_least_squares_and_is_extrapolated() -> None:
     outputs = np.array([0.0, 0.5, 1.0, 0.5])
     ratings = np.array([1.0, 3.0, 5.0, 3.0])
     scale = calibrated(outputs, ratings, np.arange(4), (1, 5), "linear", 0.9)
@@ -52,7 +52,7 @@ def test_a_line_is_least_squares_and_goes_on_beyond_its_points() -> None:
     assert scale.half_width is None  # four residuals are too few
 
 
-def test_a_calibration_never_turns_a_judge_round() -> None:
+def test_calibration_never_reverses_a_judge() -> None:
     outputs = np.linspace(0, 1, 30)
     scale = calibrated(outputs, 5 - 4 * outputs, np.arange(30), (1, 5), "linear", 0.9)
     assert (np.diff(scale.rated(outputs)) > 0).all()
@@ -69,7 +69,7 @@ def test_isotonic_equals_sklearn_and_is_flat_beyond_its_ends() -> None:
     assert scale.rated(at) == pytest.approx(peer.predict(at), abs=1e-9)
 
 
-def test_the_interval_holds_what_it_says() -> None:
+def test_the_interval_has_its_nominal_coverage() -> None:
     shares = []
     for seed in range(40):
         rng = np.random.default_rng(seed)
@@ -100,7 +100,7 @@ def test_a_half_width_counts_documents_not_summaries() -> None:
     assert np.mean(held) >= 0.88
 
 
-def test_where_dev_chooses_nothing_the_penalty_is_the_largest() -> None:
+def test_the_penalty_is_the_largest_without_ratings_on_dev() -> None:
     target = TRUE + RNG.normal(size=300)
     _, (penalty,) = ridge(STATES, np.where(TRAIN, target, np.nan)[:, None], TRAIN, ~TRAIN)
     assert penalty == HEAD_PENALTIES[-1]

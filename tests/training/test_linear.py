@@ -1,4 +1,4 @@
-"""Linear models: cross-fitted predictions do not see their own document."""
+"""Linear models: cross-fitted predictions do not depend on the document's own labels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_logistic_values_are_those_of_scikit_learn() -> None:
     )
 
 
-def test_labels_that_inputs_part_perfectly_have_finite_weights() -> None:
+def test_perfectly_separable_labels_have_finite_weights() -> None:
     x = np.array([[-2.0], [-1.0], [1.0], [2.0]])
     fitted = fit(x, np.array([0.0, 0.0, 1.0, 1.0]), "logistic", 1e-3)
     assert np.isfinite(fitted.weights).all()
@@ -35,7 +35,7 @@ def test_an_input_that_does_not_vary_weighs_nothing() -> None:
     assert fit(x, RATED, "linear", 0.01).weights[1] == 0.0
 
 
-def test_nothing_of_a_fold_bears_on_its_predictions() -> None:
+def test_predictions_of_a_fold_do_not_depend_on_its_labels() -> None:
     folds = np.arange(120) % 4
     before = cross_fit(INPUTS, RATED, "linear", folds).predicted
     changed = np.where(folds == 2, -RATED, RATED)

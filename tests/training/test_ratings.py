@@ -1,4 +1,4 @@
-"""Ratings as they are read for a training: every fault said before any work."""
+"""Reading of ratings for training, with all errors reported before the training."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def row(number: int, system: str, ratings: Row | None, **human: Any) -> Row:
 
 
 def rows(*values: float | None, aspect: str = "coherence") -> list[Row]:
-    """Two systems a document; None is no rating."""
+    """Return two systems per document; None means no rating."""
     return [
         row(number, system, None if value is None else {aspect: {"ana": value, "ben": value + 1}})
         for number, value in enumerate(values)
@@ -41,7 +41,7 @@ def test_ratings_by_aspect_and_annotator() -> None:
     assert [summary.document_id for summary in ratings.summaries] == ["d0", "d0", "d1", "d1", "d9", "d8"]
 
 
-def test_a_merged_value_is_no_annotator_and_counts_only_where_nobody_rated() -> None:
+def test_aggregated_values_count_only_without_individual_ratings() -> None:
     votes = [(1, 2), (2, 2), (4, 3), (5, 5), (3, 1)]
     own = [row(number, "s", {"tone": {"ana": a, "ben": b}}) for number, (a, b) in enumerate(votes)]
     both = [row(number, "s", {"tone": {"ana": a, "ben": b, "people": 9}}) for number, (a, b) in enumerate(votes)]
@@ -90,7 +90,7 @@ def test_spans_and_sentences_say_whether_a_summary_is_free_of_errors() -> None:
         (rows(1, 2), {"span_free": True}, "has no marked spans and no labels of sentences"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_trained_on_is_said(given: list[Row], options: dict[str, Any], message: str) -> None:
+def test_unsuitable_data_are_refused(given: list[Row], options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError) as caught:
         read_ratings(sm.load(given), **options)
     assert message in str(caught.value)

@@ -1,4 +1,4 @@
-"""`kind: fused`: it learns what can be learned and nothing else, and refuses what it cannot use before any work."""
+"""Fused judges: learning, chance on random labels, and refusals before the training."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_from_rated_rows_to_a_judge_of_a_run(tmp_path: Path) -> None:
     assert sum(near) / len(near) < 0.5
 
 
-def test_intervals_hold_the_share_they_promise(tmp_path: Path) -> None:
+def test_intervals_have_their_nominal_coverage(tmp_path: Path) -> None:
     outcome = train(settings(saved(tmp_path, rows(by_length, documents=100)), coverage=0.8), tmp_path / "judge")
     covered = [f for f in outcome.card["figures"] if f["statistic"] == "coverage" and f["of"] == "judge"]
     assert covered[0]["value"] == pytest.approx(0.8, abs=0.12)
@@ -92,7 +92,7 @@ def test_permuted_labels_give_figures_of_chance(tmp_path: Path) -> None:
     assert card["warnings"]
 
 
-def test_what_only_the_document_tells_is_not_learned(tmp_path: Path) -> None:
+def test_document_level_ratings_are_not_learned(tmp_path: Path) -> None:
     def by_document(row: Row, rng: random.Random) -> dict[str, float]:
         return {"coherence": float(random.Random(row["doc_id"]).randint(1, 5)) + rng.random() / 10}
 
@@ -102,7 +102,7 @@ def test_what_only_the_document_tells_is_not_learned(tmp_path: Path) -> None:
     assert pearson(card)["value"] < 0.35
 
 
-def test_yes_and_no_is_fitted_as_a_probability(tmp_path: Path) -> None:
+def test_binary_ratings_are_fitted_as_probabilities(tmp_path: Path) -> None:
     def copied(row: Row, rng: random.Random) -> dict[str, float]:
         del rng
         return {"overall": float(row["own"] == 0)}
@@ -193,9 +193,7 @@ def _same(data: list[Row]) -> list[Row]:
         (_same, {"scale": [1, 2]}, "beyond the scale 1 to 2"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_used_is_one_clear_error(
-    tmp_path: Path, change: Any, more: dict[str, Any], message: str
-) -> None:
+def test_unsuitable_ratings_are_refused(tmp_path: Path, change: Any, more: dict[str, Any], message: str) -> None:
     file = saved(tmp_path, change(rows(by_length, documents=40)))
     with pytest.raises((UsageError, InputError), match=message):
         train(settings(file, **more), tmp_path / "judge")
@@ -217,7 +215,7 @@ def test_a_run_over_other_texts_is_refused(tmp_path: Path) -> None:
         train(settings(file, runs=[str(tmp_path / "run")]), tmp_path / "judge")
 
 
-def test_a_member_that_is_in_no_run_is_named_with_what_to_do(tmp_path: Path) -> None:
+def test_a_member_in_no_run_is_reported_with_advice(tmp_path: Path) -> None:
     file = saved(tmp_path, rows(by_length))
     sm.evaluate(str(file), FREE, out=tmp_path / "run")
     with pytest.raises(UsageError, match=r"rts calls an LLM, and is in none of the runs .*run; score the data with it"):
@@ -225,7 +223,7 @@ def test_a_member_that_is_in_no_run_is_named_with_what_to_do(tmp_path: Path) -> 
 
 
 def ratings_by(folder: Path, name: str, data: list[Row], noise: float) -> str:
-    """A scripted LLM that rates each summary near to what people gave it."""
+    """Return a scripted LLM whose ratings are close to the human ones."""
     rng = random.Random(name)
     rules = []
     for row in data:
@@ -237,7 +235,7 @@ def ratings_by(folder: Path, name: str, data: list[Row], noise: float) -> str:
     return f"scripted/{file}"
 
 
-def test_two_llms_of_two_runs_are_members_and_the_card_names_what_costs(tmp_path: Path) -> None:
+def test_llms_of_two_runs_are_members_and_the_card_reports_their_costs(tmp_path: Path) -> None:
     data = rows(by_length)
     file = saved(tmp_path, data)
     models = [ratings_by(tmp_path, name, data, noise) for name, noise in (("one", 0.5), ("two", 1.0))]
@@ -261,7 +259,7 @@ def test_two_llms_of_two_runs_are_members_and_the_card_names_what_costs(tmp_path
 
 
 @pytest.mark.shared
-def test_it_is_ahead_of_its_best_input_on_real_ratings(shared: Path, tmp_path: Path) -> None:
+def test_a_fused_judge_beats_its_best_input_on_real_ratings(shared: Path, tmp_path: Path) -> None:
     aspects = ("coherence", "consistency", "fluency", "relevance")
     how = FusedTraining(
         data=str(shared / "data" / "dialsummeval.jsonl.gz"), members=("support", "rouge", "abstractiveness", "length"),

@@ -1,4 +1,4 @@
-"""The frame of `train`: settings, folders that appear whole, looks at the test part, interrupted work."""
+"""`train`: settings, complete folders, test-set evaluations, interrupted training."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_other_settings_do_not_go_on_with_another_training(tmp_path: Path) -> No
     assert outcome.card["mean"] == 5
 
 
-def test_a_second_look_by_another_training_is_recorded(tmp_path: Path) -> None:
+def test_a_second_test_set_evaluation_by_another_training_is_recorded(tmp_path: Path) -> None:
     train(settings(tmp_path), tmp_path / "a")
     again = train(settings(tmp_path), tmp_path / "a", force=True)
     assert again.card["test"]["looks"] == 1
@@ -115,7 +115,7 @@ def test_a_second_look_by_another_training_is_recorded(tmp_path: Path) -> None:
     assert "1 other training evaluated this test set before" in other.lines[-1]
 
 
-def test_what_is_there_is_not_replaced(tmp_path: Path) -> None:
+def test_an_existing_folder_is_not_replaced(tmp_path: Path) -> None:
     file = settings(tmp_path)
     train(file, tmp_path / "out")
     with pytest.raises(UsageError, match="already contains the folder of a training"):
@@ -126,7 +126,7 @@ def test_what_is_there_is_not_replaced(tmp_path: Path) -> None:
         train(file, tmp_path / "mine", force=True)
 
 
-def test_a_full_disk_is_said_before_any_work(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_before_the_training(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="needs about 1,000,000,000 MB; free some"):
         train(settings(tmp_path, f"kind: mean\nnumbers: [1]\nspace: {10**15}\n"), tmp_path / "out")
     assert MeanTask.computed == []
@@ -152,6 +152,6 @@ def test_faults_of_the_file_have_a_line_and_a_field(tmp_path: Path, text: str, m
     assert [place.name for place in tmp_path.iterdir()] == ["mean.yaml"]
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nothing\.yaml: cannot be read: No such file"):
         train(tmp_path / "nothing.yaml", tmp_path / "out")

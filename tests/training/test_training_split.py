@@ -1,4 +1,4 @@
-"""Splits: stable, near-duplicates on one side, held-out domains in the test part alone."""
+"""Splits: stability, near-duplicates in the same subset, and held-out domains only in the test set."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TEXTS = {
 RAIN = "it rained all day in the valley and the river rose over the old stone bridge before night came"
 
 
-def test_a_document_keeps_its_part_when_the_data_grow() -> None:
+def test_a_document_keeps_its_subset_when_data_are_added() -> None:
     few = split_texts(dict(list(TEXTS.items())[:50]), Split()).subset
     many = split_texts(TEXTS, Split()).subset
     assert all(many[doc_id] == part for doc_id, part in few.items())
@@ -30,7 +30,7 @@ def test_ids_do_not_matter_and_the_salt_does() -> None:
     assert split_texts(TEXTS, Split(salt="2")).subset != split_texts(TEXTS, Split()).subset
 
 
-def test_the_test_part_is_the_same_where_only_dev_is_drawn_otherwise() -> None:
+def test_the_test_hash_does_not_depend_on_dev() -> None:
     usual, other = split_texts(TEXTS, Split()), split_texts(TEXTS, Split(dev=0.25))
     assert usual.of("test") == other.of("test")
     assert usual.hash != other.hash
@@ -48,7 +48,7 @@ def test_near_duplicates_are_on_one_side() -> None:
     assert sorted(list(fold.values()).count(number) for number in range(5)) == [44] * 5
 
 
-def test_a_held_out_domain_is_the_test_part_and_its_near_duplicates_are_left_out() -> None:
+def test_a_held_out_domain_is_the_test_set_and_its_near_duplicates_are_dropped() -> None:
     texts = TEXTS | {"rain": RAIN, "rain again": f"{RAIN} again"}
     domains = dict.fromkeys(TEXTS, "news") | {"rain": "weather", "rain again": "news"}
     partition = split_texts(texts, Split(held_out_domains=("weather",)), domains)
@@ -61,6 +61,6 @@ def test_a_held_out_domain_is_the_test_part_and_its_near_duplicates_are_left_out
         split_texts(texts, Split(held_out_domains=("wether",)), domains)
 
 
-def test_nothing_is_left_to_train_on() -> None:
+def test_a_split_without_training_documents_is_refused() -> None:
     with pytest.raises(ValueError, match="must leave some to train on"):
         Split(dev=0.5, test=0.5)
