@@ -179,18 +179,18 @@ def _same(data: list[Row]) -> list[Row]:
     [
         (_unrated, {}, "has no ratings of summaries"),
         (_one_system, {}, r"are by one system \(s0\)"),
-        (_ten, {}, "too few documents with ratings: .* to fit on, and 15 are needed"),
+        (_ten, {}, "too few documents with ratings: .* to fit on, but 15 are needed"),
         (_alike, {}, "all ratings of coherence are equal"),
         (_same, {"aspects": ["coherance"]}, r"'coherance' has no ratings \(did you mean coherence\?\)"),
-        (_same, {"members": ["length", "rts"]}, "rts asks an LLM, and no run is named; score the data with it"),
+        (_same, {"members": ["length", "rts"]}, "rts calls an LLM, and no runs are given; score the data with it"),
         (_same, {"members": ["lenght"]}, r"no evaluator 'lenght' \(did you mean length\?\)"),
         (_same, {"members": ["h2h"]}, "h2h is a pairwise judge and cannot be a member"),
         (_same, {"members": ["rouge"]}, r"have no value of rouge1 \(skipped: there is no reference summary\)"),
-        (_same, {"members": []}, "runs or members: name the runs"),
-        (_same, {"split": {"held_out_systems": ["s9"]}}, "no system 's9'"),
-        (_same, {"split": {"held_out_domains": ["law"]}}, "no domain 'law'"),
+        (_same, {"members": []}, "runs or members is required"),
+        (_same, {"split": {"held_out_systems": ["s9"]}}, "unknown system 's9'"),
+        (_same, {"split": {"held_out_domains": ["law"]}}, "unknown domain 'law'"),
         (_same, {"folds": 1}, "folds: "),
-        (_same, {"scale": [1, 2]}, "beyond the scale 1 to 2"),
+        (_same, {"scale": [1, 2]}, "outside the scale 1 to 2"),
     ],
 )  # fmt: skip
 def test_unsuitable_ratings_are_refused(tmp_path: Path, change: Any, more: dict[str, Any], message: str) -> None:
@@ -248,7 +248,7 @@ def test_llms_of_two_runs_are_members_and_the_card_reports_their_costs(tmp_path:
     ]  # fmt: skip
     names = [each["input"] for each in outcome.card["inputs"]["coherence"]]
     assert names == ["rts.coherence", "rts@second.coherence"]
-    assert f"rts asks {models[0]} at $0.00 for 1,000 summaries" in next(
+    assert f"rts calls {models[0]} at $0.00 per 1,000 summaries" in next(
         line for line in outcome.lines if line.startswith("costs: ")
     )
     bound = {"judge": models[0], "second": models[1]}

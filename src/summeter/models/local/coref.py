@@ -43,33 +43,32 @@ ROWS = 512
 
 def find_coreference(loaded: LoadedModel, requests: Sequence[FindCoreference], usage: Usage) -> list[Clusters]:
     """Return the clusters of each text."""
-    return [_clusters(loaded, request.text, usage) for request in requests]
-
-
-def _clusters(loaded: LoadedModel, text: str, usage: Usage) -> Clusters:
-    head, tokens = loaded.once(CoreferenceHead), tokens_of(text)
-    pieces = loaded.tokens.of_words([token.text for token in tokens])
-    if not tokens or len(pieces.ids) == 0:
-        return []
-    layers = int(loaded.model.config["num_hidden_layers"])
-    states = []
-    for first in range(0, len(pieces.ids), head.settings.segment):
-        checkpoint()
-        ids = pieces.ids[None, first : first + head.settings.segment]
-        states.append(loaded.backend.hidden(ids, np.ones_like(ids), np.zeros_like(ids), layers)[0])
-    usage.tokens += len(pieces.ids)
-    clusters: Clusters = []
-    for cluster in head.clusters(np.concatenate(states)):
-        mentions = [
-            (tokens[pieces.words[start]].start, tokens[pieces.words[end]].end)
-            for start, end in cluster
-            # Special tokens are not mentions.
-            if pieces.words[start] >= 0 and pieces.words[end] >= 0
-        ]
-        unique = list(dict.fromkeys(mentions))
-        if len(unique) > 1:
-            clusters.append(unique)
-    return clusters
+    head, layers = loaded.once(CoreferenceHead), int(loaded.model.config["num_hidden_layers"])
+    found: list[Clusters] = []
+    for request in requests:
+        clusters: Clusters = []
+        found.append(clusters)
+        tokens = tokens_of(request.text)
+        pieces = loaded.tokens.of_words([token.text for token in tokens])
+        if not tokens or len(pieces.ids) == 0:
+            continue
+        states = []
+        for first in range(0, len(pieces.ids), head.settings.segment):
+            checkpoint()
+            ids = pieces.ids[None, first : first + head.settings.segment]
+            states.append(loaded.backend.hidden(ids, np.ones_like(ids), np.zeros_like(ids), layers)[0])
+        usage.tokens += len(pieces.ids)
+        for cluster in head.clusters(np.concatenate(states)):
+            mentions = [
+                (tokens[pieces.words[start]].start, tokens[pieces.words[end]].end)
+                for start, end in cluster
+                # Special tokens are not mentions.
+                if pieces.words[start] >= 0 and pieces.words[end] >= 0
+            ]
+            unique = list(dict.fromkeys(mentions))
+            if len(unique) > 1:
+                clusters.append(unique)
+    return found
 
 
 class Settings(NamedTuple):

@@ -63,7 +63,17 @@ class OpenAIBatches(BatchAPI):
         done = (replies.count(counts.get("completed")) or 0) + (replies.count(counts.get("failed")) or 0)
         words = f"{state}, {done} of {counts['total']} done" if counts.get("total") else state
         if state == "failed":
-            return BatchStatus(words, ended=True, failure=self._rejected(batch))
+            errors = replies.dicts(replies.mapping(batch.get("errors")).get("data"))
+            why = "; ".join(_words(error, "code", "message", "line") for error in errors[:5]) or "no reason given"
+            head = f"{self.llm.id}: the batch {batch.get('id')} was rejected: {replies.shorten(why)}"
+            failure: ModelError
+            if any(error.get("code") == "token_limit_exceeded" for error in errors):
+                failure = QueueFull(head)
+            else:
+                failure = AccessError(
+                    f"{head}. Further batches would be rejected too; fix this and run the same command again"
+                )
+            return BatchStatus(words, ended=True, failure=failure)
         files = (replies.string(batch.get(name)) for name in ("output_file_id", "error_file_id"))
         return BatchStatus(words, state in _ENDED, None, tuple(file for file in files if file))
 
@@ -96,14 +106,6 @@ class OpenAIBatches(BatchAPI):
                 break
             query["after"] = last
         return None
-
-    def _rejected(self, batch: Mapping[str, Any]) -> ModelError:
-        errors = replies.dicts(replies.mapping(batch.get("errors")).get("data"))
-        why = "; ".join(_words(error, "code", "message", "line") for error in errors[:5]) or "no reason given"
-        head = f"{self.llm.id}: the batch {batch.get('id')} was rejected: {replies.shorten(why)}"
-        if any(error.get("code") == "token_limit_exceeded" for error in errors):
-            return QueueFull(head)
-        return AccessError(f"{head}. Further batches would be rejected too; fix this and run the same command again")
 
 
 def _words(error: Mapping[str, Any], *names: str) -> str:
