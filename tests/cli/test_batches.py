@@ -47,7 +47,7 @@ def test_listing_and_cancelling(run: Path, capsys: pytest.CaptureFixture[str]) -
         (row,) = json.loads(capsys.readouterr().out)["rows"]
         assert (row["calls"], row["words"]) == (3, "cancelling, 0 of 3 done")
         assert call(["batches", "cancel", str(run), "nonsense", *place]) == 2
-        assert "no batch 'nonsense' of this run is waited for" in capsys.readouterr().err
+        assert "'nonsense' is not a pending batch of this run" in capsys.readouterr().err
 
 
 def test_cancelled_batches_are_printed_if_a_later_one_fails(

@@ -53,7 +53,7 @@ def test_user_templates_replace_the_class_template(tmp_path: Path) -> None:
 
 
 def test_a_missing_template_is_named() -> None:
-    with pytest.raises(UsageError, match=r"no prompt template rainy\.txt in the folder `prompts`"):
+    with pytest.raises(UsageError, match=r"has no prompt template rainy\.txt"):
         Elsewhere().sign({})
 
 
