@@ -57,7 +57,7 @@ COLUMNS = (
 BEGIN, END = "<!-- quality table: begin -->", "<!-- quality table: end -->"
 
 
-class Unit(NamedTuple):
+class LabelledClaim(NamedTuple):
     """A claim with the index of its evidence text, its document and its gold label."""
 
     text: int
@@ -71,7 +71,7 @@ class Case(NamedTuple):
 
     name: str
     texts: list[tuple[str, tuple[tuple[int, int], ...]]]
-    units: list[Unit]
+    units: list[LabelledClaim]
 
 
 def majority(votes: Any) -> int | None:
@@ -114,7 +114,7 @@ def load(folder: Path, name: str) -> Case:
         for claim, votes in pairs:
             label = majority(votes)
             if label is not None:
-                units.append(Unit(len(texts) - 1, row["doc_id"], claim, label))
+                units.append(LabelledClaim(len(texts) - 1, row["doc_id"], claim, label))
     return Case(name, texts, units)
 
 

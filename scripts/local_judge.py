@@ -240,7 +240,7 @@ def arguments() -> argparse.ArgumentParser:
     commands.add_parser("stop", help="stop the server")
     state = commands.add_parser("status", help="whether it is built and running (exit code 1 if it does not answer)")
     state.add_argument("--json", action="store_true", help="print one JSON object")
-    commands.add_parser("path", help="folder of the finished build (exit code 1 if there is none)")
+    commands.add_parser("path", help="folder of the finished build (exit code 1 if it is not built)")
     return parser
 
 

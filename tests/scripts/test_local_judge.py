@@ -160,7 +160,9 @@ def wheel(script: ModuleType, folder: Path, *members: str) -> Path:
 class TestPublish:
     @pytest.fixture
     def parts(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: ModuleType) -> tuple[Path, Path]:
-        monkeypatch.setattr(script.shutil, "which", lambda _: None)  # what is no binary cannot be stripped
+        monkeypatch.setattr(
+            script.shutil, "which", lambda _: None
+        )  # the stand-in is not a binary that could be stripped
         server, licence = tmp_path / "llama-server", tmp_path / "LICENSE"
         server.write_bytes(b"\x7fELF")
         licence.write_text("MIT")

@@ -68,7 +68,7 @@ def test_the_chosen_answers_are_recorded(place: Any, visit: Any, shot: Any, axe:
     page.locator("button.send").click()
     expect(page.locator(".wanting-text")).to_have_text("Please also answer: How sure are you?")
     expect(slider).to_be_focused()
-    slider.click()  # the middle, as it stands
+    slider.click()  # the middle, where the slider already is
     expect(own(page, "How sure").locator("output")).to_have_text("50")
     tick(page, "Could it mislead?", "Yes")
     own(page, "How would it mislead?").get_by_role("textbox").fill("By the number.")

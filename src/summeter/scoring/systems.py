@@ -235,7 +235,7 @@ class SystemTable:
         return sorted(seen, key=order)
 
     def cell(self, system: str, column: tuple[str, str, str]) -> SystemScore | None:
-        """Return the mean of a system in a column, or None if there is none."""
+        """Return the mean of a system in a column, or None if it has no scores."""
         return self._cells.get((system, *column))
 
     def shared(self, column: tuple[str, str, str]) -> Shared | None:

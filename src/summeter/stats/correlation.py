@@ -322,7 +322,7 @@ class Correlation(NamedTuple):
 
     ``of`` maps x and y (a list each, or one list per draw) to the coefficient as a function of weights (draws x rows),
     NaN if it is undefined; see ``weighted_correlations``. ``p`` maps x, y and the coefficient to a two-sided p-value,
-    or to None if there is none. ``scale_free`` is True if the coefficient is invariant under a positive factor and a
+    or to None if undefined. ``scale_free`` is True if the coefficient is invariant under a positive factor and a
     shift of either side.
     """
 

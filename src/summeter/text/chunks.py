@@ -73,7 +73,7 @@ def tiles(text: str, starts: Sequence[int], limit: int, measure: Callable[[str],
     """Return the complete text as consecutive spans of at most `limit` tokens that start with sentences if possible.
 
     `starts` are the ascending offsets of sentences. Text before the first sentence and between sentences belongs to an
-    adjacent span. A longer sentence is split at white space, or within a word if there is none. `measure` returns the
+    adjacent span. A longer sentence is split at white space, or within a word if necessary. `measure` returns the
     number of tokens of a text; it must not decrease with length, and must be at most four for one character. Raises
     ValueError for a limit below 8.
 

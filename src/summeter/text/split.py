@@ -167,7 +167,7 @@ class _Stops:
         return past(_AFTERTHOUGHT, self.text, end) if self._spaced(match, after) else None
 
     def _after(self, end: int) -> int | None:
-        """Return the offset of the text after a stop; None if there is none, or if a line break decides."""
+        """Return the offset of the text after a stop; None at the end, or if a line break decides."""
         if self.text[end : end + 1] == " " and not self.text[end + 1 : end + 2].isspace():
             after = end + 1
         else:
