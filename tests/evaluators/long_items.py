@@ -13,7 +13,7 @@ from summeter.records import ContextError, Document, Item, Span, Summary
 from summeter.text.split import split
 
 PLANTED = "The harbour bell of Ostrava was cast in 1743."
-TOLD = "The harbour bell of Ostrava was cast in 1743"
+FACT = "The harbour bell of Ostrava was cast in 1743"
 
 
 def filler(tokens: int, seed: int = 7) -> str:
@@ -21,12 +21,12 @@ def filler(tokens: int, seed: int = 7) -> str:
     rng = random.Random(seed)
     people, things = ["Mara", "Oskar", "Lene", "Piet"], ["ledger", "barge", "orchard", "ferry", "granary"]
     parts: list[str] = []
-    held = 0
-    while held < tokens:
+    count = 0
+    while count < tokens:
         parts.append(
             f"{rng.choice(people)} looked at the {rng.choice(things)} for the {len(parts)}th time and went on."
         )
-        held += estimated_tokens(parts[-1] + " ")
+        count += estimated_tokens(parts[-1] + " ")
     return " ".join(parts)
 
 
@@ -67,9 +67,9 @@ class Reader:
         return Completion(text=json.dumps(self._answer(request.schema_name or "", prompt)), finish_reason="stop")
 
     def _answer(self, form: str, prompt: str) -> Any:
-        shown = "\n".join(re.findall(r"<<<document \w+>>>\n(.*?)\n<<<end of document", prompt, re.DOTALL))
+        source = "\n".join(re.findall(r"<<<document \w+>>>\n(.*?)\n<<<end of document", prompt, re.DOTALL))
         lines = re.findall(r"^\[(\d+)\] (.*)$", prompt, re.MULTILINE)
-        here = {number: text.strip(". ") in shown for number, text in lines}
+        supported = {number: text.strip(". ") in source for number, text in lines}
         if form == "claims":
             summary = re.search(r"<<<summary \w+>>>\n(.*?)\n<<<end of summary", prompt, re.DOTALL)
             assert summary is not None
@@ -77,22 +77,22 @@ class Reader:
         if form == "factscore":
             return {
                 number: {
-                    "quote": text if here[number] else "",
+                    "quote": text if supported[number] else "",
                     "reason": "so",
-                    "supported": "yes" if here[number] else "no",
+                    "supported": "yes" if supported[number] else "no",
                 }
                 for number, text in lines
             }
-        return self._other(form, shown, here)
+        return self._other(form, source, supported)
 
-    def _other(self, form: str, shown: str, here: dict[str, bool]) -> Any:
+    def _other(self, form: str, source: str, supported: dict[str, bool]) -> Any:
         if form == "key_facts":
-            return {"key_facts": [TOLD + "." if TOLD in shown else "People looked at things.", "They went on."]}
+            return {"key_facts": [FACT + "." if FACT in source else "People looked at things.", "They went on."]}
         if form == "fact_check":
             return {
                 number: {"reason": "so", "category": "no error" if yes else "out-of-context error"}
-                for number, yes in here.items()
+                for number, yes in supported.items()
             }
-        return {"reason": "so", "score": 5 if TOLD in shown else 1}
+        return {"reason": "so", "score": 5 if FACT in source else 1}
 
     async def close(self) -> None: ...

@@ -29,7 +29,7 @@ class Says(Evaluator):
 
     name: ClassVar[str] = "says"
     version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "says what it is told"
+    summary: ClassVar[str] = "says what it is given"
     aspects: ClassVar[tuple[str, ...]] = ("faithfulness",)
 
     labels: tuple[int | None, ...] = ()
@@ -67,15 +67,15 @@ class InWords(Evaluator):
 class Of(Ensemble):
     """An ensemble of evaluators that are not in the catalog."""
 
-    given: tuple[Evaluator, ...]
+    judges: tuple[Evaluator, ...]
 
     @property
     def members(self) -> tuple[MemberJudge, ...]:
-        return tuple(MemberJudge(one, None) for one in self.given)
+        return tuple(MemberJudge(one, None) for one in self.judges)
 
 
 def join(*members: Evaluator, **settings: Any) -> list[Judgment]:
-    return judged(Of(given=members, **settings))
+    return judged(Of(judges=members, **settings))
 
 
 def judged(ensemble: Ensemble, llm: Any = None) -> list[Judgment]:
@@ -174,7 +174,7 @@ class TestSpelling:
         assert "second:b/c" in found.sign({"judge": "a/b", "second": "b/c"})
 
     @pytest.mark.parametrize(
-        ("text", "told"),
+        ("text", "message"),
         [
             ("ensemble[of=rts]", "needs at least two evaluators"), ("ensemble[of=rts+rogue]", "no evaluator 'rogue'"),
             ("ensemble[of=rts+h2h]", "h2h is a pairwise judge"), ("ensemble[of=rts+rts]", "listed twice"),
@@ -182,8 +182,8 @@ class TestSpelling:
             ("ensemble[of=rts+ensemble]", "cannot be a member"),
         ],
     )  # fmt: skip
-    def test_invalid_members(self, text: str, told: str) -> None:
-        with pytest.raises(UsageError, match=told):
+    def test_invalid_members(self, text: str, message: str) -> None:
+        with pytest.raises(UsageError, match=message):
             build(text)
 
 

@@ -28,7 +28,7 @@ def rows() -> list[dict[str, object]]:
     return [row(document=DOCUMENT, summary=SUMMARY, reference="The bridge is 14 metres wide.", key_facts=None)]
 
 
-def told(name: str) -> list[Judgment]:
+def verdicts_of(name: str) -> list[Judgment]:
     found = judge(name, rows())
     assert found.failures == []
     return found.judgments
@@ -50,7 +50,7 @@ def edges(side: Side) -> set[tuple[int, int]]:
 
 @pytest.mark.parametrize("name", LOCAL)
 def test_negative_verdicts_have_a_reason(name: str) -> None:
-    found = told(name)
+    found = verdicts_of(name)
     assert found
     for one in found:
         against = one.label == 0 or (one.value is not None and one.value < 0.5)
@@ -59,7 +59,7 @@ def test_negative_verdicts_have_a_reason(name: str) -> None:
 
 @pytest.mark.parametrize("name", LOCAL)
 def test_reasons_are_words_for_people(name: str) -> None:
-    for one in told(name):
+    for one in verdicts_of(name):
         if one.reason is not None:
             assert one.reason == one.reason.strip() != ""
             assert not CODE.search(one.reason), one.reason
@@ -68,7 +68,7 @@ def test_reasons_are_words_for_people(name: str) -> None:
 @pytest.mark.parametrize("name", LOCAL)
 def test_evidence_is_whole_sentences_of_the_side_it_names(name: str) -> None:
     allowed = {"document": edges("document"), "summary": edges("summary")}
-    for one in told(name):
+    for one in verdicts_of(name):
         for span in one.evidence:
             text = DOCUMENT if span.of == "document" else SUMMARY
             assert 0 <= span.start < span.end <= len(text)
@@ -81,7 +81,7 @@ def test_evidence_is_whole_sentences_of_the_side_it_names(name: str) -> None:
 
 
 def test_support_names_the_error_and_its_passage() -> None:
-    found = {one.target.index: one for one in told("support") if one.aspect == "faithfulness"}
+    found = {one.target.index: one for one in verdicts_of("support") if one.aspect == "faithfulness"}
     assert found[0].reason is not None
     assert "41 is not in the source; nearest: 14" in found[0].reason
     assert any(span.cut(DOCUMENT).startswith("It is 14 metres wide") for span in found[0].evidence)

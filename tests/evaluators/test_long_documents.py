@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from evaluators.judging import run
-from evaluators.long_items import PLANTED, TOLD, Reader, document, filler, item
+from evaluators.long_items import FACT, PLANTED, Reader, document, filler, item
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -63,7 +63,7 @@ class TestWhatIsShown:
         assert LONG.text.startswith(got.views[0].text)
         assert got.truncated_tokens == tokens(LONG.text[len(got.views[0].text) :])
         assert not got.whole
-        assert TOLD not in got.views[0].text
+        assert FACT not in got.views[0].text
 
     @pytest.mark.parametrize("sentence", ["A is 1. ", "So it is. ", "Rain fell at 9 in Rome. "])
     def test_the_truncated_document_fits(self, sentence: str) -> None:
@@ -93,11 +93,11 @@ class TestPassages:
     def test_passages_in_order_after_the_beginning(self) -> None:
         middle = "A zeppelin crossed Trieste in the rain."
         source = small(f"It all began with a letter. {filler(3000)} {middle} {filler(3000)} {PLANTED}")
-        got = document_views(source, bound(1600), FRAME, 100, near=["A zeppelin was seen over Trieste.", TOLD])
+        got = document_views(source, bound(1600), FRAME, 100, near=["A zeppelin was seen over Trieste.", FACT])
         (view,) = got.views
         assert view.start is None
         assert view.text.startswith("It all began with a letter.")
-        assert view.text.index("Trieste") < view.text.index(TOLD)
+        assert view.text.index("Trieste") < view.text.index(FACT)
         assert GAP in view.text
         assert tokens(view.text) <= 1600 * 0.9 - 200
         parts = view.text.split(GAP)
@@ -114,9 +114,9 @@ class TestAFactAtTheEnd:
         assert tokens(LONG.text) > 50_000
         true, false = run(FactScore(), item(LONG, PLANTED, "The bell was sold in 1801."), Reader(8192), context=8192)[1]
         assert (true.label, false.label) == (1, 0)
-        assert [span.cut(LONG.text) for span in true.evidence] == [TOLD]
+        assert [span.cut(LONG.text) for span in true.evidence] == [FACT]
         assert true.claim is not None
-        assert true.claim.text == TOLD
+        assert true.claim.text == FACT
         assert true.truncated_tokens is None
         # The claims, then one question per window; only the last window supports.
         assert len(true.calls) == len(false.calls)

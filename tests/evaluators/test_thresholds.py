@@ -96,7 +96,7 @@ def test_the_label_of_an_ensemble_follows_its_value(how: str) -> None:
     for members in (2, 3):
         ensemble = Ensemble(aspect="faithfulness", of="+".join(specs[:members]), how=how)
         judged = [
-            MemberJudgments((f"d{n}", "s", None), tuple((drawn(rng, f"d{n}"),) for _ in range(members)))
+            MemberJudgments((f"d{n}", "s", None), tuple((random_judgment(rng, f"d{n}"),) for _ in range(members)))
             for n in range(40)
         ]
         rows = list(ensemble.derive(judged, "s"))
@@ -104,7 +104,7 @@ def test_the_label_of_an_ensemble_follows_its_value(how: str) -> None:
         assert_labels_follow(ensemble, rows)
 
 
-def drawn(rng: random.Random, document_id: str) -> Judgment:
+def random_judgment(rng: random.Random, document_id: str) -> Judgment:
     label = rng.randint(0, 1)
     target = Target(document_id=document_id, system="s", unit="summary")
     return Judgment(target=target, aspect="faithfulness", judge="m", signature="m", value=float(label), label=label)

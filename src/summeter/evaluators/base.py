@@ -65,9 +65,9 @@ Choices = Annotated[tuple[T, ...], BeforeValidator(semicolons), AfterValidator(_
 """As `Semicolons`, with at least one value and without repetitions."""
 
 
-def named_file(what: str, hint: str = "", *, inside: str | None = None) -> BeforeValidator:
+def named_file(noun: str, hint: str = "", *, inside: str | None = None) -> BeforeValidator:
     """Return a validator that reads the file named by a setting; parameters as in `DataFile.read`."""
-    return BeforeValidator(lambda file: None if file is None else DataFile.read(file, what, hint, inside=inside))
+    return BeforeValidator(lambda file: None if file is None else DataFile.read(file, noun, hint, inside=inside))
 
 
 class Prepared(Record):

@@ -136,8 +136,8 @@ class Cascade(DerivedEvaluator):
         thresholds = [member.evaluator.decision_threshold for member in members]
         known = [(name, value) for name, value in zip(self.judge_names, thresholds, strict=True) if value is not None]
         if len({value for _, value in known}) > 1:
-            shown = ", ".join(f"{name}: {value:g}" for name, value in known)
-            raise ValueError(f"its judges have different thresholds ({shown}); set them to one value")
+            listed = ", ".join(f"{name}: {value:g}" for name, value in known)
+            raise ValueError(f"its judges have different thresholds ({listed}); set them to one value")
         for member, binary in zip(members, self.judge_names, strict=True):
             for name, value in known:
                 if member.evaluator.binary_units and not 0 < value <= 1:
@@ -244,7 +244,7 @@ class Cascade(DerivedEvaluator):
                     status = opinion.status if opinion.status != "ok" else "skipped"
                     fields = {"status": status, "reason": f"{why}: {opinion.reason or 'its judgment has no value'}"}
                 cut = max((row.truncated_tokens for row in rows if row.truncated_tokens), default=None)
-                yield self.judgment(item, signature, aspect, behind=rows, truncated_tokens=cut, **fields)
+                yield self.judgment(item, signature, aspect, sources=rows, truncated_tokens=cut, **fields)
 
     def shuffled(self, items: Iterable[ItemKey]) -> list[ItemKey]:
         """Return the items in a random order, determined by their hashes with the seed."""
@@ -285,11 +285,11 @@ class Cascade(DerivedEvaluator):
             passed_on |= {item for item, of_item in values.items() if any(low <= value <= high for value in of_item)}
         elif values and self.share is not None:
             certainty = _by_distance(self.members[0], values)
-            least = {item: min(map(certainty, of_item)) for item, of_item in values.items()}
-            ordered = sorted(self.shuffled(least), key=least.__getitem__)
-            taken = ordered[: max(0, math.ceil(self.share * len(first)) - len(passed_on))]
-            passed_on |= set(taken)
-            band = _band(certainty, values, max((least[item] for item in taken), default=-math.inf))
+            lowest = {item: min(map(certainty, of_item)) for item, of_item in values.items()}
+            ordered = sorted(self.shuffled(lowest), key=lowest.__getitem__)
+            selected = ordered[: max(0, math.ceil(self.share * len(first)) - len(passed_on))]
+            passed_on |= set(selected)
+            band = _band(certainty, values, max((lowest[item] for item in selected), default=-math.inf))
         elif values:
             uncertain, band, bound = self._tested(
                 values, [item for item in sample if item in losses], losses, len(judged)
@@ -311,12 +311,12 @@ class Cascade(DerivedEvaluator):
             population -= len(chosen)
             pairs = [(value, losses[item]) for item in chosen if item in values for value in values[item]]
             certainty = _by_loss(pairs, [value for of_item in values.values() for value in of_item])
-        least = {item: min(map(certainty, of_item)) for item, of_item in values.items()}
+        lowest = {item: min(map(certainty, of_item)) for item, of_item in values.items()}
         # The certainty up to which items are passed on, from the widest band to none; each step decides 1 % more.
-        ordered = np.sort(np.fromiter(least.values(), np.float64))
+        ordered = np.sort(np.fromiter(lowest.values(), np.float64))
         passed = (len(ordered) - math.floor(len(ordered) * step / STEPS) for step in range(1, STEPS + 1))
         marks = list(dict.fromkeys(float(ordered[count - 1]) if count else -math.inf for count in passed))
-        on_sample = np.array([least.get(item, -math.inf) for item in testing])
+        on_sample = np.array([lowest.get(item, -math.inf) for item in testing])
         on_losses = np.array([losses[item] for item in testing], np.float64)
 
         def loss_at(mark: float) -> Floats:
@@ -324,7 +324,7 @@ class Cascade(DerivedEvaluator):
 
         accepted = certified(map(loss_at, marks), self.error, self.confidence, population)
         mark = marks[accepted - 1] if accepted else math.inf
-        uncertain = {item for item, of_item in least.items() if of_item <= mark}
+        uncertain = {item for item, of_item in lowest.items() if of_item <= mark}
         return uncertain, _band(certainty, values, mark), risk_bound(loss_at(mark), self.confidence, population)
 
     def _loss(self, rows: Sequence[Judgment], others: Sequence[Judgment]) -> float | None:

@@ -168,10 +168,10 @@ class DerivedEvaluator(Evaluator):
         aspect: str,
         unit: UnitKey = ("summary", None, None),
         *,
-        behind: Iterable[Judgment] = (),
+        sources: Iterable[Judgment] = (),
         **fields: Any,
     ) -> Judgment:
-        """Return a judgment about an item, with the models and calls of the judgments `behind` it.
+        """Return a judgment about an item, with the models and calls of its `sources`.
 
         `fields` are those of Judgment (`value`, `label`, `reason`, ...). A failed judgment has `status` and `reason`
         and no value. A value that is not finite gives status error.
@@ -180,16 +180,16 @@ class DerivedEvaluator(Evaluator):
         if value is not None and not isfinite(value):
             del fields["value"]
             fields = {**fields, "label": None, "status": "error", "reason": f"the computed value is {value}"}
-        rows = list(behind)
+        rows = list(sources)
         models = dict.fromkeys(row.model for row in rows if row.model is not None)
-        sources: dict[str, Any] = {
+        origin: dict[str, Any] = {
             "model": ",".join(models) or None,
             "calls": tuple(dict.fromkeys(call for row in rows for call in row.calls)),
         }
         document_id, system, rival = item
         of, index, list_id = unit
         target = Target(document_id=document_id, system=system, rival=rival, unit=of, index=index, list_id=list_id)
-        return Judgment(target=target, aspect=aspect, judge=self.name, signature=signature, **{**sources, **fields})
+        return Judgment(target=target, aspect=aspect, judge=self.name, signature=signature, **{**origin, **fields})
 
 
 def joint_scale(members: Sequence[MemberJudge]) -> Scale | None:
@@ -270,8 +270,8 @@ def opinion_of(member: MemberJudge, rows: Sequence[Judgment], unit: UnitKey | No
         if score is None or score.value is None:
             status: Status = "error" if score is None else score.status
             return Opinion(member, None, None, status, (score.reason if score else None) or "no judgment")
-        whole = rows[0] if len(rows) == 1 and rows[0].target.unit == "summary" else None
-        return Opinion(member, whole, score.value, "ok", "")
+        of_summary = rows[0] if len(rows) == 1 and rows[0].target.unit == "summary" else None
+        return Opinion(member, of_summary, score.value, "ok", "")
     judgment = next((row for row in rows if unit_of(row) == unit), rows[0] if rows else None)
     if judgment is None:
         return Opinion(member, None, None, "error", "no judgment")

@@ -114,11 +114,11 @@ class Ensemble(DerivedEvaluator):
                     for member, rows in zip(self.members, by_member, strict=True)
                     if aspect in member.evaluator.active_aspects
                 ]
-                behind = [row for _, rows in rows_by_member for row in rows]
+                sources = [row for _, rows in rows_by_member for row in rows]
                 for unit in common_units([rows for _, rows in rows_by_member]):
                     fields = self._combined([opinion_of(member, rows, unit) for member, rows in rows_by_member])
                     target = unit or ("summary", None, None)
-                    yield self.judgment(item, signature, aspect, target, behind=behind, **fields)
+                    yield self.judgment(item, signature, aspect, target, sources=sources, **fields)
 
     def _combined(self, opinions: Sequence[Opinion]) -> dict[str, Any]:
         """Return the fields of the judgment that combines the members' verdicts on one unit."""
@@ -140,33 +140,33 @@ class Ensemble(DerivedEvaluator):
         needed = labels if voting else [opinion.value for opinion in verdicts]
         if None in needed:
             name = verdicts[needed.index(None)].member.name
-            what, other = ("majority needs labels", "mean") if voting else ("mean needs numbers", "majority")
-            return {**about, "status": "skipped", "reason": f"a {what}, but {name} gives none; use how={other}"}
+            requirement, other = ("majority needs labels", "mean") if voting else ("mean needs numbers", "majority")
+            return {**about, "status": "skipped", "reason": f"a {requirement}, but {name} gives none; use how={other}"}
         if not voting:
             low, high = scale = self.rating_scale or SHARES
             values = [value for verdict in verdicts if (value := verdict.on(scale)) is not None]
             differences = [abs(first - second) for first, second in combinations(values, 2)]
-            shown = ", ".join(f"{one.member.name} {value:g}" for one, value in zip(verdicts, values, strict=True))
+            listed = ", ".join(f"{one.member.name} {value:g}" for one, value in zip(verdicts, values, strict=True))
             return {
                 **about,
                 "value": fmean(values),
                 "confidence": 1 - fmean(differences) / (high - low) if differences else None,
-                "reason": f"mean of {len(verdicts)}: {shown}{missing}",
+                "reason": f"mean of {len(verdicts)}: {listed}{missing}",
             }
         rows = [verdict.judgment for verdict in verdicts if verdict.judgment is not None]
         votes = Counter(row.label for row in rows)
-        (label, most), *others = votes.most_common()
-        shown = ", ".join(f"{one.member.name} {one.judgment.label}" for one in verdicts if one.judgment)
-        if any(count == most for _, count in others):
-            return {**about, "status": "skipped", "reason": f"tie among {len(rows)}: {shown}{missing}"}
+        (label, highest), *remaining = votes.most_common()
+        listed = ", ".join(f"{one.member.name} {one.judgment.label}" for one in verdicts if one.judgment)
+        if any(count == highest for _, count in remaining):
+            return {**about, "status": "skipped", "reason": f"tie among {len(rows)}: {listed}{missing}"}
         agreeing = [row for row in rows if row.label == label]
         types = Counter(row.error_type for row in agreeing if row.error_type)
         return {
             **about,
             "label": label,
             "value": votes[1] / len(rows) if set(votes) <= {0, 1} else None,
-            "confidence": most / len(rows) if len(rows) > 1 else None,
+            "confidence": highest / len(rows) if len(rows) > 1 else None,
             "error_type": next((name for name, _ in types.most_common(1)), None),
             "evidence": next((row.evidence for row in agreeing if row.evidence), ()),
-            "reason": f"{most} of {len(rows)} say {label}: {shown}{missing}",
+            "reason": f"{highest} of {len(rows)} say {label}: {listed}{missing}",
         }

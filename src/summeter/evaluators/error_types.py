@@ -80,8 +80,8 @@ def chosen(logits: Floats, labels: Labels) -> tuple[str, float]:
     ('entity error+out-of-context error', 'no error')
     """
     shares = 1 / (1 + np.exp(-logits)) if labels.several else softmax(logits)
-    places = np.flatnonzero(shares >= LEAST) if labels.several else np.array([], dtype=np.int64)
-    names = {canonical_error_type(labels.names[at]): float(shares[at]) for at in places}
+    indices = np.flatnonzero(shares >= LEAST) if labels.several else np.array([], dtype=np.int64)
+    names = {canonical_error_type(labels.names[at]): float(shares[at]) for at in indices}
     if len(names) > 1:
         names.pop(NO_ERROR, None)
     if not names:

@@ -283,8 +283,8 @@ class Fused(DerivedEvaluator):
         scales = {combination.scale for combination in self.fitted.aspects.values()}
         scale = scales.pop() if len(scales) == 1 else None
         # A negative end of a scale cannot be written with a hyphen.
-        shown = f"{scale[0]:g}-{scale[1]:g}" if scale is not None and scale[0] >= 0 else None
-        return {"model": self.fitted.id, "scale": shown}
+        ends = f"{scale[0]:g}-{scale[1]:g}" if scale is not None and scale[0] >= 0 else None
+        return {"model": self.fitted.id, "scale": ends}
 
     def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:
         """Yield one judgment per item and aspect."""
@@ -298,7 +298,7 @@ class Fused(DerivedEvaluator):
             inputs, why = measure(fitted.inputs, members, [item for item, _ in rows], judgments)
             values = {aspect: each.values(inputs) for aspect, each in fitted.aspects.items()}
             for row, (item, by_member) in enumerate(rows):
-                behind = [each for of_member in by_member for each in of_member]
+                sources = [each for of_member in by_member for each in of_member]
                 # The status and reason of the first missing input of each member.
                 fields: dict[str, Any]
                 missing: dict[int, tuple[Status, str]] = {}
@@ -312,7 +312,7 @@ class Fused(DerivedEvaluator):
                         fields = {"status": worst, "reason": "; ".join(reason for _, reason in missing.values())}
                     else:
                         fields = _fields(combination, float(values[aspect][row]), inputs[row], fitted)
-                    yield self.judgment(item, signature, aspect, behind=behind, **fields)
+                    yield self.judgment(item, signature, aspect, sources=sources, **fields)
 
 
 def load(file: DataFile) -> FusedModel:
@@ -333,14 +333,14 @@ def _fields(combination: Combination, value: float, inputs: Floats, fitted: Fuse
     """Return the value of a judgment and its reason: the interval and the largest contributions."""
     added = combination.contributions(inputs[None, :])[0] * combination.slope
     order = sorted(range(len(added)), key=lambda at: (-abs(added[at]), at))
-    shown = ", ".join(
+    contributions = ", ".join(
         f"{fitted.inputs[at].words(fitted.members)} {inputs[at]:.3g} ({added[at]:+.2f})" for at in order[:_SHOWN]
     )
     unit = " (log-odds)" if combination.link == "logistic" else ""
-    parts = [f"largest contributions{unit}: {shown}"]
+    parts = [f"largest contributions{unit}: {contributions}"]
     if combination.half_width is not None and combination.confidence is not None and math.isfinite(value):
-        least, most = combination.scale or (-math.inf, math.inf)
-        low, high = (min(max(value + side * combination.half_width, least), most) for side in (-1, 1))
+        lower, upper = combination.scale or (-math.inf, math.inf)
+        low, high = (min(max(value + side * combination.half_width, lower), upper) for side in (-1, 1))
         parts.insert(0, f"{combination.confidence:.0%} interval {low:.2f} to {high:.2f}")
     label = {"label": int(value >= 0.5)} if combination.link == "logistic" and math.isfinite(value) else {}
     return {"value": value, "reason": "; ".join(parts), **label}

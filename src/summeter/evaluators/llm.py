@@ -114,17 +114,17 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """Ask one question, or one per window of a long document. Return a judgment for every unit."""
         llm, data = tools.llm("judge"), prepared.data
-        shown = self.document_views(item, data, llm)
+        excerpts = self.document_views(item, data, llm)
         answers: list[Answer[R]] = []
-        for view in shown.views:
-            view_item = item if shown.whole else with_document(item, view.text)
+        for view in excerpts.views:
+            view_item = item if excerpts.whole else with_document(item, view.text)
             answers.append(await self.ask(llm, view_item, data))
             if self.is_decided(answers, item):
                 break
         calls = tuple(key for answer in answers for key in answer.calls)
-        cut = shown.truncated_tokens
+        cut = excerpts.truncated_tokens
         builder = self.builder(item, prepared, tools, model=llm.id, calls=calls, truncated_tokens=cut)
-        reply = self.combine(answers, item, shown.views)
+        reply = self.combine(answers, item, excerpts.views)
         if isinstance(reply, NoVerdict):
             return builder.all_failed(reply.status, reply.reason, self.expected(item, data))
         return self.judgments(reply, builder)

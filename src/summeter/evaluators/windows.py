@@ -88,12 +88,12 @@ def document_views(
     chosen: set[int] = set()
     used = 0
 
-    def fill(places: Sequence[int], limit: float) -> None:
+    def fill(numbers: Sequence[int], limit: float) -> None:
         nonlocal used
-        for place in places:
-            if place not in chosen and used + costs[place] + gap <= limit:
-                chosen.add(place)
-                used += costs[place] + gap
+        for number in numbers:
+            if number not in chosen and used + costs[number] + gap <= limit:
+                chosen.add(number)
+                used += costs[number] + gap
 
     filled = accumulate(cost + gap for cost in costs)
     opening = sum(1 for _ in takewhile(lambda end: end <= int(room * OPENING), filled))
@@ -104,18 +104,18 @@ def document_views(
         scores = index.scores(sentence)
         ranked.append(sorted(filter(scores.__getitem__, range(len(cut))), key=scores.__getitem__, reverse=True))
     # The most similar tile of each sentence, then the second of each, and so on.
-    fill([place for turn in zip_longest(*ranked) for place in turn if place is not None], room * NEAREST)
+    fill([number for turn in zip_longest(*ranked) for number in turn if number is not None], room * NEAREST)
     fill(_even(len(cut)), room)
     pieces: list[str] = []
-    before = -1
-    for place in sorted(chosen):
-        if place != before + 1:
+    previous = -1
+    for number in sorted(chosen):
+        if number != previous + 1:
             pieces.append(GAP)
-        pieces.append(cut[place].text)
-        before = place
-    if before != len(cut) - 1:
+        pieces.append(cut[number].text)
+        previous = number
+    if previous != len(cut) - 1:
         pieces.append(GAP)
-    omitted = sum(cost for place, cost in enumerate(costs) if place not in chosen)
+    omitted = sum(cost for number, cost in enumerate(costs) if number not in chosen)
     return DocumentViews((DocumentView("".join(pieces), None),), omitted)
 
 
@@ -141,11 +141,11 @@ def closest(text: str, views: Sequence[DocumentView], among: Sequence[int] | Non
 
     Rare words count more; ties go to the first view.
     """
-    places = list(range(len(views)) if among is None else among)
-    if len(places) == 1:
-        return places[0]
-    scores = WordIndex([views[place].text for place in places]).scores(text)
-    return places[max(range(len(places)), key=scores.__getitem__)]
+    indices = list(range(len(views)) if among is None else among)
+    if len(indices) == 1:
+        return indices[0]
+    scores = WordIndex([views[index].text for index in indices]).scores(text)
+    return indices[max(range(len(indices)), key=scores.__getitem__)]
 
 
 def room_for(document: Document, llm: BoundLLM, frame: Prompt, reply: int) -> int | None:
@@ -188,9 +188,9 @@ def _even(count: int) -> list[int]:
     >>> _even(5)
     [4, 2, 1, 3, 0]
     """
-    places = dict.fromkeys([count - 1])
+    indices = dict.fromkeys([count - 1])
     parts = 2
-    while len(places) < count and parts <= 4 * count:
-        places |= dict.fromkeys(count * odd // parts for odd in range(1, parts, 2))
+    while len(indices) < count and parts <= 4 * count:
+        indices |= dict.fromkeys(count * odd // parts for odd in range(1, parts, 2))
         parts *= 2
-    return list(places | dict.fromkeys(range(count)))
+    return list(indices | dict.fromkeys(range(count)))

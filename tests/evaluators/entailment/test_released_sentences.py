@@ -22,7 +22,7 @@ NETWORKS: dict[str, Any] = {
 ROLES = {"alignscore": "alignscore", "minicheck": "minicheck", "summac": "nli", "unieval": "unieval"}
 
 
-def asked(written: str) -> tuple[list[str], list[str], float | None, list[float | None]]:
+def requests_of(written: str) -> tuple[list[str], list[str], float | None, list[float | None]]:
     """Return the premises and hypotheses of the network's requests and the values of the summary and its sentences."""
     name = written.partition("[")[0]
     network = NETWORKS[name]()
@@ -44,14 +44,14 @@ def asked(written: str) -> tuple[list[str], list[str], float | None, list[float 
     ],
 )
 def test_punkt_sentences_give_the_score_and_stored_ones_judgments(written: str, premises: list[str]) -> None:
-    found, hypotheses, whole, parts = asked(written)
+    found, hypotheses, whole, parts = requests_of(written)
     assert found == premises
     assert hypotheses == [*PUNKT, *STORED[:2]]
     stored = written.rstrip("]") + ("," if "[" in written else "[") + "sentences=stored]"
-    _, hypotheses, mean, values = asked(stored)
+    _, hypotheses, mean, values = requests_of(stored)
     assert hypotheses == STORED
     assert mean == pytest.approx(sum(values) / 3)  # type: ignore[arg-type]
-    if found == asked(stored)[0]:  # The premises are the same; only the score differs.
+    if found == requests_of(stored)[0]:  # The premises are the same; only the score differs.
         assert values == parts
         assert mean != whole
 

@@ -17,7 +17,7 @@ from summeter.text.english.dependency import Tree, Word
 RELEASED = json.loads((Path(__file__).parents[2] / "neural" / "questions.json").read_text("utf-8"))["stus"]
 
 
-def drawn(text: str, *frames: str) -> list[str]:
+def tagged_units(text: str, *frames: str) -> list[str]:
     return units_of(RoleSentence(text.split(), [frame.split() for frame in frames]))
 
 
@@ -61,7 +61,7 @@ def test_the_units_are_those_of_the_released_code() -> None:
     ],
 )  # fmt: skip
 def test_units_of_tags_by_hand(text: str, frames: list[str], units: list[str]) -> None:
-    assert drawn(text, *frames) == units
+    assert tagged_units(text, *frames) == units
 
 
 def test_a_file_of_roles_is_read_as_in_the_released_code_with_legacy(tmp_path: Path) -> None:

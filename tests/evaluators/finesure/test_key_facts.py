@@ -28,7 +28,7 @@ FACTS = ["Ana sold a boat.", "Ana bought a mill.", "It was May."]
 BARE = item(key_facts=())
 
 
-def drawn(reply: Any, one: Item = BARE, **settings: Any) -> tuple[Prepared, Judge]:
+def prepared_facts(reply: Any, one: Item = BARE, **settings: Any) -> tuple[Prepared, Judge]:
     judge = Judge(json.dumps(reply))
     prepared, judgments = run(KeyFactExtraction(**settings), one, judge)
     assert judgments == []
@@ -36,29 +36,29 @@ def drawn(reply: Any, one: Item = BARE, **settings: Any) -> tuple[Prepared, Judg
 
 
 def test_given_key_facts_are_used_without_a_call() -> None:
-    prepared, judge = drawn({}, item(key_facts=("A.", "A.", " b ")), validators=1)
+    prepared, judge = prepared_facts({}, item(key_facts=("A.", "A.", " b ")), validators=1)
     assert prepared.data == {"key_facts": ["A.", "A.", " b "], "origin": "given"}
     assert not judge.asked
 
 
 def test_from_the_reference_then_from_the_document() -> None:
     one = item(key_facts=(), references=(" ", "Ana sold the REFERENCE boat."))
-    prepared, judge = drawn({"key_facts": ["Ana sold a boat.", "ana  sold a boat", "It burnt down."]}, one)
+    prepared, judge = prepared_facts({"key_facts": ["Ana sold a boat.", "ana  sold a boat", "It burnt down."]}, one)
     facts = {"key_facts": ["Ana sold a boat.", "It burnt down."], "origin": "reference", "repeated": 1, "cut": 0}
     assert prepared.data == facts
     assert "REFERENCE" in judge.asked[0].prompt
     assert "at most 16" in judge.asked[0].prompt
     assert prepared.calls == (judge.asked[0].key,)
-    prepared, judge = drawn({"key facts": ["x1"]})
+    prepared, judge = prepared_facts({"key facts": ["x1"]})
     assert prepared.data["origin"] == "document"
     assert "at most 20" in judge.asked[0].prompt
 
 
 def test_lists_are_cut_at_the_limit() -> None:
     reply = {"key_facts": [f"fact {number}" for number in range(25)]}
-    prepared, _ = drawn(reply, item(), source="document")
+    prepared, _ = prepared_facts(reply, item(), source="document")
     assert (len(prepared.data["key_facts"]), prepared.data["cut"]) == (20, 5)
-    prepared, _ = drawn(reply, item(), source="document", at_most=3)
+    prepared, _ = prepared_facts(reply, item(), source="document", at_most=3)
     assert prepared.data["key_facts"] == ["fact 0", "fact 1", "fact 2"]
 
 

@@ -84,12 +84,12 @@ class TestLogprob:
 
 class TestSample:
     @staticmethod
-    def drawn(*replies: str) -> Scripted:
+    def sampling(*replies: str) -> Scripted:
         return Scripted(lambda request: Completion(text=replies[request.draw - 1], finish_reason="stop"))
 
     def test_the_mean_of_independent_samples(self) -> None:
         """The samples are 4, 5, 4, 2: 15 / 4 = 3.75."""
-        llm = self.drawn(*(json.dumps({"score": score}) for score in (4, 5, 4, 2)))
+        llm = self.sampling(*(json.dumps({"score": score}) for score in (4, 5, 4, 2)))
         _, (found,) = ask(GEval(draws=4, steps=("Score it.",)), llm)
         assert found.value == 3.75
         assert found.reason == "4 of 4 samples, 2: 1, 4: 2, 5: 1"
@@ -99,20 +99,20 @@ class TestSample:
         assert len(found.calls) == len(set(found.calls)) == 4
 
     def test_each_draw_has_its_own_seed(self) -> None:
-        llm = self.drawn('{"score": 4}', '{"score": 4}')
+        llm = self.sampling('{"score": 4}', '{"score": 4}')
         ask(GEval(draws=2, steps=("Score it.",)), llm, seed=40)
         assert sorted(request.seed or 0 for request in llm.requests) == [41, 42]
 
     def test_unusable_samples_are_left_out_and_counted(self) -> None:
         """Two of four samples are usable, 4 and 5: 4.5."""
-        llm = self.drawn('{"score": 4}', "no idea", '{"score": 5}', '{"score": 9}')
+        llm = self.sampling('{"score": 4}', "no idea", '{"score": 5}', '{"score": 9}')
         _, (found,) = ask(GEval(draws=4, steps=("Score it.",)), llm)
         assert found.value == 4.5
         assert found.reason is not None
         assert found.reason.startswith("2 of 4 samples, 4: 1, 5: 1; 2 unusable, the first: ")
 
     def test_no_usable_sample_is_a_failure(self) -> None:
-        llm = self.drawn("I'm sorry, but I can't.", "no idea")
+        llm = self.sampling("I'm sorry, but I can't.", "no idea")
         _, (found,) = ask(GEval(draws=2, steps=("Score it.",)), llm)
         assert (found.status, found.value) == ("refused", None)
         assert found.reason is not None
@@ -268,10 +268,10 @@ def test_draws_require_sampling(judge: str) -> None:
 
 @pytest.mark.parametrize("aspect", ["coherence", "faithfulness"])
 def test_the_template_for_training_gives_the_prompt_of_the_judge(aspect: str) -> None:
-    given = item(SENTENCES, document="Ana {sold} {0} her boat {{ and }} bought {eos} a mill.")
+    one = item(SENTENCES, document="Ana {sold} {0} her boat {{ and }} bought {eos} a mill.")
     template = prompt_template(RATED[aspect])
-    codes = fence_codes(given.document.text, given.summary.text).values()
+    codes = fence_codes(one.document.text, one.summary.text).values()
     judge = GEval(aspect=aspect, steps="tuned" if aspect == "faithfulness" else geval.STEPS)
-    messages = judge.prompt(given, {}).messages
-    rendered = template.format(given.document.text, given.summary.text, *codes)
+    messages = judge.prompt(one, {}).messages
+    rendered = template.format(one.document.text, one.summary.text, *codes)
     assert rendered == "\n\n".join(message.content for message in messages)

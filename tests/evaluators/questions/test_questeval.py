@@ -12,7 +12,7 @@ from evaluators.networks import FakeNetwork, document, judge, word_encoder
 from numpy.typing import NDArray
 
 from summeter.evaluators.base import Tools
-from summeter.evaluators.questions.questeval import Asked, Compared, Formula, QuestEval, first_sentences
+from summeter.evaluators.questions.questeval import AskedQuestion, Comparison, Formula, QuestEval, first_sentences
 from summeter.evaluators.questions.squad import token_f1
 from summeter.models.networks import FirstWord, Generate
 from summeter.records import Document, Judgment
@@ -24,11 +24,11 @@ FIXTURE = json.loads((Path(__file__).parents[2] / "neural" / "questions.json").r
 LEGACY = Formula(("answerability", "f1", "bertscore"), ("answerability", "f1", "bertscore"), absent=0.0)
 
 
-def given(run: dict[str, Any]) -> list[Compared]:
+def stored_answers(run: dict[str, Any]) -> list[Comparison]:
     """Convert stored answers of the released code."""
     told = FIXTURE["asked"]
 
-    def asked(of: str, on: str) -> tuple[Asked, ...]:
+    def asked(of: str, on: str) -> tuple[AskedQuestion, ...]:
         rows = []
         for answer in [*told["answers"][of]["NER"], *told["answers"][of]["NOUN"]]:
             row = told["asked"][f"{of}|{answer}|{on}"]
@@ -36,23 +36,23 @@ def given(run: dict[str, Any]) -> list[Compared]:
             weight = 1 - told["weights"][answer] if run.get("weighter") and of == run["source"] else 1.0
             overlap = token_f1(answer, row["reply"])
             rows.append(
-                Asked(TextSpan(answer, 0, 0), "?", row["reply"], row["answerability"], overlap, similar, weight)
+                AskedQuestion(TextSpan(answer, 0, 0), "?", row["reply"], row["answerability"], overlap, similar, weight)
             )
         return tuple(rows)
 
-    source = [Compared("source", asked("hyp", run["source"]), asked(run["source"], "hyp"))] if run["source"] else []
-    return [*source, *(Compared("reference", asked("hyp", ref), asked(ref, "hyp")) for ref in run["references"])]
+    source = [Comparison("source", asked("hyp", run["source"]), asked(run["source"], "hyp"))] if run["source"] else []
+    return [*source, *(Comparison("reference", asked("hyp", ref), asked(ref, "hyp")) for ref in run["references"])]
 
 
 @pytest.mark.parametrize("number", range(len(FIXTURE["gave"])))
 def test_the_arithmetic_is_that_of_the_released_code(number: int) -> None:
     run, gave = FIXTURE["asked"]["runs"][number], FIXTURE["gave"][number]
-    scores = [LEGACY.score(one) for one in given(run)]
+    scores = [LEGACY.score(one) for one in stored_answers(run)]
     assert max(score for score in scores if score is not None) == pytest.approx(gave, abs=1e-12)
 
 
 def test_a_direction_without_questions() -> None:
-    (bare,) = given({"source": "bare", "references": []})
+    (bare,) = stored_answers({"source": "bare", "references": []})
     assert bare.recall == ()
     assert LEGACY._replace(absent=None).score(bare) is None
     assert LEGACY.score(bare) == pytest.approx(FIXTURE["gave"][5])
@@ -190,7 +190,7 @@ def test_sentences_end_before_the_first_word_after_a_stop() -> None:
 
 
 def test_the_papers_score_is_zero_where_both_directions_are() -> None:
-    asked = Asked(TextSpan("Bo", 0, 2), "Who?", "Ada", 0.0, 0.0, 0.9)
+    asked = AskedQuestion(TextSpan("Bo", 0, 2), "Who?", "Ada", 0.0, 0.0, 0.9)
     formula = Formula(("f1",), ("answerability",), normalized=True, harmonic=True)
-    assert formula.score(Compared("source", (asked,), (asked,))) == 0.0
-    assert formula.score(Compared("source", (asked,), ())) is None
+    assert formula.score(Comparison("source", (asked,), (asked,))) == 0.0
+    assert formula.score(Comparison("source", (asked,), ())) is None

@@ -42,11 +42,11 @@ class TestRegistry:
 
 class TestOwnAspect:
     def test_user_definitions_are_signed(self, tone: Path) -> None:
-        own = ReasonThenScore(aspect_file=tone)
-        assert f"|aspect:tone|def:{own.about.hash}|" in own.sign({"judge": "p/m"})
+        custom = ReasonThenScore(aspect_file=tone)
+        assert f"|aspect:tone|def:{custom.about.hash}|" in custom.sign({"judge": "p/m"})
         assert "|aspect:coherence|prompt:" in ReasonThenScore().sign({"judge": "p/m"})
         tone.write_text(TONE.replace("kept", "the same"))
-        assert ReasonThenScore(aspect_file=tone).sign({}) != own.sign({})
+        assert ReasonThenScore(aspect_file=tone).sign({}) != custom.sign({})
 
     def test_a_run_does_not_need_the_file_again(self, tone: Path) -> None:
         judge = MultipleChoice(aspect_file=tone)
@@ -98,8 +98,8 @@ class TestOwnAspect:
             ReasonThenScore(aspect_file=tmp_path / "latin.yaml")
 
     def test_conflicting_definitions(self, tone: Path) -> None:
-        own = read_aspects(tone)["tone"]
+        custom = read_aspects(tone)["tone"]
         with pytest.raises(ValueError, match="defines 'tone', but `aspect` is 'coherence'"):
-            ReasonThenScore(definition=own)
+            ReasonThenScore(definition=custom)
         with pytest.raises(ValueError, match="exclude each other"):
-            ReasonThenScore(aspect="tone", definition=own, aspect_file=tone)
+            ReasonThenScore(aspect="tone", definition=custom, aspect_file=tone)

@@ -35,12 +35,12 @@ class Arcs(NamedTuple):
     """The lower-case words of a text, their offsets (None if unknown), and its arcs."""
 
     words: tuple[str, ...]
-    places: tuple[tuple[int, int] | None, ...]
+    offsets: tuple[tuple[int, int] | None, ...]
     arcs: tuple[Arc, ...]
 
     def shifted(self, start: int) -> Arcs:
         """Return the same arcs with offsets increased by `start`."""
-        return self._replace(places=tuple(at and (start + at[0], start + at[1]) for at in self.places))
+        return self._replace(offsets=tuple(at and (start + at[0], start + at[1]) for at in self.offsets))
 
 
 @lru_cache(maxsize=8)
@@ -64,14 +64,14 @@ def read_arcs(file: DataFile) -> Mapping[str, Arcs]:
 
 def _of_reply(reply: Mapping[str, Any]) -> Arcs:
     words: list[str] = []
-    places: list[tuple[int, int] | None] = []
+    offsets: list[tuple[int, int] | None] = []
     arcs: list[Arc] = []
     for sentence in reply.get("sentences", [reply]):
         first = len(words)
         for token in sentence["tokens"]:
             words.append(str(token["word"]).lower())
             begin, end = token.get("characterOffsetBegin"), token.get("characterOffsetEnd")
-            places.append(None if begin is None or end is None else (int(begin), int(end)))
+            offsets.append(None if begin is None or end is None else (int(begin), int(end)))
         for arc in sentence.get("enhancedDependencies", ()):
             child, head = int(arc["dependent"]) - 1, int(arc["governor"]) - 1
             # Roots have no head.
@@ -79,7 +79,7 @@ def _of_reply(reply: Mapping[str, Any]) -> Arcs:
                 arcs.append(Arc(first + child, first + head, str(arc["dep"])))
     if any(max(arc.child, arc.head) >= len(words) for arc in arcs):
         raise IndexError("an arc refers to a word that does not exist")
-    return Arcs(tuple(words), tuple(places), tuple(arcs))
+    return Arcs(tuple(words), tuple(offsets), tuple(arcs))
 
 
 def parsed(text: str) -> Arcs:

@@ -30,11 +30,11 @@ def at_best_chunk(
     chunks: Sequence[TextSpan],
     threshold: float,
     verdicts: tuple[str, str],
-    more: str = "",
+    suffix: str = "",
 ) -> Judgment:
     """Return the judgment on a sentence (`index` None: the summary) by its greatest value.
 
-    `verdicts` are the texts of the reason from `threshold` on and below it, `more` is appended to the reason.
+    `verdicts` are the texts of the reason from `threshold` on and below it, `suffix` is appended to the reason.
     """
     best = int(values.argmax())
     value = float(values[best])
@@ -46,7 +46,7 @@ def at_best_chunk(
         index,
         value=value,
         label=int(supported),
-        reason=f"{verdicts[0] if supported else verdicts[1]} {chunk} ({rounded(value, threshold)}){more}",
+        reason=f"{verdicts[0] if supported else verdicts[1]} {chunk} ({rounded(value, threshold)}){suffix}",
         evidence=evidence([chunks[best]]),
     )
 

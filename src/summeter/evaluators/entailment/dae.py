@@ -33,7 +33,7 @@ class Verdict(NamedTuple):
 
     arc: Arc
     words: tuple[str, str]
-    places: tuple[tuple[int, int] | None, tuple[int, int] | None]
+    offsets: tuple[tuple[int, int] | None, tuple[int, int] | None]
     value: float
 
     @property
@@ -42,15 +42,15 @@ class Verdict(NamedTuple):
         return self.value >= THRESHOLD
 
     @property
-    def shown(self) -> str:
+    def description(self) -> str:
         """The arc in words."""
         return f"'{self.words[0]}' as {self.arc.relation} of '{self.words[1]}' ({short(self.value)})"
 
     @property
     def evidence(self) -> tuple[Span, ...]:
         """The spans of its words in the summary, in order."""
-        places = sorted(place for place in self.places if place is not None)
-        return tuple(Span(of="summary", start=start, end=end) for start, end in places)
+        offsets = sorted(span for span in self.offsets if span is not None)
+        return tuple(Span(of="summary", start=start, end=end) for start, end in offsets)
 
 
 class DAE(Evaluator):
@@ -133,18 +133,18 @@ class DAE(Evaluator):
     async def _verdicts(self, network: Network, source: str, readings: Sequence[Arcs]) -> tuple[list[Verdict], int]:
         """Return the verdicts on all arcs, and the largest number of truncated tokens of an input."""
         texts = [" ".join(reading.words) for reading in readings]
-        lengths = [len(places) for places in await network.ask([FindTokens(text) for text in (source, *texts)])]
-        asked: list[tuple[Arcs, str, Cut]] = []
+        lengths = [len(tokens) for tokens in await network.ask([FindTokens(text) for text in (source, *texts)])]
+        requests: list[tuple[Arcs, str, Cut]] = []
         for reading, text, length in zip(readings, texts, lengths[1:], strict=True):
             if reading.arcs:
-                over = lengths[0] + length + MARKS > LENGTH
-                room = (CUT_TO if over and self.variant == "legacy" else LENGTH) - MARKS - length
-                asked.append((reading, text, (room, length) if room > 0 else "only_first"))
+                is_long = lengths[0] + length + MARKS > LENGTH
+                room = (CUT_TO if is_long and self.variant == "legacy" else LENGTH) - MARKS - length
+                requests.append((reading, text, (room, length) if room > 0 else "only_first"))
         rows = await network.ask(
-            [ClassifyTokens((source, text), 4, Framing(cut=cut, segments=False)) for _, text, cut in asked]
+            [ClassifyTokens((source, text), 4, Framing(cut=cut, segments=False)) for _, text, cut in requests]
         )
         verdicts = [
-            verdict for (reading, _, _), row in zip(asked, rows, strict=True) for verdict in _of_row(reading, row)
+            verdict for (reading, _, _), row in zip(requests, rows, strict=True) for verdict in _of_row(reading, row)
         ]
         sizes = [lengths[0] + length for reading, length in zip(readings, lengths[1:], strict=True) if reading.arcs]
         # Count the tokens that were read, because the network may have fewer positions than the method's.
@@ -155,20 +155,20 @@ class DAE(Evaluator):
         unentailed = [verdict for verdict in verdicts if not verdict.entailed]
         sentences = builder.by_sentence(
             FAITHFULNESS,
-            [(one.places[0][0], one) for one in verdicts if one.places[0] is not None],
+            [(one.offsets[0][0], one) for one in verdicts if one.offsets[0] is not None],
             _of_sentence,
             missing=f"no arc of this sentence was judged (only the first {MOST} are)",
         )
         count = f"{len(verdicts) - len(unentailed)} of {len(verdicts)} arcs entailed"
         worst = min(verdicts, key=lambda verdict: verdict.value)
-        reason = f"{count}; lowest: {worst.shown}"
+        reason = f"{count}; lowest: {worst.description}"
         evidence = tuple(dict.fromkeys(span for verdict in unentailed for span in verdict.evidence))
         judged = [sentence.value for sentence in sentences if sentence.value is not None]
         if self.by == "sentence" and judged:
-            whole = builder.ok(FAITHFULNESS, value=sum(judged) / len(judged), reason=reason, evidence=evidence)
+            overall = builder.ok(FAITHFULNESS, value=sum(judged) / len(judged), reason=reason, evidence=evidence)
         else:
             value = float(not unentailed)
-            whole = builder.ok(FAITHFULNESS, value=value, label=int(value), reason=reason, evidence=evidence)
+            overall = builder.ok(FAITHFULNESS, value=value, label=int(value), reason=reason, evidence=evidence)
         share = builder.ok(ENTAILED, value=1 - len(unentailed) / len(verdicts), reason=reason)
         list_id = digest([[*verdict.arc, *verdict.words] for verdict in verdicts], 12)
         arcs = [
@@ -178,14 +178,14 @@ class DAE(Evaluator):
                 place,
                 value=verdict.value,
                 label=int(verdict.entailed),
-                reason=verdict.shown,
+                reason=verdict.description,
                 evidence=verdict.evidence,
                 list_id=list_id,
                 claim=Claim(text=f"{verdict.words[0]} ({verdict.arc.relation}) {verdict.words[1]}"),
             )
             for place, verdict in enumerate(verdicts)
         ]
-        return [whole, share, *sentences, *arcs]
+        return [overall, share, *sentences, *arcs]
 
 
 def _of_sentence(verdicts: Sequence[Verdict]) -> Mapping[str, Any]:
@@ -194,7 +194,7 @@ def _of_sentence(verdicts: Sequence[Verdict]) -> Mapping[str, Any]:
     return {
         "value": float(not unentailed),
         "label": int(not unentailed),
-        "reason": "; ".join(verdict.shown for verdict in unentailed) or f"all {len(verdicts)} arcs entailed",
+        "reason": "; ".join(verdict.description for verdict in unentailed) or f"all {len(verdicts)} arcs entailed",
         "evidence": tuple(dict.fromkeys(span for verdict in unentailed for span in verdict.evidence)),
     }
 
@@ -211,5 +211,5 @@ def _of_row(reading: Arcs, row: TokenLogits) -> list[Verdict]:
             logits = row.logits[last[arc.child], :2].astype(np.float64) + row.logits[last[arc.head], 2:]
             value = 1 / (1 + float(np.exp(np.clip(logits[0] - logits[1], -700, 700))))
             words_of_arc = (reading.words[arc.child], reading.words[arc.head])
-            verdicts.append(Verdict(arc, words_of_arc, (reading.places[arc.child], reading.places[arc.head]), value))
+            verdicts.append(Verdict(arc, words_of_arc, (reading.offsets[arc.child], reading.offsets[arc.head]), value))
     return verdicts

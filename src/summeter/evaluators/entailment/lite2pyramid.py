@@ -113,9 +113,9 @@ class Lite2Pyramid(Evaluator):
         builder = replace(builder, truncated_tokens=await unread(network, [item.summary.text], texts, how))
         count = int((present >= THRESHOLD).sum())
         reason = f"{count} of {len(units)} units present ({self.score})"
-        whole = builder.ok(COMPLETENESS, value=value, label=int(value >= THRESHOLD), reason=reason)
+        overall = builder.ok(COMPLETENESS, value=value, label=int(value >= THRESHOLD), reason=reason)
         list_id = KeyFacts.of(texts, "given").id
-        judgments = [whole]
+        judgments = [overall]
         for at, share in enumerate(map(float, present)):
             label = int(share >= THRESHOLD)
             reason = f"{'present' if label else 'not present'} ({self.score} {rounded(share, THRESHOLD)})"

@@ -105,11 +105,11 @@ class Menli(Evaluator):
         cut = max(0, sum(lengths) - limit)
         row, other = rows[best], "document" if self.source else "reference"
         directions = {"rh": f"{other} to summary", "hr": f"summary to {other}", "avg": "mean of both directions"}
-        shown = (
+        reason = (
             f"entailment {short(row.entail)}, neutral {short(row.neutral)}, contradiction {short(row.contradict)}"
             f" ({directions[self.direction]}{f'; best of {len(rows)} references' if len(rows) > 1 else ''})"
         )
-        return [replace(builder, truncated_tokens=cut or None).ok(aspect, value=values[best], reason=shown)]
+        return [replace(builder, truncated_tokens=cut or None).ok(aspect, value=values[best], reason=reason)]
 
 
 class MenliCombined(DerivedEvaluator):
@@ -213,5 +213,5 @@ class MenliCombined(DerivedEvaluator):
                     f"{other.value:.3f}, each scaled over {len(both)} summaries"
                 )
                 fields = {"value": self.weight * first + (1 - self.weight) * second, "reason": reason}
-            behind = [row for rows in by_member for row in rows]
-            yield self.judgment(item, signature, aspects[0], behind=behind, **fields)
+            sources = [row for rows in by_member for row in rows]
+            yield self.judgment(item, signature, aspects[0], sources=sources, **fields)

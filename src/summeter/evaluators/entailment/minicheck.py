@@ -210,11 +210,11 @@ class MiniCheck(Evaluator):
         if failure := verdicts.failures.get(claim):
             unit: Literal["summary", "sentence"] = "summary" if at is None else "sentence"
             return builder.failed(FAITHFULNESS, failure.status, failure.reason, unit, at)
-        more, column = "", verdicts.values[:, claim]
+        suffix, column = "", verdicts.values[:, claim]
         if self.network == "llm" and column.max() == 0:
-            more = f"; the {ALTERNATIVES} most probable first tokens contain no but not yes"
-        shown = ("supported by", "not supported; nearest:")
-        return at_best_chunk(builder, at, column, chunks, self.threshold, shown, more)
+            suffix = f"; the {ALTERNATIVES} most probable first tokens contain no but not yes"
+        verdict_texts = ("supported by", "not supported; nearest:")
+        return at_best_chunk(builder, at, column, chunks, self.threshold, verdict_texts, suffix)
 
     async def _verdicts(self, chunks: Sequence[TextSpan], claims: Sequence[str], tools: Tools) -> Verdicts:
         """Return the network's verdicts on each chunk and claim."""
@@ -244,7 +244,7 @@ class MiniCheck(Evaluator):
         for at, claim in enumerate(claims):
             room = readable(llm) - sum(tokens(message.content) for message in question("", claim).messages) - 1
             for number, chunk in enumerate(chunks):
-                length, shown = lengths[number], chunk.text
+                length, text = lengths[number], chunk.text
                 if length > room:
                     why = f"a chunk of the document has about {length:,} tokens, but {llm.id} has room for {room:,} "
                     why += "beside the claim"
@@ -255,9 +255,9 @@ class MiniCheck(Evaluator):
                     if llm.settings.on_overflow == "error":
                         option = Parameter("on_overflow", "truncate")
                         raise ContextError(why, "; choose a smaller `chunk`, or ", option)
-                    shown = tiles(shown, (), room, tokens)[0].text
-                    cut[number] = max(cut[number], length - tokens(shown))
-                answer, keys = await answered(question(shown, claim), llm)
+                    text = tiles(text, (), room, tokens)[0].text
+                    cut[number] = max(cut[number], length - tokens(text))
+                answer, keys = await answered(question(text, claim), llm)
                 calls[at] = (*calls.get(at, ()), *keys)
                 if isinstance(answer, NoVerdict):
                     where = "" if len(chunks) == 1 else f"chunk {number + 1} of {len(chunks)}: "

@@ -92,16 +92,16 @@ def role_sentences(tree: Tree) -> list[RoleSentence]:
     """
     sentences = []
     for root in tree.roots:
-        places = sorted(tree.under(root))
-        if not any(_is_word(tree, place) for place in places):
+        indices = sorted(tree.under(root))
+        if not any(_is_word(tree, index) for index in indices):
             continue
         verbs = [
-            place for place in places
-            if tree.words[place].tag.startswith("VB") and tree.words[place].dep not in ("aux", "auxpass")
+            index for index in indices
+            if tree.words[index].tag.startswith("VB") and tree.words[index].dep not in ("aux", "auxpass")
         ]  # fmt: skip
         frames = [_tags(tree, verb) for verb in verbs]
-        words = [tree.words[place].text for place in places]
-        sentences.append(RoleSentence(words, [[tags.get(place, "O") for place in places] for tags in frames]))
+        words = [tree.words[index].text for index in indices]
+        sentences.append(RoleSentence(words, [[tags.get(index, "O") for index in indices] for tags in frames]))
     return sentences
 
 
@@ -122,12 +122,12 @@ def _tags(tree: Tree, verb: int) -> dict[int, str]:
     for number, (role, inside) in enumerate(arguments):
         # Two unknown roles are kept apart; otherwise their arguments would be joined.
         named = f"{role}-{number}" if role == _UNKNOWN else role
-        places = sorted(inside)
-        while places and not _is_word(tree, places[-1]):
-            places.pop()
-        while places and not _is_word(tree, places[0]):
-            places.pop(0)
-        tags |= {place: f"{'I' if at else 'B'}-{named}" for at, place in enumerate(places)}
+        indices = sorted(inside)
+        while indices and not _is_word(tree, indices[-1]):
+            indices.pop()
+        while indices and not _is_word(tree, indices[0]):
+            indices.pop(0)
+        tags |= {index: f"{'I' if at else 'B'}-{named}" for at, index in enumerate(indices)}
     tags[verb] = "B-V"
     return tags
 

@@ -146,14 +146,14 @@ class SummaC(Evaluator):
             value = convolution.probability(list(map(convolution.score, tables[: len(scored)])))
         weakest = values.index(min(values))
         count = "1 passage" if len(scored) == 1 else f"{len(scored)} passages"
-        whole = builder.ok(
+        overall = builder.ok(
             FAITHFULNESS,
             value=value,
             label=int(value >= self.threshold),
             reason=f"{count} of the summary judged; lowest {values[weakest]:.2f}",
             evidence=evidence([scored[weakest]], "summary"),
         )
-        return [whole, *of_sentences]
+        return [overall, *of_sentences]
 
     def _value(self, table: Floats, convolution: Convolution | None) -> float:
         """Return a sentence's value; for conv, that of a summary of this sentence alone."""
@@ -167,7 +167,7 @@ class SummaC(Evaluator):
     ) -> Judgment:
         best, supported = int(np.nanargmax(table[:, ENTAIL])), value >= self.threshold
         worst = None if supported else against(table)
-        shown = [best]
+        cited = [best]
         if supported:
             verdict = "entailed by"
         else:
@@ -175,7 +175,7 @@ class SummaC(Evaluator):
         reason = f"{verdict} a passage ({shares(table[best])})"
         if worst is not None and worst != best:
             reason += f"; another passage contradicts it ({shares(table[worst])})"
-            shown.append(worst)
+            cited.append(worst)
         return builder.ok(
             FAITHFULNESS,
             "sentence",
@@ -183,7 +183,7 @@ class SummaC(Evaluator):
             value=value,
             label=int(supported),
             reason=reason,
-            evidence=evidence([passages[number] for number in shown]),
+            evidence=evidence([passages[number] for number in cited]),
         )
 
 

@@ -177,24 +177,24 @@ class Fenice(PromptedEvaluator):
         aligner = tools.once("aligner", lambda: Aligner(item.document, tools.network("nli"), self, whole, clusters))
         verdicts = await aligner.verdicts([claim.text for claim in extracted.claims])
         judgments = []
-        for place, (claim, verdict) in enumerate(zip(extracted.claims, verdicts, strict=True)):
+        for index, (claim, verdict) in enumerate(zip(extracted.claims, verdicts, strict=True)):
             best, supported = verdict.best, verdict.best.score >= self.threshold
             neutral = self.variant == "legacy"
             sentences = aligner.sentences
             reason = explanation(claim.text, verdict, sentences, self.threshold, self.gate, neutral=neutral)
             worst = strongest_contradiction(verdict, sentences, self.threshold)
-            shown = [*best.spans, *([] if worst is None else [sentences[worst]])]
+            cited = [*best.spans, *([] if worst is None else [sentences[worst]])]
             unit: Unit = "sentence" if self.step == "nli_sent" else "claim"
             fields = {} if unit == "sentence" else {"list_id": extracted.id, "claim": claim}
             judgments.append(
                 builder.ok(
                     FAITHFULNESS,
                     unit,
-                    place,
+                    index,
                     value=best.score,
                     label=int(supported),
                     reason=reason,
-                    evidence=evidence(shown),
+                    evidence=evidence(cited),
                     **fields,
                 )
             )

@@ -54,27 +54,27 @@ async def resolve(document: Document, llm: BoundLLM, template: Template) -> Prep
     points, with "windows" and "truncated_tokens" for documents longer than the LLM's context.
     """
     frame = template.fill(document="", document_code=fence_code(""))
-    shown = document_views(document, llm, frame, REPLY_TOKENS)
+    excerpts = document_views(document, llm, frame, REPLY_TOKENS)
     clusters: list[list[Mention]] = []
     calls: tuple[str, ...] = ()
     dropped = 0
-    for number, view in enumerate(shown.views, 1):
+    for number, view in enumerate(excerpts.views, 1):
         text = view.text
         answer = await llm.ask(template.fill(document=text, document_code=fence_code(text)), form(text))
         calls += answer.calls
         if answer.data is None:
-            where = "" if len(shown.views) == 1 else f"window {number} of {len(shown.views)}: "
+            where = "" if len(excerpts.views) == 1 else f"window {number} of {len(excerpts.views)}: "
             why = f"coreference of the document: {where}{answer.reason}"
             return Prepared(document_id=document.id, status=answer.status, reason=why, calls=calls)
-        located, lost = locate(answer.data, text)
+        located, unlocated = locate(answer.data, text)
         start = view.start or 0
         clusters += [[(start + first, start + last) for first, last in cluster] for cluster in located]
-        dropped += lost
+        dropped += unlocated
     data: dict[str, object] = {"clusters": joined(clusters), "dropped": dropped}
-    if len(shown.views) > 1:
-        data["windows"] = len(shown.views)
-    if shown.truncated_tokens is not None:
-        data["truncated_tokens"] = shown.truncated_tokens
+    if len(excerpts.views) > 1:
+        data["windows"] = len(excerpts.views)
+    if excerpts.truncated_tokens is not None:
+        data["truncated_tokens"] = excerpts.truncated_tokens
     return Prepared(document_id=document.id, data=data, calls=calls)
 
 
@@ -116,14 +116,14 @@ def locate(clusters: Quotes, text: str) -> tuple[list[list[Mention]], int]:
     >>> locate((quotes,), "Ana sat. Then she ran.")
     ([[(0, 3), (14, 17)]], 1)
     """
-    finder, located, lost = QuoteFinder(text), list[list[Mention]](), 0
+    finder, located, unlocated = QuoteFinder(text), list[list[Mention]](), 0
     for cluster in clusters:
-        places = [_place(quote, finder) for quote in cluster]
-        lost += places.count(None)
-        mentions = sorted({place for place in places if place is not None})
+        located_quotes = [_place(quote, finder) for quote in cluster]
+        unlocated += located_quotes.count(None)
+        mentions = sorted({mention for mention in located_quotes if mention is not None})
         if len(mentions) > 1:
             located.append(mentions)
-    return located, lost
+    return located, unlocated
 
 
 def _place(quote: Quote, finder: QuoteFinder) -> Mention | None:
@@ -132,10 +132,10 @@ def _place(quote: Quote, finder: QuoteFinder) -> Mention | None:
         return None
     quoted = finder.text[passage.start : passage.end]
     words = r"\s+".join(map(re.escape, quote.mention.split()))
-    places = [match.span() for match in re.finditer(rf"(?<!\w){words}(?!\w)", quoted)]
-    if finder.text.count(quoted) != 1 or len(places) != 1:
+    matches = [match.span() for match in re.finditer(rf"(?<!\w){words}(?!\w)", quoted)]
+    if finder.text.count(quoted) != 1 or len(matches) != 1:
         return None
-    ((start, end),) = places
+    ((start, end),) = matches
     return passage.start + start, passage.start + end
 
 

@@ -137,16 +137,16 @@ class KeyFactExtraction(PromptedEvaluator):
             return self.load_template(TEMPLATES[origin]).fill(**variables)
 
         if origin == "reference":
-            shown = DocumentViews((DocumentView(_reference(document) or "", 0),))
+            excerpts = DocumentViews((DocumentView(_reference(document) or "", 0),))
         else:
-            shown = document_views(document, llm, prompt("", limit), REPLY_TOKENS * limit)
+            excerpts = document_views(document, llm, prompt("", limit), REPLY_TOKENS * limit)
         # Each window gets a share of the list, so that later windows of a long document are represented.
-        share = limit if len(shown.views) == 1 else max(2, ceil(limit / len(shown.views)))
+        share = limit if len(excerpts.views) == 1 else max(2, ceil(limit / len(excerpts.views)))
         schema = object_schema({"key_facts": list_schema(text_schema(FACT), share)})
         answers = await asyncio.gather(
             *(
                 llm.ask(prompt(text, share), Form("key_facts", schema, partial(read_key_facts, material=(text,))))
-                for text, _ in shown.views
+                for text, _ in excerpts.views
             )
         )
         calls = tuple(key for answer in answers for key in answer.calls)
@@ -158,8 +158,8 @@ class KeyFactExtraction(PromptedEvaluator):
         data = {**merged([answer.data for answer in answers if answer.data is not None], limit), "origin": origin}
         if len(answers) > 1:
             data["windows"] = len(answers)
-        if shown.truncated_tokens is not None:
-            data["truncated_tokens"] = shown.truncated_tokens
+        if excerpts.truncated_tokens is not None:
+            data["truncated_tokens"] = excerpts.truncated_tokens
         return Prepared(document_id=document.id, data=data, calls=calls)
 
     async def _validated(self, document: Document, extracted: Prepared, tools: Tools) -> Prepared:
@@ -214,8 +214,8 @@ class KeyFactExtraction(PromptedEvaluator):
     ) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Return one validator's row and calls; it sees the most similar passages of a long document."""
         frame = self.validation_prompt("", facts)
-        shown = document_views(document, model, frame, VOTE_TOKENS * len(facts), near=facts)
-        source = shown.views[0].text
+        excerpts = document_views(document, model, frame, VOTE_TOKENS * len(facts), near=facts)
+        source = excerpts.views[0].text
         form = Form(
             "key_fact_votes",
             keyed_schema(len(facts), "vote", {"reason": text_schema(REASON), "useful": YES_NO}),
@@ -224,7 +224,7 @@ class KeyFactExtraction(PromptedEvaluator):
         answer = await model.ask(self.validation_prompt(source, facts), form, sampling)
         votes = None if answer.data is None else list(answer.data)
         row = {"model": model.id, "status": answer.status, "reason": answer.reason, "votes": votes}
-        cut = {} if shown.truncated_tokens is None else {"truncated_tokens": shown.truncated_tokens}
+        cut = {} if excerpts.truncated_tokens is None else {"truncated_tokens": excerpts.truncated_tokens}
         return {**row, **cut}, answer.calls
 
     def validation_prompt(self, document: str, facts: Sequence[str]) -> Prompt:

@@ -158,13 +158,13 @@ def prompt_template(about: AspectDef) -> str:
     literal braces are doubled, as for `str.format`. An empty line separates the system's and the user's message. The
     steps are those of the definition, else the tuned ones of the aspect, else `STEPS`.
     """
-    places = {"document": "\ue000", "summary": "\ue001", "document_code": "\ue002", "summary_code": "\ue003"}
+    placeholders = {"document": "\ue000", "summary": "\ue001", "document_code": "\ue002", "summary_code": "\ue003"}
     steps = about.steps or TUNED.get(about.name, STEPS)
     template = Template.load(__package__ or "", "geval")
-    prompt = template.fill(aspect=about, steps=steps, key_facts=[], facts_code="", **places)
+    prompt = template.fill(aspect=about, steps=steps, key_facts=[], facts_code="", **placeholders)
     text = "\n\n".join(message.content for message in prompt.messages).replace("{", "{{").replace("}", "}}")
-    for number, place in enumerate(places.values()):
-        text = text.replace(place, f"{{{number}}}")
+    for number, code in enumerate(placeholders.values()):
+        text = text.replace(code, f"{{{number}}}")
     return text
 
 

@@ -67,9 +67,9 @@ class A3CU(Evaluator):
         ]
         recalls, precisions = np.array(outputs[::2]), np.array(outputs[1::2])
         scores = f1(precisions, recalls, clip=self.variant == "paper")
-        found = await network.ask([FindTokens(one) for one in (text, *references)])
-        over = sum(max(0, len(places) - LONGEST) for places in found)
-        builder = replace(builder, truncated_tokens=over or None)
+        tokens = await network.ask([FindTokens(one) for one in (text, *references)])
+        truncated = sum(max(0, len(of_text) - LONGEST) for of_text in tokens)
+        builder = replace(builder, truncated_tokens=truncated or None)
         notes = [f"mean of {len(references)} references"] if len(references) > 1 else []
         if short := [
             name for name, words in (("summary", text), ("reference", references[0])) if len(words.split()) < SHORTEST

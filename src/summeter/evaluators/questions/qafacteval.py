@@ -29,7 +29,7 @@ NONCE = "empty"
 """The released code's answer if its network gives none."""
 
 
-class Asked(NamedTuple):
+class AskedQuestion(NamedTuple):
     """A question, its phrase, the document's answer, and their similarity (0: no answer)."""
 
     phrase: TextSpan
@@ -99,11 +99,11 @@ class QAFactEval(Evaluator):
         text = item.summary.text
         legacy = self.variant == "legacy"
         parsed = phrases(text)
-        found = parsed.chunks
+        chunks = parsed.chunks
         # The context of a phrase is its sentence by the splitter or (`legacy`) by the parser.
         sentences = parsed.sentences if legacy else sentence_spans(item.summary)
         rows = []
-        for phrase in found:
+        for phrase in chunks:
             around = [one for one in sentences if one.start < phrase.end and phrase.start < one.end] or [phrase]
             start, end = min(phrase.start, around[0].start), max(phrase.end, around[-1].end)
             rows.append((text[start : phrase.start], phrase.text, text[phrase.end : end]))
@@ -115,7 +115,7 @@ class QAFactEval(Evaluator):
         of_summary = await answer_all(reader, [(question, text) for question in questions], reading, nonce=nonce)
         answerable = [
             (phrase, question)
-            for phrase, question, answer in zip(found, questions, of_summary, strict=True)
+            for phrase, question, answer in zip(chunks, questions, of_summary, strict=True)
             if answer.answered and token_f1(phrase.text, answer.text or "") > AGREES
         ]
         source = item.document.text
@@ -128,12 +128,12 @@ class QAFactEval(Evaluator):
         framing = Framing(template=LERC, limit=MOST)
         values = iter(await lerc.ask([Classify(row, 1, framing) for row in scored]))
         asked = [
-            Asked(phrase, question, answer, float(next(values)[0]) if answer.answered else 0.0)
+            AskedQuestion(phrase, question, answer, float(next(values)[0]) if answer.answered else 0.0)
             for (phrase, question), answer in zip(answerable, answers, strict=True)
         ]
-        return self._judgments(builder, asked, len(found))
+        return self._judgments(builder, asked, len(chunks))
 
-    def _judgments(self, builder: JudgmentBuilder, asked: Sequence[Asked], total: int) -> list[Judgment]:
+    def _judgments(self, builder: JudgmentBuilder, asked: Sequence[AskedQuestion], total: int) -> list[Judgment]:
         if not asked:
             why = "the summary has no noun chunk to ask about"
             if total:
@@ -145,8 +145,8 @@ class QAFactEval(Evaluator):
         unanswered = sum(not one.answer.answered for one in asked)
         reason = f"{len(asked)} of {total} questions kept; the document does not answer {unanswered} of them"
         lowest = min(asked, key=lambda one: one.scores[0])
-        reason += f"; lowest: {_shown(lowest)}"
-        whole = [
+        reason += f"; lowest: {_described(lowest)}"
+        overall = [
             builder.ok(aspect, value=fmean(column), reason=reason)
             for aspect, column in zip(ASPECTS, columns, strict=True)
         ]
@@ -156,7 +156,7 @@ class QAFactEval(Evaluator):
             lambda inside: {
                 "value": fmean(one.scores[0] for one in inside),
                 "evidence": tuple(dict.fromkeys(span for one in inside for span in _evidence(one))),
-                "reason": "; ".join(map(_shown, inside)),
+                "reason": "; ".join(map(_described, inside)),
             },
             missing="no kept question is about this sentence",
         )
@@ -165,26 +165,26 @@ class QAFactEval(Evaluator):
             builder.ok(
                 FAITHFULNESS,
                 "claim",
-                place,
+                index,
                 value=one.scores[0],
                 list_id=list_id,
-                reason=_shown(one),
+                reason=_described(one),
                 evidence=_evidence(one),
                 claim=Claim(text=f"{one.question} {one.phrase.text}", span=one.phrase.as_span("summary")),
             )
-            for place, one in enumerate(asked)
+            for index, one in enumerate(asked)
         ]
-        return [*whole, *sentences, *questions]
+        return [*overall, *sentences, *questions]
 
 
-def _evidence(one: Asked) -> tuple[Span, ...]:
+def _evidence(one: AskedQuestion) -> tuple[Span, ...]:
     phrase = one.phrase.as_span("summary")
     if not one.answer.answered or one.answer.place is None:
         return (phrase,)
     return phrase, Span(of="document", start=one.answer.place.start, end=one.answer.place.end)
 
 
-def _shown(one: Asked) -> str:
+def _described(one: AskedQuestion) -> str:
     """Return a question with the summary's and the document's answer."""
     if not one.answer.answered:
         return f"'{one.question}' the summary: '{one.phrase.text}'; the document does not answer"

@@ -45,7 +45,7 @@ BERTSCORE = StatesMeasure(
 """Similarity of an answer and the expected one; 0 if one has no token."""
 
 
-class Asked(NamedTuple):
+class AskedQuestion(NamedTuple):
     """A question of one text asked on another.
 
     `phrase` is the expected answer, from the question's own text; `reply` is the answer from the other text.
@@ -79,21 +79,21 @@ class Formula(NamedTuple):
     harmonic: bool = False
     absent: float | None = None
 
-    def direction(self, asked: Sequence[Asked], scores: Sequence[Score]) -> float | None:
+    def direction(self, asked: Sequence[AskedQuestion], scores: Sequence[Score]) -> float | None:
         """Return the weighted mean over one text's questions, or `absent` if there is no weight.
 
-        >>> asked = Asked(TextSpan("Bo", 0, 2), "Who?", "Bo", 1.02, 1.0, 0.7)
+        >>> asked = AskedQuestion(TextSpan("Bo", 0, 2), "Who?", "Bo", 1.02, 1.0, 0.7)
         >>> Formula((), ()).direction([asked], ("answerability", "bertscore"))
         0.85
         """
         total = sum(one.weight for one in asked) if self.normalized else len(asked)
         return sum(one.weight * one.value(scores) for one in asked) / total if total else self.absent
 
-    def values(self, compared: Compared) -> tuple[float | None, float | None]:
+    def values(self, compared: Comparison) -> tuple[float | None, float | None]:
         """Return precision and recall of the summary compared with a text."""
         return self.direction(compared.precision, self.precision), self.direction(compared.recall, self.recall)
 
-    def score(self, compared: Compared) -> float | None:
+    def score(self, compared: Comparison) -> float | None:
         """Return the mean of precision and recall, or None if one of them is None."""
         precision, recall = self.values(compared)
         if precision is None or recall is None:
@@ -103,12 +103,12 @@ class Formula(NamedTuple):
         return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-class Compared(NamedTuple):
+class Comparison(NamedTuple):
     """The summary compared with one text: the questions of each, answered from the other."""
 
     side: Text
-    precision: tuple[Asked, ...]
-    recall: tuple[Asked, ...]
+    precision: tuple[AskedQuestion, ...]
+    recall: tuple[AskedQuestion, ...]
 
 
 class QuestEval(Evaluator):
@@ -224,18 +224,18 @@ class QuestEval(Evaluator):
             return builder.skipped(why)
         return self._judgments(builder, scored)
 
-    async def _compared(self, summary: str, texts: Sequence[tuple[Text, str]], tools: Tools) -> list[Compared]:
+    async def _compared(self, summary: str, texts: Sequence[tuple[Text, str]], tools: Tools) -> list[Comparison]:
         """Return the summary compared with each text, after asking all questions."""
         every = list(dict.fromkeys([summary, *(text for _, text in texts)]))
         # Each text is parsed once per document.
-        found = {text: tools.once(f"phrases of {text}", partial(self._phrases, text)) for text in every}
-        rows = list(dict.fromkeys((phrase.text, text) for text in every for phrase in found[text]))
+        phrases_of = {text: tools.once(f"phrases of {text}", partial(self._phrases, text)) for text in every}
+        rows = list(dict.fromkeys((phrase.text, text) for text in every for phrase in phrases_of[text]))
         framing = Framing(template=QUESTION, marks=self.variant == "legacy", limit=MOST)
         generated = await tools.network("questions").ask([Generate(row, HOW, framing) for row in rows])
         questions = dict(zip(rows, map(without_loose_blanks, generated), strict=True))
         # Equal texts are compared once.
         pairs = dict.fromkeys(pair for _, text in texts for pair in ((summary, text), (text, summary)))
-        asked = [(of, on, phrase, questions[phrase.text, of]) for of, on in pairs for phrase in found[of]]
+        asked = [(of, on, phrase, questions[phrase.text, of]) for of, on in pairs for phrase in phrases_of[of]]
         weights = [1.0] * len(asked)
         source = next((text for side, text in texts if side == "source"), None)
         if self.weighs and source is not None:
@@ -268,14 +268,14 @@ class QuestEval(Evaluator):
             requests = [CompareStates(*pair, self.layer, BERTSCORE) for pair in distinct]
             by_pair = dict(zip(distinct, await tools.network("answer_encoder").ask(requests), strict=True))
             similar = [by_pair.get(pair, 0.0) for pair in answers]
-        replies: dict[tuple[str, str], list[Asked]] = {}
+        replies: dict[tuple[str, str], list[AskedQuestion]] = {}
         rows_of_answers = zip(asked, answered, similar, weights, strict=True)
         for (of, on, phrase, question), (reply, answerability), similarity, weight in rows_of_answers:
             overlap = token_f1(phrase.text, reply)
-            one = Asked(phrase, question, reply, answerability, overlap, similarity, weight)
+            one = AskedQuestion(phrase, question, reply, answerability, overlap, similarity, weight)
             replies.setdefault((of, on), []).append(one)
         return [
-            Compared(side, tuple(replies.get((summary, text), ())), tuple(replies.get((text, summary), ())))
+            Comparison(side, tuple(replies.get((summary, text), ())), tuple(replies.get((text, summary), ())))
             for side, text in texts
         ]
 
@@ -289,7 +289,7 @@ class QuestEval(Evaluator):
             for phrase in (*parsed.entities, *parsed.chunks)
         ]
 
-    def _judgments(self, builder: JudgmentBuilder, scored: Sequence[tuple[float, Compared]]) -> list[Judgment]:
+    def _judgments(self, builder: JudgmentBuilder, scored: Sequence[tuple[float, Comparison]]) -> list[Judgment]:
         score, best = max(scored, key=lambda pair: pair[0])
         precision, recall = self.arithmetic.values(best)
         assert precision is not None and recall is not None  # noqa: PT018, S101 - scored
@@ -300,7 +300,7 @@ class QuestEval(Evaluator):
         if len(scored) > 1:
             reason += f"; best of {len(scored)} texts"
         values = zip(self.active_aspects, (score, precision, recall), strict=True)
-        whole = [builder.ok(aspect, value=value, reason=reason) for aspect, value in values]
+        overall = [builder.ok(aspect, value=value, reason=reason) for aspect, value in values]
         list_id = digest([[one.question, one.phrase.text] for one in (*best.precision, *best.recall)], 12)
         of: Side | None = "document" if best.side == "source" else None
         questions = [
@@ -314,35 +314,35 @@ class QuestEval(Evaluator):
                 "value": fmean(self._value(one, PRECISION) for one in asked),
                 "evidence": evidence((one.phrase for one in asked), "summary"),
                 "reason": f"{len(asked)} questions; lowest: "
-                + _shown(min(asked, key=lambda one: self._value(one, PRECISION))),
+                + _described(min(asked, key=lambda one: self._value(one, PRECISION))),
             },
             missing=f"no question is about this sentence (only the first {self.sentences} sentences have questions)",
         )
-        return [*whole, *sentences, *questions]
+        return [*overall, *sentences, *questions]
 
-    def _value(self, one: Asked, aspect: str) -> float:
+    def _value(self, one: AskedQuestion, aspect: str) -> float:
         """Return the value of a question, weighted if the score is divided by the number of questions."""
         formula = self.arithmetic
         value = one.value(formula.precision if aspect == PRECISION else formula.recall)
         return value if formula.normalized else one.weight * value
 
     def _question(
-        self, builder: JudgmentBuilder, aspect: str, place: int, one: Asked, list_id: str, side: Side | None
+        self, builder: JudgmentBuilder, aspect: str, index: int, one: AskedQuestion, list_id: str, side: Side | None
     ) -> Judgment:
         span = None if side is None else one.phrase.as_span(side)
         return builder.ok(
             aspect,
             "claim",
-            place,
+            index,
             value=self._value(one, aspect),
             list_id=list_id,
-            reason=_shown(one) + (f"; weight {one.weight:.2f}" if self.weighs and aspect == RECALL else ""),
+            reason=_described(one) + (f"; weight {one.weight:.2f}" if self.weighs and aspect == RECALL else ""),
             evidence=() if span is None else (span,),
             claim=Claim(text=f"{one.question} {one.phrase.text}", span=span if side == "summary" else None),
         )
 
 
-def _shown(one: Asked) -> str:
+def _described(one: AskedQuestion) -> str:
     return (
         f"'{one.question}' expected: '{one.phrase.text}'; answered: '{one.reply}' (answerable {one.answerability:.2f})"
     )

@@ -155,8 +155,8 @@ def decode(
 
 def _highest(logits: Sequence[float] | Floats, count: int) -> list[int]:
     """Return the indexes of the highest logits, highest first; ties in order."""
-    places: list[int] = np.argsort(-np.asarray(logits, dtype=np.float64), kind="stable")[:count].tolist()
-    return places
+    order: list[int] = np.argsort(-np.asarray(logits, dtype=np.float64), kind="stable")[:count].tolist()
+    return order
 
 
 def owners(spans: Sequence[tuple[int, int]]) -> NDArray[np.intp]:
@@ -170,8 +170,8 @@ def owners(spans: Sequence[tuple[int, int]]) -> NDArray[np.intp]:
     size = max(last for _, last in spans)
     best, owner = np.full(size, -1.0), np.zeros(size, dtype=np.intp)
     for number, (first, last) in enumerate(spans):
-        places = np.arange(first, last)
-        context = np.minimum(places - first, last - 1 - places) + 0.01 * (last - first)
+        positions = np.arange(first, last)
+        context = np.minimum(positions - first, last - 1 - positions) + 0.01 * (last - first)
         wider = context > best[first:last]
         best[first:last][wider], owner[first:last][wider] = context[wider], number
     return owner
@@ -184,14 +184,14 @@ class Reading(NamedTuple):
     stride: int = 128
     question: int = 64
 
-    def asked(self, question: int) -> int:
+    def question_tokens(self, question: int) -> int:
         """Return how many tokens of a question are used: at most half of the input."""
         return min(question, self.question, self.length // 2)
 
     @property
     def least_room(self) -> int:
         """The number of text tokens in a window beside the longest question."""
-        return self.length - self.asked(self.question) - MARKS
+        return self.length - self.question_tokens(self.question) - MARKS
 
 
 async def answer_all(
@@ -210,8 +210,8 @@ async def answer_all(
     requests: list[ClassifyTokens] = []
     spans_of: list[list[tuple[int, int]]] = []
     for question, text in pairs:
-        asked = reading.asked(len(offsets[question]))
-        room = reading.length - asked - MARKS
+        question_tokens = reading.question_tokens(len(offsets[question]))
+        room = reading.length - question_tokens - MARKS
         # SQuAD's windows: the last one may be shorter, and an empty text has one.
         spans = windows(len(offsets[text]), room, reading.stride, tail="short") or [(0, 0)]
         # Each window starts at a word, because the end of a word would be read as a different word.
@@ -221,7 +221,7 @@ async def answer_all(
                 first += 1
             spans[number] = (first if first < last else begin, last)
         spans_of.append(spans)
-        framing = Framing(cut=(asked, room))
+        framing = Framing(cut=(question_tokens, room))
         passages = [text[slice(*_covered(span, offsets[text]))] for span in spans]
         requests += [ClassifyTokens((question, passage), 2, framing) for passage in passages]
     logits = iter(await network.ask(requests))

@@ -48,22 +48,22 @@ def rts(output: str) -> Ruled:
         return Ruled(float(match.group(1)), 1)
     if match := _LABELLED_WORD.search(text):
         return Ruled(_WORDS[match.group(1)], 2)
-    if (stretch := _behind_cue(text, _DIGIT_AFTER)) and (match := re.search(r"[1-5](?:\.[1-5])?", stretch)):
+    if (stretch := _after_cue(text, _DIGIT_AFTER)) and (match := re.search(r"[1-5](?:\.[1-5])?", stretch)):
         return Ruled(float(match.group()), 3)
-    if (stretch := _behind_cue(text, _WORD_AFTER)) and (match := re.search(_WORD, stretch)):
+    if (stretch := _after_cue(text, _WORD_AFTER)) and (match := re.search(_WORD, stretch)):
         return Ruled(_WORDS[match.group()], 4)
     if (anywhere := _ANY_DIGIT.findall(text)) and (match := _POINTS.match(anywhere[-1])):
         return Ruled(float(match.group()), 6)
     raise ReplyError(f"the released parser found no score (and keeps -1) in {show(output)}")
 
 
-def _behind_cue(text: str, wanted: re.Pattern[str]) -> str | None:
-    """Return what `wanted` matches after the leftmost possible cue."""
+def _after_cue(text: str, pattern: re.Pattern[str]) -> str | None:
+    """Return what `pattern` matches after the leftmost possible cue."""
     blocked = 0
     for cue in _CUE.finditer(text):
         if cue.start() < blocked:
             continue  # an earlier cue in the same sentence has the same continuation
-        if match := wanted.match(text, cue.end()):
+        if match := pattern.match(text, cue.end()):
             return match.group()
         stop = text.find(".", cue.end())
         if stop < 0:

@@ -122,10 +122,10 @@ def yes_no_in(text: str, material: Sequence[str] = ()) -> bool:
     answers = [match for match in _YES_NO.finditer(text) if not (match["label"] and _folded(match[0]) in known)]
     if not any(match.start() == 0 or match.end() == len(text) for match in answers):
         raise ReplyError(f"the reply answers neither yes nor no; it ends with {show(text[-50:])}", fault="no_json")
-    spoken = [match for match in _YES_NO_SPOKEN.finditer(text) if match[2] or _folded(match[0]) not in known]
-    words = {match["word"].lower() for match in answers} | {(match[1] or match[2]).lower() for match in spoken}
-    word, behind = words.pop(), text[answers[0].end() :] if answers[0].start() == 0 else ""
-    if words or _CONDITION.match(behind) or (DENIES.search(behind) if word == "yes" else _AFFIRMS.search(behind)):
+    statements = [match for match in _YES_NO_SPOKEN.finditer(text) if match[2] or _folded(match[0]) not in known]
+    words = {match["word"].lower() for match in answers} | {(match[1] or match[2]).lower() for match in statements}
+    word, after = words.pop(), text[answers[0].end() :] if answers[0].start() == 0 else ""
+    if words or _CONDITION.match(after) or (DENIES.search(after) if word == "yes" else _AFFIRMS.search(after)):
         raise ReplyError("the reply answers both yes and no, or retracts its answer", fault="ambiguous")
     return word == "yes"
 

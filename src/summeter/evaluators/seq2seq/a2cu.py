@@ -96,12 +96,12 @@ class A2CU(Evaluator):
         builder = self.builder(item, prepared, tools, model=matcher.id)
         units = iter(prepared.data["key_facts"])
         by_text = [list(islice(units, size)) for size in prepared.data["units"]]
-        held = [await self._held(item.summary.text, of_text, tools) for of_text in by_text]
-        values: dict[Measure, list[float]] = {"recall": [_share(of_text) for of_text in held if len(of_text)]}
+        matched = [await self._matched(item.summary.text, of_text, tools) for of_text in by_text]
+        values: dict[Measure, list[float]] = {"recall": [_share(of_text) for of_text in matched if len(of_text)]}
         judgments = []
         if "recall" in self.measures:
             list_id = KeyFacts.of(prepared.data["key_facts"], "reference").id
-            for at, share in enumerate(np.concatenate(held)):
+            for at, share in enumerate(np.concatenate(matched)):
                 fields: dict[str, Any] = {
                     "value": float(share),
                     "label": int(share > THRESHOLD),
@@ -111,10 +111,12 @@ class A2CU(Evaluator):
         if {"precision", "f1"} & set(self.measures):
             (claims,) = await self._written([item.summary.text], tools)
             references = [text for text in item.references if text.strip()]
-            by_reference = [await self._held(reference, claims, tools) for reference in references]
+            by_reference = [await self._matched(reference, claims, tools) for reference in references]
             values["precision"] = [_share(one) for one in by_reference if len(one)]
             both = [
-                (_share(one), _share(two)) for one, two in zip(by_reference, held, strict=True) if len(one) and len(two)
+                (_share(one), _share(two))
+                for one, two in zip(by_reference, matched, strict=True)
+                if one.size and two.size
             ]
             values["f1"] = [2 * precision * recall / (precision + recall + 1e-10) for precision, recall in both]
             # Each unit of the summary, with its highest probability over the references.
@@ -141,15 +143,15 @@ class A2CU(Evaluator):
         rows = await tools.network("acu_writer").ask([Generate((text,), WRITTEN, framing) for text in texts])
         return [list(dict.fromkeys(unit.strip() for unit in row.split(BETWEEN) if unit.strip())) for row in rows]
 
-    async def _held(self, text: str, units: Sequence[str], tools: Tools) -> NDArray[np.float64]:
+    async def _matched(self, text: str, units: Sequence[str], tools: Tools) -> NDArray[np.float64]:
         """Return the probability that a text contains each unit."""
         how = Framing((TEXT, UNIT))
         logits = await tools.network("acu_matcher").ask([Classify((text, unit), 3, how) for unit in units])
         return softmax(np.array(logits, dtype=np.float64).reshape(-1, 3))[:, HELD]
 
 
-def _share(held: NDArray[np.float64]) -> float:
-    return float(np.mean(held > THRESHOLD))
+def _share(matched: NDArray[np.float64]) -> float:
+    return float(np.mean(matched > THRESHOLD))
 
 
 def _says(share: float) -> str:

@@ -83,22 +83,22 @@ class BartScore(Evaluator):
         builder = self.builder(item, prepared, tools, model=network.id)
         references = [text for text in item.references if text.strip()]
         summary = item.summary.text
-        asked: dict[Direction, list[tuple[str, str]]] = {}
+        pairs_of: dict[Direction, list[tuple[str, str]]] = {}
         for direction in self.directions:
             if direction in _AGAINST_REFERENCES and references:
                 if direction != "hyp-ref":
-                    asked["ref-hyp"] = [(text, summary) for text in references]
+                    pairs_of["ref-hyp"] = [(text, summary) for text in references]
                 if direction != "ref-hyp":
-                    asked["hyp-ref"] = [(summary, text) for text in references]
+                    pairs_of["hyp-ref"] = [(summary, text) for text in references]
             elif direction == "src-hyp":
-                asked[direction] = [(item.document.text, summary)]
+                pairs_of[direction] = [(item.document.text, summary)]
             elif direction == "hyp":
-                asked[direction] = [("", summary)]
+                pairs_of[direction] = [("", summary)]
         framing = Framing(limit=LONGEST, marks=self.variant == "legacy")
-        requests = [ScoreTarget(*pair, framing) for pairs in asked.values() for pair in pairs]
+        requests = [ScoreTarget(*pair, framing) for pairs in pairs_of.values() for pair in pairs]
         scores = iter(await network.ask(requests))
         aggregate = max if self.references == "max" else np.mean
-        values = {direction: float(aggregate([next(scores) for _ in pairs])) for direction, pairs in asked.items()}
+        values = {direction: float(aggregate([next(scores) for _ in pairs])) for direction, pairs in pairs_of.items()}
         if references and {"avg", "harm"} & set(self.directions):
             precision, recall = values["ref-hyp"], values["hyp-ref"]
             values["avg"] = (precision + recall) / 2
@@ -111,8 +111,8 @@ class BartScore(Evaluator):
                 judgments.append(builder.failed(aspect, "skipped", "there is no reference summary"))
                 continue
             if direction in {"avg", "harm"}:
-                what = "mean" if direction == "avg" else "product divided by sum"
-                reason = f"{what} of precision {values['ref-hyp']:.2f} and recall {values['hyp-ref']:.2f}"
+                formula = "mean" if direction == "avg" else "product divided by sum"
+                reason = f"{formula} of precision {values['ref-hyp']:.2f} and recall {values['hyp-ref']:.2f}"
             else:
                 reason = f"probability {math.exp(value):.3g} {_WORDS[direction]} (geometric mean)"
                 if direction in _AGAINST_REFERENCES and len(references) > 1:

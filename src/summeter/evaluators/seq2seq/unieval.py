@@ -86,13 +86,13 @@ class UniEval(Evaluator):
         return self
 
     @property
-    def _asked(self) -> tuple[Dimension, ...]:
+    def _questions(self) -> tuple[Dimension, ...]:
         return self.dimensions if self.task == "sum" else ("consistency",)
 
     @property
     def active_aspects(self) -> tuple[str, ...]:
         """The dimensions, and their mean if there are several."""
-        return self._asked if len(self._asked) == 1 else (*self._asked, OVERALL)
+        return self._questions if len(self._questions) == 1 else (*self._questions, OVERALL)
 
     @property
     def required_roles(self) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ class UniEval(Evaluator):
         text, sentences = item.summary.text, SummarySentences.of(item.summary, self.sentences)
         judgments: list[Judgment] = []
         values: dict[Dimension, float] = {}
-        for dimension in self._asked:
+        for dimension in self._questions:
             if dimension == "relevance" and reference is None:
                 judgments.append(builder.failed(dimension, "skipped", "there is no reference summary"))
                 continue
@@ -135,11 +135,11 @@ class UniEval(Evaluator):
                 self._answer(builder, dimension, float(answers[claim]), place)
                 for place, claim in enumerate(sentences.judged)
             ]
-        missing = [dimension for dimension in self._asked if dimension not in values]
-        if len(self._asked) > 1 and missing:
+        missing = [dimension for dimension in self._questions if dimension not in values]
+        if len(self._questions) > 1 and missing:
             why = f"{missing[0]} is missing: there is no reference summary"
             judgments.append(builder.failed(OVERALL, "skipped", why))
-        elif len(self._asked) > 1:
+        elif len(self._questions) > 1:
             value = float(np.mean(list(values.values())))
             shown = ", ".join(f"{dimension} {one:.2f}" for dimension, one in values.items())
             label = int(value >= self.threshold)
