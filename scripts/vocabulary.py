@@ -5,8 +5,8 @@
     python scripts/vocabulary.py --later    print each use, words of the section "later" included
 
 A phrase is searched in the comments and strings of Python files, and in the whole text of Markdown files, templates, page scripts and YAML
-files. White space matches white space of any length, so a phrase is found across a line break. Case matters except for the first letter: `is none`
-does not match `is None`. In tests, only docstrings and comments are searched, because other strings are data. A name is compared with the
+files. White space matches white space of any length, so a phrase is found across a line break. Case matters except for the first letter, so
+a rule for the word none does not match None. Jinja code is skipped. In tests, only docstrings and comments are searched, because other strings are data. A name is compared with the
 definitions of a module: classes, functions, parameters, variables and attributes, without leading underscores, and with the module's own name.
 """
 
@@ -133,6 +133,9 @@ def uses(path: str, source: str, rules: Sequence[Rule]) -> Iterator[Use]:
             public = name.lstrip("_")
             yield from (Use(path, line, rule) for rule in rules if rule.kind in {kind, "name"} and rule.word == public)
         blocks = texts(source, tree, docstrings_only=path.startswith("tests/"))
+    elif path.endswith((".j2", ".html")):
+        code = re.compile(r"{[{%].*?[%}]}", re.DOTALL)
+        blocks = iter([(1, code.sub(lambda match: "\n" * match[0].count("\n"), source))])
     phrases = [(rule, rule.pattern) for rule in rules if rule.kind == "phrase"]
     for first_line, text in blocks:
         for rule, pattern in phrases:

@@ -33,7 +33,7 @@ from summeter.records import Item, Judgment, ModelError, UsageError
 asked: Counter[tuple[str, str]] = Counter()
 """(judge, document): how often it was asked."""
 BROKEN: set[str] = set()
-"""Documents on which the dear judge fails."""
+"""Documents on which the expensive judge fails."""
 
 
 def _simulation() -> ModuleType:

@@ -43,7 +43,7 @@ def test_a_server_is_asked_once_and_its_documents_are_windowed(tmp_path: Path) -
         assert max(len(call.prompt) for call in server.calls) < 2000 * 4.5
         found = made.manifest.contexts[MODEL]
         assert (found.tokens, found.said) == (2000, f"the server at {server.url}")
-        # Nobody told it, so it stands in no signature: who sends documents that fit finds the calls made before.
+        # The user did not set it, so it is not in the signature, and stored calls of shorter documents are used.
         assert "ctx:" not in made.manifest.judges[0].signature
 
 

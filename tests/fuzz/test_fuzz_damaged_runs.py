@@ -50,7 +50,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ended(*arguments: object) -> int:
-    """The exit code of a command. An error that is none of ours is raised by it."""
+    """Run a command and return its exit code. Unexpected errors are raised."""
     with pytest.raises(SystemExit) as end:
         main([str(argument) for argument in arguments])
     return int(end.value.code or 0)

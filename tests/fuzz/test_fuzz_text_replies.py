@@ -74,7 +74,7 @@ def test_longer_number_is_not_read(row: dict[str, Any], ending: str) -> None:
 
 @pytest.mark.parametrize("row", ANSWERS, ids=lambda row: f"{row['judge']}: {row['reply'][:30]}")
 def test_edited_replies(row: dict[str, Any], fuzz: Callable[[Check], None]) -> None:
-    """Whatever is put in: the reading is none, or a number that the text states."""
+    """For any edited reply, the reader fails or returns a number that the text states."""
     judge = build(row["judge"])
 
     def check(random: Random) -> None:

@@ -172,7 +172,7 @@ def test_each_annotator_and_leave_one_out() -> None:
     # Without z the others agree fully; z beside the majority of x and y (1 0 1): po = 1/3, pe = 1/3 * 1/3 + 2/3 * 2/3.
     assert study.one(study="agreement_without", judge="z").value == 1.0
     assert study.one(study="annotator", judge="z").value == pytest.approx((1 / 3 - 5 / 9) / (4 / 9))
-    # x beside y and z, who differ on the first two: one sentence is left, all the same.
+    # x against y and z, who differ on the first two sentences: one sentence is left, with equal labels.
     alone = study.one(study="annotator", judge="x")
     assert (alone.value, alone.n, alone.missing) == (None, 1, 2)
     assert alone.gold_signature == "human.sentence_labels|merge:majority|tie:drop|v:1"

@@ -61,7 +61,7 @@ CHAIN = "chain.json"
 
 
 def step_named(name: str) -> Step[Any]:
-    """Return the step with a name. Raises UsageError if there is none."""
+    """Return the step with a name. Raises UsageError if it does not exist."""
     if name not in STEPS:
         raise UsageError(f"there is no step {name!r}{nearest(name, STEPS)}; steps: {', '.join(STEPS)}")
     module, _, attribute = STEPS[name].partition(":")

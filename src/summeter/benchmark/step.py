@@ -175,7 +175,7 @@ class Inputs(NamedTuple):
 
     @property
     def dataset(self) -> Dataset:
-        """The input dataset. Raises UsageError if there is none."""
+        """The input dataset. Raises UsageError if it does not exist."""
         if self.data is None:
             raise UsageError("the step has no input data. Set `input`, or add an earlier step that writes data")
         return self.data

@@ -86,7 +86,7 @@ class ArticleTexts:
                 self._check_unique(doc_id)
 
     def text(self, doc_id: str) -> str | None:
-        """Return a document, or None if there is none or it cannot be read (a fault)."""
+        """Return a document, or None if it is missing or it cannot be read (a fault)."""
         if doc_id in self._texts:
             return self._texts[doc_id]
         if doc_id not in self._files:

@@ -213,7 +213,7 @@ def _gated(address: Address) -> InputError:
 
 
 def _front_matter(address: Address, snapshot: Snapshot) -> Mapping[str, Any]:
-    """Return the YAML front matter of README.md, or an empty mapping if there is none."""
+    """Return the YAML front matter of README.md, or an empty mapping if it is missing."""
     if README not in snapshot.names:
         return {}
     path = _file(address, snapshot, README)

@@ -82,7 +82,7 @@ class AspectDef(Record):
 
     @property
     def short(self) -> str:
-        """The brief definition, or `definition` if there is none."""
+        """The brief definition, or `definition` if it is missing."""
         return self.brief or self.definition
 
     @property

@@ -91,7 +91,7 @@ class SentenceJudge(LLMJudge[Verdicts]):
         )
 
     def combine(self, answers: Sequence[Answer[Verdicts]], item: Item, views: Sequence[DocumentView]) -> Verdicts:
-        """Return one verdict per sentence, or why there is none."""
+        """Return one verdict per sentence, or why it is missing."""
         return tuple(
             decide(
                 text,

@@ -110,11 +110,11 @@ def advise(runs: RunFolder | Sequence[RunFolder], gold: Gold | None, options: Ad
     and seconds that calls took, one after the other, and that this processor computed); for the best judge and the
     recommended one, else the next best ("A-B"), the `difference` (fields as in `compare_evaluators`) and
     `labels_needed`, how many labelled documents would tell them apart with probability 0.8. A judge that cannot be
-    compared has a row `agreement` without a value, and the reason. The recommendation stands in the notes.
+    compared has a row `agreement` without a value, and the reason. The notes contain the recommendation.
 
-    Recommended is the cheapest of the judges that the labels tell from chance (the interval lies above it, with at
-    least 6 documents) and do not show to be worse than the best of these; where there is none, nobody is. Raises
-    UsageError where no judge has an aspect in common with people.
+    The recommended judge is the cheapest one that agrees with people above chance (its interval excludes chance, with
+    at least 6 documents) and is not significantly worse than the best such judge. If no judge does, none is
+    recommended. Raises UsageError if no judge shares an aspect with people.
     """
     folders = [runs] if isinstance(runs, RunFolder) else list(runs)
     if not folders:

@@ -242,7 +242,7 @@ def save_calibration(calibration: Calibration, file: str | Path) -> None:
 
 
 def load_calibration(file: str | Path) -> Calibration:
-    """Read a calibration file. Raises InputError where it is none, or was changed by hand."""
+    """Read a calibration file. Raises InputError if it is not a calibration file or was edited."""
     path = Path(file)
     try:
         calibration = Calibration.model_validate_json(path.read_bytes())

@@ -287,7 +287,7 @@ def _gap(weights: Floats, values: Floats, marks: Floats, clusters: Ints) -> Floa
 
 
 def redaction_column(context: Context, column: str | None) -> tuple[str, Callable[[str | None], bool | None]] | None:
-    """The column that tells which documents are redacted, and how to read it; None where there is none.
+    """The column that tells which documents are redacted, and how to read it; None if it is missing.
 
     A value that says neither yes nor no is left out (None). Raises UsageError for an unknown column.
     """

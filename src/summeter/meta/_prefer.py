@@ -322,7 +322,7 @@ def _system_rows(
 
 
 def strength_rows(games: Games, systems: Sequence[str], fields: Mapping[str, Any], options: PreferOptions) -> list[Row]:
-    """One row a system, best first: its Bradley-Terry strength, or why there is none.
+    """One row a system, best first: its Bradley-Terry strength, or why it is missing.
 
     Every draw is a fit of its own, so there are at most `MOST_FITS`; the interval says how many.
     """

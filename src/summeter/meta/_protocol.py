@@ -135,7 +135,7 @@ class Protocol:
                 thresholds = math.nan
         fixed = None if isinstance(thresholds, str) else float(thresholds)
         if fixed is not None and not math.isfinite(fixed):
-            raise UsageError(f"thresholds: {given!r} is none of protocol, cell, single and a number")
+            raise UsageError(f"thresholds: {given!r} is not a number and not one of protocol, cell and single")
         tables = (
             replace(table, threshold=fixed, tuned=table.cells if thresholds == "cell" else ()) for table in self.tables
         )

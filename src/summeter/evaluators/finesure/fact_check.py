@@ -211,7 +211,7 @@ def _finder(document: str) -> QuoteFinder:
 
 
 def category(value: Any, taxonomy: Taxonomy) -> str:
-    """Return the category of the taxonomy that an answer names. Raises ReplyError if there is none.
+    """Return the category of the taxonomy that an answer names. Raises ReplyError if it does not exist.
 
     Case, white space, hyphens, quotes, a full stop and the word "error" are ignored.
 

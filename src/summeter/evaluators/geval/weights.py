@@ -72,7 +72,8 @@ def weigh(tokens: Sequence[TokenLogprobs], score: int) -> Weighted:
 def locate(tokens: Sequence[TokenLogprobs], score: int) -> int:
     """Return the index of the token that contains the digit of the score.
 
-    It is the first occurrence after any thoughts; later repetitions depend on it. Raises ReplyError if there is none.
+    It is the first occurrence after any thoughts; later repetitions depend on it. Raises ReplyError if no token
+    contains it.
     """
     text = "".join(token.token for token in tokens)
     ends = list(accumulate(len(token.token) for token in tokens))

@@ -112,7 +112,7 @@ def backbone(model: str) -> str:
 
 
 def layer_of(model: str, layers: int) -> int:
-    """Return the published layer of a model with this number of layers. Raises UsageError if there is none."""
+    """Return the published layer of a model with this number of layers. Raises UsageError if it does not exist."""
     layer = LAYERS.get(backbone(model).lower())
     if layer is None:
         raise UsageError(

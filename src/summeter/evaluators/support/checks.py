@@ -240,7 +240,7 @@ class Side:
         return next((other for other in self.words[at + 1 : at + 3] if other.content), None)
 
     def key(self, at: int) -> str | None:
-        """The key of the word at a place; None where there is none."""
+        """The key of the word at a place; None if it is missing."""
         return self.words[at].key if 0 <= at < len(self.words) else None
 
 

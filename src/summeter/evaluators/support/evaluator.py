@@ -97,7 +97,7 @@ class Support(Evaluator):
     async def _verdicts(
         self, claims: Sequence[str], evidence: Evidence, use: Use, network: Network | None
     ) -> list[Verdict]:
-        """By words and network, or by the words alone where there is none."""
+        """By words and network, or by the words alone if it is missing."""
         if network is None:
             return LexicalScorer(use, base_rate=self.base_rate).score(claims, evidence)
         return await score(claims, evidence, use, network, self.base_rate)

@@ -72,7 +72,7 @@ class Support(NamedTuple):
 
     @property
     def supported(self) -> bool | None:
-        """Whether the probability is at least THRESHOLD; None where there is none."""
+        """Whether the probability is at least THRESHOLD; None if it is missing."""
         return None if self.probability is None else self.probability >= THRESHOLD
 
 
