@@ -1,6 +1,6 @@
-"""Annotation campaigns: people judge summaries in a browser, and every answer is logged. See design/annotate.md.
+"""Annotation campaigns: people judge summaries in a browser, and every answer is logged.
 
-    from summeter import annotate
+See design/annotate.md. from summeter import annotate
 
     campaign = annotate.CampaignFolder("campaigns/first")
 

@@ -1,6 +1,7 @@
-"""Simulated annotators with a given accuracy, bias, speed and laziness, for tests, tutorials and power analysis.
+"""Simulated annotators with a given accuracy, bias, speed and laziness.
 
-A `Script` generates the requests of one annotator; `simulate` sends the requests of many to a campaign service.
+They are for tests, tutorials and power analysis. A `Script` generates the requests of one annotator; `simulate` sends
+the requests of many to a campaign service.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ class Script:
         self._tasks: dict[str, Task] = {}
 
     def steps(self) -> Steps:
-        """Yield the name and body of each request until the annotator is done, and receive the replies."""
+        """Yield the name and body of each request until the annotator is done.
+
+        The replies are sent to the generator.
+        """
         session = yield "session", {}
         while (stage := session["stage"]) not in {"work", "done"}:
             match stage:
@@ -88,9 +92,10 @@ class Script:
 
 
 def crowd(folder: CampaignFolder, profiles: Sequence[Profile], gold: Gold, *, seed: int = 0) -> list[Script]:
-    """Return one simulated annotator per profile, with the campaign's accounts or generated identifiers.
+    """Return one simulated annotator per profile.
 
-    Raises UsageError if there are fewer accounts than profiles.
+    They have the campaign's accounts or generated identifiers. Raises UsageError if there are fewer accounts than
+    profiles.
     """
     platform, names = folder.campaign.platform, folder.names
     if platform.name != "local":

@@ -1,4 +1,4 @@
-"""Building blocks of HTML pages: templates, formatted numbers, SVG figures and embedded data.
+"""Building blocks of HTML pages: templates, numbers, figures and embedded data.
 
 Reports and the pages of annotation campaigns use them.
 """

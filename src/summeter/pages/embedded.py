@@ -1,4 +1,4 @@
-"""Data for scripts of pages: JSON that is safe in script elements, and offsets in UTF-16 units."""
+"""Data for scripts of pages: safe JSON, and offsets in UTF-16 units."""
 
 from __future__ import annotations
 

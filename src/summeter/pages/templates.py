@@ -76,10 +76,11 @@ def one_file(
     script: str = "",
     embedded: Iterable[tuple[str, str]] = (),
 ) -> Iterator[str]:
-    """Render a template that extends `shell.html.j2` as a self-contained page, in chunks of lines.
+    """Render a template that extends `shell.html.j2` as a self-contained page.
 
-    `style` and `script` are files in `folder`, which are appended to the shared ones. `embedded` contains the id and
-    the JSON (see `script_json`) of data for the script. Control characters are replaced.
+    The page is returned in chunks of lines. `style` and `script` are files in `folder`, which are appended to the
+    shared ones. `embedded` contains the id and the JSON (see `script_json`) of data for the script. Control characters
+    are replaced.
     """
     styles = _joined(COMPONENTS / "base.css", COMPONENTS / "page.css", folder / style if style else None)
     scripts = _joined(COMPONENTS / "page.js", folder / script if script else None)

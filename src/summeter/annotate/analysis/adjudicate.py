@@ -26,7 +26,10 @@ from summeter.records import UsageError
 
 
 class Decision(NamedTuple):
-    """An adjudicator's answer to a task, given by its key. The answer contains systems, not letters."""
+    """An adjudicator's answer to a task, given by its key.
+
+    The answer contains systems, not letters.
+    """
 
     task: str
     answer: TaskAnswer
@@ -34,7 +37,10 @@ class Decision(NamedTuple):
 
 
 def disputes(service: CampaignService, *, include_adjudicated: bool = False) -> list[Dispute]:
-    """Return the disputes of a campaign; adjudicated ones are included only with `include_adjudicated`."""
+    """Return the disputes of a campaign.
+
+    Adjudicated ones are included only with `include_adjudicated`.
+    """
     return queue.disputes(service.task_type, service.state, service.tasks.work, include_adjudicated=include_adjudicated)
 
 
@@ -59,7 +65,10 @@ def adjudicate(service: CampaignService, decisions: Iterable[Decision]) -> list[
 def checked_decision(
     service: CampaignService, task_key: str, answer: Any, by: str, comment: str | None = None
 ) -> Decision:
-    """Return a decision with a validated answer. Raises UsageError if the task is unknown or the answer invalid."""
+    """Return a decision with a validated answer.
+
+    Raises UsageError if the task is unknown or the answer invalid.
+    """
     task = service.tasks.by_key.get(task_key)
     if task is None or task.role != "work":
         raise _unknown(task_key)
@@ -103,7 +112,10 @@ def read_decisions(service: CampaignService, file: Path, by: str) -> list[Decisi
 
 
 def decision_of_row(service: CampaignService, row: Mapping[str, Any], by: str) -> Decision:
-    """Return the decision of a row in the format of `read_decisions`. Raises UsageError if it is invalid."""
+    """Return the decision of a row in the format of `read_decisions`.
+
+    Raises UsageError if it is invalid.
+    """
     task, answer, annotator = str(row.get("task")), row.get("answer"), row.get("as")
     if (answer is None) == (annotator is None):
         raise UsageError("give either an answer or the annotator whose answer is adopted")
@@ -113,7 +125,10 @@ def decision_of_row(service: CampaignService, row: Mapping[str, Any], by: str) -
 
 
 def queue_lines(queue: Iterable[Dispute]) -> list[str]:
-    """Return the disputes as JSON Lines, with empty fields `as`, `answer` and `reason` for `read_decisions`."""
+    """Return the disputes as JSON Lines for `read_decisions`.
+
+    The fields `as`, `answer` and `reason` are empty.
+    """
     empty = {"as": None, "answer": None, "reason": None}
     return [json.dumps({**dispute.to_json(), **empty}, ensure_ascii=False) for dispute in queue]
 

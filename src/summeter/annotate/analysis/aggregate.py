@@ -45,14 +45,20 @@ def judgments_of(service: CampaignService, *, adjudicated: bool = False) -> list
 
 
 def votes_of(service: CampaignService) -> JudgmentTable:
-    """Return the judgments of the counted answers as a table, without the campaign's own questions."""
+    """Return the judgments of the counted answers as a table.
+
+    Additional questions of the campaign are left out.
+    """
     if isinstance(service.task_type, Rating):
         return _rating_votes(service, service.task_type)
     return JudgmentTable.of(vote for vote in judgments_of(service) if vote.signature not in QUESTIONS)
 
 
 def _rating_votes(service: CampaignService, rating: Rating) -> JudgmentTable:
-    """Return the votes of rating pages as columns, which is much faster than one record per vote."""
+    """Return the votes of rating pages as columns.
+
+    This is much faster than one record per vote.
+    """
     exported = {question.name: question.signature for question in rating.asks if question.signature is not None}
     scales = [name for name in exported if name != BEST]
     documents, judges, counts = [], [], []
@@ -95,7 +101,7 @@ def question_votes_of(service: CampaignService) -> list[Judgment]:
 
 
 def merged_of(service: CampaignService, *, complete_only: bool = False) -> list[Judgment]:
-    """Return one judgment per unit, by the judge `people`: the adjudicated one, else the merged one.
+    """Return one adjudicated or merged judgment per unit, by the judge `people`.
 
     Judgments that follow from several tasks (conciseness from the alignment of all key facts) are derived for each
     annotator, with adjudicated decisions instead of their answers, and then merged.
@@ -134,9 +140,9 @@ def merged_of(service: CampaignService, *, complete_only: bool = False) -> list[
 
 
 def dataset_of(service: CampaignService, *, complete_only: bool = False) -> Dataset:
-    """Return the data with the judgment sets human.raw, human.merged and, if not empty, human.adjudicated.
+    """Return the data with the judgment sets of the campaign.
 
-    `complete_only` is that of `merged_of`.
+    These are human.raw, human.merged and, if not empty, human.adjudicated. `complete_only` is that of `merged_of`.
     """
     data = service.folder.data.with_judgments("human.raw", judgments_of(service))
     data = data.with_judgments(MERGED, merged_of(service, complete_only=complete_only))
@@ -179,9 +185,10 @@ def _decisions(service: CampaignService, task: Task) -> Sequence[Answer]:
 
 
 def _rarely_asked(service: CampaignService) -> dict[tuple[Target, str], str]:
-    """Return the reasons for skipping questions that were asked of no more than half of a task's annotators.
+    """Return the reasons for skipping rarely asked questions.
 
-    The keys are targets and names of questions. The merged answers would not meet the condition of such a question.
+    These were asked of no more than half of a task's annotators. The keys are targets and names of questions. The
+    merged answers would not meet the condition of such a question.
     """
     reasons: dict[tuple[Target, str], str] = {}
     for task in service.tasks.work:
@@ -316,7 +323,10 @@ def _vote_text(vote: Judgment) -> str:
 
 
 def _merged_types(winners: Sequence[Judgment]) -> str | None:
-    """Return the error types chosen by more than half of those who chose any; if there are none, the most frequent."""
+    """Return the error types chosen by more than half of those who chose any.
+
+    If there are none, return the most frequent one.
+    """
     sets = [error_types(vote.error_type) for vote in winners if vote.error_type is not None]
     counts = Counter(name for names in sets for name in sorted(names))
     frequent = [name for name, count in counts.items() if 2 * count > len(sets)]
@@ -324,7 +334,10 @@ def _merged_types(winners: Sequence[Judgment]) -> str | None:
 
 
 def _merged_evidence(winners: Sequence[Judgment]) -> tuple[Span, ...]:
-    """Return the spans chosen by more than half of those who gave the label; if there are none, the most frequent."""
+    """Return the spans chosen by more than half of those who gave the label.
+
+    If there are none, return the most frequent ones.
+    """
     counts = Counter((span.of, span.start, span.end) for vote in winners for span in vote.evidence)
     if not counts:
         return ()

@@ -1,4 +1,4 @@
-"""The page of one annotator: answers with their times, compared with the answers of others to the same tasks."""
+"""The page of one annotator: answers with their times and the agreement of others."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ SHOWN = 25
 def annotator_page(
     service: CampaignService, statistics: AnnotatorStatistics, *, only: str = "all", begin: int = 0, shown: int = SHOWN
 ) -> Json:
-    """Return the data of an annotator's page, with at most `shown` answers from index `begin`, newest first.
+    """Return the data of an annotator's page.
 
-    `only` is the name of one of FILTERS. Raises UsageError if it is unknown.
+    It contains at most `shown` answers from index `begin`, newest first. `only` is the name of one of FILTERS. Raises
+    UsageError if it is unknown.
     """
     person, matches = statistics.person, FILTERS.get(only)
     if matches is None:

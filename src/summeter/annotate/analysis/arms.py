@@ -1,8 +1,8 @@
-"""The effect of machine verdicts: a comparison of campaigns over the same tasks that show them to different degrees.
+"""The effect of machine verdicts on annotators, measured between campaigns.
 
-The study follows the ablation of UniSumEval (Lee et al., 2024): agreement of annotators, and how often they override
-machine verdicts, without assistance, with the verdict, and with verdict and reason. Each arm is a campaign with
-different annotators.
+The campaigns have the same tasks, but show the verdicts to different degrees. The study follows the ablation of
+UniSumEval (Lee et al., 2024): agreement of annotators, and how often they override machine verdicts, without
+assistance, with the verdict, and with verdict and reason. Each arm is a campaign with different annotators.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ CHECKS, DIFFERENCE = "checks_passed", "difference"
 
 
 def arms(services: Mapping[str, CampaignService], *, resamples: int = RESAMPLES, seed: int = 0) -> Study:
-    """Return the study "assistance" with the rows of each arm (`details.arm`). `services` are given by arm.
+    """Return the study "assistance" with the rows of each arm (`details.arm`).
 
-    The statistics are the agreement coefficient of the task type's aspects; `overturned_errors` and
-    `overturned_passes`, the share of negative and positive machine verdicts that most annotators override, over tasks;
-    and `checks_passed`. For the last three, `STATISTIC_difference` is the arm's value minus that of the first arm.
-    Intervals resample documents.
+    `services` are given by arm. The statistics are the agreement coefficient of the task type's aspects;
+    `overturned_errors` and `overturned_passes`, the share of negative and positive machine verdicts that most
+    annotators override, over tasks; and `checks_passed`. For the last three, `STATISTIC_difference` is the arm's value
+    minus that of the first arm. Intervals resample documents.
 
     Raises UsageError if the campaigns have different tasks, no machine verdicts, or no answers.
     """

@@ -27,7 +27,10 @@ Shares = Mapping[str, Sequence[float]]
 
 
 class Case(NamedTuple):
-    """An answer to a task on which the machine was wrong; `same` tells whether it agrees with the machine."""
+    """An answer to a task on which the machine was wrong.
+
+    `same` tells whether the answer agrees with the machine.
+    """
 
     annotator: str
     arm: str
@@ -69,7 +72,10 @@ def _arm(service: CampaignService, person: Person) -> str:
 
 
 def endorsement_rate(wrong: Iterable[Case]) -> tuple[float | None, int]:
-    """Return the share of cases that agree with the machine (None without cases), and the number of cases."""
+    """Return the share of cases that agree with the machine, and the number of cases.
+
+    The share is None if there are no cases.
+    """
     same = [case.same for case in wrong]
     return (sum(same) / len(same) if same else None), len(same)
 
@@ -104,9 +110,9 @@ def share(by_document: Shares, resamples: int, seed: int) -> Estimate:
 
 
 def difference(first: Shares, second: Shares, documents: Sequence[str], resamples: int, seed: int) -> Estimate:
-    """Return the difference of two shares, with an interval that resamples the same documents for both.
+    """Return the difference of two shares.
 
-    `n` is the number of values of the first share.
+    Its interval resamples the same documents for both. `n` is the number of values of the first share.
     """
     counts = [
         np.array([(sum(shares.get(document, ())), len(shares.get(document, ()))) for document in documents])

@@ -1,4 +1,7 @@
-"""Exclusion of annotators by rules. Each exclusion is logged with its rule and can be reverted."""
+"""Exclusion of annotators by rules.
+
+Each exclusion is logged with its rule and can be reverted.
+"""
 
 from __future__ import annotations
 
@@ -50,9 +53,9 @@ class Proposal(NamedTuple):
 
 
 def proposals(annotators: Iterable[AnnotatorStatistics], rules: Rules) -> list[Proposal]:
-    """Return the annotators to exclude, each by the first rule that applies, without those already excluded.
+    """Return the annotators to exclude, each by the first rule that applies.
 
-    Raises UsageError if no rule is set.
+    Annotators who are already excluded are left out. Raises UsageError if no rule is set.
     """
     if not rules.any:
         raise UsageError("no rule is set; give a limit such as ", Parameter("checks_below", "0.7"))
@@ -90,12 +93,18 @@ def _is_below(value: float | None, limit: float | None) -> bool:
 
 
 def exclude(service: CampaignService, proposed: Iterable[Proposal], *, by: str) -> list[Event]:
-    """Exclude the proposed annotators, whose tasks are offered to others again. Returns the events."""
+    """Exclude the proposed annotators, whose tasks are offered to others again.
+
+    Returns the events.
+    """
     return [service.exclude(proposal.annotator, proposal.reason, by=by, rule=proposal.rule) for proposal in proposed]
 
 
 def reinstate_rule(service: CampaignService, rule: str, reason: str, *, by: str) -> list[Event]:
-    """Revert all exclusions by a rule and return the events. Raises UsageError if there are none."""
+    """Revert all exclusions by a rule and return the events.
+
+    Raises UsageError if there are none.
+    """
     last_events = {event.annotator: event for event in service.state.exclusions}
     rules = {name: event.data.get("rule") for name, event in last_events.items() if event.kind == "excluded"}
     annotators = [str(name) for name, excluded_by in rules.items() if excluded_by == rule]

@@ -28,9 +28,10 @@ LAYOUT = "summeter-events/1"
 def write_judgments(
     service: CampaignService, folder: Path | None = None, *, complete_only: bool = False
 ) -> dict[Path, int]:
-    """Write the judgment sets to `folder` (default: judgments/ of the campaign). Returns the count by file.
+    """Write the judgment sets to `folder` (default: judgments/ of the campaign).
 
-    Files of judgment sets that are now empty are deleted. `complete_only` is that of `merged_of`.
+    Returns the count by file. Files of judgment sets that are now empty are deleted. `complete_only` is that of
+    `merged_of`.
     """
     sets = {
         "human.raw": judgments_of(service),
@@ -49,7 +50,10 @@ def write_judgments(
 
 
 def write_submissions(service: CampaignService, file: Path) -> int:
-    """Write submissions and outcomes in the platform's format. Returns the number of submissions."""
+    """Write submissions and outcomes in the platform's format.
+
+    Returns the number of submissions.
+    """
     platform = platform_named(service.campaign.platform.name)
     works = submissions(service.campaign, service.state)
     headers, cells = zip(*platform.columns, strict=True)
@@ -58,9 +62,9 @@ def write_submissions(service: CampaignService, file: Path) -> int:
 
 
 def write_bonuses(service: CampaignService, file: Path) -> int:
-    """Write the bonuses in the platform's format. Returns the number of submissions with a bonus.
+    """Write the bonuses in the platform's format.
 
-    Raises UsageError if the platform pays no bonuses.
+    Returns the number of submissions with a bonus. Raises UsageError if the platform pays no bonuses.
     """
     works = submissions(service.campaign, service.state)
     platform = platform_named(service.campaign.platform.name)
@@ -69,7 +73,10 @@ def write_bonuses(service: CampaignService, file: Path) -> int:
 
 
 def write_study_settings(service: CampaignService, file: Path) -> None:
-    """Write the settings of the study (title, link, codes, pay, prerequisites) in the platform's format."""
+    """Write the settings of the study in the platform's format.
+
+    These are the title, link, completion codes, pay and prerequisites.
+    """
     campaign = service.campaign
     platform, wanted = platform_named(campaign.platform.name), campaign.platform.prerequisites
     settings = {

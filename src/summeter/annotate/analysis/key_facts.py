@@ -1,7 +1,8 @@
-"""Applying a finished key-fact validation to the data: key facts are kept, reworded or dropped.
+"""Applying a finished key-fact validation to the data.
 
-The adjudicator decides on a key fact, else more than half of its answers. If more than half reject it, more than half
-of these must agree on dropping it or on the same wording. Other key facts must be adjudicated first.
+Key facts are kept, reworded or dropped. The adjudicator decides on a key fact, else more than half of its answers. If
+more than half reject it, more than half of these must agree on dropping it or on the same wording. Other key facts must
+be adjudicated first.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ LISTED = 3
 
 @dataclass(frozen=True)
 class Change:
-    """The change of a key fact. `text` is its wording after the validation, or None if it is dropped.
+    """The change of a key fact.
 
-    `review` contains the votes of the annotators and the reasons of annotators and adjudicators. Its `decided_by` is
-    None if the majority decided.
+    `text` is its wording after the validation, or None if it is dropped. `review` contains the votes of the annotators
+    and the reasons of annotators and adjudicators. Its `decided_by` is None if the majority decided.
     """
 
     document_id: str
@@ -88,10 +89,10 @@ def changes_of(service: CampaignService) -> list[Change]:
 
 
 def apply_changes(service: CampaignService, folder: Path, *, force: bool = False) -> list[Change]:
-    """Write the campaign's data with the validated key facts, and the file `CHANGES`. Returns the changes.
+    """Write the campaign's data with the validated key facts, and the file `CHANGES`.
 
-    Judgments on key facts refer to the old indexes and are not copied. Raises UsageError if the folder is not empty
-    (with `force`, a dataset is replaced) or some key facts are undecided.
+    Returns the changes. Judgments on key facts refer to the old indexes and are not copied. Raises UsageError if the
+    folder is not empty (with `force`, a dataset is replaced) or some key facts are undecided.
     """
     check_folder(folder, "a dataset", is_dataset, force=force)
     changes = changes_of(service)
@@ -159,8 +160,9 @@ def _change_or_reason(service: CampaignService, task: Task) -> Change | str:
 
 
 def _majority(outcomes: list[str | bool]) -> str | bool | None:
-    """Return the outcome of more than half. If they reject the key fact, more than half of them must agree.
+    """Return the outcome of more than half.
 
+    If they reject the key fact, more than half of them must agree.
     >>> _majority([True, True, False]), _majority([False, "It rained.", "It rained."]), _majority([True, False])
     (True, 'It rained.', None)
     """

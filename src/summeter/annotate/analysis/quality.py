@@ -1,4 +1,4 @@
-"""Quality of a campaign's answers: agreement by domain and length with intervals, and annotator statistics.
+"""Quality of a campaign's answers: agreement and annotator statistics.
 
 The coefficients are those of `meta agree`. An annotator's agreement is the agreement with the merged votes of the
 others, averaged over the aspects.
@@ -88,9 +88,10 @@ class Quality(NamedTuple):
 
 
 def quality(service: CampaignService, resamples: int = RESAMPLES, *, brief: bool = False) -> Quality:
-    """Return the quality of the counted answers; it is empty, with a note, for a campaign without answers.
+    """Return the quality of the counted answers.
 
-    `brief` computes only the main coefficients over all documents, which is much faster.
+    Without answers, it is empty and has a note. `brief` computes only the main coefficients over all documents, which
+    is much faster.
     """
     notes: list[str] = []
     crowd = crowd_votes(service)
@@ -114,12 +115,12 @@ def quality(service: CampaignService, resamples: int = RESAMPLES, *, brief: bool
 def agreement(
     service: CampaignService, resamples: int = 1000, *, crowd: JudgmentTable | None = None, brief: bool = False
 ) -> Study:
-    """Return the agreement of the counted answers over all documents, by domain and by document length.
+    """Return the agreement over all documents, by domain and by document length.
 
-    `details.kind` of each row is the task type. Lengths are thirds of the documents by their number of words. `brief`
-    returns only the first coefficient over all documents. Additional questions have the coefficients that suit their
-    answers; free text has none. `crowd` is the result of `crowd_votes`, if known. Raises UsageError if there are no
-    answers.
+    It is computed from the counted answers. `details.kind` of each row is the task type. Lengths are thirds of the
+    documents by their number of words. `brief` returns only the first coefficient over all documents. Additional
+    questions have the coefficients that suit their answers; free text has none. `crowd` is the result of `crowd_votes`,
+    if known. Raises UsageError if there are no answers.
     """
     crowd = crowd_votes(service) if crowd is None else crowd
     if not len(crowd):
@@ -144,7 +145,7 @@ def agreement(
 
 
 def _columns(service: CampaignService, votes: JudgmentTable) -> tuple[Context, Sequence[str | None]]:
-    """Return the domains and length bands of the documents, and the columns by which agreement is computed."""
+    """Return the domains and lengths of documents, and the columns to group by."""
     documents = service.folder.data.documents
     bands = _bands({name: len(words(document.text)) for name, document in documents.items()})
     items = set(zip(votes.document.labels(), votes.system.labels(), strict=True))
@@ -175,8 +176,9 @@ def crowd_of(table: JudgmentTable) -> JudgmentTable:
 
 
 def _bands(lengths: dict[str, int]) -> dict[str, str]:
-    """Return the third of each document by length; documents of equal length are in the same third.
+    """Return the third of each document by length.
 
+    Documents of equal length are in the same third.
     >>> _bands({"a": 5, "b": 9, "c": 7})
     {'a': 'short', 'b': 'long', 'c': 'medium'}
     """
@@ -222,7 +224,10 @@ def annotator_statistics(
 def _agreement_by_annotator(
     service: CampaignService, crowd: JudgmentTable
 ) -> tuple[dict[str, dict[str, float | None]], str]:
-    """Return the leave-one-out agreement by annotator and aspect, and the reason for missing values."""
+    """Return the leave-one-out agreement by annotator and aspect.
+
+    The second value is the reason for missing values.
+    """
     agreements: dict[str, dict[str, float | None]] = {}
     try:
         if not len(crowd):
@@ -250,8 +255,9 @@ def _is_of_all_documents(row: Row) -> bool:
 
 
 def in_words(row: Row) -> str:
-    """Return a verbal interpretation of a coefficient, with the limits for alpha (Krippendorff, 2004): 0.667 and 0.8.
+    """Return a verbal interpretation of a coefficient.
 
+    The limits are those for alpha, 0.667 and 0.8 (Krippendorff, 2004).
     >>> in_words(Row(study="agreement", statistic="alpha_nominal", value=0.02, low=-0.01, high=0.05, n=9))
     'cannot be told from chance'
     """

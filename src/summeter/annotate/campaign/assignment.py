@@ -16,9 +16,9 @@ from summeter.annotate.tasks.task import Task
 
 
 def choose(state: State, person: Person, most: int, groups: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the keys of at most `most` tasks that are open for an annotator, in the order of offering.
+    """Return the keys of tasks that are open for an annotator, at most `most`.
 
-    `groups` maps each task to the tasks of its group.
+    They are in the order of offering. `groups` maps each task to the tasks of its group.
     """
     continued: list[str] = []
     if person.batches:
@@ -63,7 +63,7 @@ def with_checks(
     count: int,
     rng: Random,
 ) -> list[Task]:
-    """Return the tasks of a batch in the order of showing, with up to `count` attention checks among them.
+    """Return the tasks of a batch with up to `count` attention checks among them.
 
     Checks that the annotator has `answered` are not repeated. If possible, checks are about the documents of the batch
     and are shown among the tasks on their document. `by_document` groups the checks by document.

@@ -1,7 +1,8 @@
-"""Assistance for annotators, computed when a campaign is built: similar document sentences and machine verdicts.
+"""Assistance for annotators: similar document sentences and machine verdicts.
 
-Similar sentences are the contextual mapping of UniSumEval (Lee et al., 2024): the document sentences most similar to
-the shown text are highlighted. The similarity is the cosine of TF-IDF vectors; other scores are read from a file.
+It is computed when a campaign is built. Similar sentences are the contextual mapping of UniSumEval (Lee et al., 2024):
+the document sentences most similar to the shown text are highlighted. The similarity is the cosine of TF-IDF vectors;
+other scores are read from a file.
 """
 
 from __future__ import annotations
@@ -67,9 +68,10 @@ def top(scores: Sequence[float], share: float, most: int) -> list[int]:
 
 
 def read_scores(file: Path, sentences: Mapping[str, int]) -> dict[tuple[str, str], list[float]]:
-    """Read similarity scores, by document and shown text. `sentences` gives the number of sentences per document.
+    """Read similarity scores, by document and shown text.
 
-    Rows of other documents are ignored. Raises InputError with all faults, by line.
+    `sentences` gives the number of sentences per document. Rows of other documents are ignored. Raises InputError with
+    all faults, by line.
     """
     faults = Faults(str(file))
     by_text: dict[tuple[str, str], list[float]] = {}
@@ -116,9 +118,10 @@ class Verdicts:
 
 
 def read_verdicts(machine: Machine, base: Path, data: Dataset, aspect: str, unit: Unit) -> Verdicts:
-    """Read the verdicts of one judge from a run, whose path is relative to `base`, or from a judgment set of the data.
+    """Read the verdicts of one judge from a run or a judgment set of the data.
 
-    Raises UsageError if there are no verdicts, or if several judges gave verdicts and none is chosen.
+    The path of a run is relative to `base`. Raises UsageError if there are no verdicts, or if several judges gave
+    verdicts and none is chosen.
     """
     judge = machine.judge
     if machine.set is None:

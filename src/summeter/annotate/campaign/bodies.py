@@ -50,9 +50,10 @@ class Refusal(UsageError):
 
 
 def read_body(raw: bytes) -> Json:
-    """Parse the JSON object of a request body. Lone surrogates, which UTF-8 cannot encode, become U+FFFD.
+    """Parse the JSON object of a request body.
 
-    Raises Refusal with the code `bad_json` if the body is not a JSON object, `invalid` if it exceeds a limit.
+    Lone surrogates, which UTF-8 cannot encode, become U+FFFD. Raises Refusal with the code `bad_json` if the body is
+    not a JSON object, `invalid` if it exceeds a limit.
     """
 
     def refuse_constant(name: str) -> None:

@@ -1,4 +1,7 @@
-"""Building a campaign folder with its fixed tasks from a campaign file and its data. No model is called."""
+"""Building a campaign folder with its fixed tasks from a campaign file and its data.
+
+No model is called.
+"""
 
 from __future__ import annotations
 
@@ -91,9 +94,10 @@ def build(file: str | Path, folder: str | Path, *, token: Callable[[], str] | No
 
 
 def tasks_of(campaign: Campaign, file: Path) -> tuple[list[Task], Dataset]:
-    """Return all tasks of a campaign (work in the order of offering, checks, training) and the annotated data.
+    """Return all tasks of a campaign and the annotated data.
 
-    Raises InputError or UsageError as `build` does.
+    The tasks are the work in the order of offering, the checks and the training tasks. Raises InputError or UsageError
+    as `build` does.
     """
     _check_names(campaign, file)
     path = campaign.data if is_address(campaign.data) else file.parent / campaign.data
@@ -295,7 +299,10 @@ def _in_yaml(value: object) -> str:
 
 
 def _selected(data: Dataset, campaign: Campaign, file: Path) -> Dataset:
-    """Return the selected documents, split into sentences, and summaries, without the judgments of the data."""
+    """Return the selected documents and summaries, without judgments.
+
+    The documents are split into sentences.
+    """
     select = campaign.select
     for noun, names, known in (
         ("system", select.systems, data.systems),
@@ -329,7 +336,10 @@ def _selected(data: Dataset, campaign: Campaign, file: Path) -> Dataset:
 
 
 def _items(file: Path, data: Dataset) -> set[tuple[str, str]]:
-    """Read the (document, system) pairs of a file. Raises InputError, by line, for pairs that are not in the data."""
+    """Read the (document, system) pairs of a file.
+
+    Raises InputError, by line, for pairs that are not in the data.
+    """
     faults, items = Faults(str(file)), set()
     known = {(summary.document_id, summary.system) for summary in data.summaries}
     for _, line, row, _ in read_rows(file, faults, format_of(file)):
@@ -342,7 +352,10 @@ def _items(file: Path, data: Dataset) -> set[tuple[str, str]]:
 
 
 def _work(task_type: TaskType, sources: Sequence[Source], rng: Random) -> list[Task]:
-    """Return the tasks of the work. Shuffling keeps the tasks of a document together, and those of a group."""
+    """Return the tasks of the work.
+
+    Shuffling keeps the tasks of a document together, and those of a group.
+    """
     by_document = [list(task_type.tasks(source)) for source in sources]
     if task_type.campaign.order == "shuffled":
         rng.shuffle(by_document)
@@ -357,7 +370,10 @@ def _work(task_type: TaskType, sources: Sequence[Source], rng: Random) -> list[T
 
 
 def _checks(task_type: TaskType, material: Material, count: int) -> list[Task]:
-    """Return attention checks on all documents in turn; fewer than `count` if the documents allow no more."""
+    """Return attention checks on all documents in turn.
+
+    There are fewer than `count` if the documents allow no more.
+    """
     checks: list[Task] = []
     usable = list(material.sources)
     material.rng.shuffle(usable)
@@ -374,7 +390,10 @@ def _checks(task_type: TaskType, material: Material, count: int) -> list[Task]:
 
 
 def _training_task(task_type: TaskType, index: int, campaign: Campaign, file: Path) -> Task:
-    """Return the training task of an item in the campaign file. Raises InputError if its body or answer is invalid."""
+    """Return the training task of an item in the campaign file.
+
+    Raises InputError if its body or answer is invalid.
+    """
     item = campaign.training.items[index]
     systems = tuple(summary["system"] for summary in item.body.get("summaries", ()))
     task = Task(
@@ -405,7 +424,10 @@ def _training_task(task_type: TaskType, index: int, campaign: Campaign, file: Pa
 
 
 class _Assistant:
-    """Adds assistance to tasks, and collects machine verdicts from which those of attention checks are made."""
+    """Adds assistance to tasks.
+
+    It collects the machine verdicts of the work, from which those of attention checks are made.
+    """
 
     def __init__(
         self, campaign: Campaign, file: Path, task_type: TaskType, data: Dataset, sources: Sequence[Source], rng: Random

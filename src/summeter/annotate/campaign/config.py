@@ -161,7 +161,10 @@ class Scale(Section):
         return gap > 0 and gap >= (self.top - self.low) / 2
 
     def noisy(self, value: float, accuracy: float, bias: float, rng: Random) -> float:
-        """Return the value with probability `accuracy`, else another one, shifted by `bias` times half the scale."""
+        """Return the value with probability `accuracy`, else another one.
+
+        The result is shifted by `bias` times half the scale.
+        """
         others = [other for other in self.values if other != value]
         rating = value if rng.random() < accuracy else rng.choice(others)
         return self.nearest(rating + (self.top - self.low) / 2 * bias)
@@ -336,7 +339,10 @@ class BatchPlan(Section):
 
 
 class Prerequisites(Section):
-    """Requirements that the platform checks; the defaults are those of UniSumEval (Lee et al., 2024, G.1)."""
+    """Requirements that the platform checks.
+
+    The defaults are those of UniSumEval (Lee et al., 2024, G.1).
+    """
 
     approval_above: float = Field(default=95, ge=0, le=100)
     """Minimum percentage of approved submissions."""
@@ -452,7 +458,10 @@ def have_one_placeholder(templates: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class Attention(Section):
-    """Attention checks: tasks with a known answer among the others. The default texts are English."""
+    """Attention checks: tasks with a known answer among the others.
+
+    The default texts are English.
+    """
 
     rate: float = Field(default=0.2, ge=0, le=0.5)
     """Share of attention checks among all tasks shown."""
@@ -479,7 +488,7 @@ class Attention(Section):
 
 
 class Similar(Section):
-    """Contextual mapping: the document sentences most similar to the shown text are highlighted."""
+    """Contextual mapping: highlighting of similar document sentences."""
 
     share: float = Field(default=0.3, gt=0, le=1)
     """Share of the document's sentences that are highlighted."""

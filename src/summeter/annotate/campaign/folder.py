@@ -43,7 +43,10 @@ class Tasks(NamedTuple):
 
 
 class CampaignFolder:
-    """A campaign folder, as created by `summeter annotate new`. Raises UsageError for any other folder."""
+    """A campaign folder, as created by `summeter annotate new`.
+
+    Raises UsageError for any other folder.
+    """
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
@@ -132,7 +135,7 @@ class CampaignFolder:
         return {account: f"?token={self.names.account(account)}" for account in self.campaign.platform.accounts}
 
     def task_key(self, person: Person, task_id: object) -> str | None:
-        """Return the key of one of an annotator's tasks from its identifier in their browser, or None."""
+        """Return the key of an annotator's task from its identifier in the browser, or None."""
         known = self._task_ids.setdefault(person.annotator, {})
         if len(known) < len(person.assigned):
             known.update({self.names.task(person.annotator, key): key for key in person.assigned})
@@ -153,7 +156,10 @@ def sources_of(data: Dataset) -> list[Source]:
 
 
 def read_campaign(file: str | Path) -> Campaign:
-    """Return the settings in a campaign file. Raises InputError with all faults, by line and field."""
+    """Return the settings in a campaign file.
+
+    Raises InputError with all faults, by line and field.
+    """
     path = Path(file)
     settings = read_mapping(path, "a campaign file needs at least name, task_type and data")
     lines, repeated = yaml_lines(path)

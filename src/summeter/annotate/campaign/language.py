@@ -1,7 +1,7 @@
-"""Language files with the texts of the annotators' pages, shipped in `app/languages` or given by a campaign.
+"""Language files with the texts of the annotators' pages.
 
-`en.yaml` is the reference. Every language must have the same keys with the same placeholders, so that no page mixes
-languages.
+They are shipped in `app/languages` or given by a campaign. `en.yaml` is the reference. Every language must have the
+same keys with the same placeholders, so that no page mixes languages.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 class Language(Record):
-    """Texts by key. A text with a number (`{n}`) has one form for each of the language's plural categories."""
+    """Texts by key.
+
+    A text with a number (`{n}`) has one form for each of the language's plural categories.
+    """
 
     language: str = Field(pattern=f"^{_CODE.pattern}$")
     direction: Literal["ltr", "rtl"]
@@ -41,8 +44,9 @@ class Language(Record):
         return self
 
     def text(self, key: str, **values: object) -> str:
-        """Return the text of a key with its placeholders filled. Raises TypeError if it has plural forms.
+        """Return the text of a key with its placeholders filled.
 
+        Raises TypeError if it has plural forms.
         >>> shipped("en").text("work.summary_of", id="A")
         'Summary A'
         """
@@ -72,9 +76,9 @@ def shipped(name: str) -> Language:
 
 
 def language_file(interface: str, folder: Path) -> Path:
-    """Return the file of a shipped language, or a language file whose path is relative to `folder`.
+    """Return the file of a shipped or custom language.
 
-    Raises UsageError if there is no such language or file.
+    The path of a custom language file is relative to `folder`. Raises UsageError if there is no such language or file.
     """
     if interface in shipped_names():
         return SHIPPED / f"{interface}.yaml"

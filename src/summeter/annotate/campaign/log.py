@@ -1,4 +1,4 @@
-"""The append-only event log of a campaign: one SQLite file, and the state that follows from its events.
+"""The append-only event log of a campaign in one SQLite file.
 
 A command is a function of a `Transaction` that reads the state, emits events and returns a reply. One thread executes
 all waiting commands in one transaction of the file: it reads the events of other processes, runs the commands, inserts
@@ -45,7 +45,10 @@ T = TypeVar("T")
 
 
 class StoreError(SummeterError):
-    """Raised if the log cannot be written. No event of the command was stored, and it can be repeated."""
+    """Raised if the log cannot be written.
+
+    No event of the command was stored, and it can be repeated.
+    """
 
 
 class Transaction:
@@ -292,9 +295,10 @@ class EventLog:
         return []
 
     def _commit(self, group: list[_Job]) -> list[tuple[Any, SummeterError | None]]:
-        """Run the commands of a group and commit their events. Returns the reply or error of each command.
+        """Run the commands of a group and commit their events.
 
-        A command that fails before its first event does not affect the others.
+        Returns the reply or error of each command. A command that fails before its first event does not affect the
+        others.
         """
         outcomes: list[tuple[Any, SummeterError | None]] = []
         events: list[Event] = []
@@ -339,5 +343,8 @@ def _value(connection: sqlite3.Connection, query: str) -> Any:
 
 @lru_cache(maxsize=256)
 def _cached_json(data: str) -> Any:
-    """Parse short event data. Most are `{}` or `{"check":false}`, and events that never change can share an object."""
+    """Parse short event data.
+
+    Most are `{}` or `{"check":false}`, and events that never change can share an object.
+    """
     return json.loads(data)

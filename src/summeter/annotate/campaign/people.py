@@ -124,8 +124,9 @@ def adjudicator_name(annotator: str) -> str:
 
 
 def arm_of(annotator: str, seed: int, hide_for: float) -> str:
-    """Return the arm of an annotator: `unassisted` for a share `hide_for` of annotators, chosen by hash.
+    """Return the arm of an annotator, `assisted` or `unassisted`.
 
+    A share `hide_for` of annotators, chosen by hash, is unassisted.
     >>> arm_of("anna", 0, 0.0), arm_of("anna", 0, 1.0)
     ('assisted', 'unassisted')
     """

@@ -1,4 +1,7 @@
-"""The reference of the campaign file, generated from its models: Markdown for the docs, JSON Schema for editors."""
+"""The reference of the campaign file, generated from its models.
+
+It consists of Markdown for the docs and a JSON Schema for editors.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ def schema() -> dict[str, Any]:
 
 
 def markdown() -> str:
-    """Return a table of fields for each section, and a table of the questions that `when` may name."""
+    """Return a table of fields for each section, and one of names for `when`."""
     lines: list[str] = []
     for section in _sections(Campaign, []):
         lines += ["", f"### {_title(section)}", "", "| field | values | default | description |", "|---|---|---|---|"]

@@ -122,7 +122,10 @@ class PersonRequest:
         return person
 
     def require_task(self, body: Json) -> tuple[Person, Task]:
-        """Return the visitor and the task in the request. Refuses tasks that are not assigned to the visitor."""
+        """Return the visitor and the task in the request.
+
+        Refuses tasks that are not assigned to the visitor.
+        """
         person = self.require_person()
         key = self.folder.task_key(person, body.get("task"))
         if key is None or key not in person.assigned:
@@ -258,7 +261,10 @@ def training(request: PersonRequest, body: Json) -> Json:
 
 
 def batch(request: PersonRequest, _: Json) -> Json:
-    """Return the current batch. Assigns a new batch, or ends the campaign for the annotator if no tasks are left."""
+    """Return the current batch.
+
+    Assigns a new batch, or ends the campaign for the annotator if no tasks are left.
+    """
     stage = request.stage
     if stage not in {"work", "done"}:
         raise Refusal(409, "wrong_stage", f"this request is for the stage work; your stage is {stage}")
@@ -297,7 +303,10 @@ def _assign_batch(request: PersonRequest, person: Person) -> None:
 
 
 def reopen(request: PersonRequest, body: Json) -> Json:
-    """Revert the decision about a task, so that the merged answers of the annotators count again."""
+    """Revert the decision about a task.
+
+    The merged answers of the annotators count again.
+    """
     _, task = request.require_task(body)
     if not request.adjudicates:
         raise Refusal(403, "not_yours", "only adjudicators can revert a decision")
@@ -307,7 +316,10 @@ def reopen(request: PersonRequest, body: Json) -> Json:
 
 
 def opened(request: PersonRequest, body: Json) -> Json:
-    """Log that a task is in view, the first time in its batch and again after a period of inactivity."""
+    """Log that a task is in view.
+
+    This is logged the first time in its batch, and again after a period of inactivity.
+    """
     person, task = request.require_task(body)
     held = person.batches[person.assigned[task.key]]
     inactive = request.now - held.seen >= request.state.lease * QUIET
@@ -317,7 +329,10 @@ def opened(request: PersonRequest, body: Json) -> Json:
 
 
 def answers(request: PersonRequest, body: Json) -> Json:
-    """Store an answer. A repeated request stores nothing, and an answer to an expired batch is accepted."""
+    """Store an answer.
+
+    A repeated request stores nothing, and an answer to an expired batch is accepted.
+    """
     token, seconds = answer_id_of(body), seconds_of(body)
     person, task = request.require_task(body)
     stored = _read(request, task, body.get("answer"))
@@ -339,9 +354,10 @@ def answers(request: PersonRequest, body: Json) -> Json:
 
 
 def _impossible(request: PersonRequest, person: Person, held: Batch, task: Task) -> bool:
-    """Return whether too little time has passed by the server's clock for the answers of a batch.
+    """Return whether too little time has passed for the answers of a batch.
 
-    Answers that waited for the network arrive together, so their times are compared with the time since the assignment.
+    The time is measured by the server's clock. Answers that waited for the network arrive together, so their times are
+    compared with the time since the assignment.
     """
     if person.simulated:
         return False
@@ -373,7 +389,10 @@ def return_(request: PersonRequest, _: Json) -> Json:
 
 
 def _repeated(request: PersonRequest, token: str, kind: str, task: Task, stored: TaskAnswer) -> Event | None:
-    """Return the event of an answer that was sent before, or None. Refuses a different answer with the same token."""
+    """Return the event of an answer that was sent before, or None.
+
+    Refuses a different answer with the same token.
+    """
     known = request.record.tokens.get(token)
     if known is not None and (known.kind != kind or known.task != task.key or known.data["answer"] != stored.to_json()):
         raise _reused()
@@ -385,7 +404,10 @@ def _reused() -> Refusal:
 
 
 def _read(request: PersonRequest, task: Task, answer: Any) -> TaskAnswer:
-    """Validate an answer, which must state agreement with the machine if and only if its verdict is shown."""
+    """Validate an answer.
+
+    It must state agreement with the machine if and only if the verdict is shown.
+    """
     stored = read_answer(request.folder, request.annotator, task, answer)
     shown = (request.assistance(task) or {}).get("machine")
     if (shown is not None) != (stored.machine is not None):
@@ -395,7 +417,10 @@ def _read(request: PersonRequest, task: Task, answer: Any) -> TaskAnswer:
 
 
 def read_answer(folder: CampaignFolder, annotator: str, task: Task, answer: Any) -> TaskAnswer:
-    """Validate an answer from an annotator's page. Raises Refusal, whose field names letters instead of systems."""
+    """Validate an answer from an annotator's page.
+
+    Raises Refusal, whose field names letters instead of systems.
+    """
     letters = folder.letters(annotator, task)
     try:
         return folder.task_type.read(answer, task, letters)
@@ -482,9 +507,10 @@ class _TaskView:
         }
 
     def _answers(self, task: Task, letters: Sequence[str]) -> list[Json]:
-        """Return the annotators' answers to a disputed task, without names and in an order private to the adjudicator.
+        """Return the annotators' answers to a disputed task, without names.
 
-        Each answer tells whether it agrees with the machine verdict, even if its annotator did not see the verdict.
+        Their order is private to the adjudicator. Each answer tells whether it agrees with the machine verdict, even if
+        its annotator did not see the verdict.
         """
         folder, assistance = self.request.folder, self.request.campaign.assistance
         task_type, answers = folder.task_type, self.request.state.counted_answers(task.key)

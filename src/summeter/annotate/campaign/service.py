@@ -77,10 +77,11 @@ class CampaignService:
         self.close()
 
     def submit(self, name: str, visitor: Visitor, body: Json | None = None) -> Future[Json]:
-        """Submit a request of `requests.REQUESTS` by name, as in `submit("answers", visitor, {...})`.
+        """Submit a request of `requests.REQUESTS` by name.
 
-        The future returns the reply after the events are committed, or raises Refusal if the request is not allowed.
-        A session request only logs that a known annotator returned from another submission.
+        An example is `submit("answers", visitor, {...})`. The future returns the reply after the events are committed,
+        or raises Refusal if the request is not allowed. A session request only logs that a known annotator returned
+        from another submission.
         """
         command = REQUESTS[name]
 
@@ -102,16 +103,18 @@ class CampaignService:
         return self.submit(name, visitor, body).result()
 
     def exclude(self, annotator: str, reason: str, *, by: str, rule: str | None = None) -> Event:
-        """Exclude an annotator, whose answers no longer count and whose tasks are offered to others.
+        """Exclude an annotator.
 
-        Raises UsageError if the annotator is unknown or already excluded.
+        The answers no longer count, and the tasks are offered to others. Raises UsageError if the annotator is unknown
+        or already excluded.
         """
         return self._set_excluded("excluded", annotator, {"reason": reason, "by": by, "rule": rule})
 
     def reinstate(self, annotator: str, reason: str, *, by: str, rule: str | None = None) -> Event:
-        """Reinstate an excluded annotator, whose answers count again where tasks still need answers.
+        """Reinstate an excluded annotator.
 
-        Raises UsageError if the annotator is unknown or not excluded.
+        The answers count again if their tasks still need answers. Raises UsageError if the annotator is unknown or not
+        excluded.
         """
         return self._set_excluded("reinstated", annotator, {"reason": reason, "by": by, "rule": rule})
 

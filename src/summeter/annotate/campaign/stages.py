@@ -18,7 +18,10 @@ def end_overdue(transaction: Transaction, campaign: Campaign) -> None:
 
 
 def give_back(transaction: Transaction, campaign: Campaign, person: Person, batch: Batch) -> int:
-    """Return the unanswered tasks of a batch and finish the batch if it has answers. Returns the number of tasks."""
+    """Return the unanswered tasks of a batch and finish the batch if it has answers.
+
+    Returns the number of tasks.
+    """
     count = _release(transaction, person, batch, "returned")
     if batch.answered:
         finish(transaction, campaign, person, batch, by="annotator")
@@ -33,7 +36,10 @@ def _release(transaction: Transaction, person: Person, batch: Batch, event: str)
 
 
 def finish(transaction: Transaction, campaign: Campaign, person: Person, batch: Batch, *, by: str) -> None:
-    """Finish a batch, and end the annotator's work if checks were failed or all batches are done."""
+    """Finish a batch.
+
+    The annotator's work ends if checks were failed or all batches are done.
+    """
     transaction.emit("finished", person.annotator, batch=batch.number, data={"by": by})
     _apply_checks(transaction, campaign, person)
 
@@ -108,7 +114,10 @@ def outcome_of(person: Person) -> str:
 
 
 def ended_at(person: Person) -> str:
-    """Return the stage at which an annotator whose stage is `done` was screened out, else `work`."""
+    """Return the stage at which an annotator was screened out, else `work`.
+
+    The stage of the annotator must be `done`.
+    """
     if person.ended != "screened_out":
         return "work"
     if person.agreed is False:

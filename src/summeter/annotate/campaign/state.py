@@ -1,4 +1,4 @@
-"""The state of a campaign, which follows from the events of its log and changes only by them.
+"""The state of a campaign, which follows from the events of its log.
 
 A task has k slots. A slot is held (leased) or counted (answered by an annotator who is not excluded). An answer without
 a slot is surplus and takes the next slot that becomes free, the earliest answer first. So held + counted never exceeds
@@ -49,7 +49,10 @@ class Answer:
 
 
 class Submission(NamedTuple):
-    """One visit of an annotator from a platform: a submission of Prolific, or an assignment of Mechanical Turk."""
+    """One visit of an annotator from a platform.
+
+    It is a submission of Prolific or an assignment of Mechanical Turk.
+    """
 
     study: str | None
     session: str | None
@@ -143,7 +146,7 @@ class Person:
 
     @property
     def checks_that_count(self) -> list[bool]:
-        """Results (passed or not) of the attention checks that decide whether the annotator may continue."""
+        """Results of the attention checks that decide whether the annotator may continue."""
         return [bool(answer.passed) for answer in self.checks if answer.first > self.checks_pardoned_at]
 
     @property
@@ -201,7 +204,10 @@ class State:
         self._leases: list[tuple[int, str, int]] = []
 
     def apply(self, event: Event) -> None:
-        """Apply the next event of the log. Raises ValueError if it does not follow from the events before it."""
+        """Apply the next event of the log.
+
+        Raises ValueError if it does not follow from the events before it.
+        """
         if event.annotator is None:
             return
         if event.kind == "joined":
@@ -264,7 +270,10 @@ class State:
         return [person for person in self.people.values() if not person.excluded]
 
     def is_complete(self, task: str) -> bool:
-        """Return whether a task needs no more answers: it was adjudicated, or all its slots are filled."""
+        """Return whether a task needs no more answers.
+
+        This is so if it was adjudicated or all its slots are filled.
+        """
         slots = self.items[task]
         return task in self.adjudicated or len(slots.counted) >= slots.most
 
@@ -274,7 +283,10 @@ class State:
         return [person.answers[task] for person in people]
 
     def expired_leases(self, now: int) -> Iterator[tuple[Person, Batch]]:
-        """Yield the open batches whose lease has expired, each once. The caller must end each at once."""
+        """Yield the open batches whose lease has expired, each once.
+
+        The caller must end each at once.
+        """
         while self._leases and self._leases[0][0] <= now:
             _, annotator, number = heapq.heappop(self._leases)
             person = self.people[annotator]
@@ -419,7 +431,10 @@ class State:
                 self._promote(task)
 
     def _promote(self, task: str) -> None:
-        """Give free slots to surplus answers of annotators who are not excluded, the earliest first."""
+        """Give free slots to surplus answers, the earliest first.
+
+        Answers of excluded annotators are skipped.
+        """
         slots = self.items[task]
         slots.surplus.sort(key=lambda name: self.people[name].answers[task].first)
         for name in list(slots.surplus):

@@ -33,7 +33,10 @@ class SubmissionStatus(NamedTuple):
 
 
 class Work(NamedTuple):
-    """The work of an annotator under one submission; `outcome` is None while the submission is open."""
+    """The work of an annotator under one submission.
+
+    `outcome` is None while the submission is open.
+    """
 
     id: str
     study: str
@@ -76,7 +79,10 @@ FIGURES: tuple[Column, ...] = (
 
 
 def submissions(campaign: Campaign, state: State) -> list[Work]:
-    """Return the work under each submission, in the order in which annotators joined and submissions began."""
+    """Return the work under each submission.
+
+    The order is that in which annotators joined and submissions began.
+    """
     works = []
     for person in state.people.values():
         for submission, outcome in person.submissions.items():
@@ -119,7 +125,10 @@ class Platform(ABC):
         """Return the visitor of a link, or None if the link is invalid."""
 
     def completion(self, visitor: Visitor, outcome: str, code: str) -> tuple[str | None, Form | None]:
-        """Return the address or the form with which an annotator completes a submission; by default neither."""
+        """Return the address or the form that completes a submission.
+
+        The default is neither.
+        """
         return None, None
 
     def prerequisites(self, wanted: Prerequisites) -> Form:
@@ -127,7 +136,10 @@ class Platform(ABC):
         return {}
 
     def bonuses(self, works: Sequence[Work], campaign: Campaign, names: Names) -> str:
-        """Return the text of the platform's file of bonuses. Raises UsageError if it pays no bonuses."""
+        """Return the text of the platform's file of bonuses.
+
+        Raises UsageError if it pays no bonuses.
+        """
         raise UsageError(f"the platform {self.name} pays no bonuses; the CSV of submissions contains what was earned")
 
     def read(self, file: Path) -> list[SubmissionStatus]:
@@ -136,7 +148,10 @@ class Platform(ABC):
 
 
 def plain_id(value: str | None) -> str | None:
-    """Return an identifier of a platform if it is short, printable ASCII without spaces, else None."""
+    """Return an identifier of a platform if it is valid, else None.
+
+    It must be short, printable ASCII without spaces.
+    """
     if value is None or not 0 < len(value) <= LONGEST_ID:
         return None
     return value if value.isascii() and value.isprintable() and " " not in value else None
@@ -148,7 +163,10 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
 
 
 def read_csv(file: Path, required: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the line number and cells of each row. Raises InputError if the file lacks a required column."""
+    """Yield the line number and cells of each row.
+
+    Raises InputError if the file lacks a required column.
+    """
     try:
         text = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

@@ -30,7 +30,10 @@ _WORKER, _ASSIGNMENT, _STATUS = "WorkerId", "AssignmentId", "AssignmentStatus"
 
 
 class MTurk(Platform):
-    """An external question of Mechanical Turk, which receives the outcome and the completion code."""
+    """An external question of Mechanical Turk.
+
+    It receives the outcome and the completion code.
+    """
 
     name = "mturk"
     columns = (
@@ -75,7 +78,10 @@ class MTurk(Platform):
         return {"qualification_requirements": rules}
 
     def bonuses(self, works: Sequence[Work], campaign: Campaign, names: Names) -> str:
-        """Return a CSV with the parameters of `SendBonus`, whose token prevents paying a bonus twice."""
+        """Return a CSV with the parameters of `SendBonus`.
+
+        The token prevents paying a bonus twice.
+        """
         columns = ("WorkerId", "AssignmentId", "BonusAmount", "Reason", "UniqueRequestToken")
         reason = f"Careful work: {campaign.title}"
         rows = (

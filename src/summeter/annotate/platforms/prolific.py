@@ -54,7 +54,10 @@ class Prolific(Platform):
         return f"{COMPLETE}{quote(code, safe='')}", None
 
     def prerequisites(self, wanted: Prerequisites) -> Form:
-        """Return the filters for Prolific's API. Their bounds are inclusive, unlike `approval_above`."""
+        """Return the filters for Prolific's API.
+
+        Their bounds are inclusive, unlike `approval_above`.
+        """
         filters: list[Form] = [
             {"filter_id": "approval_rate", "selected_range": {"lower": wanted.approval_above, "upper": 100}},
             {"filter_id": "approval_numbers", "selected_range": {"lower": wanted.accepted_at_least}},
@@ -64,7 +67,10 @@ class Prolific(Platform):
         return {"filters": filters}
 
     def bonuses(self, works: Sequence[Work], campaign: Campaign, names: Names) -> str:
-        """Return lines `participant,amount` for bulk bonuses. Raises UsageError if they are from several studies."""
+        """Return lines `participant,amount` for bulk bonuses.
+
+        Raises UsageError if they are from several studies.
+        """
         amounts: dict[str, float] = {}
         studies = {work.study for work in works if work.bonus}
         if len(studies) > 1:

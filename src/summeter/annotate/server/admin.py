@@ -240,7 +240,10 @@ class _Admin:
     async def _live(
         self, request: web.Request, template: str, values: Callable[[CampaignService], Json], *, minutely: bool = False
     ) -> web.StreamResponse:
-        """Return a page, or status 304 if neither the log nor, with `minutely`, the minute has changed."""
+        """Return a page, or status 304 if nothing has changed.
+
+        Changes are new events in the log and, with `minutely`, a new minute.
+        """
         known = request.headers.get("If-None-Match")
         minute = self.service.now() // MINUTE if minutely else 0
 
@@ -263,7 +266,10 @@ class _Admin:
 
 
 class AdminAccess:
-    """Access control of the researcher's pages: a token in the link, then a cookie, and a CSRF token for forms."""
+    """Access control of the researcher's pages.
+
+    It uses a token in the link, then a cookie, and a CSRF token for forms.
+    """
 
     def __init__(self, service: CampaignService) -> None:
         self._names = service.names
@@ -320,7 +326,7 @@ class Reader:
 
 
 def _origin(request: web.Request) -> str:
-    """Return the origin of the server's address in the researcher's browser, also behind a proxy."""
+    """Return the origin of the page's address, also behind a proxy."""
     secure = request.secure or request.headers.get("X-Forwarded-Proto", "").strip().lower() == "https"
     return f"{'https' if secure else 'http'}://{request.host}"
 
@@ -335,7 +341,7 @@ def _links(folder: CampaignFolder) -> list[Json]:
 
 
 def _sorting(name: str, sort: str, *, descending: bool) -> Json:
-    """Return the current order of a column, and the link that sorts by it or reverses the order."""
+    """Return the current order of a column, and the link that changes it."""
     is_current = name == sort
     order = ("descending" if descending else "ascending") if is_current else "none"
     next_descending = not descending if is_current else name != "Annotator"
@@ -351,7 +357,10 @@ def _ending(end: Json) -> tuple[str, str]:
 
 
 def _bands(agreements: Sequence[float]) -> list[tuple[str, int]]:
-    """Return the number of annotators in each band of agreement; empty for fewer than two annotators."""
+    """Return the number of annotators in each band of agreement.
+
+    The list is empty for fewer than two annotators.
+    """
     if len(agreements) < 2:
         return []
     below = [0, *(sum(value <= limit for value in agreements) for _, limit in BANDS)]

@@ -195,7 +195,10 @@ async def _enter(request: web.Request) -> web.StreamResponse:
 
 
 async def _adjudicate(request: web.Request) -> web.StreamResponse:
-    """Set the cookie of an adjudicator, whose name is the parameter `name`, and redirect to the work page."""
+    """Set the cookie of an adjudicator and redirect to the work page.
+
+    The parameter `name` is the adjudicator's name.
+    """
     if not request.app[ADMIN].open_to(request):
         return _pages(request).page("no_visitor.html", status=401)
     visitor = Visitor(ADJUDICATOR, request.query.get("name") or ADJUDICATOR)
@@ -307,7 +310,10 @@ async def serve(
 
 
 def _is_server_error(record: logging.LogRecord) -> bool:
-    """Return False for log records of malformed HTTP requests, which are answered with status 400."""
+    """Return False for log records of malformed HTTP requests.
+
+    These are answered with status 400.
+    """
     from aiohttp.http_exceptions import HttpProcessingError
 
     return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))

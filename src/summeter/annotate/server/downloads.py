@@ -31,7 +31,10 @@ _ALL = {
 
 
 def downloads(service: CampaignService) -> dict[str, Download]:
-    """Return the files of a campaign by name; bonuses and study settings depend on the platform."""
+    """Return the files of a campaign by name.
+
+    Bonuses and study settings depend on the platform.
+    """
     platform = platform_named(service.campaign.platform.name)
     available = dict(_ALL)
     if type(platform).bonuses is Platform.bonuses:

@@ -67,7 +67,10 @@ class RateLimit:
                 raise
 
     def wait(self, session: str) -> float:
-        """Return the delay of the session's next request in seconds. The counts are reset every minute."""
+        """Return the delay of the session's next request in seconds.
+
+        The counts are reset every minute.
+        """
         if self._clock() - self._since >= MINUTE:
             self._refused, self._since = {}, self._clock()
         return self.pause if self._refused.get(session, 0) > self.free else 0.0

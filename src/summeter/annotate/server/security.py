@@ -26,7 +26,7 @@ COOKIE_SECONDS = 60 * 60 * 24 * 60
 
 
 def headers(platform: Platform) -> Callable[[web.Request, web.StreamResponse], Awaitable[None]]:
-    """Return a signal handler that adds the headers to every response, including errors and files.
+    """Return a signal handler that adds the headers to every response.
 
     The content security policy allows files of this server, and forms and frames of the platform.
     """
@@ -52,10 +52,11 @@ def headers(platform: Platform) -> Callable[[web.Request, web.StreamResponse], A
 
 
 def same_origin(request: web.Request) -> None:
-    """Refuse a write that a page of another site sent, according to its `Sec-Fetch-Site` or `Origin` header.
+    """Refuse a write that a page of another site sent.
 
-    `Sec-Fetch-Site` is also right behind a proxy that changes `Host`; over plain HTTP, browsers only send `Origin`.
-    Requests without either header do not come from browsers.
+    The site is given by the `Sec-Fetch-Site` or `Origin` header. `Sec-Fetch-Site` is also right behind a proxy that
+    changes `Host`; over plain HTTP, browsers only send `Origin`. Requests without either header do not come from
+    browsers.
     """
     origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site")
     if site is not None:
@@ -72,10 +73,11 @@ def cookie_of(request: web.Request, name: str) -> str:
 
 
 def set_cookie(request: web.Request, response: web.StreamResponse, name: str, value: str, *, framed: bool) -> None:
-    """Set a cookie that scripts cannot read and that, unless `framed`, is not sent with writes from other sites.
+    """Set a cookie that scripts cannot read.
 
-    In a platform's frame, browsers only keep cookies with `SameSite=None` over TLS, separately for each outer site
-    (`Partitioned`). Writes also need the CSRF token. `X-Forwarded-Proto` tells whether a proxy terminates TLS.
+    Unless `framed`, it is not sent with writes from other sites. In a platform's frame, browsers only keep cookies with
+    `SameSite=None` over TLS, separately for each outer site (`Partitioned`). Writes also need the CSRF token.
+    `X-Forwarded-Proto` tells whether a proxy terminates TLS.
     """
     secure = request.secure or request.headers.get("X-Forwarded-Proto", "").strip().lower() == "https"
     site = ["SameSite=None", "Partitioned"] if framed and secure else ["SameSite=Lax"]
@@ -96,10 +98,10 @@ async def body_of(request: web.Request) -> Json:
 
 
 def own_hosts(names: Iterable[str]) -> Middleware:
-    """Return a middleware that refuses requests for other hosts, as protection against DNS rebinding.
+    """Return a middleware that refuses requests for other hosts.
 
-    IP addresses, `localhost`, the name of this machine and `names` are accepted. `X-Forwarded-Host` is ignored, so a
-    proxy must pass on `Host`.
+    This protects against DNS rebinding. IP addresses, `localhost`, the name of this machine and `names` are accepted.
+    `X-Forwarded-Host` is ignored, so a proxy must pass on `Host`.
     """
     known = {name.lower().rstrip(".") for name in (*names, "localhost", gethostname())}
 
@@ -119,7 +121,10 @@ def own_hosts(names: Iterable[str]) -> Middleware:
 
 
 def _host_name(host: str) -> str:
-    """Return the name in a Host header without the port. An invalid header is returned unchanged."""
+    """Return the name in a Host header without the port.
+
+    An invalid header is returned unchanged.
+    """
     parts = _HOST.fullmatch(host.strip())
     return host if parts is None else (parts[1] or parts[2]).lower().rstrip(".")
 

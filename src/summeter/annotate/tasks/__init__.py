@@ -21,9 +21,10 @@ TASK_TYPES = (
 
 @cache
 def task_type_named(name: str) -> type[TaskType]:
-    """Return the class of a built-in task type, or of a custom one such as `"my_module:MyTask"`.
+    """Return the class of a built-in or custom task type.
 
-    Raises UsageError if the name is unknown or the class cannot be loaded.
+    A custom one has a name such as `"my_module:MyTask"`. Raises UsageError if the name is unknown or the class cannot
+    be loaded.
     """
     module, colon, attribute = name.partition(":")
     if not colon:

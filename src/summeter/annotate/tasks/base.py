@@ -106,14 +106,23 @@ class TaskType(ABC):
 
     @abstractmethod
     def check(self, source: Source, number: int, material: Material) -> Task | None:
-        """Return the attention check with the given number on a document, or None if the document allows none."""
+        """Return the attention check with the given number on a document.
+
+        Returns None if the document allows none.
+        """
 
     def passed(self, task: Task, answer: TaskAnswer) -> bool:
-        """Return whether an answer to a check or training task is right, that is, has all expected values."""
+        """Return whether an answer to a check or training task is right.
+
+        By default, it is right if it has all expected values.
+        """
         return all(answer.values.get(name) == value for name, value in task.expects.items() if name != "machine")
 
     def judgments_of_task(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
-        """Yield the judgments of the task type's questions, by default of each question with a signature."""
+        """Yield the judgments of the task type's questions.
+
+        By default, these are the judgments of all questions with a signature.
+        """
         return self._judgments(self.asks, task, answer, self.reason(answer.answer))
 
     def reason(self, answer: TaskAnswer) -> str | None:
@@ -121,7 +130,10 @@ class TaskType(ABC):
         return answer.comment
 
     def opinion(self, task: Task, answer: TaskAnswer) -> str | None:
-        """Return a summary of the answer for comparison, or None to compare the values of the questions."""
+        """Return a summary of the answer for comparison.
+
+        Returns None to compare the values of the questions.
+        """
         return None
 
     def decides(self, answer: TaskAnswer) -> bool | None:
@@ -131,13 +143,17 @@ class TaskType(ABC):
         return all(answer.values[name] == value for name, value in self.accepting.items())
 
     def deciding(self, task: Task, *, accepts: bool, rng: Random | None = None) -> Json:
-        """Return values of a positive or negative answer: random ones with `rng`, else the first possible ones."""
+        """Return values of a positive or negative answer.
+
+        They are random with `rng`, else the first possible ones.
+        """
         return dict(self.accepting) if accepts else self._rejecting()
 
     def right(self, task: Task, gold: Gold) -> TaskAnswer:
-        """Return the known part of the right answer: the expected answer of a check, else the gold decision.
+        """Return the known part of the right answer.
 
-        `right_answer` adds the gold values of the other questions.
+        This is the expected answer of a check, else the gold decision. `right_answer` adds the gold values of the other
+        questions.
         """
         if task.expected is not None:
             return TaskAnswer(values={name: value for name, value in task.expects.items() if name != "machine"})
@@ -148,13 +164,19 @@ class TaskType(ABC):
         return TaskAnswer(values=self.deciding(task, accepts=accepts))
 
     def derived(self, judgments: Sequence[Judgment], sources: Mapping[str, Source]) -> Iterator[Judgment]:
-        """Yield judgments that follow from the judgments of several tasks. `sources` are given by document."""
+        """Yield judgments that follow from the judgments of several tasks.
+
+        `sources` are given by document.
+        """
         yield from ()
 
     # Tasks
 
     def work_task(self, source: Source, *parts: str | int, group: str | None = None, **fields: Any) -> Task:
-        """Return a task on a document. Its key is made of `parts`, and tasks of the same `group` stay together."""
+        """Return a task on a document.
+
+        Its key is made of `parts`, and tasks of the same `group` stay together.
+        """
         document = source.document.id
         key = key_of(self.code, document, *parts)
         group_key = key_of(document) if group is None else key_of(document, group)
@@ -166,7 +188,10 @@ class TaskType(ABC):
         return Task(key=key, role="check", document_id=source.document.id, **fields)
 
     def options(self, section: str, *names: str) -> tuple[Named, ...]:
-        """Return options with the texts `SECTION.NAME` and, if present, `SECTION.NAME_text` of the language file."""
+        """Return options with their texts from the language file.
+
+        The keys are `SECTION.NAME` and, if present, `SECTION.NAME_text`.
+        """
         strings = self.language.strings
         return tuple(
             Named(
@@ -212,7 +237,10 @@ class TaskType(ABC):
         }
 
     def shown(self, body: Json, letters: Sequence[str]) -> Json:
-        """Return the body for browsers, with letters instead of systems. `letters` are the systems in their order."""
+        """Return the body for browsers, with letters instead of systems.
+
+        `letters` are the systems in their order.
+        """
         if "summaries" not in body:
             return body
         by_system = {summary["system"]: summary for summary in body["summaries"]}
@@ -246,7 +274,10 @@ class TaskType(ABC):
     # Answers
 
     def scopes(self, systems: Sequence[str]) -> Iterator[tuple[str | None, Sequence[Question]]]:
-        """Yield the questions about each summary with its system, then those about the task with None."""
+        """Yield the questions by system.
+
+        The questions about the whole task come last, with None.
+        """
         if self.of_summary:
             yield from ((system, self.of_summary) for system in systems)
         yield None, self.of_task
@@ -254,7 +285,10 @@ class TaskType(ABC):
     def answers_of(
         self, task: Task, answer: TaskAnswer, order: Sequence[str] | None = None
     ) -> Iterator[tuple[str | None, Question, Any]]:
-        """Yield each value of an answer with its question and system; the system is None for the whole task."""
+        """Yield each value of an answer with its system and question.
+
+        The system is None for the whole task.
+        """
         for system, questions in self.scopes(order or task.systems):
             values = values_of(answer, system)
             for question in questions:
@@ -262,9 +296,10 @@ class TaskType(ABC):
                     yield system, question, values[question.name]
 
     def read(self, content: Any, task: Task, letters: Sequence[str] | None = None) -> TaskAnswer:
-        """Validate an answer. `letters` are the systems in the order of the letters; None if it contains systems.
+        """Validate an answer.
 
-        Raises InvalidAnswer with the first invalid field.
+        `letters` are the systems in the order of the letters; None if it contains systems. Raises InvalidAnswer with
+        the first invalid field.
         """
         try:
             answer = TaskAnswer.model_validate(content)
@@ -292,7 +327,10 @@ class TaskType(ABC):
         return checked
 
     def page_answer(self, answer: TaskAnswer, letters: Sequence[str]) -> Json:
-        """Return the JSON of a stored answer for browsers, with letters instead of systems, in their order."""
+        """Return the JSON of a stored answer for browsers.
+
+        Letters replace the systems, in their order.
+        """
         ordered = {system: answer.summaries[system] for system in letters if system in answer.summaries}
         answer = answer.model_copy(update={"summaries": ordered})
         return self._renamed(answer, lambda system, _: LETTERS[list(letters).index(system)]).model_dump()
@@ -308,7 +346,10 @@ class TaskType(ABC):
         return answer.model_copy(update={"values": values, "summaries": summaries})
 
     def parts(self, task: Task, answer: TaskAnswer, letters: Sequence[str] = ()) -> list[tuple[str, str]]:
-        """Return the name and described value of each question. With `letters`, letters replace the systems."""
+        """Return the name and described value of each question.
+
+        With `letters`, letters replace the systems.
+        """
         names = dict(zip(letters, LETTERS, strict=False))
         return [
             (
@@ -323,7 +364,10 @@ class TaskType(ABC):
         return "; ".join(f"{name}: {text}" for name, text in self.parts(task, answer))
 
     def disagreement(self, task: Task, answers: Sequence[TaskAnswer]) -> Disagreement | None:
-        """Return how answers to a task differ, or None if they agree. A missing value agrees with every value."""
+        """Return how answers to a task differ, or None if they agree.
+
+        A missing value agrees with every value.
+        """
         opinions = [self.opinion(task, answer) for answer in answers]
         split = split_of([opinion for opinion in opinions if opinion is not None])
         texts, even = ([], False) if split is None else ([split.text], split.even)
@@ -363,7 +407,7 @@ class TaskType(ABC):
         return task.target(self.unit) if system is None else task.target(system=system)
 
     def conditional_questions(self, task: Task, answer: TaskAnswer) -> Iterator[tuple[Target, str, bool]]:
-        """Yield the target and name of each additional question with a condition, and whether it was asked."""
+        """Yield the target and name of conditional questions, and whether they were asked."""
         conditional = {question.name for question in self.own if question.when}
         if not conditional:
             return
@@ -396,7 +440,10 @@ class TaskType(ABC):
         return self.decides(answer) is machine["accepts"]
 
     def agrees(self, task: Task, answer: TaskAnswer) -> bool | None:
-        """Return whether an answer agrees with the task's machine verdict, or None if there is none."""
+        """Return whether an answer agrees with the task's machine verdict.
+
+        Returns None if there is no verdict.
+        """
         return None if task.machine is None else self.same(task.machine, answer)
 
     def following(self, task: Task, machine: Json) -> TaskAnswer:
@@ -450,7 +497,7 @@ class TaskType(ABC):
         return answer.model_copy(update={"machine": agreement}), lazy
 
     def _rejecting(self) -> Json:
-        """Return the opposite of the accepting values: the other option, or the other of yes and no."""
+        """Return the opposite of the accepting values."""
         by_name = {question.name: question for question in self.asks}
         return {
             name: (not value)
@@ -460,7 +507,10 @@ class TaskType(ABC):
         }
 
     def _filled(self, task: Task, start: TaskAnswer, pick: Callable[[Question, str | None], Any]) -> TaskAnswer:
-        """Return the answer with values for all questions that are asked, except optional ones of the task type."""
+        """Return the answer with values for all questions that are asked.
+
+        Optional questions of the task type are skipped.
+        """
         values: Json = {}
         summaries: dict[str, Json] = {}
         for system, questions in self.scopes(task.systems):
@@ -478,7 +528,7 @@ class TaskType(ABC):
 
 
 def values_of(answer: TaskAnswer, system: str | None) -> Json:
-    """Return the values of an answer about the summary of a system, or about the whole task (None)."""
+    """Return the values of an answer about a system's summary, or the task (None)."""
     return answer.values if system is None else answer.summaries.get(system, {})
 
 

@@ -1,4 +1,7 @@
-"""Fact verification: whether the document supports a summary sentence (UniSumEval; Lee et al., 2024)."""
+"""Fact verification: whether the document supports a summary sentence.
+
+The task is that of UniSumEval (Lee et al., 2024).
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,10 @@ class FactVerification(TaskType):
                 yield self.work_task(source, system, index, group=system, system=system, index=index, body=body)
 
     def check(self, source: Source, number: int, material: Material) -> Task | None:
-        """Replace a sentence of the summary by a foreign one, shown with positive and negative verdicts in turn."""
+        """Replace a sentence of the summary by a foreign one.
+
+        Positive and negative machine verdicts alternate.
+        """
         summary = material.summary(source)
         if summary is None:
             return None

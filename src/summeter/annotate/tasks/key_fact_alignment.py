@@ -54,9 +54,10 @@ class KeyFactAlignment(TaskType):
                 yield self.work_task(source, system, index, **about, index=index, body=body)
 
     def check(self, source: Source, number: int, material: Material) -> Task | None:
-        """Use a paraphrased sentence, which must be aligned, and a foreign sentence, which must not, in turn.
+        """Use a paraphrased sentence and a foreign sentence in turn.
 
-        With the form `unisumeval`, a paraphrased key fact replaces a sentence of the summary instead.
+        The first must be aligned, and the second must not. With the form `unisumeval`, a paraphrased key fact replaces
+        a sentence of the summary instead.
         """
         summary, attention = material.summary(source), self.campaign.attention
         replaces_sentence = attention.form == "unisumeval"
@@ -90,7 +91,10 @@ class KeyFactAlignment(TaskType):
         )
 
     def passed(self, task: Task, answer: TaskAnswer) -> bool:
-        """Return whether the paraphrased sentence is chosen, or no sentence if the key fact is foreign."""
+        """Return whether the expected sentence is chosen.
+
+        No sentence may be chosen if the key fact is foreign.
+        """
         expected, chosen = task.expects["sentence"], answer.values["sentences"]
         return expected in chosen if expected is not None else not chosen
 
@@ -108,7 +112,10 @@ class KeyFactAlignment(TaskType):
         )
 
     def derived(self, judgments: Sequence[Judgment], sources: Mapping[str, Source]) -> Iterator[Judgment]:
-        """Yield conciseness labels of sentences, from each judge who aligned all key facts of a summary."""
+        """Yield conciseness labels of sentences.
+
+        They follow from the answers of judges who aligned all key facts of a summary.
+        """
         alignments: dict[tuple[str, str, str], dict[int | None, set[tuple[int, int]]]] = {}
         for judgment in judgments:
             target = judgment.target
@@ -150,7 +157,10 @@ class KeyFactAlignment(TaskType):
         return bool(machine["values"]["sentences"] == answer.values["sentences"])
 
     def right(self, task: Task, gold: Gold) -> TaskAnswer:
-        """Return the expected sentence of a check, the gold sentences, or a random sentence or none."""
+        """Return the expected sentence of a check or the gold sentences.
+
+        Without gold, return a random sentence or none.
+        """
         random_sentence = [int(gold.chance(task, "place") * len(task.body["summary"]["sentences"]))]
         if task.expected is not None:
             expected = task.expects["sentence"]

@@ -1,4 +1,7 @@
-"""Key-fact validation: whether a key fact is significant, correct and relevant (UniSumEval; Lee et al., 2024)."""
+"""Key-fact validation: whether a key fact is significant, correct and relevant.
+
+The task is that of UniSumEval (Lee et al., 2024).
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,10 @@ class KeyFactValidation(TaskType):
     accepting: ClassVar[Mapping[str, bool]] = dict.fromkeys(CRITERIA, True)
 
     def ask(self) -> Iterator[Question]:
-        """Yield a question for each criterion and, if one is not met, questions for a reason and a better wording."""
+        """Yield a question for each criterion.
+
+        If one is not met, questions for a reason and a better wording follow.
+        """
         text, key = self.language.text, self.name
         for name in CRITERIA:
             hint = text(f"{key}.{name}_hint")
@@ -65,7 +71,10 @@ class KeyFactValidation(TaskType):
         return self.decides(answer) is task.expects["valid"]
 
     def judgments_of_task(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
-        """Yield a label that is 1 if the key fact is valid, with the criteria that are not met as error types."""
+        """Yield a label that is 1 if the key fact is valid.
+
+        The error types are the criteria that are not met.
+        """
         values, comment = answer.answer.values, answer.answer.comment
         comments = [values.get("why"), values.get("edit") and f"better: {values['edit']}", comment]
         yield labelled(
@@ -94,8 +103,9 @@ class KeyFactValidation(TaskType):
 
 
 def outcome(task: Task, answer: TaskAnswer) -> str | bool:
-    """Return the outcome of an answer: True to keep the key fact, False to drop it, or its new wording.
+    """Return the outcome of an answer.
 
+    It is True to keep the key fact, False to drop it, or its new wording.
     >>> task = Task(key="kv/d/0", document_id="d", body={"key_fact": "It rained."})
     >>> values = {"significant": True, "correct": False, "relevant": True, "edit": "It rained  in May."}
     >>> outcome(task, TaskAnswer(values=values))

@@ -29,7 +29,10 @@ Type = Literal["scale", "yes_no", "choice", "choices", "text", "sentences", "spa
 
 
 class Disagreement(NamedTuple):
-    """A description of how answers to a task differ; `even` tells whether no value has a majority."""
+    """A description of how answers to a task differ.
+
+    `even` tells whether no value has a majority.
+    """
 
     text: str
     even: bool
@@ -216,7 +219,10 @@ class Question(Record):
                 return str(value)
 
     def differing(self, values: Sequence[Any], task: Task) -> Disagreement | None:
-        """Return how values differ, or None if they agree. Values on a scale disagree if half the scale apart."""
+        """Return how values differ, or None if they agree.
+
+        Values on a scale disagree if half the scale apart.
+        """
         match self.type:
             case "text":
                 return None
@@ -305,7 +311,10 @@ class Question(Record):
                 return []
 
     def first(self, order: Sequence[str]) -> Any:
-        """Return the value of an annotator who does not read; `order` lists the systems in the order of showing."""
+        """Return the value of an annotator who does not read.
+
+        `order` lists the systems in the order of showing.
+        """
         match self.type:
             case "scale":
                 return self.scale.at(0.5)
@@ -378,7 +387,10 @@ def same_value(value: Any, other: Any) -> bool:
 
 
 def read(questions: Sequence[Question], content: Values, task: Task, path: Sequence[str]) -> Json:
-    """Validate the values of a form. Raises InvalidAnswer if a value is invalid, missing or was not asked for."""
+    """Validate the values of a form.
+
+    Raises InvalidAnswer if a value is invalid, missing or was not asked for.
+    """
     known = {question.name for question in questions}
     for name in content:
         if name not in known:

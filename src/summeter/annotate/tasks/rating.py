@@ -1,4 +1,4 @@
-"""Rating of all summaries of a document on a scale per aspect, and choice of the best summary (SummQual)."""
+"""Rating of the summaries of a document, and choice of the best one (SummQual)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,10 @@ class Rating(TaskType):
             )
 
     def tasks(self, source: Source) -> Iterator[Task]:
-        """Yield one task with all summaries of the document. Raises UsageError if there are more than 26."""
+        """Yield one task with all summaries of the document.
+
+        Raises UsageError if there are more than 26.
+        """
         systems = tuple(summary.system for summary in source.summaries)
         if len(systems) > len(LETTERS):
             raise UsageError(
@@ -78,7 +81,7 @@ class Rating(TaskType):
         )
 
     def passed(self, task: Task, answer: TaskAnswer) -> bool:
-        """Return whether the scrambled summary has the lowest mean rating and is not chosen as the best.
+        """Return whether the scrambled summary has the lowest rating and is not the best.
 
         A summary that is shown alone must be rated in the lowest quarter of the scale.
         """

@@ -88,5 +88,8 @@ class Gold:
         return self._spans.get((task.document_id, task.system or ""), [])
 
     def searched_for_spans(self, task: Task) -> bool:
-        """Return whether the gold annotators searched the summary for spans, so that no span means no error."""
+        """Return whether gold annotators searched the summary for spans.
+
+        If they did, a summary without spans has no errors.
+        """
         return (task.document_id, task.system or "") in self._searched

@@ -1,4 +1,4 @@
-"""Span highlighting: marking the text that the document contradicts or does not contain (SummQual)."""
+"""Span highlighting: marking of text that the document does not support (SummQual)."""
 
 from __future__ import annotations
 
@@ -66,9 +66,10 @@ class SpanHighlighting(TaskType):
         return any(span["start"] < end and start < span["end"] for span in answer.values["spans"])
 
     def judgments_of_task(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
-        """Yield a judgment for each span, and labels that are 1 if the summary, or a sentence, has no span.
+        """Yield a judgment for each span, and labels of the summary and its sentences.
 
-        The error types of a span are its category and its kind. A sentence has those of the spans that overlap it.
+        A label is 1 if there is no span. The error types of a span are its category and its kind. A sentence has those
+        of the spans that overlap it.
         """
         judge, spans = answer.annotator, answer.answer.values["spans"]
         types = [joined_error_types(name for name in (span["category"], span["kind"]) if name) for span in spans]

@@ -84,7 +84,7 @@ class Source(NamedTuple):
 
 
 class Material(NamedTuple):
-    """Material for attention checks: sentences and words of other documents, sampled with `rng`.
+    """Material for attention checks, sampled from other documents with `rng`.
 
     `foreign_sentence` is used if there are no other documents. `explained` contains the texts for which the machine
     gave a reason, by whether it accepted them. Such texts are preferred, so that the reason in a check is about its
