@@ -114,10 +114,10 @@ class AgreeOptions(VotesOptions, By, Coefficients, Draws):
 
 @study(AgreeOptions)
 def agree(gold: Gold, options: AgreeOptions) -> Study:
-    """Measure agreement among annotators, and of judges with annotators, with the same coefficients.
+    """Measure agreement among annotators, and with judges.
 
-    `merge`, `tie` and `min_votes` apply to the comparison of a judge with people. The overlap of spans needs a data set
-    or judgments, not a table. Raises UsageError if there are no votes.
+    Both use the same coefficients. `merge`, `tie` and `min_votes` apply to the comparison of a judge with people. The
+    overlap of spans needs a data set or judgments, not a table. Raises UsageError if there are no votes.
     """
     draws = options.resampling
     records, table, context = _read(gold, options.judgment_set)

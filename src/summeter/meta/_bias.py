@@ -52,8 +52,9 @@ class BiasOptions(Selection, GoldAtLeast, By, Families, Draws):
 
 @study(BiasOptions, command="RUN...")
 def bias(run: RunLike, gold: Gold | None, options: BiasOptions) -> Study:
-    """Audit judges for biases: position in the prompt, length of the summary, and preference for their own family.
+    """Audit judges for position, length and self-preference bias.
 
+    Position is the place in the prompt; self-preference is a preference for the judge's own model family.
     Length and family are compared with human scores, since a bias is a preference that people do not share. Lengths are
     those of the summaries of the run, or else of the gold. Self-preference is audited if `families` are given. Raises
     UsageError if nothing can be audited.

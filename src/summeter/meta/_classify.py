@@ -71,8 +71,9 @@ class ClassifyOptions(Selection, GoldAtLeast, By, Draws):
 
 @study(ClassifyOptions, command="RUN...")
 def classify(run: RunLike, gold: Gold, options: ClassifyOptions) -> Study:
-    """Measure judges as classifiers: balanced accuracy, sensitivity, specificity, precision, recall, F1, AUROC.
+    """Measure judges as classifiers of human labels.
 
+    Statistics are balanced accuracy, sensitivity, specificity, precision, recall, F1 and AUROC.
     At the summary level, human values must be 0 or 1, or `gold_at_least` is the smallest value that counts as 1 (with
     `gold_at_least=1.0`, all sentences must be supported).
 

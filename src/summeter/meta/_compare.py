@@ -81,7 +81,7 @@ class SystemTests(Significance):
     documents: Annotated[str, Choice(Documents, "documents")] = Field(
         Documents.SHARED,
         description="Rank systems by their means over the documents that all systems have (shared), or over all "
-        "documents of each system (all). Pairs are always compared on the documents that both have.",
+        "documents of each system (all); pairs are always compared on their common documents.",
     )
 
 

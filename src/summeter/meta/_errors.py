@@ -80,7 +80,7 @@ class ErrorsOptions(Judges, Merge):
 
 @study(ErrorsOptions, command="RUN...")
 def errors(run: RunLike, gold: Gold, options: ErrorsOptions) -> Study:
-    """Compare the error types that judges and people assign to sentences.
+    """Compare the error types that judges and people assign.
 
     Rows have the study "errors": `localisation_accuracy` of each type (in `details.group`), their mean (`details.group`
     "mean of types") and the value of all erroneous sentences pooled ("all errors", with the confusion counts in

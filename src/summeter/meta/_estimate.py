@@ -69,8 +69,9 @@ class EstimateOptions(Selection, GoldAtLeast, LastJudgeOptions):
 
 @study(EstimateOptions)
 def estimate(run: RunLike, gold: Gold, options: EstimateOptions) -> Study:
-    """Estimate systems' scores from many machine judgments and a random sample of people's, without the bias.
+    """Estimate mean human scores from a judge and few human labels.
 
+    The estimates are unbiased if the labelled summaries are a random sample (prediction-powered inference).
     Rows of the study "estimate", for each judge and system: `ppi_mean` (the estimate of people's mean, had they read
     everything; `n` labelled summaries,
     `missing` without a machine score, `details.unlabelled`, `.weight`, `.narrower`: its interval's width as a share

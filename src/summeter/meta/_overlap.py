@@ -126,8 +126,9 @@ class OverlapOptions(By, Draws):
 
 @study(OverlapOptions)
 def overlap(first: Lists, second: Lists, options: OverlapOptions) -> Study:
-    """Match claims or key facts with reference ones: precision, recall and F1 of ClaimMatch (FENICE, equations 9-10).
+    """Match claims or key facts with reference lists.
 
+    Statistics are precision, recall and F1 of ClaimMatch (FENICE, equations 9-10).
     Rows have the study "overlap" and the statistics precision, recall and f1: means over lists with a bootstrap
     interval by document. `n` is the number of lists with a value, and `missing` that of lists without one (a list is
     missing, or both are empty), with the reasons in `details.missing_reasons`. `details.f1_of_means` is the F1 of the

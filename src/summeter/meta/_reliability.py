@@ -83,7 +83,7 @@ class ReliabilityOptions(Selection, Together, Draws):
 
 @study(ReliabilityOptions)
 def reliability(run: RunLike | Sequence[RunFolder], gold: Gold | None, options: ReliabilityOptions) -> Study:
-    """Compare two judges on each system, and find the systems that need human judgments.
+    """Compare two judges on each system to find unreliable scores.
 
     `run` can be several runs, one per judge. With human judgments, the study also tests whether the agreement of the
     judges predicts their agreement with people. Intervals are those of `stability`. Raises UsageError if no aspect has

@@ -55,8 +55,9 @@ class StabilityOptions(Selection, GoldAtLeast, By, Together, Draws):
 
 @study(StabilityOptions, command="RUN...")
 def stability(run: RunLike, gold: Gold, options: StabilityOptions) -> Study:
-    """Measure whether judges are as reliable on good systems as on poor ones: per-candidate and meta-correlation.
+    """Test whether judges are equally reliable on all systems.
 
+    Per-candidate correlation and meta-correlation (Shen et al., 2023).
     Both steps use the same coefficient. Intervals resample documents, the same ones for all systems, and recompute both
     steps. The p-value of the meta-correlation is that of a correlation of k systems. Raises UsageError if judges and
     people have nothing in common.

@@ -299,13 +299,13 @@ class Significance(Draws):
     permutations: int = Field(
         10_000,
         ge=1,
-        description="Number of permutations of the test. All are used if there are no more; raised for many pairs.",
+        description="Number of permutations of the test; at most all of them, and more for many pairs.",
     )
     alpha: float = Field(
         0.05,
         gt=0,
         lt=1,
-        description="Significance level after correction. Intervals of differences have confidence 1 - alpha.",
+        description="Significance level after correction; intervals of differences have confidence 1 - alpha.",
     )
 
 
