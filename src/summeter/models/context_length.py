@@ -39,9 +39,9 @@ async def context_lengths(
     does not answer or a missing key are reported in `said` and not raised, as is a model whose context length cannot be
     looked up. Scripted models are omitted, since they accept prompts of any length.
     """
-    wanted = [model for model in dict.fromkeys(models) if not model.startswith("scripted/")]
-    lengths = await asyncio.gather(*(_context_length(model, options or Options(), load) for model in wanted))
-    return dict(zip(wanted, lengths, strict=True))
+    names = [model for model in dict.fromkeys(models) if not model.startswith("scripted/")]
+    lengths = await asyncio.gather(*(_context_length(model, options or Options(), load) for model in names))
+    return dict(zip(names, lengths, strict=True))
 
 
 async def _context_length(model: str, options: Options, load: bool) -> ModelContext:  # noqa: FBT001 - private

@@ -45,18 +45,18 @@ async def pending_batches(
                 raise UsageError(f"{model} has no batch API that summeter supports")
             # The key is sent only to the address that the user's settings give, never to one from the folder alone.
             check_address(log, model, getattr(llm, "address", llm.id))
-            wanted = [
+            selected = [
                 submission for submission in log.of(model)
                 if not submission.ended and (not only or submission.id in only)
             ]  # fmt: skip
             # Submissions without an id are looked up at the vendor, and each batch is assigned to one submission. The
             # latest comes first: of similar submissions, a batch belongs to the last one before its creation.
-            known, ids = log.ids, {submission.nonce: submission.id for submission in wanted}
-            lost = [submission for submission in wanted if submission.id is None]
+            known, ids = log.ids, {submission.nonce: submission.id for submission in selected}
+            lost = [submission for submission in selected if submission.id is None]
             for submission in sorted(lost, key=lambda submission: submission.at, reverse=True):
                 batch = await api.find(Tag(submission.nonce, submission.at, frozenset(submission.keys)), known)
                 ids[submission.nonce], known = batch, known if batch is None else known | {batch}
-            for submission in wanted:
+            for submission in selected:
                 named = submission.id in only
                 yield await _status(api, submission, ids[submission.nonce], named=named, cancel=cancel)
         finally:

@@ -15,16 +15,16 @@ class PerLoop(Generic[T]):
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
-        self._held: WeakKeyDictionary[asyncio.AbstractEventLoop, T] = WeakKeyDictionary()
+        self._values: WeakKeyDictionary[asyncio.AbstractEventLoop, T] = WeakKeyDictionary()
 
     def get(self) -> T:
         """Return the object of the running loop."""
         loop = asyncio.get_running_loop()
-        held = self._held.get(loop)
-        if held is None:
-            held = self._held[loop] = self._make()
-        return held
+        value = self._values.get(loop)
+        if value is None:
+            value = self._values[loop] = self._make()
+        return value
 
     def pop(self) -> T | None:
         """Remove and return the object of the running loop, or None if it has none."""
-        return self._held.pop(asyncio.get_running_loop(), None)
+        return self._values.pop(asyncio.get_running_loop(), None)

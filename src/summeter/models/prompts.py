@@ -110,9 +110,9 @@ class Template:
         self.hash = digest(source, HASH)
 
     @classmethod
-    def load(cls, package: str, name: str, own: PromptFolder | None = None, default: str | None = None) -> Template:
-        """Return the template `name` from the user's folder `own`, else `default`, else from `package`/prompts."""
-        source = default if own is None else dict(own.texts).get(name, default)
+    def load(cls, package: str, name: str, folder: PromptFolder | None = None, default: str | None = None) -> Template:
+        """Return the template `name` from the user's `folder`, else `default`, else from `package`/prompts."""
+        source = default if folder is None else dict(folder.texts).get(name, default)
         return _packaged(package, name) if source is None else cls(name, source)
 
     def fill(self, **data: Any) -> Prompt:

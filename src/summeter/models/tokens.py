@@ -34,12 +34,6 @@ def tokens(text: str) -> int:
     of each. For scripts on which the five differ by a factor of three, it lies between them. The estimate is unbiased;
     `summeter.text.tokens` has one that tends to be too large, for texts that must fit into a context.
 
-    >>> tokens("The council voted 9 to 4.")  # 5 * 0.4 + 17 * 0.137 + 2 * 0.85 + 1.06a constant and some for each
-    letter, a digit and a run of signs one each, and so on: weights fitted to what five tokenizers (GPT-4o, Claude,
-    Gemini, Llama 3, Qwen 3) make of summeter's own prompts, where the estimate lies within 6 % of each. For scripts on
-    which the five differ by a factor of three, it lies between. It is the likeliest number; `summeter.text.tokens` has
-    one that is rather too large, for what must fit.
-
     >>> tokens("The council voted 9 to 4.")  # 5 * 0.4 + 17 * 0.137 + 2 * 0.85 + 1.06
     7
     """

@@ -66,8 +66,8 @@ class Ratings:
     @property
     def texts(self) -> dict[str, str]:
         """The texts of the documents with rated summaries, by id."""
-        wanted = dict.fromkeys(row.document_id for row in self.summaries)
-        return {doc_id: self.documents[doc_id].text for doc_id in wanted}
+        doc_ids = dict.fromkeys(row.document_id for row in self.summaries)
+        return {doc_id: self.documents[doc_id].text for doc_id in doc_ids}
 
     @property
     def domains(self) -> dict[str, str | None]:

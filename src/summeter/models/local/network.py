@@ -69,12 +69,12 @@ class LocalNetwork:
         keys = [result_key(self.id, type(request).__name__, request.key) for request in requests]
         counted = [key for key, request in zip(keys, requests, strict=True) if request.counted]
         self.usage.asked += len(counted)
-        wanted = dict(zip(keys, requests, strict=True))
+        unique = dict(zip(keys, requests, strict=True))
         results: dict[bytes, T] = {}
         if self._store is not None:
-            codecs = {key: request.codec for key, request in wanted.items() if request.codec is not None}
+            codecs = {key: request.codec for key, request in unique.items() if request.codec is not None}
             results = {key: codecs[key].unpack(value) for key, value in self._store.get(codecs).items()}
-        pending = {key: self._flight(key, request) for key, request in wanted.items() if key not in results}
+        pending = {key: self._flight(key, request) for key, request in unique.items() if key not in results}
         self.usage.stored += sum(key in results for key in counted)
         if pending:
             # Not gather: a cancelled waiter must not cancel the results of the others.
