@@ -164,7 +164,7 @@ def test_a_reply_cut_by_the_length_limit_is_called_truncated(server: Server, tmp
     for one in run.judgments():
         assert (one.status, one.value) == ("unparsed", None)
         assert fault_of(one.reason) == "truncated"
-        assert "the reply was cut by the length limit after 2 tokens" in (one.reason or "")
+        assert "the reply was truncated by the length limit after 2 tokens" in (one.reason or "")
 
 
 def test_whatever_can_ask_a_model_is_tried_asking_it() -> None:

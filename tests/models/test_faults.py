@@ -102,7 +102,7 @@ def test_missing_capabilities_are_errors() -> None:
     assert isinstance(denied, ModelError) and "STUB_API_KEY" in str(denied)  # noqa: PT018
     reasons = [(one.status, one.data, one.reason) for one in (cut, refused, wrong, empty, filtered)]  # type: ignore[union-attr]
     assert reasons == [
-        ("unparsed", None, "truncated: the reply was cut by the length limit after 7 tokens"),
+        ("unparsed", None, "truncated: the reply was truncated by the length limit after 7 tokens"),
         ("refused", None, "refused: I would rather not"),
         ("unparsed", None, "meaningless: n is not a whole number"),
         ("unparsed", None, reasons[3][2]),

@@ -69,7 +69,7 @@ def test_a_file_of_the_same_name_replaces_a_template(tmp_path: Path) -> None:
 
 
 def test_a_wrong_folder_or_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no such folder"):
+    with pytest.raises(UsageError, match="does not exist or is a file"):
         PromptFolder.model_validate(tmp_path / "none")
     (tmp_path / "fact_check.txt").write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match=r"fact_check\.txt: cannot be read"):

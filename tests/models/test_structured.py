@@ -73,8 +73,8 @@ def test_an_invalid_reply_to_the_repair_turn_is_a_failure() -> None:
          "refused: stopped by the provider's content filter"),
         (Rule(reply="no thanks"), "refused", "declined in words"),
         (Rule(reply="1", finish_reason="length", tokens_out=40), "unparsed",
-         "truncated: the reply was cut by the length limit after 40 tokens"),
-        (Rule(reply="1", finish_reason="length"), "unparsed", "truncated: the reply was cut by the length limit"),
+         "truncated: the reply was truncated by the length limit after 40 tokens"),
+        (Rule(reply="1", finish_reason="length"), "unparsed", "truncated: the reply was truncated by the length limit"),
         (Rule(reply="  "), "unparsed", "meaningless: not a number"),
     ],
 )  # fmt: skip

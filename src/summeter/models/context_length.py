@@ -107,13 +107,13 @@ class _Server(NamedTuple):
         bare, mark, query = self.base.partition("?")
         return bare.removesuffix("/v1") + mark + query
 
-    async def get(self, base: str, *parts: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
+    async def get(self, base: str, *segments: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Return the JSON object at an address below `base`. Raises ModelError for any other answer."""
-        return await self._parsed(Exchange("GET", join(base, *parts).update_query(query or {})))
+        return await self._parsed(Exchange("GET", join(base, *segments).update_query(query or {})))
 
-    async def post(self, base: str, *parts: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    async def post(self, base: str, *segments: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """Post `body` and return the JSON object of the answer. Raises ModelError for any other answer."""
-        return await self._parsed(Exchange("POST", join(base, *parts), to_bytes(body)))
+        return await self._parsed(Exchange("POST", join(base, *segments), to_bytes(body)))
 
     async def _parsed(self, sent: Exchange) -> dict[str, Any]:
         answer = await self.llm.exchange(sent)

@@ -294,8 +294,8 @@ class ClassifyTokens(NetworkRequest[TokenLogits]):
     @property
     def blank(self) -> TokenLogits:
         offsets, text = [(0, 0)], [-1]
-        for number, part in enumerate(self.texts):
-            words = _words(part)
+        for number, each in enumerate(self.texts):
+            words = _words(each)
             offsets += [*words, (0, 0)]
             text += [*[number] * len(words), -1]
         return TokenLogits(np.zeros((len(text), self.classes), dtype=np.float32), np.array(offsets), np.array(text))

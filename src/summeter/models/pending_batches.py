@@ -69,7 +69,7 @@ async def _status(
     pending = PendingBatch(batch or "?", submission.model, len(submission.keys), submission.since, "")
     if batch is None:
         return pending._replace(words="the vendor does not list this batch; it may never have arrived")
-    sure = api.marks or named or (submission.id is not None and not submission.found)
+    sure = api.has_nonce or named or (submission.id is not None and not submission.found)
     status = await api.status(batch)
     if cancel and not sure and not status.ended:
         fix = "cancel it at the vendor" if submission.id is None else "give its id to cancel it"

@@ -106,12 +106,12 @@ class Price(Rates):
         rates: Rates = self if self.long is None or tokens_in <= self.long.above else self.long
         cached = min(cached, tokens_in)
         written = min(written, tokens_in - cached)
-        parts = (
+        charged = (
             (tokens_in - cached - written, rates.input), (tokens_out, rates.output),
             (cached, rates.input if rates.cached is None else rates.cached),
             (written, rates.input if rates.written is None else rates.written),
         )  # fmt: skip
-        return sum(tokens * rate for tokens, rate in parts) / MILLION
+        return sum(tokens * rate for tokens, rate in charged) / MILLION
 
 
 class Prices:

@@ -87,7 +87,7 @@ class PromptFolder(Record):
             return value
         folder = Path(value)
         if not folder.is_dir():
-            raise UsageError(f"the prompt folder {folder} does not exist (no such folder, or it is a file)")
+            raise UsageError(f"the prompt folder {folder} does not exist or is a file")
         texts = []
         for file in filter(Path.is_file, sorted(folder.glob("*.txt"))):
             try:

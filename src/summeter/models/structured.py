@@ -157,7 +157,7 @@ def _read(completion: Completion, form: Form[T], sampling: Sampling) -> T | Repl
         return ReplyError("refused: stopped by the provider's content filter", kind="refused")
     if completion.finish_reason == "length" and sampling.max_tokens is None:
         tokens = "" if completion.tokens_out is None else f" after {completion.tokens_out} tokens"
-        return ReplyError(f"the reply was cut by the length limit{tokens}", fault="truncated")
+        return ReplyError(f"the reply was truncated by the length limit{tokens}", fault="truncated")
     try:
         return form.read(completion.text)
     except ReplyError as error:

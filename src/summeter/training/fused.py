@@ -201,7 +201,7 @@ def _sources(how: FusedTraining, data: Dataset, runs: Sequence[RunFolder]) -> li
     if not how.members:
         sources = available
         if not sources:
-            raise UsageError(f"{', '.join(how.runs)}: no judge there judges single summaries; set members")
+            raise UsageError(f"{', '.join(how.runs)}: these runs have no judge of single summaries; set members")
     else:
         sources = []
         for named in (member for text in how.members for member in named_members(text, None)):

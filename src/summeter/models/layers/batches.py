@@ -251,7 +251,7 @@ class Batches:
                 if tries > self._pace.faults:
                     raise _gave_up(error, what) from error
                 await self._sleep(max(error.retry_after or 0.0, self._pace.wait(tries)))
-        raise AssertionError("counting does not end")
+        raise AssertionError("unreachable")
 
     async def _find(self, batch: Submission) -> bool:
         """Find a batch whose id an earlier session did not receive. If it is not found, its calls are submitted
@@ -289,7 +289,7 @@ class Batches:
                     return status
             self._tell(f"{len(batch.keys)} calls in batch {batch.name}: {state}; since {batch.since}")
             await self._sleep(self._pace.wait(polls))
-        raise AssertionError("counting does not end")
+        raise AssertionError("unreachable")
 
     async def _read(self, batch: Submission, status: BatchStatus, waiting: dict[str, _Call]) -> bool:
         """Store the replies of a batch that has ended and remove their calls from `waiting`.
@@ -321,7 +321,11 @@ class Batches:
                 self._settle(waiting.pop(key), completion)
             return ours > 0 or not results
 
-        if not await self._persist(f"the results of batch {batch.name}", stream) and batch.found and not self.api.marks:
+        if (
+            not await self._persist(f"the results of batch {batch.name}", stream)
+            and batch.found
+            and not self.api.has_nonce
+        ):
             # It has the same time and size; the next such batch may be ours.
             self.log.mistaken(batch.nonce, batch.name)
             batch.id, batch.found = None, False

@@ -2,8 +2,8 @@
 
 The folder contains an encoder (`biu-nlp/f-coref`: a distilled RoBERTa) and the weights of its head; `coref_head` in the
 config sets the maximum lengths of mentions and segments. A mention is a span of at most `max_span_length` tokens. The
-mentions with the highest scores are used, `top_lambda` times the number of tokens. Each is linked to the earlier mention
-with the highest link score (both mention scores and the four products of their boundaries), if it is positive.
+mentions with the highest scores are used, `top_lambda` times the number of tokens. Each is linked to the earlier
+mention with the highest link score (both mention scores and the four products of their boundaries), if it is positive.
 """
 
 from __future__ import annotations

@@ -101,11 +101,11 @@ class AnthropicBatches(BatchAPI):
     """The batches of one model. A cancelled batch is `canceling` until its requests in progress have ended."""
 
     most = 100_000
-    marks = False
+    has_nonce = False
 
-    def at(self, *parts: str) -> URL:
+    def batches_url(self, *segments: str) -> URL:
         url = self.llm.url()
-        return url.joinpath("batches", *parts).with_query(url.query)
+        return url.joinpath("batches", *segments).with_query(url.query)
 
     def entry(self, request: Request) -> bytes:
         return to_bytes({"custom_id": request.key, "params": self.llm.payload(request)})
@@ -115,7 +115,7 @@ class AnthropicBatches(BatchAPI):
         separators = [b'{"requests":[', *(b"," for _ in entries[1:])]
         # A single join, since the body may be large.
         body = b"".join((*(part for pair in zip(separators, entries, strict=True) for part in pair), b"]}"))
-        return self.id_of(await self.post(self.at(), body))
+        return self.id_of(await self.post(self.batches_url(), body))
 
     def status_of(self, batch: Mapping[str, Any]) -> BatchStatus:
         counts, state = _counts(batch), str(batch.get("processing_status"))
@@ -126,7 +126,7 @@ class AnthropicBatches(BatchAPI):
     def results(self, batch: str, status: BatchStatus) -> AsyncIterator[tuple[str, dict[str, Any]]]:
         del status
         # The URL is that of the batch, since a key must not be sent to a URL from a reply.
-        return self.lines(self.at(batch, "results"))
+        return self.lines(self.batches_url(batch, "results"))
 
     def read(self, result: dict[str, Any], request: Request) -> Completion:
         outcome = replies.mapping(result.get("result"))
@@ -144,7 +144,7 @@ class AnthropicBatches(BatchAPI):
 
         Batches have no metadata. If another user's batch matches, its results contain none of our keys.
         """
-        page = await self.get(self.at().update_query({"limit": "1000"}))
+        page = await self.get(self.batches_url().update_query({"limit": "1000"}))
         near: dict[str, float] = {}
         for batch in replies.dicts(page.get("data")):
             batch_id = replies.string(batch.get("id"))

@@ -50,18 +50,18 @@ class QueueFull(TransientError):
 class BatchAPI(ABC):
     """The batches of one model. Methods raise the errors of `LLM.complete`.
 
-    `most` is the maximum number of requests of a batch. `marks` is True if batches contain the nonce of their tag, so
-    that `find` cannot return a batch of somebody else.
+    `most` is the maximum number of requests of a batch. `has_nonce` is True if batches contain the nonce of their tag,
+    so that `find` cannot return a batch of somebody else.
     """
 
     most: int
-    marks: bool
+    has_nonce: bool
 
     def __init__(self, llm: HttpLLM) -> None:
         self.llm = llm
 
     @abstractmethod
-    def at(self, *parts: str) -> URL:
+    def batches_url(self, *segments: str) -> URL:
         """Return the URL of the batches, followed by path segments."""
 
     @abstractmethod
@@ -90,11 +90,11 @@ class BatchAPI(ABC):
 
     async def status(self, batch: str) -> BatchStatus:
         """Return the state of the batch."""
-        return self.status_of(await self.get(self.at(batch)))
+        return self.status_of(await self.get(self.batches_url(batch)))
 
     async def cancel(self, batch: str) -> BatchStatus:
         """Cancel the batch and return its state. Requests that were already answered remain and are charged."""
-        return self.status_of(await self.post(self.at(batch, "cancel"), b"{}"))
+        return self.status_of(await self.post(self.batches_url(batch, "cancel"), b"{}"))
 
     async def get(self, url: URL) -> dict[str, Any]:
         return await self.llm.parsed(Exchange("GET", url))

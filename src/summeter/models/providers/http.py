@@ -139,9 +139,9 @@ class HttpLLM(ABC):
 
     # Batches and other requests
 
-    def beside(self, *parts: str) -> URL:
+    def beside(self, *segments: str) -> URL:
         """Return the base URL followed by path segments."""
-        return join(self.endpoint.base_url, *parts)
+        return join(self.endpoint.base_url, *segments)
 
     def answer(self, status: int, body: Any) -> replies.Answer:
         """Return a result of a batch as the answer to a single call."""

@@ -29,10 +29,10 @@ class OpenAIBatches(BatchAPI):
     """The batches of one model. A cancelled batch is `cancelling` for up to ten minutes."""
 
     most = 50_000
-    marks = True
+    has_nonce = True
 
-    def at(self, *parts: str) -> URL:
-        return self.llm.beside("batches", *parts)
+    def batches_url(self, *segments: str) -> URL:
+        return self.llm.beside("batches", *segments)
 
     def entry(self, request: Request) -> bytes:
         line = {"custom_id": request.key, "method": "POST", "url": PATH, "body": self.llm.payload(request)}
@@ -55,7 +55,7 @@ class OpenAIBatches(BatchAPI):
             "completion_window": WINDOW,
             "metadata": {NAME: tag.nonce},
         }
-        return self.id_of(await self.post(self.at(), to_bytes(order)))
+        return self.id_of(await self.post(self.batches_url(), to_bytes(order)))
 
     def status_of(self, batch: Mapping[str, Any]) -> BatchStatus:
         state = str(batch.get("status"))
@@ -96,7 +96,7 @@ class OpenAIBatches(BatchAPI):
         del known
         query = {"limit": str(_PAGE)}
         for _ in range(_PAGES):
-            page = await self.get(self.at().update_query(query))
+            page = await self.get(self.batches_url().update_query(query))
             batches = replies.dicts(page.get("data"))
             for batch in batches:
                 if replies.mapping(batch.get("metadata")).get(NAME) == tag.nonce:

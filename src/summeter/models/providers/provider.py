@@ -281,7 +281,7 @@ def address(variable: str, options: Options, default: str | None = None, example
     if url.user is not None or url.password is not None:
         raise UsageError("the base URL contains a user name or password; put the key into its environment variable")
     if url.scheme not in {"http", "https"} or not url.host:
-        raise UsageError(f"base URL {bare_url(base_url)!r} is not an http:// or https:// address")
+        raise UsageError(f"the base URL {bare_url(base_url)!r} is not an http:// or https:// address")
     return base_url
 
 
@@ -301,7 +301,7 @@ def url_secrets(url: str) -> tuple[str, ...]:
     return tuple(secret for value in (*values, parts.fragment) for secret in {value, unquote_plus(value)} if secret)
 
 
-def join(base_url: str, *parts: str) -> URL:
+def join(base_url: str, *segments: str) -> URL:
     """Append path segments to a base URL, keeping its query.
 
     >>> str(join("https://host/v1?api-version=7", "chat", "completions"))
@@ -310,7 +310,7 @@ def join(base_url: str, *parts: str) -> URL:
     from yarl import URL
 
     base = URL(base_url)
-    return base.joinpath(*parts).with_query(base.query)
+    return base.joinpath(*segments).with_query(base.query)
 
 
 def proxy(url: URL) -> str | None:
