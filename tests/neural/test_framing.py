@@ -215,7 +215,7 @@ def test_added_tokens_of_a_template_are_escaped_in_its_texts(folders: Path, tmp_
     tokenizer.add_tokens(["<m>", "</m>"])
     tokenizer.save(str(folder / "tokenizer.json"))
     split = tokens(folder)
-    opening, closing = (split.mark(mark, "asker") for mark in ("<m>", "</m>"))
+    opening, closing = (split.special_id(mark, "asker") for mark in ("<m>", "</m>"))
     framing = Framing(template="{0}<m> {1} </m>{2}")
     for marks, count in ((False, 1), (True, 3)):
         (row,) = split.inputs([("a <m> b", "c", "d </m> <m> </m> e")], framing._replace(marks=marks))
