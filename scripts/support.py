@@ -155,7 +155,7 @@ def measured(claims: Iterator[Claim], use: Any) -> Table:
         found = [float(min(MOST, look.conflicts.get(kind, 0))) for kind in CONFLICTS]
         fold = int(hashlib.sha256(claim.group.encode()).hexdigest(), 16) % FOLDS
         facts_of_claim = (float(claim.supported), claim.source, fold, claim.group, claim.bag)
-        rows.append((look.measured.overlap, found, float(evidence.is_dialogue), rouge, *facts_of_claim))
+        rows.append((look.features.overlap, found, float(evidence.is_dialogue), rouge, *facts_of_claim))
     columns = [np.array(column) for column in zip(*rows, strict=True)]
     return Table(*columns[:8], np.unique(columns[8], return_inverse=True)[1])
 

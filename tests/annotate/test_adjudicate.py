@@ -148,7 +148,7 @@ def test_a_later_decision_replaces_an_earlier_one(tmp_path: Path) -> None:
             "second",
             "lead",
         ]
-        # An adjudicator takes no slot and is none of the annotators.
+        # An adjudicator takes no slot and is not an annotator.
         assert [answer.annotator for answer in service.state.counted_answers(key)] == counted
         assert set(service.state.people) == {"anna", "ben", "cleo"}
         assert replayed(service) == service.state.digest()

@@ -266,7 +266,7 @@ def test_checks_use_the_campaigns_templates_in_turn(tmp_path: Path) -> None:
     attention = {"rate": 0.5, "paraphrases": ["So: {}", "{}?"]}
     folder = made.make(tmp_path, task_type="key_fact_alignment", language="de", attention=attention)
     facts = [one.body["key_fact"] for one in folder.tasks.checks if (one.expected or {})["sentence"] is not None]
-    # A German text is left as it stands, an English one would lose the capital of its first word.
+    # A German text is unchanged; an English one would lose the capital of its first word.
     assert [one.startswith("So: The ") for one in facts] == [True, False] * (len(facts) // 2)
     assert all(one.endswith(".?") for one in facts[1::2])
     with pytest.raises(InputError, match=r"attention.paraphrases: each template must contain \{\} exactly once"):

@@ -216,7 +216,7 @@ def test_validated_key_facts_are_applied(tmp_path: Path, capsys: pytest.CaptureF
     assert (rows[1]["key_fact"], rows[1]["text"]) == (before.documents["doc0"].key_facts[1], "It was opened in June.")
     assert [one["decided_by"] for one in rows] == [None, None, None, "lead", None, None]
     assert rows[3]["why"] == ["It was June.", "not about it"]
-    assert (rows[3]["answers"], rows[3]["lacks"]) == (3, {"correct": 2})  # votes: the adjudicator's is none
+    assert (rows[3]["answers"], rows[3]["lacks"]) == (3, {"correct": 2})  # votes of annotators only
     # A folder is replaced only where that is asked for, and only if it holds a dataset.
     assert run("export", folder.folder, "--apply", "-o", target) == 2
     assert run("export", folder.folder, "--apply", "-o", target, "--force") == 0

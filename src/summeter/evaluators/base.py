@@ -149,11 +149,11 @@ class Tools:
     scratch: dict[str, Any] = field(default_factory=dict)
 
     def llm(self, role: str) -> BoundLLM:
-        """Return the LLM bound to `role`. Raises UsageError if there is none."""
+        """Return the LLM bound to `role`. Raises UsageError if no model is bound."""
         return _bound(self.llms, role)
 
     def network(self, role: str) -> Network:
-        """Return the local network bound to `role`. Raises UsageError if there is none."""
+        """Return the local network bound to `role`. Raises UsageError if no model is bound."""
         return _bound(self.networks, role)
 
     def once(self, key: str, make: Callable[[], T]) -> T:

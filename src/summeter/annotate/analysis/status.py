@@ -58,7 +58,7 @@ def expected_end(state: State, needed: int, now: int) -> Json:
     """Return the expected time of the last needed answer, from the pace of the counted answers.
 
     `at` is in milliseconds, or None if it is unknown or no answers are left. `pace` is in answers per hour, over the
-    last 24 hours or since the first answer. `how` explains the estimate, or why there is none.
+    last 24 hours or since the first answer. `how` explains the estimate, or why it is missing.
     """
     counted = [state.people[name].answers[key].at for key, slots in state.items.items() for name in slots.counted]
     left = needed - len(counted)

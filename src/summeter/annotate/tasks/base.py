@@ -210,7 +210,7 @@ class TaskType(ABC):
 
     @property
     def script(self) -> Path | None:
-        """The JavaScript file next to the module, with the same name; None if there is none."""
+        """The JavaScript file next to the module, with the same name; None if it does not exist."""
         script = Path(inspect.getfile(type(self))).with_suffix(".js")
         return script if script.is_file() else None
 

@@ -97,7 +97,7 @@ class Material(NamedTuple):
     explained: Mapping[bool, Mapping[str, Any]] = {}
 
     def summary(self, source: Source) -> Summary | None:
-        """Sample a summary of the document that has sentences; return None if there is none."""
+        """Sample a summary of the document that has sentences; return None if no summary has sentences."""
         summaries = [summary for summary in source.summaries if summary.sentences]
         return self.rng.choice(summaries) if summaries else None
 

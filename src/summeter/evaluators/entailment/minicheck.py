@@ -327,7 +327,7 @@ def question(document: str, claim: str) -> Prompt:
 
 
 async def answered(prompt: Prompt, llm: BoundLLM) -> tuple[float | NoVerdict, tuple[str, ...]]:
-    """Return the probability of yes, or why there is none, and the calls.
+    """Return the probability of yes, or why it is missing, and the calls.
 
     Raises CapabilityError if the server gives no log-probabilities.
     """

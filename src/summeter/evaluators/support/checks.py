@@ -15,7 +15,7 @@ from functools import cache, cached_property
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
-from summeter.evaluators.support.features import Measured
+from summeter.evaluators.support.features import ClaimFeatures
 from summeter.evaluators.support.numbers import Number, letters, shares, signed
 from summeter.evaluators.support.words import CONTRACTED, Evidence, Word, stem, words_of
 from summeter.interrupt import checkpoint
@@ -250,7 +250,7 @@ class Scene:
     where the claim's words start that a finding accounts for so far."""
 
     claim: Side
-    measured: Measured
+    features: ClaimFeatures
     evidence: Evidence
     named: str
     accounted: set[int] = field(default_factory=set)
@@ -261,7 +261,7 @@ class Scene:
         content = {
             word.key: 1 + 1 / len(self.evidence.places.get(word.key, [0])) for word in self.claim.words if word.content
         }
-        first, last = self.measured.best
+        first, last = self.features.best
         lines = [{word.key for word in self.evidence.words_of(i, i + 1)} for i in range(first, last)]
         counts = [sum(weight for key, weight in content.items() if key in line) for line in lines]
         return first + counts.index(max(counts))
@@ -278,7 +278,7 @@ class Scene:
     @cached_property
     def window(self) -> Side:
         """The best window."""
-        return self.part(*self.measured.best)
+        return self.part(*self.features.best)
 
     @cached_property
     def source(self) -> Side:
@@ -294,7 +294,7 @@ class Scene:
     @cached_property
     def missing(self) -> tuple[Word, ...]:
         """Content words of the claim that stand nowhere in the evidence, however they are joined there."""
-        return tuple(word for word in self.measured.missing if not self._joined_otherwise(word))
+        return tuple(word for word in self.features.missing if not self._joined_otherwise(word))
 
     def _joined_otherwise(self, word: Word) -> bool:
         """e-mail for email, U.S. for US: whether its letters, with those joined to it, make words of the evidence."""
@@ -339,7 +339,7 @@ _NEARLY: Final = 0.2  # of the share itself, at most: two of a hundred are not 3
 
 def numbers_absent(scene: Scene) -> Iterator[Raw]:
     """Numbers that stand nowhere."""
-    for number in scene.measured.numbers:
+    for number in scene.features.numbers:
         checkpoint()
         if not _in_other_form(scene, number):
             yield _absent_number(scene, number)
@@ -619,7 +619,7 @@ def words_missing(scene: Scene) -> Iterator[Raw]:
 
 def words_elsewhere(scene: Scene) -> Iterator[Raw]:
     """Words that stand in the source, but not beside the rest."""
-    words = [word for word in scene.measured.elsewhere if word.start not in scene.accounted]
+    words = [word for word in scene.features.elsewhere if word.start not in scene.accounted]
     if words:
         texts, count = _listed(f"'{scene.claim.quote(word)}'" for word in words)
         verb = "stands" if count == 1 else "stand"
@@ -654,10 +654,10 @@ CONFLICTS: Final[tuple[Kind, ...]] = ("number", "negation", "opposite", "sibling
 
 
 def findings(
-    claim: str, words: Sequence[Word], measured: Measured, evidence: Evidence, named: str
+    claim: str, words: Sequence[Word], features: ClaimFeatures, evidence: Evidence, named: str
 ) -> tuple[Scene, list[Finding]]:
     """The scene of a claim with these words, and all that is found against it, the most important first."""
-    scene = Scene(Side(claim, tuple(words)), measured, evidence, named)
+    scene = Scene(Side(claim, tuple(words)), features, evidence, named)
     against: list[Finding] = []
     for kind, find in CHECKS.items():
         for text, accounted in find(scene):
@@ -668,7 +668,7 @@ def findings(
     return scene, against
 
 
-# Reasons: the most telling first, each true as it stands.
+# Reasons, the most informative one first. Each is true by itself.
 
 _NEAR: Final = 5  # words between two that are joined
 
@@ -685,7 +685,7 @@ def reasons_for(scene: Scene, against: Sequence[Finding], *, supported: bool) ->
     cautions = [CAUTION + finding.text for finding in against if _worth(finding, scene)]
     if any(finding.kind in ("number", "sibling", "name", "missing") for finding in against):
         speaks_for = "the other content words found here"
-    elif scene.measured.overlap.density == 1:
+    elif scene.features.overlap.density == 1:
         speaks_for = "copied word for word from here"
     else:
         speaks_for = "all content words found here"
@@ -704,7 +704,7 @@ def _worth(finding: Finding, scene: Scene) -> bool:
 def _unjoined(scene: Scene) -> str:
     """Two neighbours of the claim that no sentence of the window has close to each other."""
     content = [word for word in scene.claim.words if word.content and word.key not in _PERCENT]
-    lines = [[word.key for word in scene.part(i, i + 1).words] for i in range(*scene.measured.best)]
+    lines = [[word.key for word in scene.part(i, i + 1).words] for i in range(*scene.features.best)]
     for left, right in pairwise(content):
         near = (
             right.key in line[max(0, at - _NEAR) : at + _NEAR + 1]

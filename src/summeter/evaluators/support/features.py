@@ -29,8 +29,8 @@ class Overlap(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Measured:
-    """The overlap of one claim, and the words that its reasons are written from."""
+class ClaimFeatures:
+    """Overlap of a claim with the evidence, and the words that its reasons quote."""
 
     overlap: Overlap
     best: tuple[int, int]  # sentences first..last of the best window
@@ -39,7 +39,7 @@ class Measured:
     numbers: tuple[Number, ...]  # numbers found nowhere, or as another quantity only
 
 
-def measure(text: str, claim: Sequence[Word], evidence: Evidence) -> Measured:
+def measure(text: str, claim: Sequence[Word], evidence: Evidence) -> ClaimFeatures:
     """Compare a claim with a text. The claim must have a content word and the evidence a word."""
     content = [word for word in claim if word.content]
     kinds = list(dict.fromkeys(word.key for word in content))
@@ -58,7 +58,7 @@ def measure(text: str, claim: Sequence[Word], evidence: Evidence) -> Measured:
     inside = dict(zip(kinds, credit_of[:, best[0] : best[1]].max(axis=1) > 0, strict=True))
     keys = [word.key for word in claim]
     lengths = _fragment_lengths(keys, evidence)
-    return Measured(
+    return ClaimFeatures(
         Overlap(float(anywhere.mean()), share, sum(length * length for length in lengths) / len(keys) ** 2),
         best=best,
         missing=tuple(word for word in content if word.number is None and not found[word.key]),

@@ -23,7 +23,7 @@ from summeter.records import Parameter, UsageError
 
 MODEL = "embedded/support"
 BOUND = 5.0
-"""No answer of the network counts as more certain than these log-odds: it is sure of some of its errors."""
+"""Limit of the network's log-odds in either direction, because some of its errors have extreme probabilities."""
 DOUBT = (0.35, 0.75)
 """The network is asked about claims to which the words alone, where half of the claims are supported, give a
 probability between these."""
@@ -115,7 +115,7 @@ def counted(entailment: Entailment, look: Look) -> float:
 
 def unmatched(look: Look) -> float:
     """The share of the claim's words that the best sentence lacks."""
-    return 1 - look.measured.overlap.sentence
+    return 1 - look.features.overlap.sentence
 
 
 def log_odds(entailment: Entailment) -> float:

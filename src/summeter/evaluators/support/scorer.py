@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from summeter.data.shipped import shipped_text
 from summeter.evaluators.support.checks import CONFLICTS, Finding, Kind, Scene, findings, reasons_for
-from summeter.evaluators.support.features import Measured, Overlap, measure
+from summeter.evaluators.support.features import ClaimFeatures, Overlap, measure
 from summeter.evaluators.support.words import Evidence, analyse, prepare
 from summeter.interrupt import checkpoint
 
@@ -77,9 +77,9 @@ class Support(NamedTuple):
 
 
 class Look(NamedTuple):
-    """What the words of a claim show: what was measured, the stems of its content words, what was found against it."""
+    """Features of a claim, the stems of its content words, and the findings against it."""
 
-    measured: Measured
+    features: ClaimFeatures
     keys: frozenset[str]
     scene: Scene
     findings: Sequence[Finding]
@@ -140,14 +140,14 @@ class LexicalScorer:
             return Support(None, (), ("no content words to check",))
         if not evidence.words:
             return Support(None, (), (f"the {self.named} has no words",))
-        measured = measure(claim, words, evidence)
+        features = measure(claim, words, evidence)
         keys = frozenset(word.key for word in words if word.content)
-        return Look(measured, keys, *findings(claim, words, measured, evidence, self.named))
+        return Look(features, keys, *findings(claim, words, features, evidence, self.named))
 
     def log_odds(self, look: Look) -> float:
         """The log-odds of support, where half of the claims are supported."""
         weights = self.weights or shipped()[self.named]
-        return weights.log_odds(look.measured.overlap, look.conflicts, is_dialogue=look.scene.evidence.is_dialogue)
+        return weights.log_odds(look.features.overlap, look.conflicts, is_dialogue=look.scene.evidence.is_dialogue)
 
     def probability(self, log_odds: float) -> float:
         """Log-odds as a probability, moved to the base rate."""
@@ -165,15 +165,15 @@ def _spans(look: Look) -> tuple[tuple[int, int], ...]:
 
     Best first: the sentence that holds most of the claim's words, of equals the earlier.
     """
-    measured, evidence = look.measured, look.scene.evidence
+    features, evidence = look.features, look.scene.evidence
 
     def held(i: int) -> int:
         return len({word.key for word in evidence.words_of(i, i + 1) if word.content} & look.keys)
 
-    chosen = {i for i in range(*measured.best) if held(i)}
+    chosen = {i for i in range(*features.best) if held(i)}
     counts = Counter(
         i
-        for key in {word.key for word in measured.elsewhere}
+        for key in {word.key for word in features.elsewhere}
         for i in {evidence.sentence_of(position) for position in evidence.places.get(key, ())}
     )
     if counts:
