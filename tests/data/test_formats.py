@@ -360,6 +360,11 @@ class TestSheets:
         data = load(path)
         assert (list(data.documents), data.summaries[0].text) == (["7", "8"], "")
 
+    def test_damaged_gzip(self, tmp_path: Path) -> None:
+        faults = Faults("F")
+        assert formats.sheets(put(tmp_path / "a.xlsx.gz", gzip.compress(b"x" * 100)[:20]), faults) == ()
+        assert "is not a complete gzip file" in faults.listed[0].message
+
     def test_several_sheets(self, tmp_path: Path) -> None:
         path, faults = self.book(tmp_path / "a.xlsx", One=[["a"], [1]], Two=[["b"], [2]]), Faults("F")
         assert [row.cells for row in read_rows(path, faults, "xlsx")] == [{"a": 1}]

@@ -156,11 +156,11 @@ def test_malformed_file_is_reported_and_nothing_is_written(
     path.write_bytes(content)
     with pytest.raises(SystemExit) as ended:
         main(["data", "import", str(path), "-o", str(tmp_path / "data")])
-    told = capsys.readouterr()
+    printed = capsys.readouterr()
     assert ended.value.code == 2
-    assert message in told.err
-    assert told.err.startswith("summeter: ")
-    assert "Traceback" not in told.err
+    assert message in printed.err
+    assert printed.err.startswith("summeter: ")
+    assert "Traceback" not in printed.err
     assert [each.name for each in tmp_path.iterdir()] == [file]
 
 

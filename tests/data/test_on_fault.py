@@ -306,10 +306,10 @@ class TestMessages:
         path.write_text(json.dumps(row) + "\n", "utf-8")
         with pytest.raises(SystemExit):
             main(["data", "import", "--preset", "qags", str(path), "-o", str(tmp_path / "data")])
-        told = capsys.readouterr().out
-        assert "licence: not stated by the authors; ask them before you share the data" in told
-        assert "known issue: articles of XSum begin with the reference summary" in told
-        assert "as released: 235 summaries of 235 documents (mturk_cnndm.jsonl); 239 summaries" in told
+        printed = capsys.readouterr().out
+        assert "licence: not stated by the authors; ask them before you share the data" in printed
+        assert "known issue: articles of XSum begin with the reference summary" in printed
+        assert "as released: 235 summaries of 235 documents (mturk_cnndm.jsonl); 239 summaries" in printed
 
 
 def test_progress_needs_a_terminal(

@@ -415,8 +415,8 @@ def test_storysumm_with_the_stray_quotation_mark(tmp_path: Path) -> None:
     found = Read(tmp_path, "storysumm", {"storysumm.json": broken})
     assert len(found.data) == 3
     line = broken[: broken.index('", "\n')].count("\n") + 1
-    told = [fault for fault in found.data.warnings if "stray quotation mark" in fault.message]
-    assert [fault.line for fault in told] == [line]
+    stray = [fault for fault in found.data.warnings if "stray quotation mark" in fault.message]
+    assert [fault.line for fault in stray] == [line]
     twice = broken.replace('"no"\n', '"no.", "\n', 1)
     assert repair(twice, lambda number, message: pytest.fail(message)) == twice  # two of them are no known fault
 
@@ -471,8 +471,8 @@ def test_summeval_op(read: Callable[[str], Read], tmp_path: Path) -> None:
     assert human["overall"]["specificity"] == 4
     assert found.rows["product-1", "m"]["document"] == "Good.\n\nBad."
     other = [OPINIONS["summeval-op-detailed.jsonl"][0] | {"summaries": ["Other."]}]
-    told = faults(tmp_path, "summeval_op", OPINIONS | {"summeval-op-detailed.jsonl": other})
-    assert told == [
+    found_faults = faults(tmp_path, "summeval_op", OPINIONS | {"summeval-op-detailed.jsonl": other})
+    assert found_faults == [
         (
             "summeval-op.jsonl:1: summaries: differ from those of summeval-op-detailed.jsonl on this line; check "
             "both files (preset summeval_op)"

@@ -231,7 +231,7 @@ class Preset:
         roles = [
             role.what
             if role.needed is always
-            else f"{role.what} ({'optional' if role.needed is never else 'for some'})"
+            else f"{role.what} ({'optional' if role.needed is never else 'for some rows'})"
             for role in self.roles
         ]
         return "; ".join([*roles, *([f"{self.articles.what} (--documents)"] if self.articles else [])])
