@@ -167,9 +167,6 @@ def test_aggrefact() -> None:
         "human": {"overall": {"faithfulness": 1}}, "dataset": "SetA", "origin": "cnndm", "id": "7", "cut": "val",
         "some_score": "0.3",
     }  # fmt: skip
-    assert fault("aggrefact", row | {"label": "yes"}) == (
-        "rows:1: label: is 'yes', but this layout has 0 or 1; check the preset (preset aggrefact)"
-    )
 
 
 def test_summac() -> None:
@@ -179,15 +176,3 @@ def test_summac() -> None:
     assert (found["doc_id"], found["system"], found["summary"]) == ("seta/7", "m", "Rain.")
     assert found["human"] == {"overall": {"faithfulness": 0}}
     assert found["annotations"] == [0]
-
-
-def test_llm_aggrefact() -> None:
-    rows = [{"dataset": "SetA", "doc": "It rained.", "claim": claim, "label": label, "contamination_identifier": "x"}
-            for claim, label in (("Rain.", 1), ("Snow.", 0))]  # fmt: skip
-    data = load(rows, preset="llm_aggrefact")
-    assert [one.text for one in data.summaries] == ["Rain.", "Snow."]
-    assert len(set(data.systems)) == 2
-    assert all(system.startswith("claim-") for system in data.systems)
-    assert len(data.documents) == 1
-    assert [one.value for one in data.judgments("human.raw")] == [1.0, 0.0]
-    assert data.domains == ("SetA",)
