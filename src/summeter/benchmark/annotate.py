@@ -405,7 +405,7 @@ class _Campaigns:
             if simulated is not None:
                 self.log({"event": "simulating", "campaign": folder.name})
                 _simulate(fresh, simulated, self.settings)
-            with CampaignService(CampaignFolder(fresh)) as service:  # creates the log if there is none
+            with CampaignService(CampaignFolder(fresh)) as service:  # creates a missing log
                 events = service.log.last_seq
             write_text(fresh / MADE, json.dumps({"key": key, "events": events}) + "\n")
 
@@ -556,7 +556,7 @@ def _annotate(inputs: Inputs, settings: AnnotateSettings, context: StepContext) 
     if remaining and settings.simulate is not None:
         raise UsageError(
             f"annotate: the simulated annotators cannot finish ({'; '.join(remaining)}). Use more of them, or set "
-            "attention.pass_share to 0 so that nobody is excluded"
+            "attention.pass_share to 0 so that no annotator is excluded"
         )
     if remaining:
         raise WaitingError(

@@ -120,8 +120,8 @@ def _position(judge: Verdicts, pair: tuple[str, str] | None, ab: Floats, ba: Flo
     both = ~(np.isnan(ab) | np.isnan(ba))
     # Points of the first system: 1 if shown first and 0 if shown second means that the first position won both times.
     flipped, lean = both & (ab != ba), np.where(both, ab - ba, 0.0)
-    slots = np.where(np.abs(lean) == 1, lean, 0.0)
-    sums = np.stack([side.sum(axis=0) for side in (both, flipped, slots)], axis=1).astype(np.float64)
+    one_position = np.where(np.abs(lean) == 1, lean, 0.0)
+    sums = np.stack([side.sum(axis=0) for side in (both, flipped, one_position)], axis=1).astype(np.float64)
 
     def shares(weights: Floats) -> Floats:
         totals = weights @ sums

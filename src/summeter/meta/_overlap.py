@@ -255,7 +255,7 @@ def _judged_claims(run: RunFolder, judge: str | None) -> dict[str, Lists]:
 
 
 def _texts(cells: Mapping[str, Any]) -> list[str] | None:
-    """Return the list of a row (strings, or objects with a `text`), or None if there is none."""
+    """Return the list of a row (strings, or objects with a `text`), or None if it has no list."""
     for name in FIELDS:
         value = cells.get(name)
         if isinstance(value, list):

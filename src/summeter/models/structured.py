@@ -35,7 +35,7 @@ class Form(NamedTuple, Generic[T]):
 
 
 class Answer(NamedTuple, Generic[T]):
-    """The parsed reply, or the reason why there is none.
+    """The parsed reply, or the reason why it is missing.
 
     `data` is None unless `status` is "ok". `calls` holds the keys of the calls made; `text` is the last reply and
     `logprobs` its log-probabilities, if requested.

@@ -18,7 +18,7 @@ def number(value: float | None, digits: int = 2) -> str:
 
 
 def interval(low: float | None, high: float | None, digits: int = 2) -> str:
-    """Return an interval such as `[0.88, 0.94]`, or an empty text if there is none."""
+    """Return an interval such as `[0.88, 0.94]`, or an empty text if an end is missing."""
     return _typeset(tables.interval(low, high, digits))
 
 

@@ -163,7 +163,7 @@ def train_head(job: Job, states: Floats, work: Work, show: Progress) -> tuple[tu
     scaler = StandardScaler().fit(states[rows])
     scaled = torch.from_numpy(scaler.transform(states).astype(np.float32))
 
-    class Head(torch.nn.Module):  # type: ignore[misc] # torch is untyped when it is not installed
+    class RegressionHead(torch.nn.Module):  # type: ignore[misc] # torch is untyped when it is not installed
         def __init__(self) -> None:
             super().__init__()
             self.layers = _layers(job, states.shape[1])
@@ -172,7 +172,7 @@ def train_head(job: Job, states: Floats, work: Work, show: Progress) -> tuple[tu
             return _with_loss(self.layers, states, labels, job)
 
     folder = work.folder / f"head-{digest(rows.tolist(), 16)}"
-    network, fitted = _fitted(job, Head, lambda indices: {"states": scaled[indices]}, folder, show)
+    network, fitted = _fitted(job, RegressionHead, lambda indices: {"states": scaled[indices]}, folder, show)
     first, *rest = _as_arrays(network.layers)
     # Standardisation becomes part of the first layer.
     return (unscaled(first.weight.T, first.bias, scaler), *rest), fitted

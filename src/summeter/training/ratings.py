@@ -75,7 +75,7 @@ class Ratings:
         return {doc_id: self.documents[doc_id].domain for doc_id in self.texts}
 
     def mean(self, aspect: str) -> Floats:
-        """Return the mean rating of each row, NaN if there is none."""
+        """Return the mean rating of each row, NaN if it has no rating."""
         votes = self.votes[aspect]
         rated = ~np.isnan(votes)
         count = rated.sum(axis=0)

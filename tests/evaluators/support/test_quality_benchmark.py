@@ -30,7 +30,7 @@ def test_majority_and_ties(quality):
 
 
 def test_bootstrap_draws_whole_documents_and_repeats(quality):
-    units = [quality.Unit(0, f"d{i // 2}", "", i % 2) for i in range(20)]
+    units = [quality.LabelledClaim(0, f"d{i // 2}", "", i % 2) for i in range(20)]
     case = quality.Case("x", [], units)
     labels = np.array([unit.label for unit in units], dtype=float)
     columns = np.column_stack([labels, 1 - labels])

@@ -82,7 +82,7 @@ def checked_decision(
 
 
 def answer_of(state: State, task: str, annotator: str) -> TaskAnswer:
-    """Return an annotator's answer to a task. Raises UsageError if there is none."""
+    """Return an annotator's answer to a task. Raises UsageError if it is missing."""
     if task not in state.items:
         raise _unknown(task)
     person = state.people.get(annotator)
