@@ -140,7 +140,7 @@ def test_a_judge_without_a_family_or_rivals_has_no_self_preference() -> None:
         sound(study)
         assert why in (study.one(statistic="self_preference").reason or "")
     flat = bias(judge(dict.fromkeys(OWN, 3.0)), true, families={"A": "a"}, judge_families={"j": "a"}, resamples=0)
-    assert flat.one(statistic="self_preference").reason == "one side gives every summary the same score"
+    assert flat.one(statistic="self_preference").reason == "the scores of one side are constant"
 
 
 def test_the_family_is_read_from_the_model_where_one_fits() -> None:
