@@ -37,7 +37,7 @@ _Question = tuple[str, str, str, str, str]  # judge, signature, model, aspect, u
 _Key = tuple[str, str, str, str, str, int | None]  # and the index within the unit
 
 
-class _Unit(NamedTuple):
+class _AttackedUnit(NamedTuple):
     """A verdict that an attack could flip: subject, key and judgment of the unchanged summary."""
 
     subject: int
@@ -100,11 +100,11 @@ def flips(judgments: Sequence[Judgment], sampled: Sequence[Subject], attacks: Se
             names = judgment.judge, judgment.signature, judgment.model or "", judgment.aspect
             table[target.document_id, (*names, target.unit, target.index)] = judgment
     controls = {attack.place: attack.name for attack in attacks if attack.aim == "none"}
-    questions: dict[_Question, list[_Unit]] = defaultdict(list)
+    questions: dict[_Question, list[_AttackedUnit]] = defaultdict(list)
     observed: dict[_Question, list[float]] = defaultdict(list)
     for (document, key), judgment in table.items():
         if document.endswith(f"/{CLEAN}") and judgment.status == "ok":
-            questions[key[:5]].append(_Unit(_subject_number(document), key, judgment))
+            questions[key[:5]].append(_AttackedUnit(_subject_number(document), key, judgment))
         if judgment.value is not None:
             observed[key[:5]].append(judgment.value)
     rows = []
@@ -140,7 +140,9 @@ def _could_move(clean: Judgment, attack: Attack, ends: tuple[float, float]) -> b
     return {"up": clean.value < ends[1], "down": clean.value > ends[0]}[attack.aim]
 
 
-def _moved(unit: _Unit, table: Mapping[tuple[str, _Key], Judgment], variant: str, attack: Attack) -> float | None:
+def _moved(
+    unit: _AttackedUnit, table: Mapping[tuple[str, _Key], Judgment], variant: str, attack: Attack
+) -> float | None:
     """Return 1.0 if the verdict moved in the attack's direction, else 0.0; None if unusable."""
     after = table.get((document_id(unit.subject, variant), unit.key))
     if after is None or after.status != "ok" or after.target.list_id != unit.clean.target.list_id:
