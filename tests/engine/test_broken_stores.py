@@ -83,13 +83,13 @@ class Broken:
 
 def times_of_sending(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     times: list[float] = []
-    send = HttpLLM._send
+    within = HttpLLM._within
 
-    async def timed(llm: HttpLLM, sent: Any) -> Any:
+    async def timed(llm: HttpLLM, sent: Any, seconds: float) -> Any:
         times.append(time.monotonic())
-        return await send(llm, sent)
+        return await within(llm, sent, seconds)
 
-    monkeypatch.setattr(HttpLLM, "_send", timed)
+    monkeypatch.setattr(HttpLLM, "_within", timed)
     return times
 
 

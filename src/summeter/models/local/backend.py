@@ -67,38 +67,25 @@ def choose_runtime(model: Located, settings: LocalSettings, *, torch_only: bool 
             else f"{model.name}: backend=onnx, but {model.folder} contains no model.onnx"
         )  # fmt: skip
     if file is not None and settings.backend != "torch":
-        return _onnx_runtime(model, settings, file)
-    return _torch_runtime(model, settings)
-
-
-def _find(folder: Path, *names: str) -> Path | None:
-    files = (parent / name for name in names for parent in (folder, folder / "onnx"))
-    return next((file for file in files if file.is_file()), None)
-
-
-def _onnx_runtime(model: Located, settings: LocalSettings, plain: Path) -> Runtime:
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise InstallError.missing("onnxruntime", "local") from error
-    if settings.precision == "bf16" or settings.device == "mps":
-        raise UsageError(f"{model.name}: ONNX Runtime supports neither bf16 nor mps; add backend=torch")
-    if settings.precision == "int8":
-        file = _find(model.folder, *INT8_FILES)
-        if file is None:
-            raise UsageError(
-                f"{model.name}: precision=int8 on ONNX Runtime needs a quantised file beside model.onnx: "
-                f"{' or '.join(INT8_FILES)}; or add backend=torch"
-            )
-        _require_cpu(model, settings)
-        return Runtime("onnx", "cpu", "int8", file)
-    cuda = "CUDAExecutionProvider" in onnxruntime.get_available_providers()
-    if settings.device == "cuda" and not cuda:
-        raise UsageError(f"{model.name}: device=cuda, but this ONNX Runtime has no CUDA; install onnxruntime-gpu")
-    return Runtime("onnx", "cuda" if cuda and settings.device != "cpu" else "cpu", "fp32", plain)
-
-
-def _torch_runtime(model: Located, settings: LocalSettings) -> Runtime:
+        try:
+            import onnxruntime
+        except ImportError as error:
+            raise InstallError.missing("onnxruntime", "local") from error
+        if settings.precision == "bf16" or settings.device == "mps":
+            raise UsageError(f"{model.name}: ONNX Runtime supports neither bf16 nor mps; add backend=torch")
+        if settings.precision == "int8":
+            quantised = _find(model.folder, *INT8_FILES)
+            if quantised is None:
+                raise UsageError(
+                    f"{model.name}: precision=int8 on ONNX Runtime needs a quantised file beside model.onnx: "
+                    f"{' or '.join(INT8_FILES)}; or add backend=torch"
+                )
+            _require_cpu(model, settings)
+            return Runtime("onnx", "cpu", "int8", quantised)
+        cuda = "CUDAExecutionProvider" in onnxruntime.get_available_providers()
+        if settings.device == "cuda" and not cuda:
+            raise UsageError(f"{model.name}: device=cuda, but this ONNX Runtime has no CUDA; install onnxruntime-gpu")
+        return Runtime("onnx", "cuda" if cuda and settings.device != "cpu" else "cpu", "fp32", file)
     try:
         import torch
         import transformers  # noqa: F401 - raises now if it is not installed
@@ -115,6 +102,11 @@ def _torch_runtime(model: Located, settings: LocalSettings) -> Runtime:
         return Runtime("torch", device, settings.precision)
     bf16 = device == "cuda" and torch.cuda.is_bf16_supported()
     return Runtime("torch", device, "bf16" if bf16 else "fp32")
+
+
+def _find(folder: Path, *names: str) -> Path | None:
+    files = (parent / name for name in names for parent in (folder, folder / "onnx"))
+    return next((file for file in files if file.is_file()), None)
 
 
 def _require_cpu(model: Located, settings: LocalSettings) -> None:

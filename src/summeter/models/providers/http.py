@@ -208,38 +208,34 @@ class HttpLLM(ABC):
         import aiohttp
 
         start = time.perf_counter()
+        # Large bodies are streamed, since sending them at once would copy them and block the event loop.
+        body = sent.body if sent.body is None or len(sent.body) <= STREAMED_BYTES else io.BytesIO(sent.body)
+        chunks, size = [], 0
         try:
             async with asyncio.timeout(seconds):
-                status, headers, content = await self._send(sent)
+                headers = sent.headers or await self.sign(sent.body or b"")
+                async with self._sessions.get().request(
+                    sent.method, sent.url, data=body, headers=headers, proxy=self._proxy, allow_redirects=False
+                ) as response:
+                    async for chunk in response.content.iter_any():
+                        chunks.append(chunk)
+                        size += len(chunk)
+                        if size > MAX_REPLY_BYTES:
+                            response.close()
+                            raise self._too_long()
         except TimeoutError as error:
             raise TransientError(f"{self.id}: no complete reply from {self.address} within {seconds:g} s") from error
         except (aiohttp.ClientError, OSError) as error:
             # aiohttp's errors of an answer contain the request headers.
             raise self._unreached(error) from (None if isinstance(error, aiohttp.ClientResponseError) else error)
         self._reached = True
-        return self._answer(status, headers, content)._replace(seconds=round(time.perf_counter() - start, 6))
+        answer = self._answer(response.status, response.headers, b"".join(chunks))
+        return answer._replace(seconds=round(time.perf_counter() - start, 6))
 
     def _answer(self, status: int, headers: Mapping[str, str], content: bytes) -> replies.Answer:
         return replies.Answer(
             self.id, self.address, status, headers, content, clean=self._clean, key_variable=self.endpoint.key_variable
         )
-
-    async def _send(self, sent: Exchange) -> tuple[int, Mapping[str, str], bytes]:
-        session, signed = self._sessions.get(), await self.sign(sent.body or b"")
-        # Large bodies are streamed, since sending them at once would copy them and block the event loop.
-        body = sent.body if sent.body is None or len(sent.body) <= STREAMED_BYTES else io.BytesIO(sent.body)
-        async with session.request(
-            sent.method, sent.url, data=body, headers=sent.headers or signed, proxy=self._proxy,
-            allow_redirects=False,
-        ) as response:  # fmt: skip
-            chunks, size = [], 0
-            async for chunk in response.content.iter_any():
-                chunks.append(chunk)
-                size += len(chunk)
-                if size > MAX_REPLY_BYTES:
-                    response.close()
-                    raise self._too_long()
-            return response.status, response.headers, b"".join(chunks)
 
     def _too_long(self) -> ModelError:
         return ModelError(
