@@ -179,17 +179,6 @@ def test_conciseness_follows_from_merged_alignments(tmp_path: Path) -> None:
     assert (found["conciseness", 0], found["conciseness", 1]) == (1, 0)
 
 
-@pytest.mark.parametrize("task_type", made.TASK_TYPES)
-def test_datasets_of_every_task_type_can_be_loaded(task_type: str, tmp_path: Path) -> None:
-    folder = crowds.done(tmp_path, [crowds.GOOD] * 3, task_type=task_type)
-    assert run("export", folder.folder, "--data", tmp_path / "gold") == 0
-    data = load(tmp_path / "gold")
-    assert {"human.raw", "human.merged"} <= set(data.judgment_sets)
-    assert {one.judge for one in data.judgments("human.merged")} == {"people"}
-    raw = (folder.folder / "judgments" / "human.raw.jsonl").read_text().splitlines()
-    assert len(raw) == len(data.judgments("human.raw"))
-
-
 def test_a_finished_campaign_is_gold_for_studies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The export works with `meta agree`, `meta correlate` and `meta classify`."""
     folder: CampaignFolder = crowds.done(tmp_path, [crowds.GOOD] * 3, made.rows(8, 3, 3))

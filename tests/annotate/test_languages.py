@@ -37,7 +37,9 @@ def test_used_and_defined_keys_are_the_same() -> None:
     loose = [re.compile(re.escape(key).replace(r"\*", r"\w+")) for key in patterns - exact]
     assert exact - keys == set()
     unused = {key for key in keys - exact - spoken if not any(one.fullmatch(key) for one in loose)}
-    usual = {key for name in TASK_TYPES for names in task_type_named(name).usual.values() for key in names.values()}
+    usual = {
+        key for name in TASK_TYPES for names in task_type_named(name).default_entries.values() for key in names.values()
+    }
     expected = {key for key in keys if key.startswith("refused.")}  # by the code of what was refused
     # By the name of a task type, of its questions and of their options.
     expected |= {key for key in keys if key.partition(".")[0] in TASK_TYPES and key in unused}

@@ -101,8 +101,8 @@ def _panel(title: str, points: Sequence[Point], x_label: str, x_tick: str, x_unk
         yield f'<text x="{middle:.0f}" y="{base + 30}" text-anchor="middle" fill="#666">{escape(x_label)}</text>'
     line = sorted((point.x, point.y) for point in points if point.joined and point.x is not None)
     if len(line) > 1:
-        places = " ".join(f"{across_panel(x):.1f},{up(y):.1f}" for x, y in line)
-        yield f'<polyline class="joined" points="{places}" fill="none" stroke="#06c" stroke-dasharray="4 3"/>'
+        coordinates = " ".join(f"{across_panel(x):.1f},{up(y):.1f}" for x, y in line)
+        yield f'<polyline class="joined" points="{coordinates}" fill="none" stroke="#06c" stroke-dasharray="4 3"/>'
     for point in points:
         x, y = across_panel(point.x), up(point.y)
         if point.low is not None and point.high is not None:

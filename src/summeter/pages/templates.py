@@ -45,7 +45,7 @@ def environment(folder: Path) -> Environment:
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    made = Environment(
+    jinja = Environment(
         loader=FileSystemLoader([folder, COMPONENTS]),
         autoescape=True,
         undefined=StrictUndefined,
@@ -53,10 +53,10 @@ def environment(folder: Path) -> Environment:
         lstrip_blocks=True,
     )
     functions = (number, interval, count, ordinal, percent, across, shade, p_value)
-    made.globals |= {function.__name__: function for function in functions}
-    made.globals["icon"] = ICON
-    made.filters["table"] = _table
-    return made
+    jinja.globals |= {function.__name__: function for function in functions}
+    jinja.globals["icon"] = ICON
+    jinja.filters["table"] = _table
+    return jinja
 
 
 def _table(table: Table, *, bare: bool = False) -> Markup:

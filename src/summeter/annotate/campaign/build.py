@@ -120,8 +120,8 @@ def tasks_of(campaign: Campaign, file: Path) -> tuple[list[Task], Dataset]:
     material = Material(tuple(sources), rng, campaign.attention.foreign_sentence, assistant.explained)
     checks = [assistant.add_to(task) for task in _checks(task_type, material, count + campaign.training.made)]
     generated = [task.model_copy(update={"key": f"training/{task.key}", "role": "training"}) for task in checks[count:]]
-    given = [_training_task(task_type, index, campaign, file) for index in range(len(campaign.training.items))]
-    return [*work, *checks[:count], *given, *generated], data
+    from_file = [_training_task(task_type, index, campaign, file) for index in range(len(campaign.training.items))]
+    return [*work, *checks[:count], *from_file, *generated], data
 
 
 def warnings_of(folder: CampaignFolder) -> Iterator[str]:

@@ -68,8 +68,8 @@ def make_app(
     `hosts` are accepted host names in addition to those of the campaign and of this machine; `body_seconds` is the
     maximum time for a request's body.
     """
-    own = own_hosts([*service.campaign.hosts, *hosts])
-    app = web.Application(middlewares=[_refusals, own, body_timeout(body_seconds)], client_max_size=LARGEST)
+    host_check = own_hosts([*service.campaign.hosts, *hosts])
+    app = web.Application(middlewares=[_refusals, host_check, body_timeout(body_seconds)], client_max_size=LARGEST)
     app[RATE_LIMIT] = RateLimit()
     service.folder.preload()
     platform = platform_named(service.campaign.platform.name)
@@ -287,9 +287,9 @@ async def serve(
         try:
             await web.TCPSite(runner, host, port).start()
         except (OSError, UnicodeError) as error:
-            why = getattr(error, "strerror", None) or str(error)
+            reason = getattr(error, "strerror", None) or str(error)
             raise UsageError(
-                f"cannot listen on {host}, port {port}: {why}; choose another ",
+                f"cannot listen on {host}, port {port}: {reason}; choose another ",
                 Parameter("host"),
                 " or ",
                 Parameter("port"),

@@ -30,10 +30,10 @@ def headers(platform: Platform) -> Callable[[web.Request, web.StreamResponse], A
 
     The content security policy allows files of this server, and forms and frames of the platform.
     """
-    own = dict.fromkeys(("script-src", "style-src", "connect-src", "font-src"), "'self'")
+    sources = dict.fromkeys(("script-src", "style-src", "connect-src", "font-src"), "'self'")
     images, forms = "'self' data:", f"'self' {platform.forms}".rstrip()
     frames = platform.frames or "'none'"
-    allowed = {**own, "img-src": images, "form-action": forms, "frame-ancestors": frames}
+    allowed = {**sources, "img-src": images, "form-action": forms, "frame-ancestors": frames}
     fixed = {
         "Content-Security-Policy": policy(allowed),
         "X-Content-Type-Options": "nosniff",

@@ -44,7 +44,7 @@ class TaskType(ABC):
     - `coefficients`: agreement coefficients. The first compares annotators, whose mean agreement ignores
       `side_aspects`.
     - `focused`: field of the body whose text is compared with document sentences for highlighting
-    - `usual`: default entries of the campaign's `aspects` or `error_types`, by field. Each entry has a name and the key
+    - `default_entries`: default `aspects` or `error_types`, by field of the campaign. Each entry has a name and the key
       of its texts in the language files (`KEY`, `KEY_text`).
     - `words_in_checks`: whether attention checks use `attention.foreign_sentence` and `attention.paraphrases`
     - `shaped_by`: fields of `SHAPES` that it uses; None means unknown
@@ -65,7 +65,7 @@ class TaskType(ABC):
     coefficients: ClassVar[tuple[str, ...]] = ("alpha_nominal", "ac1", "identical")
     side_aspects: ClassVar[frozenset[str]] = frozenset()
     focused: ClassVar[str | None] = None
-    usual: ClassVar[Mapping[str, Mapping[str, str]]] = {}
+    default_entries: ClassVar[Mapping[str, Mapping[str, str]]] = {}
     words_in_checks: ClassVar[bool] = False
     each_summary: ClassVar[bool] = False
     shaped_by: ClassVar[frozenset[str] | None] = None
@@ -76,16 +76,16 @@ class TaskType(ABC):
     verdict_words: ClassVar[Mapping[str, str]] = {"about": "The machine says:", "yes": "yes", "no": "no"}
 
     def __init__(self, campaign: Campaign, language: Language) -> None:
-        usual = {
+        default_entries = {
             field: tuple(
                 Aspect(name=name, label="" if language.text(key) == name else language.text(key),
                        question=language.text(f"{key}_text"))
                 for name, key in names.items()
             )
-            for field, names in self.usual.items()
+            for field, names in self.default_entries.items()
             if not getattr(campaign, field)
         }  # fmt: skip
-        self.campaign = campaign.model_copy(update=usual)
+        self.campaign = campaign.model_copy(update=default_entries)
         self.language = language
         self.asks = tuple(self.ask())
         self.own = tuple(Question.of_campaign(one, each_summary=self.each_summary) for one in campaign.questions)

@@ -35,7 +35,7 @@ class FactVerification(TaskType):
     aspects = frozenset({"faithfulness"})
     shaped_by = frozenset({"error_types"})
     focused = "sentence"
-    usual: ClassVar[Mapping[str, Mapping[str, str]]] = {"error_types": ERROR_TYPES}
+    default_entries: ClassVar[Mapping[str, Mapping[str, str]]] = {"error_types": ERROR_TYPES}
     machine_aspect = "faithfulness"
     accepting: ClassVar[Mapping[str, str]] = {"label": "supported"}
 

@@ -25,7 +25,7 @@ class Pairwise(TaskType):
     needs = "documents with at least two summaries"
     unit = "pair"
     shaped_by = frozenset({"aspects", "ties"})
-    usual: ClassVar[Mapping[str, Mapping[str, str]]] = {"aspects": ASPECTS}
+    default_entries: ClassVar[Mapping[str, Mapping[str, str]]] = {"aspects": ASPECTS}
     coefficients = ("alpha_nominal", "alpha_ordinal", "identical")
 
     def ask(self) -> Iterator[Question]:

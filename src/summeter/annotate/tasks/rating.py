@@ -30,17 +30,18 @@ class Rating(TaskType):
     shaped_by = frozenset({"aspects", "scale", "best"})
     coefficients = ("alpha_interval", "alpha_ordinal", "alpha_nominal", "identical")
     side_aspects = frozenset({BEST})
-    usual: ClassVar[Mapping[str, Mapping[str, str]]] = {"aspects": ASPECTS}
+    default_entries: ClassVar[Mapping[str, Mapping[str, str]]] = {"aspects": ASPECTS}
 
     def ask(self) -> Iterator[Question]:
-        usual = self.campaign.scale or Scale(labels=tuple(self.language.text(f"rating.point_{n}") for n in range(1, 6)))
+        labels = tuple(self.language.text(f"rating.point_{n}") for n in range(1, 6))
+        default_scale = self.campaign.scale or Scale(labels=labels)
         for aspect in self.campaign.aspects:
             yield Question(
                 name=aspect.name,
                 type="scale",
                 label=aspect.label or aspect.name,
                 text=aspect.question,
-                scale=aspect.scale or usual,
+                scale=aspect.scale or default_scale,
                 each_summary=True,
                 signature=SIGNATURES["ratings"],
             )

@@ -28,7 +28,7 @@ class SpanHighlighting(TaskType):
     aspects = frozenset({"faithfulness"})
     shaped_by = frozenset({"error_types"})
     coefficients = (*TaskType.coefficients, "span_f1")
-    usual: ClassVar[Mapping[str, Mapping[str, str]]] = {"error_types": ERROR_TYPES}
+    default_entries: ClassVar[Mapping[str, Mapping[str, str]]] = {"error_types": ERROR_TYPES}
 
     def ask(self) -> Iterator[Question]:
         kinds, categories = self.options("span_highlighting", *KINDS), self.campaign.error_types
