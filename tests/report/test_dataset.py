@@ -41,7 +41,7 @@ def test_reasons_for_undefined_agreement() -> None:
     human = {"ratings": {"fluency": {"a": 1e200, "b": 2}}}
     ((_, row),) = agreements(load([{"document": "It rained.", "summary": "Rain.", "human": human}]))
     assert row.value is None
-    assert "beyond" in str(row.reason)
+    assert "must be between" in str(row.reason)
 
 
 def test_the_page_contains_the_tables_and_no_script(tmp_path: Path) -> None:

@@ -245,7 +245,7 @@ def path_of(location: Iterable[int | str]) -> FieldPath:
     'human.sentence_labels[3].ann'
     """
     path = tuple(location)
-    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
     return FieldPath.at(text, path)
 
 

@@ -63,7 +63,7 @@ def split(dataset: Dataset, parts: Mapping[str, float], *, seed: int = 0) -> Spl
     >>> from summeter.data.dataset import load
     >>> texts = "rain sun snow hail".split()
     >>> data = load([{"doc_id": text, "document": f"Much {text} today.", "summary": "Weather."} for text in texts])
-    >>> [len(part.documents) for part in split(data, {"train": 0.5, "test": 0.5}).subsets.values()]
+    >>> [len(subset.documents) for subset in split(data, {"train": 0.5, "test": 0.5}).subsets.values()]
     [2, 2]
     """
     _check_shares(parts)
