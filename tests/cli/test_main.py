@@ -175,13 +175,13 @@ class TestExitCodes:
             assert command(*arguments).code == 0
             got = command(*arguments, "--min-coverage", "0.9")
         assert got.code == 4
-        assert "coverage 66.7% is under 90.0% (8 of 12 judgments usable)" in got.err
+        assert "coverage 66.7% is below 90.0% (8 of 12 judgments are usable)" in got.err
 
     def test_a_run_without_usable_judgments_exits_with_4(self, command: Command, flat: Path) -> None:
         with StubServer(lambda _: fail(500)) as server:
             got = command("score", flat, *JUDGED, "--base-url", server.url, "--max-retries", 0, "-o", "run")
         assert got.code == 4
-        assert "no judgment of 6 is usable; the first reason:" in got.err
+        assert "none of 6 judgments is usable. The first reason:" in got.err
         assert "500" in got.err
 
     def test_help_and_version(self, command: Command) -> None:
@@ -255,7 +255,7 @@ class TestOutputs:
         (tmp_path / "raw.jsonl").write_text("".join(json.dumps(row) + "\n" for row in bad))
         got = command("outputs", "import", flat, "raw.jsonl", "-o", "run")
         assert got.code == 2
-        for said in ("raw.jsonl:1: doc_id: the data hold no summary of document 'd9' by system 'a'",
+        for said in ("raw.jsonl:1: doc_id: the data have no summary of document 'd9' by system 'a'",
                      "raw.jsonl:2: output: is missing", "raw.jsonl:3: evaluator: 'rogue' is not in the catalog",
                      "raw.jsonl:4: aspect: is missing", "raw.jsonl:4: value: is"):  # fmt: skip
             assert said in got.err

@@ -25,8 +25,8 @@ def call(evaluators: list[str], columns: dict[str, str] | None, options: dict[st
         (["-e", "rts"], {}, "with models={'judge': 'PROVIDER/MODEL'}", "with -m judge=PROVIDER/MODEL"),
         (["--map", "docment=a"], {}, "map={'docment': 'a'}: unknown field", "--map docment=a: unknown field"),
         (["-e", "rts", "-m", "openai/none-such", "--max-cost", "1"], {"models": "openai/none-such", "max_cost": 1.0},
-         "max_cost cannot be kept", "--max-cost cannot be kept"),
-        (["-o", "here.jsonl"], {"out": "here.jsonl"}, "choose another out", "choose another -o"),
+         "max_cost needs all prices", "--max-cost needs all prices"),
+        (["-o", "here.jsonl"], {"out": "here.jsonl"}, "Choose another out", "Choose another -o"),
     ],
 )  # fmt: skip
 def test_a_message_names_the_parameter_or_the_option(

@@ -83,7 +83,7 @@ def test_verify_and_merge(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     (file,) = (first / "judgments").iterdir()
     file.write_bytes(b"{}\n")
     assert call(["verify", str(first)]) == 2
-    assert f"{file}: is not as it was when the run ended" in capsys.readouterr().err
+    assert f"{file}: was changed after the run had ended" in capsys.readouterr().err
     assert call(["verify", str(first), "--json"]) == 2
     report = json.loads(capsys.readouterr().out)
     assert (report["intact"], [row["file"] for row in report["rows"]]) == (False, [str(file)])

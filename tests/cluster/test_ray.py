@@ -42,7 +42,7 @@ def test_the_same_run_by_two_nodes_and_by_one_process(tmp_path: Path, ray: RayEx
 
 
 def test_a_machine_without_room_for_a_worker_is_not_waited_for(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no room for a worker"):
+    with pytest.raises(UsageError, match="no capacity for a worker"):
         evaluate(rows(1), [Lengths()], out=tmp_path / "run", executor=RayExecutor(workers=1, gpus_per_worker=1000))
     import ray
 

@@ -72,7 +72,7 @@ def test_a_run_carried_on_goes_by_its_first_number_unless_the_server_reads_less(
         says(server, 1500)
         found = run(server, tmp_path / "run").manifest.contexts[MODEL]
         assert found.tokens == 1500
-        assert "it was 2,000 in an earlier session" in found.said
+        assert "(2,000 in an earlier session)" in found.said
 
 
 def test_a_context_that_is_told_is_asked_of_nobody(tmp_path: Path) -> None:
@@ -113,13 +113,13 @@ def test_a_wrong_output_folder_is_refused_before_a_server_loads_its_model(tmp_pa
         server.got.clear()
         asked = len(server.calls)
         other = [{**ROWS[0], "summary": "It rained."}]
-        with pytest.raises(UsageError, match="holds a run over other data"):
+        with pytest.raises(UsageError, match="contains a run over other data"):
             evaluate(other, ["finesure.fact_check"], models=MODEL, out=tmp_path / "run", base_url=server.url)
         with Journal(tmp_path / "run"), pytest.raises(UsageError, match="another process"):
             run(server, tmp_path / "run")
         (tmp_path / "notes").mkdir()
         (tmp_path / "notes" / "mine.txt").write_text("")
-        with pytest.raises(UsageError, match="holds no run"):
+        with pytest.raises(UsageError, match="is not a run"):
             run(server, tmp_path / "notes")
         assert not server.got
         assert len(server.calls) == asked

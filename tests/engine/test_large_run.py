@@ -21,7 +21,7 @@ from summeter.engine.api import evaluate
 from summeter.engine.merge import merge
 from summeter.engine.plan import ItemOrder
 from summeter.engine.runs import Run, rescore
-from summeter.runs.seals import verify
+from summeter.runs.checksums import verify
 
 ROWS: list[dict[str, Any]] = [
     {

@@ -20,9 +20,9 @@ from summeter.engine.api import evaluate
 from summeter.engine.merge import merge
 from summeter.engine.runs import Run
 from summeter.records import InputError, UsageError
+from summeter.runs.checksums import verify
 from summeter.runs.journal import Journal
 from summeter.runs.run import RunFolder
-from summeter.runs.seals import verify
 
 VIEWS = ("scores.jsonl", "scores.csv", "summary.json")
 
@@ -81,7 +81,7 @@ def test_data_that_agree_in_part_are_refused(tmp_path: Path) -> None:
     data = rows()
     other: list[dict[str, Any]] = [{**row, "summary": "Otherwise."} for row in data]
     runs = [evaluate(each, [Lengths()], out=tmp_path / name).folder for name, each in (("a", data), ("b", other))]
-    with pytest.raises(UsageError, match=r"different data that both have the document 'd0'"):
+    with pytest.raises(UsageError, match=r"different data that both contain the document 'd0'"):
         merge(runs, tmp_path / "merged")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
 
@@ -103,7 +103,7 @@ def test_a_contradiction_is_named_and_nothing_is_made(tmp_path: Path) -> None:
             return [row.model_copy(update={"reason": "otherwise"}) if last else row for row in judgments]
 
     evaluate(rows(), [Changed()], out=other.folder)
-    with pytest.raises(UsageError, match=r"one and .*other contradict each other: lengths.* 'd1', system 'b', o"):
+    with pytest.raises(UsageError, match=r"one and .*other contradict each other: lengths.* 'd1', system 'b'"):
         merge([one.folder, other.folder], tmp_path / "merged")
     assert not (tmp_path / "merged").exists()
     file.write_bytes(file.read_bytes()[:-30])
@@ -153,7 +153,7 @@ def test_a_judge_that_some_run_asked_for_everything_is_whole_whichever_run_comes
     assert not merged.partial
     assert sum(score.judge == "dear" for score in merged.scores()) == 2
     # No catalog names this cascade, so that its band cannot be looked for again over all documents.
-    with pytest.raises(UsageError, match="cannot be computed again"):
+    with pytest.raises(UsageError, match="cannot be recomputed"):
         merge([runs["whole"], runs["elsewhere"]], tmp_path / "apart")
 
 

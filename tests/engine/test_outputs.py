@@ -135,7 +135,7 @@ def test_units_without_a_value_are_missing(tmp_path: Path, unit: str) -> None:
     (score,) = [score for score in run.scores() if score.system == "a" and score.doc_id == "d0"]
     assert (score.value, score.n, score.missing) == (1.0, 1, 1)
     reasons = {row.reason for row in run.judgments() if row.target.item == ("d0", "a", None) and row.status != "ok"}
-    assert reasons == {f"no value was given for this {unit.replace('_', ' ')}"}
+    assert reasons == {f"there is no value for this {unit.replace('_', ' ')}"}
 
 
 def test_a_csv_gives_what_the_rows_as_json_give(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_rows_that_contradict_an_earlier_one_are_counted(tmp_path: Path) -> None
 
 
 def test_a_raw_file_of_unknown_format_is_told_to_be_renamed(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"from its name; let that end in \.jsonl, \.json, \.csv"):
+    with pytest.raises(UsageError, match=r"is unknown. Use a name that ends in \.jsonl, \.json, \.csv"):
         import_outputs(load(rows(1)), tmp_path / "x.raw", tmp_path / "run")
 
 

@@ -37,8 +37,8 @@ def test_a_damaged_line_is_named_and_dropped(tmp_path: Path, line: str, caplog: 
     (file,) = (run.folder / "prepared").iterdir()
     before = file.read_text(encoding="utf-8")
     file.write_text(f"{before}{line}\n", encoding="utf-8")
-    with pytest.raises(InputError, match=rf"{file.name}:3: damaged: not a row of prepared data"):
+    with pytest.raises(InputError, match=rf"{file.name}:3: damaged: is not a row of prepared data"):
         PreparedIndex(run.folder, jobs([Lengths()], {}, "rules-1", {}))
     evaluate(rows(2), [Lengths()], out=tmp_path / "run")
-    assert f"{file.name}:3: damaged: not a row of prepared data" in caplog.text
+    assert f"{file.name}:3: damaged: is not a row of prepared data" in caplog.text
     assert file.read_text(encoding="utf-8") == before

@@ -196,7 +196,7 @@ class TestCarryingOn:
 
     def test_a_folder_of_something_else_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / "thesis.tex").write_text("dear")
-        with pytest.raises(UsageError, match="is not empty and holds no run"):
+        with pytest.raises(UsageError, match="is not empty and is not a run"):
             evaluate(rows(), [Lengths()], out=tmp_path)
 
     def test_two_writers_are_refused(self, tmp_path: Path) -> None:
@@ -264,9 +264,9 @@ class TestCallers:
         assert len(run.scores()) == 2
 
     def test_no_evaluators_and_no_model_are_usage_errors(self, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match="no evaluators given"):
+        with pytest.raises(UsageError, match="no evaluators were given"):
             evaluate(rows(), [], out=tmp_path / "run")
-        with pytest.raises(UsageError, match=r"bind one with models=\{'judge': 'PROVIDER/MODEL'\}"):
+        with pytest.raises(UsageError, match=r"Give one with models=\{'judge': 'PROVIDER/MODEL'\}"):
             evaluate(rows(), ["finesure"], out=tmp_path / "run")
         assert not (tmp_path / "run").exists()
 

@@ -113,7 +113,7 @@ class TestBudget:
         assert files(again.folder) == files(whole.folder)
 
     def test_tokens(self, tmp_path: Path) -> None:
-        with StubServer(behave) as server, pytest.raises(BudgetError, match=r"of 60 tokens.*carries on") as caught:
+        with StubServer(behave) as server, pytest.raises(BudgetError, match=r"of 60 tokens.* to resume") as caught:
             run_on(server, tmp_path / "run", max_tokens=60)
         assert caught.value.exit_code == 130
         assert len(server.calls) <= 3
@@ -121,12 +121,12 @@ class TestBudget:
     def test_untold_tokens_of_earlier_sessions_count_as_in_the_session(self, tmp_path: Path, prices: str) -> None:
         """A command that is given again and again must not spend the budget anew each time."""
 
-        def untold(call: Call) -> Reply:
+        def without_tokens(call: Call) -> Reply:
             body = json.loads(behave(call).content)
             return json_reply({name: part for name, part in body.items() if name != "usage"})
 
         options: dict[str, Any] = {"max_tokens": 2_000, "max_cost": 100.0, "prices": prices}
-        with StubServer(untold) as server:
+        with StubServer(without_tokens) as server:
             calls, spent = [], []
             for _ in range(3):
                 with pytest.raises(BudgetError, match="of 2,000 tokens") as caught:
@@ -192,7 +192,7 @@ class TestBudget:
         assert (before.calls, before.tokens_in, before.tokens_out) == (0, 9, 7)
 
     def test_money_needs_a_price(self, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match=r"max_cost cannot be kept: no price .* prices=FILE, or set max_tokens"):
+        with pytest.raises(UsageError, match=r"max_cost needs all prices: no price .* prices=FILE, or set max_tokens"):
             evaluate(rows(1), ["stareval"], models=MODEL, out=tmp_path / "run", max_cost=1.0)
         assert not (tmp_path / "run").exists()
 

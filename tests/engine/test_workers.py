@@ -330,7 +330,7 @@ def test_a_script_needs_a_main_guard_where_it_defines_judges(tmp_path: Path, *, 
     env = {**os.environ, "PYTHONPATH": PATH}
     ended = subprocess.run(command, env=env, capture_output=True, check=False, timeout=60)
     assert ended.returncode == (1 if own else 0), ended.stderr
-    assert (b"must do so under `if __name__ == '__main__':`" in ended.stderr) is own
+    assert (b"must call evaluate under `if __name__ == '__main__':`" in ended.stderr) is own
     assert Run(tmp_path / "run").manifest.status == ("failed" if own else "complete")
 
 

@@ -16,7 +16,7 @@ from evaluators.networks import networks
 from summeter.data.dataset import Dataset, load
 from summeter.engine.dry import dry
 from summeter.engine.executors.local import LocalExecutor
-from summeter.engine.plan import Job, item_key, jobs, splitter, units
+from summeter.engine.plan import Job, item_key, jobs, splitter, work_items
 from summeter.engine.progress import Progress
 from summeter.engine.worker import Worker
 from summeter.evaluators.aspects import ASPECTS
@@ -101,7 +101,7 @@ def judge(spec: str, rows: Sequence[Mapping[str, Any]], *, reachable: bool = Tru
     worker = Worker(asking, sink, tools, {}, Progress())
 
     async def run() -> None:
-        async for _ in LocalExecutor(1).map(worker, units(data, worker.jobs, (), None)):
+        async for _ in LocalExecutor(1).map(worker, work_items(data, worker.jobs, (), None)):
             pass
 
     asyncio.run(run())

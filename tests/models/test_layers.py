@@ -370,7 +370,7 @@ def test_usage_is_counted_once() -> None:
     # Five questions: "a" sent, joined, hit; "slow" sent with two retries; "bad" sent and failed.
     assert (usage.sent, usage.joined, usage.hits) == (3, 1, 1)
     assert (usage.retries, usage.failures) == (2, 1)
-    assert (usage.tokens_in, usage.tokens_out, usage.untold) == (20, 6, 0)
+    assert (usage.tokens_in, usage.tokens_out, usage.without_tokens) == (20, 6, 0)
 
 
 def test_a_shared_failure_is_counted_once() -> None:

@@ -47,8 +47,8 @@ def test_truncated_documents_are_reported(tmp_path: Path) -> None:
     made = page([run])
     # Four judgments, of two readings of 1,200 tokens each.
     assert made.runs[0].truncated == (
-        "4 judgments go by a document that the judge was not shown whole (about 2,400 tokens left out in all)"
+        "4 judgments are based on a truncated document (about 2,400 tokens were left out in total)"
     )
     reasons = made.items.views[0].verdicts[0].reasons
     assert reasons == ("so", "about 1,200 tokens of the source were not shown to the judge")
-    assert "not shown whole" in html([run], tmp_path / "page.html").read_text("utf-8")
+    assert "based on a truncated document" in html([run], tmp_path / "page.html").read_text("utf-8")

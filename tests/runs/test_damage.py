@@ -1,4 +1,4 @@
-"""Damaged files of a run: reading them ends in an error that names the place, evaluating again mends them."""
+"""Damaged files of a run: reading raises an error with the location, evaluating again repairs them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ LINES: dict[str, Damage] = {
 
 
 @pytest.mark.parametrize("damage", LINES.values(), ids=LINES)
-def test_damaged_judgments_are_named_and_judged_anew(
+def test_damaged_judgments_are_reported_and_judged_again(
     run: Run, damage: Damage, caplog: pytest.LogCaptureFixture
 ) -> None:
     before, file = views(run), judgments_file(run)
@@ -66,7 +66,7 @@ def test_damaged_judgments_are_named_and_judged_anew(
     for read in (RunFolder.judgments, RunFolder.table, rescore):
         with pytest.raises(InputError, match=rf"{file.name}") as error:
             read(RunFolder(run.folder) if read is not rescore else run.folder)  # type: ignore[arg-type]
-        assert "judged anew" in str(error.value)
+        assert "judges damaged and missing items again" in str(error.value)
     again = evaluate(rows(), JUDGES, out=run.folder)
     assert views(again) == before
     assert file.read_bytes().splitlines(keepends=True) == lines
@@ -75,23 +75,23 @@ def test_damaged_judgments_are_named_and_judged_anew(
 
 
 @pytest.mark.parametrize("left", [0, 5])
-def test_fewer_lines_of_progress_are_no_smaller_run(run: Run, left: int) -> None:
+def test_missing_lines_of_progress_are_an_error(run: Run, left: int) -> None:
     before, file = views(run), run.folder / "progress.jsonl"
     file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:left]))
     for read in (RunFolder.judgments, RunFolder.table):
-        with pytest.raises(InputError, match=r"of the 18 judgments that the run ended with are there"):
+        with pytest.raises(InputError, match=r"of 18 judgments are present"):
             read(RunFolder(run.folder))
     file.unlink()
-    with pytest.raises(InputError, match="0 of the 18 judgments"):
+    with pytest.raises(InputError, match="0 of 18 judgments"):
         rescore(run.folder)
     assert views(evaluate(rows(), JUDGES, out=run.folder)) == before
 
 
-def test_a_failure_of_another_item_is_none(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_changed_failure_is_an_error(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     run = evaluate(rows(), [Moody()], out=tmp_path / "run")
     before, file = views(run), run.folder / "failures.jsonl"
     file.write_text(file.read_text().replace('"system":"b"', '"system":"x"'))
-    with pytest.raises(InputError, match=r"failures\.jsonl:1: damaged: .*is not as it was written"):
+    with pytest.raises(InputError, match=r"failures\.jsonl:1: damaged: .*has been changed"):
         RunFolder(run.folder).scores()
     again = views(evaluate(rows(), [Moody()], out=run.folder))
     assert sorted(again["scores.csv"].splitlines()) == sorted(before["scores.csv"].splitlines())  # errors by time
@@ -99,7 +99,7 @@ def test_a_failure_of_another_item_is_none(tmp_path: Path, caplog: pytest.LogCap
 
 
 @pytest.mark.parametrize("what", ["changed", "gone"])
-def test_what_was_prepared_is_prepared_anew(run: Run, what: str) -> None:
+def test_damaged_prepared_data_are_prepared_again(run: Run, what: str) -> None:
     before, (file,) = views(run), (run.folder / "prepared").glob("*.jsonl")
     text = file.read_text()
     file.write_text(text.replace('"words": 13', '"words": 12') if what == "changed" else "")
@@ -107,32 +107,32 @@ def test_what_was_prepared_is_prepared_anew(run: Run, what: str) -> None:
     assert sorted(file.read_text().splitlines()) == sorted(text.splitlines())
 
 
-def test_a_manifest_that_was_changed_is_named(run: Run) -> None:
+def test_a_changed_manifest_is_an_error(run: Run) -> None:
     file = run.folder / "run.json"
     file.write_text(file.read_text().replace('"share"', '"mean"'))
     for act in (lambda: RunFolder(run.folder), lambda: evaluate(rows(), JUDGES, out=run.folder)):
-        with pytest.raises(InputError, match=r"run\.json: judges: changed since summeter wrote it.*bring it back"):
+        with pytest.raises(InputError, match=r"run\.json: judges: was changed after summeter wrote it.*Restore it"):
             act()
     file.write_bytes(b"\0" * 100)
     with pytest.raises(InputError, match=r"run\.json: damaged"):
         RunFolder(run.folder)
 
 
-def test_every_changed_field_of_a_manifest_is_named_and_a_change_can_be_meant(run: Run) -> None:
+def test_changed_fields_of_a_manifest_are_listed_and_can_be_accepted(run: Run) -> None:
     file = run.folder / "run.json"
     manifest = json.loads(file.read_text())
     assert manifest.pop("stopped", None) is None
     file.write_text(json.dumps(manifest | {"status": "running", "note": "mine"}))
-    with pytest.raises(InputError, match=r"run\.json: status, stopped, note: changed since"):
+    with pytest.raises(InputError, match=r"run\.json: status, stopped, note: was changed"):
         RunFolder(run.folder)
-    # What the message says of the key holds.
+    # Without the key, the change is accepted.
     del manifest["checksums"]
     file.write_text(json.dumps(manifest | {"status": "running"}))
     assert RunFolder(run.folder).manifest.status == "running"
 
 
 @pytest.mark.parametrize("damage", ["changed", "no card", "gone"])
-def test_the_copy_of_the_data_is_made_anew(run: Run, damage: str) -> None:
+def test_a_damaged_copy_of_the_data_is_replaced(run: Run, damage: str) -> None:
     before, copy = views(run), run.folder / "data"
     if damage == "changed":
         file = copy / "documents.jsonl"
@@ -147,8 +147,8 @@ def test_the_copy_of_the_data_is_made_anew(run: Run, damage: str) -> None:
     assert views(again) == before == views(rescore(run.folder))
 
 
-def test_an_item_whose_name_was_changed_is_judged_anew(run: Run) -> None:
-    """Also one that is in the data under the new name, and one that has no judgments."""
+def test_a_renamed_item_is_judged_again(run: Run) -> None:
+    """The new name may be that of an item of the data or not."""
     before, file = views(run), run.folder / "progress.jsonl"
     content = file.read_text()
     for old, new in (('"document_id":"d1"', '"document_id":"e1"'), ('"document_id":"d1"', '"document_id":"d0"')):
@@ -159,7 +159,7 @@ def test_an_item_whose_name_was_changed_is_judged_anew(run: Run) -> None:
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_a_judgment_takes_finite_numbers_only(value: float) -> None:
+def test_judgment_values_are_finite(value: float) -> None:
     with pytest.raises(ValidationError, match="finite"):
         Judgment(target=Target(document_id="d", system="s"), aspect="a", judge="j", signature="j", value=value)
 
@@ -181,12 +181,12 @@ def test_a_value_that_is_not_finite_is_a_failure_with_a_reason(tmp_path: Path) -
     run = evaluate(rows(), [Endless()], out=tmp_path / "run")
     assert run.manifest.counts == {"ok": 6, "error": 3}
     assert {row.reason for row in run.judgments() if row.status == "error"} == {
-        "computed a Judgment that cannot be: value is nan: Input should be a finite number"
+        "computed an invalid Judgment: value is nan: Input should be a finite number"
     }
 
 
 @pytest.mark.parametrize("values", [[1.7e308, 1.7e308], [1e308, 1e308, 0.5], [-1e308, -1e308], [5e-324]])
-def test_values_at_the_edge_of_floats_have_a_mean(tmp_path: Path, values: list[float]) -> None:
+def test_extreme_values_have_a_mean(tmp_path: Path, values: list[float]) -> None:
     row = {"doc_id": "d", "system": "s", "evaluator": "mine", "aspect": "faithfulness", "unit": "claim"}
     raw = tmp_path / "raw.jsonl"
     raw.write_text("".join(json.dumps({**row, "value": value, "index": at}) + "\n" for at, value in enumerate(values)))
@@ -195,7 +195,7 @@ def test_values_at_the_edge_of_floats_have_a_mean(tmp_path: Path, values: list[f
     assert html([run], tmp_path / "page.html").is_file()
 
 
-def test_a_writer_that_was_killed_leaves_nothing_for_good(tmp_path: Path) -> None:
+def test_temporary_files_of_a_killed_writer_are_removed(tmp_path: Path) -> None:
     code = f"""
 import os, signal
 from summeter.data.atomic import write_lines

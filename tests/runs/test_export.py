@@ -15,7 +15,7 @@ from summeter.engine.api import evaluate
 from summeter.engine.runs import Run
 from summeter.records import Judgment
 from summeter.records.judgment import Target
-from summeter.runs.seals import verify
+from summeter.runs.checksums import verify
 from summeter.scoring import Score
 
 

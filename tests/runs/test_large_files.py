@@ -19,6 +19,6 @@ def run(tmp_path: Path) -> Run:
 
 def test_parts_of_a_file_are_read_as_the_whole(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = [score.model_dump() for score in RunFolder(run.folder).scores()]
-    monkeypatch.setattr("summeter.runs.progress.PART", 300)
+    monkeypatch.setattr("summeter.runs.progress.CHUNK", 300)
     assert [score.model_dump() for score in RunFolder(run.folder).scores()] == whole
     assert len(list(RunFolder(run.folder).tables())) > 8

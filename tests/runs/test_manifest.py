@@ -22,7 +22,7 @@ def entry(file: Any) -> JudgeEntry:
     ["../../etc/passwd", "/etc/passwd", "a/b", "a\\b", "..", "a..b", ".hidden", "", "-rf", "a b", "a\x00", "judge.1\n"],
 )
 def test_a_file_outside_the_run_is_no_stem(file: str) -> None:
-    with pytest.raises(ValidationError, match="is not the stem of a file in the run"):
+    with pytest.raises(ValidationError, match="is not a valid stem"):
         entry(file)
 
 

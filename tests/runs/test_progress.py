@@ -16,9 +16,9 @@ from summeter.runs.progress import (
     Done,
     DoneItems,
     ProgressTable,
-    hashed,
-    hashes_of,
-    places_of,
+    item_hash,
+    item_hashes,
+    positions_of,
 )
 from summeter.runs.run import read_manifest
 
@@ -53,16 +53,16 @@ def test_a_finished_item_takes_few_bytes() -> None:
 
 def test_texts_that_join_alike_are_different_items() -> None:
     items = [("ab", "c", None), ("a", "bc", None), ("a", "b", "c"), ("a", "b", ""), ("a", "b", None), ("ab", "", "c")]
-    assert len(set(hashes_of(items).tolist())) == len(items)
-    keys = hashes_of(items)
-    assert places_of(hashes_of([*items, ("x", "y", None)]), keys).tolist() == [*range(len(items)), -1]
-    assert places_of(keys, hashes_of([])).tolist() == [-1] * len(items)
+    assert len(set(item_hashes(items).tolist())) == len(items)
+    keys = item_hashes(items)
+    assert positions_of(item_hashes([*items, ("x", "y", None)]), keys).tolist() == [*range(len(items)), -1]
+    assert positions_of(keys, item_hashes([])).tolist() == [-1] * len(items)
 
 
 def test_no_hash_ends_with_a_zero() -> None:
     # numpy takes zeros off the end of bytes: such a hash would not be found.
-    assert all(hashed(f"d{number}", "s", None)[-1] for number in range(2000))
-    assert len({hashed(f"d{number}", "s", None) for number in range(2000)}) == 2000
+    assert all(item_hash(f"d{number}", "s", None)[-1] for number in range(2000))
+    assert len({item_hash(f"d{number}", "s", None) for number in range(2000)}) == 2000
 
 
 def test_the_later_line_of_an_item_counts_at_the_place_of_the_first(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_a_copy_in_the_place_of_a_neighbours_line_is_read_once(tmp_path: Path) -
     lines = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(b"".join([lines[0], lines[0], *lines[2:]]))
     for read in (RunFolder.judgments, RunFolder.table):
-        with pytest.raises(InputError, match=r"support.*jsonl:1: judgments of .* are not as they"):
+        with pytest.raises(InputError, match=r"support.*jsonl:1: judgments of .* have been changed"):
             read(RunFolder(run.folder))
 
 

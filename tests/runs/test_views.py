@@ -105,7 +105,7 @@ def test_the_views_are_the_records_of_the_scores(tmp_path: Path, monkeypatch: py
         for row, value in zip(given, values, strict=True)
     ]
     raw.write_text("".join(json.dumps(row) + "\n" for row in judged[1:]))
-    monkeypatch.setattr("summeter.runs.views._AT_ONCE", 3)
+    monkeypatch.setattr("summeter.runs.views._CHUNK", 3)
     run = import_outputs([*given, {**given[0], "system": "second"}], raw, tmp_path / "run")
     scores = run.scores()
     assert (run.folder / "scores.jsonl").read_bytes().decode() == "".join(

@@ -26,7 +26,7 @@ from summeter.evaluators.base import Evaluator
 from summeter.evaluators.catalog import build
 from summeter.meta.results import Row, Study, interval_row, payload
 from summeter.records import Judgment, UsageError
-from summeter.runs.seals import INJECTION
+from summeter.runs.checksums import INJECTION
 from summeter.stats import Bootstrap
 
 STUDY = "injection"

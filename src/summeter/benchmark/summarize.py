@@ -53,7 +53,8 @@ TEMPLATES: Mapping[PromptForm, str] = {"summeter": "summarize", "unisumeval": "s
 KIND = "document"
 """Default noun for a document in the prompt."""
 CALL_COUNTS = (
-    "hits", "joined", "sent", "retries", "failures", "tokens_in", "tokens_out", "tokens_cached", "untold", "seconds",
+    "hits", "joined", "sent", "retries", "failures", "tokens_in", "tokens_out", "tokens_cached", "without_tokens",
+    "seconds",
 )  # fmt: skip
 """Counts of each model's calls that are logged."""
 

@@ -83,7 +83,7 @@ def verify(run: OldRun, as_json: AsJson = False) -> None:
     Exits with 2 if a file is damaged, missing or new.
     """
     from summeter.records import InputError
-    from summeter.runs.seals import verify as check
+    from summeter.runs.checksums import verify as check
 
     faults = check(run)
     if as_json:

@@ -1,4 +1,4 @@
-"""evaluate(): from data, evaluators and models to a run's folder. Sync at the border, async inside."""
+"""Evaluate summaries: judge a dataset with evaluators, and write the run folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Unpack
 
 from summeter.data.atomic import check_folder_name, half_built, write_text
-from summeter.data.dataset import Dataset, save
+from summeter.data.dataset import save
 from summeter.data.folder import is_intact
 from summeter.data.remote import check_local
 from summeter.engine.derive import derive, drop_outdated, undecided
@@ -24,16 +24,16 @@ from summeter.engine.options import OptionArgs, Options, with_options
 from summeter.engine.parts import NetworkName, Session, Setup, documents_per_part
 from summeter.engine.plan import (
     Data,
+    ItemFilter,
     ItemOrder,
     Job,
     RunPlan,
-    Wanted,
     WorkItem,
     data_entry,
     items_left,
     make_plan,
     replay_plans,
-    units,
+    work_items,
 )
 from summeter.engine.progress import Progress
 from summeter.engine.roles import contexts
@@ -65,7 +65,7 @@ from summeter.runs.usage import Usage
 log = logging.getLogger(__name__)
 
 DOCUMENTS_PER_ROUND = 10_000
-"""Documents whose calls wait at a time, where calls go in batches."""
+"""Maximum number of documents whose calls are collected for a round of batches."""
 
 
 @with_options
@@ -80,20 +80,19 @@ def evaluate(
     executor: Executor | None = None,
     **options: Unpack[OptionArgs],
 ) -> Run:
-    """Judge every summary of `data` with every evaluator; returns the finished Run.
+    """Judge every summary of `data` with every evaluator, and return the finished Run.
 
-    `data` is a Dataset, a path (flat file or dataset folder) or a list of flat rows; `evaluators` are
-    evaluators or catalog names; `models` binds roles to model strings (a bare string binds "judge").
-    `out` is the run's folder: where it holds a run already, that run is carried on and nothing finished is
-    done again (default: a new temporary folder). `replay` is an earlier run whose stored calls answer
-    instead of any model; each evaluator is repeated with all models that the run recorded for it, unless `models`
-    names others. `executor` says where the work is done: in this
-    process, unless it is a `ProcessExecutor` (processes of this machine) or a `RayExecutor` (a Ray cluster).
+    `data` is a Dataset, a path (flat file or dataset folder) or a list of flat rows. `evaluators` are evaluators or
+    catalog names. `models` maps roles to model strings; a single string is the model of the role "judge". `out` is the
+    run folder (default: a new temporary folder); if it contains a run, that run is resumed. `replay` is an earlier run
+    whose stored calls are used instead of models; each evaluator is replayed with all models that the run recorded for
+    it, unless `models` gives others. `executor` is a `ProcessExecutor` (processes of this machine) or a `RayExecutor`
+    (a Ray cluster); by default, judges run in this process.
 
-    Works inside a running event loop too (the work then has a thread of its own). Raises UsageError for
-    what cannot be done as asked, InputError for faulty data, ReplayMiss for a call the replay lacks.
-    One item's failure raises nothing: it is in the run, with status and reason. BudgetError where the next call
-    would pass `max_cost` or `max_tokens`: what is finished is kept, and the run can be carried on.
+    Also works inside a running event loop, in a separate thread. Raises UsageError for invalid arguments, InputError
+    for invalid data, ReplayMiss for a call that the replayed run lacks, and BudgetError if the next call would exceed
+    `max_cost` or `max_tokens`; then the run can be resumed. Failures of single items are recorded in the run with
+    status and reason.
 
     >>> run = evaluate([{"document": "It rained all day.", "summary": "It rained."}], ["support"])
     >>> run.scores()[0].aspect
@@ -118,7 +117,7 @@ async def evaluate_async(
     executor: Executor | None = None,
     **options: Unpack[OptionArgs],
 ) -> Run:
-    """`evaluate` for callers with an event loop of their own."""
+    """Judge summaries like `evaluate`, for callers with an event loop."""
     recorded = None if replay is None else read_manifest(Path(replay))
     settings = Options.of(**options)
     if recorded is None:
@@ -127,8 +126,9 @@ async def evaluate_async(
         plans = replay_plans(data, evaluators, models, settings, recorded)
     if executor is not None:
         if not hasattr(executor, "map") or isinstance(executor, type):
-            kinds = "is a ProcessExecutor(...) or a RayExecutor(...)"
-            raise UsageError(Parameter("executor"), f" {kinds}, not {executor!r}")
+            raise UsageError(
+                Parameter("executor"), f" must be a ProcessExecutor(...) or a RayExecutor(...), not {executor!r}"
+            )
         executor.check()
     folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="summeter-run-"))
     for plan in plans:
@@ -144,34 +144,43 @@ async def _run_session(
     progress: Progress,
     executor: Executor | None,
 ) -> Run:
-    """Judge what a plan has left in a run's folder; `recorded` is the manifest of the run to `replay`."""
+    """Judge the remaining items of a plan in a run folder; `recorded` is the manifest of the run to `replay`."""
     money = spending(plan.options, plan.models.values() if replay is None else ())
     if replay is None:
-        # A missing key is told of before anything is written.
+        # Reports a missing API key before anything is written.
         await bind(plan.models, None, _call_settings(plan, money)).close()
     _check_folder(folder)
     with Journal(folder) as journal, ExitStack() as stores:
-        before = _before(folder, plan.data)
-        # Only now: a server may load its model to answer, and then all for a folder that is refused.
+        before: Manifest | None = None
+        if (folder / MANIFEST).exists():
+            before, entry = read_manifest(folder), data_entry(plan.data)
+            if before.data.hash != entry.hash:
+                raise UsageError(
+                    f"{folder} contains a run over other data ({before.data.source}, {before.data.summaries} "
+                    f"summaries, hash {before.data.hash[:12]}; now {entry.summaries}, {entry.hash[:12]}). "
+                    "Choose another ",
+                    Parameter("out"),
+                )
+        # Only after the folder is accepted, because a server may load its model to answer.
         plan = plan._replace(contexts=await contexts(plan.models, plan.options, before, replay=recorded))
-        started = _open(folder, plan, replay, before)
+        started = _initial_manifest(folder, plan, replay, before)
         if executor is not None and started.documents_per_part is None:
             size = executor.documents_per_part or documents_per_part(plan.data.document_count)
             started = started.model_copy(update={"documents_per_part": size})
-        # The run keeps the prompts and numbers that its signatures name by their hashes.
+        # The run stores the prompts and numbers to which its signatures refer by hash.
         for name, text in (kept for job in plan.jobs for kept in job.evaluator.files_to_keep().items()):
             if not (folder / name).exists():
                 (folder / name).parent.mkdir(exist_ok=True)
                 write_text(folder / name, text)
         if damaged := journal.repair(started.judges):
-            first = InputError(damaged)  # whose text lists the first of them
-            log.warning("%s: %d places are damaged; what stood there is judged anew:\n%s", folder, len(damaged), first)
-        if replay is not None:  # with its calls and results, the new run can be replayed in turn
-            for kind, name in ((CallStore, CALLS), (ResultStore, RESULTS)):
+            listed = InputError(damaged)  # its text lists the first faults
+            log.warning("%s: %d entries are damaged and will be judged again:\n%s", folder, len(damaged), listed)
+        if replay is not None:  # with copies of the stores, the new run can be replayed too
+            for store_class, name in ((CallStore, CALLS), (ResultStore, RESULTS)):
                 if (source := Path(replay) / name).exists() and not (folder / name).exists():
-                    with kind(source, readonly=True) as calls_or_results:
-                        calls_or_results.copy_to(folder / name)
-        # Opened before run.json says "running": a store that cannot be used leaves a finished run finished.
+                    with store_class(source, readonly=True) as source_store:
+                        source_store.copy_to(folder / name)
+        # Opened before the status is "running", so that an unusable store does not change a finished run.
         store = stores.enter_context(CallStore(folder / CALLS)) if plan.models else None
         results = stores.enter_context(ResultStore(folder / RESULTS)) if plan.networks else None
         journal.manifest(started)
@@ -191,7 +200,7 @@ async def _run_session(
             error = first_error(group)
             raise error from error.__cause__
         finally:
-            # A disk that is full, say, is told of by the error that ended the run, not by that of its last words.
+            # After a failure, such as a full disk, errors of these writes must not replace the original error.
             with suppress(OSError, WriteError) if status == "failed" else nullcontext():
                 if status != "failed":
                     journal.sort_files(started.judges, ItemOrder(plan.data))
@@ -200,60 +209,47 @@ async def _run_session(
     return run
 
 
-# What a run writes into its folder before it has a manifest: a kill there must not lock its owner out.
-_OWN = frozenset({"data", "prompts", "files", "judgments", "prepared", ".lock"})
+# Files that a run writes before it has a manifest; after a crash, the folder must still be accepted.
+_EARLY_FILES = frozenset({"data", "prompts", "files", "judgments", "prepared", ".lock"})
 
 
 def _check_folder(folder: Path) -> None:
-    """UsageError where the folder is somebody else's, or not on this machine."""
+    """Raise UsageError if the folder has other content or is not on this machine."""
     check_local(folder)
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file; choose another ", Parameter("out"))
+        raise UsageError(f"{folder} is a file. Choose another ", Parameter("out"))
     check_folder_name(folder)
     if folder.is_dir() and not (folder / MANIFEST).exists():
-        strange = [
+        unknown = [
             path.name
             for path in folder.iterdir()
-            if path.name not in _OWN
+            if path.name not in _EARLY_FILES
             and not path.name.startswith((CALLS, RESULTS))
             and not half_built(path.name, "data", MANIFEST)
         ]
-        if strange:
+        if unknown:
             raise UsageError(
-                f"{folder} is not empty and holds no run (it holds {strange[0]!r}); choose another ", Parameter("out")
+                f"{folder} is not empty and is not a run (it contains {unknown[0]!r}). Choose another ",
+                Parameter("out"),
             )
 
 
-def _before(folder: Path, data: Dataset) -> Manifest | None:
-    """The manifest of the run that is carried on, if there is one. UsageError where it is over other data."""
-    if not (folder / MANIFEST).exists():
-        return None
-    old, entry = read_manifest(folder), data_entry(data)
-    if old.data.hash != entry.hash:
-        raise UsageError(
-            f"{folder} holds a run over other data ({old.data.source}, {old.data.summaries} summaries, "
-            f"hash {old.data.hash[:12]}; now {entry.summaries}, {entry.hash[:12]}); choose another ",
-            Parameter("out"),
-        )
-    return old
-
-
-def _open(folder: Path, plan: RunPlan, replay: str | Path | None, old: Manifest | None) -> Manifest:
-    """The manifest to go on with: a new one, or that of the run in the folder with these jobs added."""
+def _initial_manifest(folder: Path, plan: RunPlan, replay: str | Path | None, old: Manifest | None) -> Manifest:
+    """Return a new manifest, or the old one with the jobs added, and copy the data to the folder if needed."""
     new = new_manifest(plan.data, [job.entry for job in plan.jobs], plan.options.model_dump(mode="json"))
     if old is not None:
         if not is_intact(folder / "data"):
-            log.warning("%s is damaged; the data are copied anew", folder / "data")
+            log.warning("%s is damaged; the data are copied again", folder / "data")
             shutil.rmtree(folder / "data", ignore_errors=True)
             save(plan.data, folder / "data")
         judges = (*old.judges, *new.judges)
-        whole = {judge.signature for judge in judges if not judge.partial}
-        under_own_role = {judge.signature for judge in judges if not judge.roles}
+        complete = {judge.signature for judge in judges if not judge.partial}
+        without_renamed_roles = {judge.signature for judge in judges if not judge.roles}
         entries = {
             judge.signature: judge.model_copy(
                 update={
-                    "partial": judge.signature not in whole,
-                    "roles": {} if judge.signature in under_own_role else judge.roles,
+                    "partial": judge.signature not in complete,
+                    "roles": {} if judge.signature in without_renamed_roles else judge.roles,
                 }
             )
             for judge in judges
@@ -268,8 +264,8 @@ def _open(folder: Path, plan: RunPlan, replay: str | Path | None, old: Manifest 
             "contexts": {**old.contexts, **plan.contexts},
         }
         return old.model_copy(update=update)
-    for left in folder.glob(".data.*"):
-        shutil.rmtree(left)
+    for temporary in folder.glob(".data.*"):
+        shutil.rmtree(temporary)
     save(plan.data, folder / "data", force=True)
     source = str(replay) if replay else None
     return new.model_copy(update={"replayed_from": source, "contexts": dict(plan.contexts)})
@@ -277,7 +273,10 @@ def _open(folder: Path, plan: RunPlan, replay: str | Path | None, old: Manifest 
 
 @dataclass(frozen=True)
 class _Session:
-    """One sitting at a run: what is to be done, where it is written, who answers."""
+    """A session of a run.
+
+    `used` holds the usage of local models by id, `compute` the computing time by signature.
+    """
 
     plan: RunPlan
     journal: Journal
@@ -287,15 +286,15 @@ class _Session:
     executor: Executor | None
     documents_per_part: int
     used: dict[str, Usage] = field(default_factory=dict)
-    spent: dict[str, Usage] = field(default_factory=dict)
+    compute: dict[str, Usage] = field(default_factory=dict)
 
     async def judge(
         self, known: Mapping[tuple[str, str], Prepared], store: CallStore | None, results: ResultStore | None
     ) -> None:
-        """Judge all that is left. BudgetError where the budget ended before the work did."""
+        """Judge all remaining items. Raises BudgetError if the budget is exhausted before."""
         plan, budget = self.plan, None if self.replay else self.money.budget
         if budget is not None and store is not None:
-            # Untold tokens are estimated from the requests, of which there may be many.
+            # In a thread, because unreported tokens are estimated from the requests, of which there may be many.
             budget.spent = await asyncio.to_thread(spent_before, store, self.money.prices)
         log = None if self.replay or store is None else BatchLog(self.journal.folder / BATCHES)
         calls = replace(
@@ -308,103 +307,102 @@ class _Session:
         bound = bind(plan.models, store, calls)
         self.money.used.update({model: llm.usage for model, llm in bound.models.items()})
         networks = networks_of(plan, results, self.used, replay=self.replay)
-        asking = [job for job in plan.jobs if not isinstance(job.evaluator, DerivedEvaluator)]
-        partial = [job for job in asking if job.entry.partial]
+        direct = [job for job in plan.jobs if not isinstance(job.evaluator, DerivedEvaluator)]
+        partial = [job for job in direct if job.entry.partial]
         tools = toolbox(bound.llms, networks)
         try:
             with self.progress as show:
-                first = wanted = await asyncio.to_thread(undecided, plan, self.journal, judged=False)
-                for jobs in [asking, partial] if partial else [asking]:
+                first = only = await asyncio.to_thread(undecided, plan, self.journal, judged=False)
+                for jobs in [direct, partial] if partial else [direct]:
                     if jobs is partial:
                         known = await asyncio.to_thread(PreparedIndex, self.journal.folder, plan.jobs)
                         now = await asyncio.to_thread(undecided, plan, self.journal, judged=True)
-                        # What failed in the first round is tried again by the next session.
-                        wanted = {signature: named - first[signature] for signature, named in now.items()}
-                    here, spread = self._divided(jobs)
-                    drop_outdated(plan, jobs, self.journal, wanted)
-                    items = items_left(plan.data, jobs, self.journal.done, plan.options.limit, wanted)
-                    if items or jobs is asking:
-                        show.start(items)
-                    if not items:
+                        # Failures of the first round are judged again in the next session, not in this one.
+                        only = {signature: items - first[signature] for signature, items in now.items()}
+                    # Judges that call an LLM run in this process, and so do all judges of a replay.
+                    local: Sequence[Job] = jobs
+                    if self.executor is not None and not self.replay:
+                        local = [job for job in jobs if any(name in plan.models for name in job.roles.values())]
+                        if local:
+                            names = ", ".join(dict.fromkeys(job.evaluator.name for job in local))
+                            log.info("%s: these judges call an LLM and run in the main process", names)
+                    distributed = [job for job in jobs if job not in local]
+                    drop_outdated(plan, jobs, self.journal, only)
+                    count = items_left(plan.data, jobs, self.journal.done, plan.options.limit, only)
+                    if count or jobs is direct:
+                        show.start(count)
+                    if not count:
                         continue
 
-                    def left(jobs: Sequence[Job], wanted: Wanted = wanted) -> Iterator[WorkItem]:
-                        return units(plan.data, jobs, self.journal.done, plan.options.limit, wanted)
+                    def remaining(jobs: Sequence[Job], only: ItemFilter = only) -> Iterator[WorkItem]:
+                        return work_items(plan.data, jobs, self.journal.done, plan.options.limit, only)
 
                     async with asyncio.TaskGroup() as group:
-                        if spread:
-                            group.create_task(self._judge_spread(spread, known, results, left(spread)))
-                        if here:
+                        if distributed:
+                            group.create_task(self._distribute(distributed, known, results, remaining(distributed)))
+                        if local:
                             worker = Worker(
-                                here, self.journal, tools, known, show, plan.options.item_timeout, self.spent
+                                local, self.journal, tools, known, show, plan.options.item_timeout, self.compute
                             )
-                            within = takewhile(lambda _: budget is None or budget.reached is None, left(here))
-                            group.create_task(self._judge_here(worker, within, bound))
+                            within = takewhile(lambda _: budget is None or budget.reached is None, remaining(local))
+                            group.create_task(self._judge_locally(worker, within, bound))
                     if budget is not None and budget.reached is not None:
                         break
         finally:
             await bound.close()
         if budget is not None and budget.reached is not None:
             raise BudgetError(
-                f"{budget.reached}; what is finished is kept in {self.journal.folder}, and the same with a larger ",
+                f"{budget.reached}. Finished items are stored in {self.journal.folder}. Run the same command again "
+                "with a larger ",
                 Parameter("max_cost"),
                 " or ",
                 Parameter("max_tokens"),
-                " carries on",
+                " to resume",
             )
         derive(plan.jobs, [job.entry for job in plan.jobs], plan.data, self.journal, plan.options.limit)
 
-    async def _judge_here(self, worker: Worker, units: Iterator[WorkItem], bound: Bound) -> None:
-        """Judge units in this process: at once, or in rounds between which calls go in batches."""
+    async def _judge_locally(self, worker: Worker, work_items: Iterator[WorkItem], bound: Bound) -> None:
+        """Judge in this process, directly or in rounds after which the calls are sent in batches."""
         executor = LocalExecutor(self.plan.options.concurrency)
         if not bound.batches:
-            await executor.run(worker, units)
+            await executor.run(worker, work_items)
             return
-        todo = list(islice(units, DOCUMENTS_PER_ROUND))
+        todo = list(islice(work_items, DOCUMENTS_PER_ROUND))
         while todo:
             await executor.run(worker, todo)
             await bound.fetch()
-            todo = [*worker.pending, *islice(units, DOCUMENTS_PER_ROUND - len(worker.pending))]
+            todo = [*worker.pending, *islice(work_items, DOCUMENTS_PER_ROUND - len(worker.pending))]
             known = await asyncio.to_thread(PreparedIndex, self.journal.folder, self.plan.jobs)
             worker = replace(worker, known=known, pending=[])
 
     def computed(self) -> dict[str, Usage]:
-        """What was computed for each judge; nothing where a replay read the results of its local models."""
-        read = {
+        """Return the computing time by signature, without judges whose results were read from a replayed run."""
+        replayed = {
             job.signature
             for job in self.plan.jobs
             if self.replay and any(job.evaluator.role(role).kind != "llm" for role in job.roles)
         }
-        return {signature: spent for signature, spent in self.spent.items() if signature not in read}
+        return {signature: usage for signature, usage in self.compute.items() if signature not in replayed}
 
-    def _divided(self, jobs: Sequence[Job]) -> tuple[Sequence[Job], Sequence[Job]]:
-        """The jobs that run here, and those that run in workers: all that ask no LLM, unless stored results answer."""
-        if self.executor is None or self.replay:
-            return jobs, []
-        here = [job for job in jobs if any(name in self.plan.models for name in job.roles.values())]
-        if here:
-            names = ", ".join(dict.fromkeys(job.evaluator.name for job in here))
-            log.info("%s: these judges ask an LLM, and run in this process", names)
-        return here, [job for job in jobs if job not in here]
-
-    async def _judge_spread(
+    async def _distribute(
         self,
         jobs: Sequence[Job],
         known: Mapping[tuple[str, str], Prepared],
         results: ResultStore | None,
-        left: Iterable[WorkItem],
+        work_items: Iterable[WorkItem],
     ) -> None:
-        assert self.executor is not None  # noqa: S101 - nothing is spread without one
+        """Judge with the workers of the executor."""
+        assert self.executor is not None  # noqa: S101 - jobs are distributed only with an executor
         names = {name for job in jobs for name in job.roles.values()}
         networks = tuple(
-            NetworkName(own.role, own.task, own.name, own.id)
-            for own in self.plan.networks.values()
-            if own.role in names
+            NetworkName(network.role, network.task, network.name, network.id)
+            for network in self.plan.networks.values()
+            if network.role in names
         )
         options = self.plan.options
         setup = Setup(tuple(jobs), networks, options.concurrency, options.item_timeout, options.offline)
-        session = Session(self.executor, setup, self.journal, known, self.progress, results, self.used, self.spent)
-        await session.judge(left, self.documents_per_part)
+        session = Session(self.executor, setup, self.journal, known, self.progress, results, self.used, self.compute)
+        await session.judge(work_items, self.documents_per_part)
 
 
 def _call_settings(plan: RunPlan, money: Spending) -> CallSettings:

@@ -1,4 +1,4 @@
-"""Derived judges: computed from their members' judgments once the members are through."""
+"""Compute derived judges from the judgments of their members."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, overload
 
 from summeter.data.dataset import Dataset
-from summeter.engine.plan import Job, RunPlan, Wanted, item_key, units
+from summeter.engine.plan import ItemFilter, Job, RunPlan, item_key, work_items
 from summeter.engine.worker import FATAL, failure, reason_of, record
 from summeter.evaluators.cascade import Cascade, CascadePlan
 from summeter.evaluators.derived import DerivedEvaluator, ItemKey, MemberJudgments
@@ -27,72 +27,74 @@ log = logging.getLogger(__name__)
 
 
 def undecided(plan: RunPlan, journal: Journal, *, judged: bool) -> dict[str, set[ItemKey]]:
-    """The items that each partial judge must judge, by signature: those known before any work, or those that follow
-    from what is `judged`."""
-    wanted: dict[str, set[ItemKey]] = {job.signature: set() for job in plan.jobs if job.entry.partial}
+    """Return the items that each partial judge must judge, by signature.
+
+    Without `judged`, these are the items known before any judgment; with it, those that follow from the judgments.
+    """
+    items_of: dict[str, set[ItemKey]] = {job.signature: set() for job in plan.jobs if job.entry.partial}
     entries = {job.signature: job.entry for job in plan.jobs}
     for job in plan.jobs:
-        if isinstance(job.evaluator, DerivedEvaluator) and not wanted.keys().isdisjoint(job.entry.members):
+        if isinstance(job.evaluator, DerivedEvaluator) and not items_of.keys().isdisjoint(job.entry.members):
             items, _ = _items(job, plan.data, journal.done, plan.options.limit)
             members = [entries[signature] for signature in job.entry.members]
-            with _judged(items, members, journal.folder, nothing=not judged) as rows:
-                named = job.evaluator.undecided(rows)
-            for signature in wanted.keys() & job.entry.members:
-                wanted[signature].update(item for item in items if item in named)
-    return wanted
+            with _judged_items(items, members, journal.folder, empty=not judged) as rows:
+                undecided_items = job.evaluator.undecided(rows)
+            for signature in items_of.keys() & job.entry.members:
+                items_of[signature].update(item for item in items if item in undecided_items)
+    return items_of
 
 
-def drop_outdated(plan: RunPlan, jobs: Sequence[Job], journal: Journal, wanted: Wanted) -> None:
-    """Forget the judgments of derived judges that rest on one of `jobs` that has something left to do."""
+def drop_outdated(plan: RunPlan, jobs: Sequence[Job], journal: Journal, only: ItemFilter) -> None:
+    """Remove the judgments of derived judges with a member among `jobs` that has items left."""
     for job in plan.jobs:
         members = [other for other in jobs if other.signature in job.entry.members]
-        if members and any(True for _ in units(plan.data, members, journal.done, plan.options.limit, wanted)):
+        if members and any(True for _ in work_items(plan.data, members, journal.done, plan.options.limit, only)):
             journal.drop(job.entry)
 
 
 def derive(
     jobs: Sequence[Job], judges: Sequence[JudgeEntry], data: Dataset, journal: Journal, limit: int | None = None
 ) -> bool:
-    """Compute those of the jobs that are derived judges and have an item left, in order, from what is in the journal;
-    returns whether an item waits for a partial member that has not been asked about it.
+    """Compute the derived judges among the jobs that have items left, in order, from the judgments in the journal.
 
-    `judges` are those of the run. An item that a member could not judge at all is the derived judge's error too.
-    `limit` is how many documents the run is over.
+    `judges` are the judges of the run, and `limit` is its number of documents. If a member failed on an item, the item
+    is an error of the derived judge too. Returns whether an item waits for a partial member.
     """
     entries = {judge.signature: judge for judge in judges}
     waits = False
     for job in jobs:
         if isinstance(job.evaluator, DerivedEvaluator):
             members = [entries[signature] for signature in job.entry.members]
-            left = _derive(job.evaluator, job, members, data, journal, limit)
-            waits |= _note_errors(job, left, journal)
+            remaining = _derive(job.evaluator, job, members, data, journal, limit)
+            waits |= _record_errors(job, remaining, journal)
     return waits
 
 
 def cascades(run: RunFolder) -> Iterator[tuple[JudgeEntry, Cascade, CascadePlan, Sequence[MemberJudgments]]]:
-    """The cascades of a run: which judge decides what, and what both have judged of each item, to be read before the
-    next cascade is asked for."""
+    """Yield (entry, cascade, plan, members' judgments) for each cascade of a run.
+
+    The judgments must be read before the next cascade is requested.
+    """
     entries = {judge.signature: judge for judge in run.manifest.judges}
     for entry in entries.values():
         if entry.name == Cascade.name and not entry.imported:
             cascade = Cascade(**entry.settings)
             items, _ = _items(Job(cascade, entry), run.data, run.done(), run.manifest.options.get("limit"))
             members = [entries[signature] for signature in entry.members]
-            with _judged(items, members, run.folder) as judged:
+            with _judged_items(items, members, run.folder) as judged:
                 yield entry, cascade, cascade.plan(judged), judged
 
 
 def cascade_samples(run: RunFolder) -> list[CascadeSample]:
-    """The random samples of the run's cascades, leaving out cascades of whose sample the second judge judged
-    nothing."""
+    """Return the random samples of the run's cascades that the second judge has judged."""
     samples = []
     for entry, cascade, plan, judged in cascades(run):
         if plan.sampled:
             first = plan.first - plan.passed_on
             machine = JudgmentTable.of(cascade.judgments(judged, entry.signature, plan, first, plan.passed_on))
-            said = cascade.judgments(judged, entry.members[1], plan, (), plan.sampled)
+            second = cascade.judgments(judged, entry.members[1], plan, (), plan.sampled)
             name = cascade.members[1].name
-            last = JudgmentTable.of(row.model_copy(update={"judge": name}) for row in said)
+            last = JudgmentTable.of(row.model_copy(update={"judge": name}) for row in second)
             samples.append(CascadeSample(entry, machine, last))
     return samples
 
@@ -100,21 +102,23 @@ def cascade_samples(run: RunFolder) -> list[CascadeSample]:
 def _items(
     job: Job, data: Dataset, done: Container[DoneKey], limit: int | None
 ) -> tuple[list[ItemKey], dict[ItemKey, list[Judgment]]]:
-    """The items that a derived judge is over (those of the first `limit` documents, and those that a member has
-    finished in an earlier session), and the judgments that say why others cannot be judged."""
-    fit: list[ItemKey] = []
-    unfit: dict[ItemKey, list[Judgment]] = {}
-    for place, (document, summaries) in enumerate(data.items()):
+    """Return the items of a derived judge, and the judgments of items that cannot be judged.
+
+    The items are those of the first `limit` documents, and those that a member finished in an earlier session.
+    """
+    items: list[ItemKey] = []
+    unjudged: dict[ItemKey, list[Judgment]] = {}
+    for index, (document, summaries) in enumerate(data.items()):
         for item in job.evaluator.items(document, summaries):
             key = item_key(item)
-            if limit is not None and place >= limit and not any((name, *key) in done for name in job.entry.members):
+            if limit is not None and index >= limit and not any((name, *key) in done for name in job.entry.members):
                 continue
             skipped = job.evaluator.unjudged(item, job.signature)
             if skipped is None:
-                fit.append(key)
+                items.append(key)
             else:
-                unfit[key] = [row.model_copy(update={"model": job.entry.model}) for row in skipped]
-    return fit, unfit
+                unjudged[key] = [row.model_copy(update={"model": job.entry.model}) for row in skipped]
+    return items, unjudged
 
 
 def _derive(
@@ -125,44 +129,46 @@ def _derive(
     journal: Journal,
     limit: int | None,
 ) -> list[ItemKey]:
-    """Judge all items that every member has finished, unless that is done; returns the items that are left."""
-    fit, unfit = _items(job, data, journal.done, limit)
+    """Judge all items that every member has finished, unless this is done already; return the remaining items."""
+    items, unjudged = _items(job, data, journal.done, limit)
     partial = any(member.partial for member in evaluator.members)
-    whole = [entry.signature for member, entry in zip(evaluator.members, members, strict=True) if not member.partial]
-    ready = {key: None for key in fit if all((signature, *key) in journal.done for signature in whole)}
-    left = [key for key in fit if key not in ready]
-    if all((job.signature, *key) in journal.done for key in (*unfit, *ready)):
-        return left
+    complete = [entry.signature for member, entry in zip(evaluator.members, members, strict=True) if not member.partial]
+    ready = {key: None for key in items if all((signature, *key) in journal.done for signature in complete)}
+    remaining = [key for key in items if key not in ready]
+    if all((job.signature, *key) in journal.done for key in (*unjudged, *ready)):
+        return remaining
     journal.drop(job.entry)
     try:
-        with _judged(fit if partial else list(ready), members, journal.folder) as judged:
+        with _judged_items(items if partial else list(ready), members, journal.folder) as judged:
             derived = groupby(evaluator.derive(judged, job.signature), key=lambda row: row.target.item)
             for key, rows in derived:
-                del ready[key]  # KeyError for an item that was not asked about, or comes twice
+                del ready[key]  # raises KeyError for an unexpected or repeated item
                 record(journal, job.entry, key, list(rows))
     except FATAL:
         raise
     except Exception as error:
         log.exception("%s could not be computed", evaluator.name)
         journal.drop(job.entry)
-        for key in fit:
-            if key not in left:
+        for key in items:
+            if key not in remaining:
                 journal.failed(failure(job.entry, key, "error", reason_of(error), ()))
     else:
         for key in ready:
             if all((member.signature, *key) in journal.done for member in members):
                 journal.judged(job.entry, key, [])
             else:  # a partial member could not judge it
-                left.append(key)
-    for key, judgments in unfit.items():
+                remaining.append(key)
+    for key, judgments in unjudged.items():
         record(journal, job.entry, key, judgments)
-    return left
+    return remaining
 
 
-def _note_errors(job: Job, left: Sequence[ItemKey], journal: Journal) -> bool:
-    """Note a failure for each item that a member could not judge; one that the budget left undone is no failure.
-    Returns whether the first member has judged such an item."""
-    if not left:
+def _record_errors(job: Job, remaining: Sequence[ItemKey], journal: Journal) -> bool:
+    """Record a failure for each item on which a member failed, but not for items beyond the budget.
+
+    Returns whether the first member has judged an item that no member failed on.
+    """
+    if not remaining:
         return False
     waits = False
     errors: dict[DoneKey, str] = {
@@ -170,7 +176,7 @@ def _note_errors(job: Job, left: Sequence[ItemKey], journal: Journal) -> bool:
         for entry in read_lines(journal.folder / FAILURES, Failure)
         if entry.status == "error"
     }
-    for key in left:
+    for key in remaining:
         undone = [(member, *key) for member in job.entry.members if (member, *key) not in journal.done]
         why = next((errors[of_member] for of_member in undone if of_member in errors), None)
         if why is None:
@@ -181,22 +187,19 @@ def _note_errors(job: Job, left: Sequence[ItemKey], journal: Journal) -> bool:
 
 
 @contextmanager
-def _judged(
-    items: Sequence[ItemKey], members: Sequence[JudgeEntry], folder: Path, *, nothing: bool = False
+def _judged_items(
+    items: Sequence[ItemKey], members: Sequence[JudgeEntry], folder: Path, *, empty: bool = False
 ) -> Iterator[_JudgedItems]:
-    """What the members have judged of the items, read while the files are open; `nothing` as before any work."""
+    """Open the members' judgments of the items, which are read on demand; `empty` ignores all judgments."""
     files = [folder / "judgments" / f"{judge.file}.jsonl" for judge in members]
     with ExitStack() as stack:
-        # A member that has judged nothing has no file.
-        there = [not nothing and file.exists() for file in files]
-        lines = [
-            stack.enter_context(file.open("rb")) if it else BytesIO() for file, it in zip(files, there, strict=True)
-        ]
-        yield _JudgedItems(items, [_MemberFile(own) for own in lines])
+        # A member without judgments has no file.
+        lines = [BytesIO() if empty or not file.exists() else stack.enter_context(file.open("rb")) for file in files]
+        yield _JudgedItems(items, [_MemberFile(each) for each in lines])
 
 
 class _MemberFile:
-    """One member's judgments, read item by item; memory holds where the lines of each item stand."""
+    """The judgments of a member, read by item; only offsets are in memory."""
 
     def __init__(self, lines: IO[bytes]) -> None:
         self._file = lines
@@ -207,7 +210,7 @@ class _MemberFile:
             start += len(line)
 
     def of(self, key: ItemKey) -> tuple[Judgment, ...]:
-        """The judgments of an item; of two answers to one question the later one."""
+        """Return the judgments of an item; the last judgment of a unit counts."""
         lines = []
         for start in self._starts.get(key, ()):
             self._file.seek(start)
@@ -216,7 +219,7 @@ class _MemberFile:
 
 
 class _JudgedItems(Sequence[MemberJudgments]):
-    """What the members judged, read when it is asked for."""
+    """The judgments of all members, read on demand."""
 
     def __init__(self, items: Sequence[ItemKey], files: Sequence[_MemberFile]) -> None:
         self._items, self._files = items, files

@@ -1,7 +1,7 @@
-"""A dry run: what a run would send, before anything is sent.
+"""Dry runs: estimate the calls, tokens and cost of a run without sending anything.
 
-It is the real run with LLMs that answer from the call store, as in a run with batches, and make up the reply to any
-other call; and with local models that only count. Nothing leaves the machine, and nothing is kept but the counts.
+A dry run is an ordinary run with LLMs that answer from the call store, or with an example of the reply's schema, and
+with local models that only count their inputs. Only the counts are kept.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, Unpack
 
 from summeter.engine.executors.local import LocalExecutor
 from summeter.engine.options import OptionArgs, Options, with_options
-from summeter.engine.plan import Data, Job, RunPlan, make_plan, units
+from summeter.engine.plan import Data, Job, RunPlan, make_plan, work_items
 from summeter.engine.progress import Progress
 from summeter.engine.roles import contexts
 from summeter.engine.runs import Run
@@ -35,11 +35,11 @@ from summeter.runs.results import RESULTS, ResultStore, result_key
 from summeter.runs.run import CALLS, MANIFEST
 from summeter.runs.usage import Usage
 
-CHUNK = 256  # characters: the grain in which prompts are compared
-CACHEABLE = 1024  # tokens: what providers cache begins with a prefix of so many
+CHUNK = 256  # characters in which the prefixes of prompts are compared
+CACHEABLE = 1024  # minimum number of tokens of a prefix that providers cache
 _VARIES = "usual length"
 _WORDS = f"a sentence of about the {_VARIES} that gives a reason"
-_LIST = 8  # entries where the schema leaves the number open
+_LIST = 8  # entries of a list, if the schema does not limit them
 
 S = TypeVar("S", CallStore, ResultStore)
 T = TypeVar("T")
@@ -47,15 +47,14 @@ Count = Callable[[str, str], None]
 
 
 class Estimate(NamedTuple):
-    """What one evaluator would send: calls and estimated tokens.
+    """The estimated calls and tokens of an evaluator.
 
-    `items` are left to judge: summaries, or pairs of them in one order each, as `unit` says. `tokens_shared` is that
-    part of `tokens_in` which begins a prompt as an earlier one began, so that a provider's cache may serve it for
-    less. `cost` is in US dollars with nothing from a cache, in `batch`es at their lower price; None where a price is
-    unknown, and `reason` says which. `local` is how many inputs would go through each local model, by its id.
-    `reads` is what is known, by model string, of how much the models read whose context was not told. `at_most`: the
-    judge is asked where a cascade's judges before it are not sure, which nobody knows before they have judged; the
-    figures are those of all items.
+    `items` is the number of items left: summaries, or pairs in one order each (`unit`). `tokens_shared` is the part of
+    `tokens_in` that is a prefix of an earlier prompt, which a provider's cache may serve at a lower price. `cost` is in
+    US dollars without caching, at the price of batches if `batch`; it is None if a price is unknown, with a `reason`.
+    `local` is the number of inputs by id of the local model. `reads` holds detected context lengths by model string.
+    `at_most` marks a judge to which a cascade passes items on; their number is unknown, so the figures are those of all
+    items.
     """
 
     judge: str
@@ -83,13 +82,13 @@ def dry_run(
     out: str | Path | None = None,
     **options: Unpack[OptionArgs],
 ) -> list[Estimate]:
-    """What `evaluate` with the same arguments would still have to do; sends nothing of the data and writes nothing.
-    Servers are asked how much their models read, where that was not told.
+    """Estimate the calls that `evaluate` with the same arguments would send. Sends no data and writes nothing.
 
-    Tokens are those of `summeter.models.tokens`; replies are assumed as long as an example of their schema. A call
-    that several evaluators share counts with the first, one that is stored already with none.
+    Servers are asked for the context length of their models, if it is not given. Tokens are counted by
+    `summeter.models.tokens`; replies are assumed to be as long as an example of their schema. A call that several
+    evaluators share counts for the first one; stored calls do not count.
     """
-    # Not even a model of the hub is fetched: one that is not here is counted under the name it was given.
+    # No model is downloaded: a missing one is counted under the name it was given.
     plan = make_plan(data, evaluators, models, Options.of(**options), fetch=False)
     table = prices(plan.options.prices)
     run = None if out is None or not (Path(out) / MANIFEST).exists() else Run(out)
@@ -110,7 +109,7 @@ async def _estimate(plan: RunPlan, job: Job, done: Container[DoneKey], sent: Sen
     models = {name: job.entry.models[role] for role, name in job.roles.items()}
     llm_roles = {name: model for name, model in models.items() if name not in plan.networks}
     tally, local = Usage(), Counter[str]()
-    todo = list(units(plan.data, [job], done, plan.options.limit))
+    todo = list(work_items(plan.data, [job], done, plan.options.limit))
     if job.evaluator.required_roles and not isinstance(job.evaluator, DerivedEvaluator):
         llms = {role: dry(model, tally, sent, plan.asking(role)) for role, model in llm_roles.items()}
         networks = {
@@ -126,7 +125,7 @@ async def _estimate(plan: RunPlan, job: Job, done: Container[DoneKey], sent: Sen
     return Estimate(
         judge=job.evaluator.name,
         signature=job.signature,
-        items=sum(unit.size for unit in todo),
+        items=sum(work_item.size for work_item in todo),
         calls=tally.calls,
         tokens_in=tally.tokens_in,
         tokens_out=tally.tokens_out,
@@ -142,7 +141,7 @@ async def _estimate(plan: RunPlan, job: Job, done: Container[DoneKey], sent: Sen
 
 
 class _Discard:
-    """A sink that keeps nothing."""
+    """A sink that discards everything."""
 
     def judged(self, *_: object) -> None: ...
 
@@ -150,8 +149,7 @@ class _Discard:
 
 
 class Sent:
-    """What a run would have sent so far: a call or an input of a local model that is stored or under way counts once,
-    and prompts that begin as an earlier one are cheaper where the provider caches."""
+    """Counts what a run would have sent, each call and each input of a local model once, and shared prompt prefixes."""
 
     def __init__(
         self,
@@ -170,21 +168,21 @@ class Sent:
         self._prefixes: dict[str, set[int]] = {}
 
     def call(self, model: str, request: Request, reply: str, tally: Usage) -> None:
-        """Count a call in `tally`, unless it was counted before."""
+        """Add a call to `tally`, unless it was counted before."""
         if request.key in self._calls:
             return
         self._calls.add(request.key)
         tokens_in, tokens_out = tokens(request.prompt), tokens(reply)
         price = self.prices.of(model, batched=self._batched)
-        # How many characters begin an earlier prompt to the same model, in whole chunks.
+        # The number of characters shared with an earlier prompt to the same model, in whole chunks.
         prefixes, prompt = self._prefixes.setdefault(model, set()), request.prompt
-        known, mark, same = 0, 0, True
+        shared_characters, prefix, same = 0, 0, True
         for end in range(CHUNK, len(prompt) + 1, CHUNK):
-            mark = hash((mark, prompt[end - CHUNK : end]))
-            same = same and mark in prefixes
-            known = end if same else known
-            prefixes.add(mark)
-        shared = round(tokens_in * known / max(1, len(prompt)))
+            prefix = hash((prefix, prompt[end - CHUNK : end]))
+            same = same and prefix in prefixes
+            shared_characters = end if same else shared_characters
+            prefixes.add(prefix)
+        shared = round(tokens_in * shared_characters / max(1, len(prompt)))
         tally += Usage(
             calls=1,
             tokens_in=tokens_in,
@@ -194,7 +192,7 @@ class Sent:
         )
 
     def counting(self, model: str, tally: Counter[str]) -> Count:
-        """What notes requests to a local model (task and key, as they are stored) in `tally[model]`."""
+        """Return a function that counts requests to a local model (task and key) in `tally[model]`."""
 
         def count(task: str, request: str) -> None:
             key = result_key(model, task, request)
@@ -206,23 +204,22 @@ class Sent:
 
 
 def dry(model: str, tally: Usage, sent: Sent | None = None, settings: Settings | None = None) -> BoundLLM:
-    """A bound model that answers from the call store; any other call is counted, and a reply of its schema is made
-    up."""
+    """Return a model that answers from the call store, and counts other calls and answers with an example reply."""
     sent = sent or Sent(Prices({}))
 
     def missing(request: Request) -> Completion:
         text = json.dumps(example(request.schema_ or {"type": "object"}))
-        # Different questions have different answers, and what is asked next with them in it is another question.
+        # Different calls get different replies, so that later prompts that contain them differ too.
         text = text.replace(_VARIES, f"{request.key[:5]} length")
         sent.call(model, request, text, tally)
-        sure = tuple(TokenLogprobs(token=token, logprob=0.0) for token in text) if request.top_logprobs else None
-        return Completion(text=text, finish_reason="stop", logprobs=sure)
+        logprobs = tuple(TokenLogprobs(token=token, logprob=0.0) for token in text) if request.top_logprobs else None
+        return Completion(text=text, finish_reason="stop", logprobs=logprobs)
 
     return BoundLLM(Stored(model, sent.stored, missing), settings)
 
 
 def example(schema: dict[str, Any], defs: dict[str, Any] | None = None) -> Any:
-    """A value that fits a JSON schema (of the kinds used in forms); `defs` are those of the whole schema.
+    """Return an example value of a JSON schema as used in forms; `defs` are the definitions of the complete schema.
 
     >>> example({"type": "object", "properties": {"a": {"enum": ["yes", "no"]}, "b": {"type": "integer"}}})
     {'a': 'yes', 'b': 1}
@@ -234,24 +231,24 @@ def example(schema: dict[str, Any], defs: dict[str, Any] | None = None) -> Any:
         return schema.get("const", schema.get("enum", [None])[0])
     if "anyOf" in schema:
         return example(schema["anyOf"][0], defs)
-    kind = schema.get("type", "object")
-    if kind == "object":
+    type_ = schema.get("type", "object")
+    if type_ == "object":
         return {name: example(inner, defs) for name, inner in schema.get("properties", {}).items()}
-    if kind == "array" and "prefixItems" in schema:
+    if type_ == "array" and "prefixItems" in schema:
         return [example(inner, defs) for inner in schema["prefixItems"]]
-    if kind == "array":
-        least, most = schema.get("minItems", 1), schema.get("maxItems", _LIST)
+    if type_ == "array":
+        minimum, maximum = schema.get("minItems", 1), schema.get("maxItems", _LIST)
         inner = schema.get("items", {"type": "string"})
-        number = max(least, 1 if inner.get("type") == "integer" else min(most, _LIST))
-        values = [example(inner, defs) for _ in range(number)]
-        # Lists of texts are read as sets by some forms: number them.
-        return [f"{value} {place}" if isinstance(value, str) else value for place, value in enumerate(values, 1)]
-    plain: dict[str, Any] = {"string": _WORDS, "integer": 1, "number": 1, "boolean": True}
-    return plain.get(kind)
+        length = max(minimum, 1 if inner.get("type") == "integer" else min(maximum, _LIST))
+        values = [example(inner, defs) for _ in range(length)]
+        # Texts are numbered, because some forms read lists as sets.
+        return [f"{value} {number}" if isinstance(value, str) else value for number, value in enumerate(values, 1)]
+    simple: dict[str, Any] = {"string": _WORDS, "integer": 1, "number": 1, "boolean": True}
+    return simple.get(type_)
 
 
 class DryNetwork:
-    """A network that only counts."""
+    """A local model that only counts requests."""
 
     def __init__(self, id_: str, count: Count) -> None:
         self.id = id_

@@ -1,10 +1,10 @@
-"""Several runs as one: the union of their judges and items, as if it had been made in one go."""
+"""Merge runs into one run with the union of their judges and items."""
 
 from __future__ import annotations
 
 import shutil
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from itertools import islice, pairwise
 from pathlib import Path
@@ -28,7 +28,7 @@ from summeter.runs.usage import Usage
 from summeter.stats.base import Bools, Ints
 
 _WORST: tuple[RunStatus, ...] = ("failed", "interrupted", "running", "incomplete", "complete")
-# A run that was killed is one to go on with; whether items are in error is told by the merged run's own judgments.
+# A killed run can be resumed. The judgments of the merged run decide whether it is "incomplete".
 _ENDED: dict[RunStatus, RunStatus] = {
     "failed": "interrupted",
     "interrupted": "interrupted",
@@ -39,26 +39,25 @@ _ENDED: dict[RunStatus, RunStatus] = {
 
 
 def merge(folders: Sequence[str | Path], out: str | Path) -> Run:
-    """One run of several: over the same data, or over data that have no document in common; returns it.
+    """Merge runs over the same data, or over data without a common document, and return the merged run.
 
-    Each judge has the items of all runs. An item that two runs have, by one signature, counts once: judgments without a
-    failure go before failed ones. Derived judges are computed again from the joined judgments of their members, since a
-    threshold may rest on all items; where a cascade then asks a member for more items, the merged run is "interrupted",
-    and resuming it judges them. Stored calls and results, prepared rows and failures are joined. The folder is there
-    when all of it is, or not at all.
+    Each judge has the items of all runs. An item that two runs have judged with the same signature counts once; usable
+    judgments take precedence over failures. Derived judges are recomputed, since their thresholds may depend on all
+    items; if a cascade then passes more items on, the status is "interrupted", and resuming the run judges them. Stored
+    calls and results, prepared data and failures are merged. The folder is written atomically.
 
-    Raises UsageError for fewer than two runs or one given twice, where the folder exists, and for runs over data that
-    only partly agree; InputError where a run is damaged, and where two runs have judged an item otherwise, by name.
+    Raises UsageError if there are fewer than two runs, a run is given twice, the folder exists, the data of the runs
+    overlap partly, or two runs contradict each other, and InputError if a run is damaged.
     """
     runs = [RunFolder(folder) for folder in folders]
     target = Path(out)
     if len(runs) < 2:
         raise UsageError("a merge needs at least 2 runs")
-    places = set[Path]()
+    folders_seen = set[Path]()
     for run in runs:
-        if (place := run.folder.resolve()) in places:
-            raise UsageError(f"{run.folder} is given twice, and what it took would count twice; give each run once")
-        places.add(place)
+        if (folder := run.folder.resolve()) in folders_seen:
+            raise UsageError(f"{run.folder} is given twice. Give each run once, or its usage would count twice")
+        folders_seen.add(folder)
     check_folder(target)
     with building(target) as fresh:
         _merge_into(fresh, runs)
@@ -66,8 +65,8 @@ def merge(folders: Sequence[str | Path], out: str | Path) -> Run:
 
 
 def _merge_into(fresh: Path, runs: Sequence[RunFolder]) -> None:
-    data, entry = _data(fresh, runs)
-    judges = _judges(runs)
+    data, entry = _write_data(fresh, runs)
+    judges = _merge_judges(runs)
     for name in ("prompts", "files"):
         for run in runs:
             if (run.folder / name).is_dir():
@@ -82,17 +81,17 @@ def _merge_into(fresh: Path, runs: Sequence[RunFolder]) -> None:
     with Journal(fresh) as journal:
         for judge in judges:
             if judge.signature not in computed:
-                own = _Judge(judge, by_judge[judge.signature])
-                own.write(fresh)
-                for folder, calls in own.replaced.items():
+                merged = _Judge(judge, by_judge[judge.signature])
+                merged.write(fresh)
+                for folder, calls in merged.replaced.items():
                     replaced.setdefault(folder, set()).update(calls)
         failed = dict.fromkeys(line for run in runs for line in whole_lines(run.folder / FAILURES))
         if failed:
             (fresh / FAILURES).write_bytes(b"".join(failed))
-        # Of two replies to one call the first run's is kept, but for those that are `replaced`.
-        for kind, name in ((CallStore, CALLS), (ResultStore, RESULTS)):
+        # Of several replies to a call, that of the first run is stored, unless it is `replaced`.
+        for store_class, name in ((CallStore, CALLS), (ResultStore, RESULTS)):
             if files := [run.folder / name for run in runs if (run.folder / name).is_file()]:
-                with kind(fresh / name) as store:
+                with store_class(fresh / name) as store:
                     for file in files:
                         store.absorb(file)
         for folder, keys in replaced.items():
@@ -105,44 +104,46 @@ def _merge_into(fresh: Path, runs: Sequence[RunFolder]) -> None:
             if derive(derived, judges, data, journal) and status == "complete":
                 status = "interrupted"
         journal.sort_files(judges, ItemOrder(data))
-        manifest = _manifest(runs, judges, entry)
+        manifest = _merge_manifests(runs, judges, entry)
         journal.manifest(manifest)
         finish(Run(fresh, data=data), journal, manifest, status)
 
 
-def _data(fresh: Path, runs: Sequence[RunFolder]) -> tuple[Dataset, DataEntry]:
-    """The data of all runs, written to the new one: those of the first where all are the same, else all together."""
+def _write_data(fresh: Path, runs: Sequence[RunFolder]) -> tuple[Dataset, DataEntry]:
+    """Write the data of all runs: a copy of those of the first run if all are equal, else their concatenation."""
     first = runs[0].manifest.data
     if all(run.manifest.data.hash == first.hash for run in runs):
         data = runs[0].data
         shutil.copytree(runs[0].folder / "data", fresh / "data")
         return data, first
-    parts = list({run.manifest.data.hash: run for run in runs}.values())
-    known: dict[str, RunFolder] = {}
+    distinct = list({run.manifest.data.hash: run for run in runs}.values())
+    run_of_document: dict[str, RunFolder] = {}
     cards: list[Card] = []
-    for run in parts:
-        part = RunFolder(run.folder).data  # not `run.data`, which stays in memory with the run
-        for name in part.documents:
-            if name in known:
+    for run in distinct:
+        dataset = RunFolder(run.folder).data  # not `run.data`, which would stay in memory
+        for name in dataset.documents:
+            if name in run_of_document:
                 raise UsageError(
-                    f"{known[name].folder} and {run.folder} are over different data that both have the document "
-                    f"{name!r}: runs are merged over the same data, or over parts without a document in common"
+                    f"{run_of_document[name].folder} and {run.folder} are over different data that both contain the "
+                    f"document {name!r}. Merge runs over the same data, or over data without common documents"
                 )
-            known[name] = run
-        cards.append(part.card)
-        if part.card.splitter != cards[0].splitter:
+            run_of_document[name] = run
+        cards.append(dataset.card)
+        if dataset.card.splitter != cards[0].splitter:
             raise UsageError(
-                f"{parts[0].folder} and {run.folder} split documents otherwise; they are not parts of one data set"
+                f"{distinct[0].folder} and {run.folder} have different sentence splitters, so they cannot be merged"
             )
-        del part
+        del dataset
     card = cards[0].model_copy(update={"counts": {}, "files": {}, "hash": ""})
-    data = concatenate([run.folder / "data" for run in parts], fresh / "data", card)
+    data = concatenate([run.folder / "data" for run in distinct], fresh / "data", card)
     return data, data_entry(data)
 
 
-def _judges(runs: Sequence[RunFolder]) -> tuple[JudgeEntry, ...]:
-    """The judges of all runs, each once, with the aspects that any run asked it for; a cascade's judge is whole where
-    over each of the data some run asked it for all."""
+def _merge_judges(runs: Sequence[RunFolder]) -> tuple[JudgeEntry, ...]:
+    """Return the distinct judges of all runs, with the aspects of all runs.
+
+    A judge is partial if, for some of the data, no run applied it to all items.
+    """
     merged: dict[str, JudgeEntry] = {}
     partial: dict[tuple[str, str], bool] = {}  # by signature and data
     for run in runs:
@@ -152,40 +153,43 @@ def _judges(runs: Sequence[RunFolder]) -> tuple[JudgeEntry, ...]:
             merged[judge.signature] = first.model_copy(update={"aspects": aspects})
             key = judge.signature, run.manifest.data.hash
             partial[key] = partial.get(key, True) and judge.partial
-    confined = {signature for (signature, _), here in partial.items() if here}
-    return tuple(judge.model_copy(update={"partial": judge.signature in confined}) for judge in merged.values())
+    partial_judges = {signature for (signature, _), value in partial.items() if value}
+    return tuple(judge.model_copy(update={"partial": judge.signature in partial_judges}) for judge in merged.values())
 
 
 class _Judge:
-    """One judge's items in all runs that have it."""
+    """The items of a judge in all runs."""
 
     def __init__(self, judge: JudgeEntry, runs: Sequence[RunFolder]) -> None:
-        """Raises InputError where the judgments of a run are damaged; UsageError for a derived judge if no run has
-        all its items: its judgments rest on all items of a run."""
+        """Load the items.
+
+        Raises InputError if the judgments of a run are damaged, UsageError for a derived judge if no run has all its
+        items, because its judgments depend on all items of a run.
+        """
         self.judge, self.runs = judge, runs
         self.files = [run.file_of(judge) for run in runs]
         tables, self._starts = [], list[Ints]()
         for run in runs:
             confirmed = run.confirmed()[judge.signature]
-            if confirmed.places is None:
-                message = "its items do not stand in order; give the command that made the run again first"
+            if confirmed.offsets is None:
+                message = "its items are not in order. Run the command that made the run again first"
                 raise InputError.at(confirmed.file, None, None, message)
             tables.append(confirmed.items)
-            self._starts.append(confirmed.places.starts)
+            self._starts.append(confirmed.offsets.starts)
         self.items = ProgressTable.concat(tables)
         if judge.members and max(map(len, tables)) < len(np.unique(self.items.keys())):
             raise UsageError(
-                f"{judge.name} judged different items in {' and '.join(str(run.folder) for run in runs)}, and its "
-                "judgments rest on all items of a run; the catalog has no evaluator of this name with its settings and "
-                "version, so it cannot be computed again. Install the package that defines it"
+                f"{judge.name} judged different items in {' and '.join(str(run.folder) for run in runs)}, and depends "
+                "on all items of a run. It cannot be recomputed, because the catalog has no evaluator with its name, "
+                "settings and version. Install the package that defines it"
             )
         self._bounds = np.cumsum([0, *map(len, tables)])  # the rows of each run
         self.replaced: dict[Path, set[str]] = {}
-        """By run, the keys of calls behind judgments that take the place of failed ones of an earlier run."""
+        """By run folder, the keys of calls whose judgments replace failures of an earlier run."""
 
     def write(self, fresh: Path) -> None:
-        """Write the judgments, the lines of progress and the prepared rows into the new run."""
-        kept = self._kept()
+        """Write the judgments, the lines of progress and the prepared data to the new run."""
+        kept = self._select_rows()
         judgments = fresh / "judgments" / f"{self.judge.file}.jsonl"
         with judgments.open("ab") as lines, (fresh / PROGRESS).open("ab") as done:
             for file, (start, end) in zip(self.files, pairwise(self._bounds.tolist()), strict=True):
@@ -197,68 +201,7 @@ class _Judge:
                             done.write(f"{self.items.record(row).model_dump_json()}\n".encode())
         if not judgments.stat().st_size:
             judgments.unlink()
-        self._write_prepared(fresh)
-
-    def _kept(self) -> Bools:
-        """Which rows of `items` the new run has: one for each item. UsageError where two of them contradict."""
-        _, first, item = np.unique(self.items.keys(), return_index=True, return_inverse=True)
-        differs = np.zeros(len(first), np.bool_)
-        differs[item[self.items.checksum != self.items.checksum[first[item]]]] = True
-        texts = self._texts(np.flatnonzero(differs[item]))
-        chosen = first.copy()
-        for row in texts:
-            best = int(chosen[item[row]])
-            if self.items.checksum[row] != self.items.checksum[best] and self._goes_before(row, best, texts):
-                chosen[item[row]] = row
-        kept = np.zeros(len(item), np.bool_)
-        kept[chosen] = True
-        return kept
-
-    def _texts(self, rows: Ints) -> dict[int, bytes]:
-        """The lines of some rows. One file is open at a time: there may be more runs than files may be open."""
-        texts = {}
-        for file, starts, (first, end) in zip(self.files, self._starts, pairwise(self._bounds.tolist()), strict=True):
-            own = rows[slice(*rows.searchsorted([first, end]))].tolist()
-            if own and file.exists():
-                with file.open("rb") as stream:
-                    for row in own:
-                        start, after = starts[row - first : row - first + 2].tolist()
-                        stream.seek(start)
-                        texts[row] = stream.read(after - start)
-            else:
-                texts |= dict.fromkeys(own, b"")
-        return texts
-
-    def _goes_before(self, row: int, best: int, texts: Mapping[int, bytes]) -> bool:
-        """Whether the judgments of `row` take the place of those of `best`, which an earlier run has of the same item:
-        those with fewer failed judgments do. UsageError where two usable answers to one question differ."""
-        new, old = ([Judgment.model_validate_json(line) for line in texts[each].splitlines()] for each in (row, best))
-        failed = [sum(judgment.status != "ok" for judgment in judgments) for judgments in (new, old)]
-        answers = {judgment.key: (judgment.value, judgment.label) for judgment in old if judgment.status == "ok"}
-        differ = not any(failed) or any(
-            judgment.key in answers and answers[judgment.key] != (judgment.value, judgment.label)
-            for judgment in new
-            if judgment.status == "ok"
-        )
-        if differ:
-            document, system, rival = self.items.item(row)
-            beside = f" beside {rival!r}" if rival is not None else ""
-            raise UsageError(
-                f"{self.runs[self._run(best)].folder} and {self.runs[self._run(row)].folder} contradict each other: "
-                f"{self.judge.signature} judged document {document!r}, system {system!r}{beside}, otherwise in each; "
-                "leave one of the runs out"
-            )
-        if failed[0] >= failed[1]:
-            return False
-        calls = {key for judgment in new for key in judgment.calls}
-        self.replaced.setdefault(self.runs[self._run(row)].folder, set()).update(calls)
-        return True
-
-    def _run(self, row: int) -> int:
-        return int(np.searchsorted(self._bounds, row, side="right")) - 1
-
-    def _write_prepared(self, fresh: Path) -> None:
-        """Each prepared row once, failed ones first: of two rows of a document a resumed run takes the later one."""
+        # The distinct rows of prepared data, failed ones first, because the last row of a document counts.
         seen: set[tuple[str, str]] = set()
         file = fresh / "prepared" / f"{self.judge.file}.jsonl"
         for ok in (False, True):
@@ -271,14 +214,83 @@ class _Judge:
                             with file.open("ab") as target:
                                 target.write(line)
 
+    def _select_rows(self) -> Bools:
+        """Return a mask with one row of `items` for each item. Raises UsageError if two rows contradict each other."""
+        _, first, item = np.unique(self.items.keys(), return_index=True, return_inverse=True)
+        differs = np.zeros(len(first), np.bool_)
+        differs[item[self.items.checksum != self.items.checksum[first[item]]]] = True
+        lines = self._read_lines(np.flatnonzero(differs[item]))
+        chosen = first.copy()
+        for row in lines:
+            best = int(chosen[item[row]])
+            if self.items.checksum[row] != self.items.checksum[best] and self._replaces(row, best, lines):
+                chosen[item[row]] = row
+        kept = np.zeros(len(item), np.bool_)
+        kept[chosen] = True
+        return kept
 
-def _manifest(runs: Sequence[RunFolder], judges: tuple[JudgeEntry, ...], data: DataEntry) -> Manifest:
-    """The manifest of all: the options of the first, what all took together; what a copy of a run took counts once."""
-    taken = ("created", "usage", "judge_usage", "local", "compute")
-    own: dict[str, Manifest] = {}
+    def _read_lines(self, rows: Ints) -> dict[int, bytes]:
+        """Read the lines of rows. Only one file is open at a time, because there may be many runs."""
+        lines = {}
+        for file, starts, (first, end) in zip(self.files, self._starts, pairwise(self._bounds.tolist()), strict=True):
+            file_rows = rows[slice(*rows.searchsorted([first, end]))].tolist()
+            if file_rows and file.exists():
+                with file.open("rb") as stream:
+                    for row in file_rows:
+                        start, stop = starts[row - first : row - first + 2].tolist()
+                        stream.seek(start)
+                        lines[row] = stream.read(stop - start)
+            else:
+                lines |= dict.fromkeys(file_rows, b"")
+        return lines
+
+    def _replaces(self, row: int, best: int, lines: Mapping[int, bytes]) -> bool:
+        """Return whether the judgments of `row` replace those of `best`, an earlier row about the same item.
+
+        The row with fewer failures is kept. Raises UsageError if two usable judgments of a unit differ.
+        """
+        new, old = ([Judgment.model_validate_json(line) for line in lines[each].splitlines()] for each in (row, best))
+        failed = [sum(judgment.status != "ok" for judgment in judgments) for judgments in (new, old)]
+        usable = {judgment.key: (judgment.value, judgment.label) for judgment in old if judgment.status == "ok"}
+        contradiction = not any(failed) or any(
+            judgment.key in usable and usable[judgment.key] != (judgment.value, judgment.label)
+            for judgment in new
+            if judgment.status == "ok"
+        )
+        first, second = (
+            self.runs[int(np.searchsorted(self._bounds, each, side="right")) - 1].folder for each in (best, row)
+        )
+        if contradiction:
+            document, system, rival = self.items.item(row)
+            pair = f" and {rival!r}" if rival is not None else ""
+            raise UsageError(
+                f"{first} and {second} contradict each other: {self.judge.signature} has different judgments of "
+                f"document {document!r}, system {system!r}{pair}. Leave out one of the runs"
+            )
+        if failed[0] >= failed[1]:
+            return False
+        self.replaced.setdefault(second, set()).update(key for judgment in new for key in judgment.calls)
+        return True
+
+
+def _merge_manifests(runs: Sequence[RunFolder], judges: tuple[JudgeEntry, ...], data: DataEntry) -> Manifest:
+    """Return the manifest of the merged run, with the options of the first run and the usage of all runs.
+
+    The usage of a copy of a run counts only once.
+    """
+    usage_fields = ("created", "usage", "judge_usage", "local", "compute")
+    distinct: dict[str, Manifest] = {}
     for run in runs:
-        own.setdefault(run.manifest.model_dump_json(include=set(taken)), run.manifest)
-    manifests = list(own.values())
+        distinct.setdefault(run.manifest.model_dump_json(include=set(usage_fields)), run.manifest)
+    manifests = list(distinct.values())
+
+    def total(field: str) -> dict[str, Usage]:
+        totals: dict[str, Usage] = defaultdict(Usage)
+        for manifest in manifests:
+            for name, usage in getattr(manifest, field).items():
+                totals[name] += usage
+        return dict(totals)
+
     return manifests[0].model_copy(
         update={
             "judges": judges,
@@ -288,19 +300,7 @@ def _manifest(runs: Sequence[RunFolder], judges: tuple[JudgeEntry, ...], data: D
             "created": min(manifest.created for manifest in manifests),
             "replayed_from": None,
             "stopped": None,
-            "usage": _together(manifest.usage for manifest in manifests),
-            "judge_usage": _together(manifest.judge_usage for manifest in manifests),
-            "local": _together(manifest.local for manifest in manifests),
-            "compute": _together(manifest.compute for manifest in manifests),
+            **{field: total(field) for field in usage_fields if field != "created"},
             "contexts": {name: value for manifest in reversed(manifests) for name, value in manifest.contexts.items()},
         }
     )
-
-
-def _together(taken: Iterable[Mapping[str, Usage]]) -> dict[str, Usage]:
-    """What was taken under each name, added up."""
-    totals: dict[str, Usage] = defaultdict(Usage)
-    for each in taken:
-        for name, more in each.items():
-            totals[name] += more
-    return dict(totals)

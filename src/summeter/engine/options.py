@@ -1,6 +1,6 @@
-"""What a caller may choose about a run, beside the data, the evaluators and the models: the one list of these options.
+"""The options of a run, besides data, evaluators and models.
 
-`evaluate` and its kin take them as keywords, and show them in `help`; the command line makes its options of them.
+`evaluate` and similar functions take them as keywords and list them in their help; the commands have the same options.
 """
 
 from __future__ import annotations
@@ -20,32 +20,34 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 ALL = "*"
-"""Stands for every role."""
+"""The key for all roles."""
 
 
 class Options(Record):
-    """Choices of one run, all with defaults that suit most. Made by `Options.of`, which explains what cannot be."""
+    """The options of a run. `Options.of` creates them from keywords."""
 
-    limit: int | None = Field(default=None, ge=1, description="Judge only the first N documents, with all summaries.")
-    seed: int | None = Field(default=None, description="Seed of the bootstrap, and of the models where given.")
-    temperature: float | None = Field(
-        default=0.0, ge=0, le=10, description="Sampling temperature; none leaves it to the provider."
+    limit: int | None = Field(
+        default=None, ge=1, description="Judge only the first N documents, with all their summaries."
     )
-    max_reply: int | None = Field(default=None, ge=1, description="Longest reply, in tokens.")
+    seed: int | None = Field(default=None, description="Random seed of the bootstrap, and of the models if given.")
+    temperature: float | None = Field(
+        default=0.0, ge=0, le=10, description="Sampling temperature; none: the provider's default."
+    )
+    max_reply: int | None = Field(default=None, ge=1, description="Maximum length of a reply, in tokens.")
     repeats: int = Field(
         default=1,
         ge=1,
         le=100,
-        description="Number of times that every LLM evaluator is asked, to measure how far it agrees with itself.",
+        description="Number of times each LLM evaluator judges every item, to measure its self-agreement.",
     )
-    concurrency: int = Field(default=16, ge=1, description="Calls (and documents) at a time.")
-    rpm: float | None = Field(default=None, ge=1, description="Requests a minute, for each endpoint.")
-    tpm: float | None = Field(default=None, ge=1, description="Tokens a minute, for each endpoint.")
+    concurrency: int = Field(default=16, ge=1, description="Maximum number of concurrent calls and documents.")
+    rpm: float | None = Field(default=None, ge=1, description="Rate limit of each endpoint, in requests per minute.")
+    tpm: float | None = Field(default=None, ge=1, description="Rate limit of each endpoint, in tokens per minute.")
     timeout: float = Field(default=120.0, gt=0, description="Timeout of a call, in seconds.")
     item_timeout: float | None = Field(
-        default=None, gt=0, description="Seconds one summary may take an evaluator, retries included."
+        default=None, gt=0, description="Timeout of an item, in seconds, including all calls and retries."
     )
-    max_retries: int = Field(default=8, ge=0, description="Tries after the first, where trying again can help.")
+    max_retries: int = Field(default=8, ge=0, description="Maximum number of retries of a call.")
     max_cost: float | None = Field(
         default=None,
         gt=0,
@@ -57,37 +59,38 @@ class Options(Record):
         description="Budget in tokens: the run stops before the call that would exceed it, and can be resumed.",
     )
     prices: str | None = Field(
-        default=None, description="Your own prices (a YAML file), which take precedence over the bundled ones."
+        default=None, description="YAML file with your own prices, which take precedence over the bundled ones."
     )
     base_url: str | None = Field(
         default=None,
         repr=False,
-        description="Address of an endpoint; several servers of one model, separated by commas, share its calls.",
+        description="Base URL of the model endpoint; separate several servers of the same model by commas.",
     )
     context: dict[str, Annotated[int, Field(ge=1)]] = Field(
         default_factory=dict,
-        description="How many tokens a model reads and writes in all: by role, or one number for all roles.",
+        description="Context length of the models in tokens (input and output), by role or for all roles.",
     )
     on_overflow: Overflow = Field(
         default="window",
-        description="A longer document: read in windows, cut (truncate), or not judged (error).",
+        description="Handling of documents that exceed the context: judge them in windows (window), truncate them "
+        "(truncate), or fail (error).",
     )
     batch: bool = Field(
         default=False,
-        description="Send all calls through the vendor's batch API: half the price, within a day. May be stopped; "
-        "the same again fetches the replies. Limits and timeouts are then the vendor's.",
+        description="Send all calls through the vendor's batch API, at half the price and within a day. The command "
+        "may be stopped; run it again to fetch the replies. The vendor's limits and timeouts apply.",
     )
-    offline: bool = Field(default=False, description="Take local models from this machine only, never from the hub.")
+    offline: bool = Field(default=False, description="Do not download local models.")
 
     @classmethod
-    def of(cls, **given: Any) -> Options:
-        """The options given as keywords. UsageError for one that is unknown (with the nearest name) or out of range."""
-        for name in given:
+    def of(cls, **options: Any) -> Options:
+        """Create options from keywords. Raises UsageError for an unknown option or a value out of range."""
+        for name in options:
             if name not in cls.model_fields:
                 known = ", ".join(cls.model_fields)
-                raise UsageError(f"there is no option {name!r}{nearest(name, cls.model_fields)}; options are: {known}")
+                raise UsageError(f"there is no option {name!r}{nearest(name, cls.model_fields)}. Options are: {known}")
         try:
-            return cls(**given)
+            return cls(**options)
         except ValidationError as error:
             fault = error.errors()[0]
             name, *inner = map(str, fault["loc"])
@@ -96,20 +99,20 @@ class Options(Record):
 
     @field_validator("context", mode="before")
     @classmethod
-    def _of_all(cls, given: Any) -> Any:
-        return {ALL: given} if isinstance(given, int) else given
+    def _expand_context(cls, value: Any) -> Any:
+        return {ALL: value} if isinstance(value, int) else value
 
     @field_serializer("base_url")
-    def _shown(self, base_url: str | None) -> Any:
+    def _mask_base_url(self, base_url: str | None) -> Any:
         return masked({BASE_URL: base_url})[BASE_URL]
 
     def context_of(self, role: str) -> int | None:
-        """The context of the model in a role, where it was told."""
+        """Return the given context length of the model in a role, or None."""
         return self.context.get(role, self.context.get(ALL))
 
     @property
     def sampling(self) -> dict[str, object]:
-        """What stands in the signature of every evaluator that asks a model."""
+        """The options that are part of the signature of every evaluator that calls a model."""
         temperature = "default" if self.temperature is None else self.temperature
         contexts = ",".join(f"{tokens}" if role == ALL else f"{role}={tokens}" for role, tokens in self.context.items())
         overflow = None if self.on_overflow == "window" else self.on_overflow
@@ -123,7 +126,7 @@ class Options(Record):
 
 
 class OptionArgs(TypedDict, total=False):
-    """The types of `Options` as keyword arguments, for type checkers: a test holds the two together."""
+    """The types of `Options` as keyword arguments, for type checkers; a test compares the two."""
 
     limit: int | None
     seed: int | None
@@ -147,10 +150,10 @@ class OptionArgs(TypedDict, total=False):
 
 
 def with_options(function: Callable[P, R]) -> Callable[P, R]:
-    """Show the options in the signature and the help of a function that takes them as keywords (`OptionArgs`)."""
+    """Add the options to the signature and the docstring of a function that takes them as keywords (`OptionArgs`)."""
     fields, hints = Options.model_fields, get_type_hints(OptionArgs)
     parameters = inspect.signature(function).parameters.values()
-    own = [parameter for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]
+    named = [parameter for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]
     keywords = [
         inspect.Parameter(
             name,
@@ -160,7 +163,7 @@ def with_options(function: Callable[P, R]) -> Callable[P, R]:
         )
         for name, field in fields.items()
     ]
-    signature = inspect.signature(function).replace(parameters=[*own, *keywords])
+    signature = inspect.signature(function).replace(parameters=[*named, *keywords])
     lines = [
         fill(f"{name}: {field.description}", 110, initial_indent="    ", subsequent_indent="        ")
         for name, field in fields.items()

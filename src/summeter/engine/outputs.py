@@ -1,8 +1,8 @@
-"""Raw outputs and scores of earlier experiments -> a run, without calling anything.
+"""Import raw outputs and scores of earlier experiments as a run, without calling a model.
 
-One row each: `doc_id, system, evaluator, aspect, model` and either `output` (the raw reply, read by the
-evaluator's strict or released parser) or `value` (with `unit` and `index` where it is not of the whole
-summary). `rival` and `order` (ab | ba) name a pair. Where an id was asked twice, the last counts.
+A row has `doc_id, system, evaluator, aspect, model` and either `output` (a raw reply, read by the evaluator's strict or
+released parser) or `value` (with `unit` and `index` unless it is about the whole summary). `rival` and `order` (ab |
+ba) specify a pair. If a judgment was requested several times, the last row counts.
 """
 
 from __future__ import annotations
@@ -35,19 +35,21 @@ from summeter.runs.progress import ItemKey
 from summeter.runs.run import CALLS
 from summeter.scoring import reply_counts
 
-NO_OUTPUT = "no raw output was given for this summary"
+NO_OUTPUT = "there is no raw output for this summary"
 
 _NUMBERED: dict[Unit, tuple[str, Callable[[Item], Sequence[object]]]] = {
     "sentence": ("summary", lambda item: item.sentences),
     "key_fact": ("document", lambda item: item.key_facts),
 }
-"""Units that a value names by number: what they are of, and which there are."""
+"""Units with an index: whether they belong to the summary or the document, and a function that returns them."""
 
 
 class Imported(NamedTuple):
-    """What became of one judge's rows: how many there were, and how many could be used, by reason where not;
-    `faults` counts those by class (`REPLY_FAULTS`). Of the `repeated` rows, `contradicted` give another value
-    than an earlier one of the same `attempt`."""
+    """The counts of a judge's rows.
+
+    `reasons` counts unusable rows by reason, and `faults` by class (`REPLY_FAULTS`). Of the `repeated` rows,
+    `contradicted` have another value than an earlier row with the same `attempt`.
+    """
 
     judge: str
     signature: str
@@ -63,7 +65,7 @@ class Imported(NamedTuple):
 
 
 class ImportedRun(Run):
-    """A run made of raw outputs; `imported` says what became of each judge's rows."""
+    """A run of raw outputs. `imported` holds the counts of each judge's rows."""
 
     imported: tuple[Imported, ...] = ()
 
@@ -71,21 +73,21 @@ class ImportedRun(Run):
 def import_outputs(
     data: Dataset | str | Path, raw: str | Path, out: str | Path, parser: Parser = "strict"
 ) -> ImportedRun:
-    """Turn a file of raw outputs into a run at `out`. Calls nothing.
+    """Import a file of raw outputs as a run at `out`, without calling a model.
 
-    `parser` is "strict" (a reply must fit its item) or "legacy" (as the papers' released code reads it). Raises
-    InputError naming every faulty row; `out` is then not made. Replies that cannot be used are no fault of the file:
-    they become judgments with status `unparsed` or `refused`.
+    `parser` is "strict" (a reply must fit its item) or "legacy" (like the papers' released code). Raises InputError
+    with every invalid row; then `out` is not created. Unusable replies are no errors, but become judgments with status
+    `unparsed` or `refused`.
     """
     if parser not in get_args(Parser):
-        raise UsageError(Parameter("parser"), f" is {parser!r}; it must be {' or '.join(get_args(Parser))}")
+        raise UsageError(Parameter("parser"), f" must be {' or '.join(get_args(Parser))}, not {parser!r}")
     dataset = data if isinstance(data, Dataset) else load(data)
     folder = Path(out)
     check_folder(folder)
-    rows, repeated, contradicted = _read(dataset, raw)
-    groups: dict[JudgeOfRows, list[Output]] = {}
-    for row in rows:
-        groups.setdefault(row.judge, []).append(row)
+    outputs, repeated, contradicted = _read_outputs(dataset, raw)
+    groups: dict[JudgeKey, list[Output]] = {}
+    for output in outputs:
+        groups.setdefault(output.judge, []).append(output)
     judges = [_Judge(dataset, group, parser) for group in groups.values()]
     save(dataset, folder / "data")
     options = {"parser": parser, "imported": Path(raw).name}
@@ -100,25 +102,24 @@ def import_outputs(
     return run
 
 
-JudgeOfRows = tuple[str, str | None, bool]
-"""Evaluator, model, whether there are raw replies: rows with one of these belong to one judge."""
+JudgeKey = tuple[str, str | None, bool]
+"""(evaluator, model, whether the rows have raw replies): the key of a judge."""
 
 
 Text = Annotated[
     str,
-    # Ids are often numbers in tables.
+    # Ids in tables are often numbers.
     BeforeValidator(lambda cell: str(cell) if isinstance(cell, int) and not isinstance(cell, bool) else cell),
     Field(strict=True, min_length=1),
 ]
 
 
 class RawRow(BaseModel):
-    """One row of raw outputs, checked by itself; a pair that was shown as `ba` is turned round. Other columns are left
-    aside."""
+    """A row of raw outputs. Pairs with the order `ba` are swapped; other columns are ignored."""
 
     doc_id: Text
     system: Text
-    evaluator: Annotated[Text, Field(pattern=r"^[\w.\-+ ]{1,80}$")]  # it stands in signatures and names files
+    evaluator: Annotated[Text, Field(pattern=r"^[\w.\-+ ]{1,80}$")]  # part of signatures and file names
     aspect: Text
     model: Text | None = None
     rival: Text | None = None
@@ -130,12 +131,12 @@ class RawRow(BaseModel):
     attempt: Annotated[float | None, Field(strict=True, allow_inf_nan=False)] = None
 
     @model_validator(mode="after")
-    def _fits_together(self) -> Self:
+    def _check(self) -> Self:
         if self.output is None and self.value is None:
-            raise problem("is missing; give the raw reply, or a number as `value`", "output")
+            raise problem("is missing. Give the raw reply, or a number as `value`", "output")
         if self.rival is not None:
             if self.rival == self.system:
-                raise problem(f"is the system itself, {self.system!r}; a summary is compared with another's", "rival")
+                raise problem(f"must be another system than {self.system!r}", "rival")
             if self.order not in {"ab", "ba", None}:
                 raise problem("must be ab or ba", "order")
             if self.order == "ba":
@@ -144,54 +145,54 @@ class RawRow(BaseModel):
         return self
 
 
-def _typed(cells: Mapping[str, Any]) -> dict[str, Any]:
-    """The cells of a table of texts as JSON would give them: no empty ones (but an empty reply), numbers as numbers.
+def _convert(cells: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert the text cells of a table: remove empty cells, except an empty reply, and parse numbers.
 
-    >>> _typed({"doc_id": "7", "rival": "", "output": "", "value": "0.5", "index": "2"})
+    >>> _convert({"doc_id": "7", "rival": "", "output": "", "value": "0.5", "index": "2"})
     {'doc_id': '7', 'value': 0.5, 'index': 2}
     """
-    typed = {name: cell for name, cell in cells.items() if cell != ""}
+    converted = {name: cell for name, cell in cells.items() if cell != ""}
     for name in ("value", "index", "attempt"):
-        if name in typed:
-            with suppress(ValueError):  # what is no number is named as it stands
-                typed[name] = json.loads(typed[name])
-    if "output" in cells and "value" not in typed:
-        typed["output"] = cells["output"]
-    return typed
+        if name in converted:
+            with suppress(ValueError):  # validation reports texts that are not numbers
+                converted[name] = json.loads(converted[name])
+    if "output" in cells and "value" not in converted:
+        converted["output"] = cells["output"]
+    return converted
 
 
 class Output(NamedTuple):
-    """A checked row with the item it is about."""
+    """A valid row and its item."""
 
     row: RawRow
     item: Item
 
     @property
-    def judge(self) -> JudgeOfRows:
-        """Whose row it is."""
+    def judge(self) -> JudgeKey:
+        """The key of the row's judge."""
         return self.row.evaluator, self.row.model, self.row.output is not None
 
 
-def _read(data: Dataset, raw: str | Path) -> tuple[list[Output], Counter[JudgeOfRows], Counter[JudgeOfRows]]:
-    """The rows that count, and for each judge how many were asked again and how many contradict an earlier one."""
+def _read_outputs(data: Dataset, raw: str | Path) -> tuple[list[Output], Counter[JudgeKey], Counter[JudgeKey]]:
+    """Return the rows that count, and by judge the numbers of repeated rows and of contradictory ones."""
     faults, lookup = Faults(file_name(raw)), _Lookup(data)
     outputs: dict[tuple[Any, ...], Output] = {}
-    repeated: Counter[JudgeOfRows] = Counter()
-    contradicted: Counter[JudgeOfRows] = Counter()
+    repeated: Counter[JudgeKey] = Counter()
+    contradicted: Counter[JudgeKey] = Counter()
     try:
-        form = format_of(raw)
-    except UsageError:  # its advice, the option --format, is of the data
-        names_of = ".jsonl, .json, .csv, .tsv or .parquet"
-        raise UsageError(f"cannot tell the format of {raw} from its name; let that end in {names_of}") from None
-    for line in read_rows(raw, faults, form):
+        file_format = format_of(raw)
+    except UsageError:  # its message suggests --format, which is an option for the data
+        suffixes = ".jsonl, .json, .csv, .tsv or .parquet"
+        raise UsageError(f"the format of {raw} is unknown. Use a name that ends in {suffixes}") from None
+    for line in read_rows(raw, faults, file_format):
         try:
-            row = RawRow.model_validate(_typed(line.cells) if form in {"csv", "tsv"} else line.cells)
+            row = RawRow.model_validate(_convert(line.cells) if file_format in {"csv", "tsv"} else line.cells)
         except ValidationError as error:
             for field, message in explained(error, lambda _, details: problem_of(details)):
                 faults.add(line.line, field, message)
             continue
-        if (wrong := lookup.fault(row)) is not None:
-            faults.add(line.line, *wrong)
+        if (fault := lookup.fault(row)) is not None:
+            faults.add(line.line, *fault)
             continue
         output = Output(row, lookup.item(row))
         key = (*output.judge, row.aspect, row.doc_id, row.system, row.rival, row.unit, row.index)
@@ -203,51 +204,52 @@ def _read(data: Dataset, raw: str | Path) -> tuple[list[Output], Counter[JudgeOf
             outputs[key] = output
     faults.stop()
     if not outputs:
-        raise UsageError(f"{file_name(raw)} holds no rows")
+        raise UsageError(f"{file_name(raw)} contains no rows")
     return list(outputs.values()), repeated, contradicted
 
 
 class _Lookup:
-    """What the data and the catalog say of rows; the catalog, which looks through every package, is asked once."""
+    """Checks rows against the data and the catalog, with cached queries of the catalog."""
 
     def __init__(self, data: Dataset) -> None:
         self.data = data
         self.summaries = {(summary.document_id, summary.system): summary for summary in data.summaries}
         self.names = frozenset(names())
-        self.refusal = cache(_refusal)
+        self.has_aspect = cache(_has_aspect)
         self.evaluator = cache(_evaluator)
 
     def item(self, row: RawRow) -> Item:
-        """The item of a row that has no fault."""
-        other = None if row.rival is None else self.summaries[row.doc_id, row.rival]
-        return item_of(self.data.documents[row.doc_id], self.summaries[row.doc_id, row.system], other)
+        """Return the item of a valid row."""
+        rival = None if row.rival is None else self.summaries[row.doc_id, row.rival]
+        return item_of(self.data.documents[row.doc_id], self.summaries[row.doc_id, row.system], rival)
 
     def fault(self, row: RawRow) -> tuple[str, str] | None:
-        """The field that the data or the catalog know nothing of, and what is wrong with it."""
+        """Return the invalid field of a row and the message, or None."""
         if row.output is not None:
             if row.evaluator not in self.names:
                 return "evaluator", (
-                    f"{row.evaluator!r} is not in the catalog, so nothing can read its output; "
-                    "`summeter list evaluators` names those that can"
+                    f"{row.evaluator!r} is not in the catalog, so its outputs cannot be read. See `summeter list "
+                    "evaluators`"
                 )
-            if why := self.refusal(row.evaluator, row.aspect):
-                return "aspect", why
+            if not self.has_aspect(row.evaluator, row.aspect):
+                aspects = ", ".join(find(row.evaluator).aspects)
+                return "aspect", f"{row.evaluator!r} has no aspect {row.aspect!r}. Its aspects are: {aspects}"
         for system in filter(None, (row.system, row.rival)):
             if (row.doc_id, system) not in self.summaries:
-                return "doc_id", f"the data hold no summary of document {row.doc_id!r} by system {system!r}"
+                return "doc_id", f"the data have no summary of document {row.doc_id!r} by system {system!r}"
         if row.value is None or row.output is not None:
             return None
-        # A value of a sentence or a key fact must say of which, and that one must be there.
+        # The value of a sentence or a key fact needs a valid index.
         unit = (row.unit or "summary").replace("_", " ")
         if row.unit in _NUMBERED:
             owner, units = _NUMBERED[row.unit]
             number = len(units(self.item(row)))
             if row.index is None:
-                return "index", f"is missing; say which {unit}, counted from 0"
-            if row.index >= number and (number or owner == "summary"):  # key facts may be the experiment's own
+                return "index", f"is missing. Give the number of the {unit}, counted from 0"
+            if row.index >= number and (number or owner == "summary"):  # the key facts may not be in the data
                 plural = "s" * (number != 1)
                 return "index", f"{row.index} is out of range: the {owner} has {number} {unit}{plural}, counted from 0"
-        # A value that the evaluator of this name never gives, or gives of something else.
+        # The unit and the value must be possible for the evaluator.
         evaluator = self.evaluator(row.evaluator, row.aspect) if row.evaluator in self.names else None
         if evaluator is None:
             return None
@@ -255,59 +257,59 @@ class _Lookup:
         judges = "pair" if evaluator.pairwise else "summary" if scale else None
         if row.unit != judges and (judges or row.unit == "pair"):
             judged = {"pair": "pairs of summaries", "summary": "whole summaries", None: "single summaries"}[judges]
-            return "unit", f"is {row.unit}; {row.evaluator} judges {judged}"
-        ends = scale or evaluator.value_range
-        if ends is not None and not ends[0] <= row.value <= ends[1]:
-            return "value", f"is {row.value:g}; {row.evaluator} gives {ends[0]:g} to {ends[1]:g}"
+            return "unit", f"is {row.unit}, but {row.evaluator} judges {judged}"
+        limits = scale or evaluator.value_range
+        if limits is not None and not limits[0] <= row.value <= limits[1]:
+            return "value", f"is {row.value:g}, but values of {row.evaluator} are from {limits[0]:g} to {limits[1]:g}"
         if row.unit in evaluator.binary_units and row.value not in {0.0, 1.0}:
-            return "value", f"is {row.value:g}; {row.evaluator} gives a {unit} 1 or 0"
+            return "value", f"is {row.value:g}, but {row.evaluator} labels a {unit} 1 or 0"
         return None
 
 
-def _refusal(name: str, aspect: str) -> str | None:
-    """Why an evaluator that is set to one aspect cannot be set to this one, or None."""
+def _has_aspect(name: str, aspect: str) -> bool:
+    """Return False if the evaluator has a setting `aspect` that does not allow this aspect."""
     if "aspect" in find(name).model_fields:
         try:
             _reader(name, aspect)
         except UsageError:
-            return f"{aspect!r} is not known to {name!r}; it knows {', '.join(find(name).aspects)}"
-    return None
+            return False
+    return True
 
 
 def _evaluator(name: str, aspect: str) -> Evaluator | None:
-    """The evaluator of the catalog that measures an aspect; None where its values are not known."""
+    """Return the evaluator of the catalog that judges an aspect, or None if its values are not known."""
     if not issubclass(find(name), DerivedEvaluator):
         with suppress(UsageError):
-            parts = _reader(name, aspect).components()
-            return next((part for part in parts if aspect in part.active_aspects), parts[0])
+            components = _reader(name, aspect).components()
+            return next((each for each in components if aspect in each.active_aspects), components[0])
     return None
 
 
 class _Judge:
-    """One judge's rows, to be read and written."""
+    """The rows of a judge."""
 
     def __init__(self, data: Dataset, outputs: Sequence[Output], parser: Parser) -> None:
         self.data, self.outputs, self.parser = data, outputs, parser
         first = outputs[0].row
         raw = first.output is not None
-        known = find(first.evaluator) if raw else None
+        evaluator = find(first.evaluator) if raw else None
         aspects = tuple(dict.fromkeys(output.row.aspect for output in outputs))
-        # Made before anything is written: an aspect that the evaluator does not know ends the import.
+        # Created before anything is written, because an unknown aspect is an error.
         self.evaluators = {aspect: _reader(first.evaluator, aspect) for aspect in aspects} if raw else {}
-        # What a raw reply is about is the evaluator's to say; a bare value is about what its row says.
-        measured = (aspect for evaluator in self.evaluators.values() for aspect in evaluator.active_aspects)
-        self.aspects = tuple(dict.fromkeys(measured)) if raw else aspects
-        parts: dict[str, object] = {"judge": first.model, "source": "import"}
-        if known:
-            split = splitter(data) if known.reads_sentences else None
-            parts |= {"parser": parser, "split": split, "v": known.version}
-        self.signature = signature(first.evaluator, parts)
+        # The evaluator defines the aspects of a raw reply, the row that of a value.
+        active = (aspect for reader in self.evaluators.values() for aspect in reader.active_aspects)
+        self.aspects = tuple(dict.fromkeys(active)) if raw else aspects
+        fields: dict[str, object] = {"judge": first.model, "source": "import"}
+        if evaluator:
+            split = splitter(data) if evaluator.reads_sentences else None
+            fields |= {"parser": parser, "split": split, "v": evaluator.version}
+        self.signature = signature(first.evaluator, fields)
         self.entry = JudgeEntry(
             name=first.evaluator,
             signature=self.signature,
             model=first.model,
             aspects=self.aspects,
-            reduce=known.reduce if known else "share",
+            reduce=evaluator.reduce if evaluator else "share",
             file=stem(first.evaluator, self.signature),
             imported=True,
         )
@@ -315,7 +317,7 @@ class _Judge:
     def write(
         self, journal: Journal, store: CallStore, repeated: Mapping[Any, int], contradicted: Mapping[Any, int]
     ) -> Imported:
-        """Write every judgment; summaries of a covered system without an output are skipped, with the reason."""
+        """Write all judgments; summaries without an output, by a system that has outputs, are skipped with a reason."""
         judged: dict[ItemKey, list[Judgment]] = {}
         for output in self.outputs:
             judged.setdefault(item_key(output.item), []).extend(self._judgments(output, store))
@@ -331,10 +333,10 @@ class _Judge:
             for aspect in dict.fromkeys(row.aspect for row in bad):
                 of_aspect = [row for row in bad if row.aspect == aspect]
                 journal.failed(failure(self.entry, key, of_aspect[0].status, of_aspect[0].reason or "", of_aspect))
-            # One outcome a raw reply: usable, or why not.
+            # A raw reply counts once: as usable, or with the first reason.
             replies: dict[tuple[Any, ...], list[Judgment]] = {}
-            for place, judgment in enumerate(judgments):
-                replies.setdefault(judgment.calls or (place,), []).append(judgment)
+            for index, judgment in enumerate(judgments):
+                replies.setdefault(judgment.calls or (index,), []).append(judgment)
             for group in replies.values():
                 unusable = next((judgment for judgment in group if judgment.status != "ok"), None)
                 if unusable is None:
@@ -383,36 +385,36 @@ class _Judge:
         return [judgment.model_copy(update={"model": row.model, "calls": (key,)}) for judgment in judgments]
 
     def _judgment(
-        self, item: Item, aspect: str, unit: Unit = "summary", index: int | None = None, **more: Any
+        self, item: Item, aspect: str, unit: Unit = "summary", index: int | None = None, **fields: Any
     ) -> Judgment:
-        about = {"judge": self.entry.name, "signature": self.signature, "model": self.entry.model}
-        return Judgment(target=target(item, unit, index), aspect=aspect, **about, **more)
+        judge = {"judge": self.entry.name, "signature": self.signature, "model": self.entry.model}
+        return Judgment(target=target(item, unit, index), aspect=aspect, **judge, **fields)
 
     def _missing_units(self) -> Iterator[tuple[Item, Judgment]]:
-        """A skipped judgment for each sentence and key fact without a value, beside others of its summary with one."""
-        valued: dict[tuple[Any, ...], dict[int, Output]] = {}
+        """Yield a skipped judgment for each sentence and key fact without a value, if others have one."""
+        with_value: dict[tuple[Any, ...], dict[int, Output]] = {}
         for output in self.outputs:
             row = output.row
             if row.output is None and row.index is not None and row.unit in _NUMBERED:
-                valued.setdefault((item_key(output.item), row.aspect, row.unit), {})[row.index] = output
-        for (_, aspect, unit), by_index in valued.items():
+                with_value.setdefault((item_key(output.item), row.aspect, row.unit), {})[row.index] = output
+        for (_, aspect, unit), by_index in with_value.items():
             item = next(iter(by_index.values())).item
             _, units = _NUMBERED[unit]
-            reason = f"no value was given for this {unit.replace('_', ' ')}"
+            reason = f"there is no value for this {unit.replace('_', ' ')}"
             for index in sorted(set(range(len(units(item)))) - set(by_index)):
                 yield item, self._judgment(item, aspect, unit, index, status="skipped", reason=reason)
 
     def _absent(self, judged: Collection[ItemKey]) -> Iterator[tuple[ItemKey, list[Judgment]]]:
-        """Skipped judgments for each summary of a covered system without an output."""
-        covered = {system for _, system, rival in judged if rival is None}
+        """Yield skipped judgments for each summary without an output, by systems that have outputs."""
+        systems = {system for _, system, rival in judged if rival is None}
         for summary in self.data.summaries:
             key = (summary.document_id, summary.system, None)
-            if summary.system in covered and key not in judged:
+            if summary.system in systems and key not in judged:
                 item = item_of(self.data.documents[summary.document_id], summary)
                 skipped = (self._judgment(item, each, status="skipped", reason=NO_OUTPUT) for each in self.aspects)
                 yield key, list(skipped)
 
 
 def _reader(name: str, aspect: str) -> Evaluator:
-    """The evaluator that reads outputs on an aspect."""
+    """Return the evaluator that reads outputs about an aspect."""
     return rebuild(name, {"aspect": aspect} if "aspect" in find(name).model_fields else {})

@@ -1,7 +1,7 @@
-"""Judging in workers: a run's documents are cut into parts, a worker judges a part, and the journal takes its result.
+"""Judge in workers: the documents of a run are divided into parts, and a worker judges each part.
 
-Only judges that compute are spread over workers. A judge that asks an LLM runs in the command's own process, which
-has one rate limit, one budget, one store of calls, and the keys.
+Only judges that compute locally run in workers. A judge that calls an LLM runs in the main process, which has the rate
+limits, the budget, the call store and the API keys.
 """
 
 from __future__ import annotations
@@ -39,26 +39,26 @@ from summeter.runs.usage import Usage
 log = logging.getLogger(__name__)
 
 PARTS = 64
-"""Parts that a run is cut into at least, if it has so many documents: enough for every worker to end at one time."""
+"""Minimum number of parts of a run (if it has as many documents), so that all workers end at about the same time."""
 
-MOST_DOCUMENTS = 100
-"""Documents of a part at most: what a worker's death costs, and what a part and its result need in memory."""
+MAX_DOCUMENTS = 100
+"""Maximum number of documents of a part, which limits its memory and the work lost if a worker dies."""
 
-DEATHS = 8
-"""Parts in a row on which workers die before the run ends with WorkerError."""
+MAX_DEATHS = 8
+"""Number of consecutive parts on which workers die before the run ends with WorkerError."""
 
 
 def documents_per_part(documents: int) -> int:
-    """The default size of a part.
+    """Return the default size of a part.
 
     >>> [documents_per_part(number) for number in (3, 640, 1_000_000)]
     [1, 10, 100]
     """
-    return min(MOST_DOCUMENTS, max(1, math.ceil(documents / PARTS)))
+    return min(MAX_DOCUMENTS, max(1, math.ceil(documents / PARTS)))
 
 
 class NetworkName(NamedTuple):
-    """A local model in a role, as a worker finds it again: by its model string and its id."""
+    """A local model in a role, which workers find by its model string and verify by its id."""
 
     role: str
     task: ModelTask
@@ -68,8 +68,11 @@ class NetworkName(NamedTuple):
 
 @dataclass(frozen=True)
 class Setup:
-    """What all parts of a session have in common: judges, their local models, `slots` documents at a time, the seconds
-    that an item may take, and the folder in which relative paths of models begin."""
+    """Settings of all parts of a session.
+
+    `slots` is the number of documents judged concurrently, `item_timeout` is in seconds, and `folder` is the base of
+    relative paths of models.
+    """
 
     jobs: tuple[Job, ...]
     networks: tuple[NetworkName, ...]
@@ -83,15 +86,15 @@ class Setup:
 
 @dataclass(frozen=True)
 class Part:
-    """Some documents with their summaries, and what was prepared for them before, by signature and document."""
+    """Some documents with their summaries. `prepared` holds their prepared data by (signature, document id)."""
 
-    units: tuple[WorkItem, ...]
-    known: Mapping[tuple[str, str], Prepared]
+    work_items: tuple[WorkItem, ...]
+    prepared: Mapping[tuple[str, str], Prepared]
 
 
 @dataclass
 class PartResult(Progress):
-    """What a worker judged, prepared and computed in a part; `error` ended it. A `Sink` while the worker judges."""
+    """The results of a part. The worker uses it as its `Sink`; `error` is the error that ended the part, if any."""
 
     judgments: list[tuple[str, ItemKey, list[bytes]]] = field(default_factory=list)
     rows: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
@@ -105,94 +108,96 @@ class PartResult(Progress):
     error: RemoteError | None = None
 
     def judged(self, judge: JudgeEntry, item: ItemKey, judgments: Sequence[Judgment]) -> None:
-        """Keep the judgments of an item."""
+        """Add the judgments of an item."""
         self.judgments.append((judge.signature, item, [f"{row.line}\n".encode() for row in judgments]))
 
     def prepared(self, judge: JudgeEntry, row: Mapping[str, Any]) -> None:
-        """Keep what an evaluator derived for a document."""
+        """Add prepared data of a document."""
         self.rows.append((judge.signature, dict(row)))
 
     def failed(self, failure: Failure) -> None:
-        """Keep the failure of an item."""
+        """Add the failure of an item."""
         self.failures.append(failure)
 
     def advance(self, *, ok: bool) -> None:
-        """Count an item that has ended."""
+        """Count a finished item."""
         self.ok += ok
         self.failed_items += not ok
 
 
-# ---- in the command ----
+# ---- in the main process ----
 
 
 @dataclass
 class Session:
-    """Spreads units over the workers of an executor and writes their results into the journal.
+    """Distributes work items to the workers of an executor, and writes their results to the journal.
 
-    `known` is what was prepared before; `usage` (by model) and `compute` (by signature) are added up.
+    `prepared` holds the data that were prepared before, by (signature, document id). `usage` (by model) and `compute`
+    (by signature) are updated.
     """
 
     executor: Executor
     setup: Setup
     journal: Journal
-    known: Mapping[tuple[str, str], Prepared]
+    prepared: Mapping[tuple[str, str], Prepared]
     progress: Progress
     store: ResultStore | None
     usage: dict[str, Usage]
     compute: dict[str, Usage]
 
-    async def judge(self, units: Iterable[WorkItem], size: int) -> None:
-        """Judge the units in parts of `size` documents. A part that two workers died on is judged document by document;
-        a document that two workers died on alone ends as an error.
+    async def judge(self, work_items: Iterable[WorkItem], size: int) -> None:
+        """Judge the work items in parts of `size` documents.
 
-        Raises what a judge raised, with the worker's traceback as its cause, and WorkerError where workers keep dying.
+        If two workers die on a part, its documents are judged one by one; if two workers die on a single document, its
+        items are errors. Raises the error of a judge, with the worker's traceback as its cause, and WorkerError if
+        workers die repeatedly.
         """
-        # Groups by where documents stand in the data: a resumed run has the same parts.
-        groups = (tuple(group) for _, group in groupby(units, key=lambda unit: unit.place // size))
-        died = await self._map(map(self._part, groups))
-        alone = (Part((unit,), part.known) for part, _ in died for unit in part.units)
-        for part, why in await self._map(alone):
-            (unit,) = part.units
-            reason = f"two workers died while they judged only this document (the last: {why})"
-            for place, items in unit.todo.items():
+        # The groups depend on positions in the data, so that a resumed run has the same parts.
+        groups = (tuple(group) for _, group in groupby(work_items, key=lambda item: item.position // size))
+        failed = await self._map(map(self._part, groups))
+        single = (Part((work_item,), part.prepared) for part, _ in failed for work_item in part.work_items)
+        for part, why in await self._map(single):
+            (work_item,) = part.work_items
+            reason = f"two workers died while judging only this document (the last one: {why})"
+            for index, items in work_item.todo.items():
                 for item in items:
-                    entry = self.setup.jobs[place].entry
+                    entry = self.setup.jobs[index].entry
                     self.journal.failed(failure(entry, item_key(item), "error", reason, ()))
                     self.progress.advance(ok=False)
 
     async def _map(self, parts: Iterator[Part]) -> list[tuple[Part, str]]:
-        """Judge parts; returns those that workers died on, and how."""
-        died: list[tuple[Part, str]] = []
-        in_a_row = 0
+        """Judge parts; return the parts on which workers died, with the reason."""
+        failed: list[tuple[Part, str]] = []
+        consecutive = 0
         first = next(parts, None)
         if first is None:
-            return died
+            return failed
         async with aclosing(self.executor.map(partial(judge_part, self.setup), chain([first], parts))) as results:
             async for part, result in results:
                 if isinstance(result, WorkerDied):
-                    documents = ", ".join(unit.document.id for unit in part.units[:3])
+                    documents = ", ".join(work_item.document.id for work_item in part.work_items[:3])
                     log.warning(
                         "two workers died on a part of %d documents (%s ...): %s",
-                        len(part.units),
+                        len(part.work_items),
                         documents,
                         result.why,
                     )
-                    died.append((part, result.why))
-                    in_a_row += 1
-                    if in_a_row == DEATHS:
+                    failed.append((part, result.why))
+                    consecutive += 1
+                    if consecutive == MAX_DEATHS:
                         raise WorkerError(
-                            f"workers died on {DEATHS} parts in a row (the last: {result.why}); what is finished is "
-                            "kept, and the same command carries on"
+                            f"workers died on {MAX_DEATHS} consecutive parts (the last one: {result.why}). Finished "
+                            "items are stored; run the same command again to resume"
                         )
                     continue
-                in_a_row = 0
-                self._take(result)
+                consecutive = 0
+                self._write(result)
                 if result.error is not None:
                     raise result.error.error
-        return died
+        return failed
 
-    def _take(self, result: PartResult) -> None:
-        """Write a part's result into the run: what local models gave first, for judgments rest on it."""
+    def _write(self, result: PartResult) -> None:
+        """Write the results of a part to the run, those of local models first because judgments depend on them."""
         for level, text in result.warnings:
             log.log(level, "worker: %s", text)
         if self.store is not None:
@@ -214,41 +219,42 @@ class Session:
         for _ in range(result.failed_items):
             self.progress.advance(ok=False)
 
-    def _part(self, units: tuple[WorkItem, ...]) -> Part:
-        keys = [(job.signature, unit.document.id) for unit in units for job in self.setup.jobs]
-        return Part(units, {key: self.known[key] for key in keys if key in self.known})
+    def _part(self, work_items: tuple[WorkItem, ...]) -> Part:
+        keys = [(job.signature, work_item.document.id) for work_item in work_items for job in self.setup.jobs]
+        return Part(work_items, {key: self.prepared[key] for key in keys if key in self.prepared})
 
 
 # ---- in a worker ----
 
 
 def judge_part(setup: Setup, part: Part) -> PartResult:
-    """Judge all that is left of some documents. An error that ends the run is in the result."""
+    """Judge the items of a part. The result holds an error that must end the run."""
     result = PartResult()
     try:
-        if setup.id not in _OPENED:
-            _OPENED.clear()
-            _OPENED[setup.id] = _Opened(setup)
-    except BaseException as error:  # noqa: BLE001 - the command raises it
+        if setup.id not in _SESSIONS:
+            _SESSIONS.clear()
+            _SESSIONS[setup.id] = _WorkerSession(setup)
+    except BaseException as error:  # noqa: BLE001 - the main process raises it
         result.error = RemoteError.of(error)
         return result
-    _OPENED[setup.id].judge(part, result)
+    _SESSIONS[setup.id].judge(part, result)
     return result
 
 
-_OPENED: dict[str, _Opened] = {}
-"""The session that this process works for, by its id: networks are loaded once a worker."""
+_SESSIONS: dict[str, _WorkerSession] = {}
+"""The session of this worker process, by its id, so that networks are loaded once per worker."""
 
 
-class _Opened:
-    """The local models of a worker, which live as long as the process."""
+class _WorkerSession:
+    """The local models of a worker, which stay loaded until the process ends."""
 
     def __init__(self, setup: Setup) -> None:
         if setup.version != __version__:
             raise UsageError(
-                f"this worker has summeter {__version__}, its command {setup.version}: install the same version"
+                f"this worker has summeter {__version__}, but the main process has {setup.version}. Install the same "
+                "version"
             )
-        with suppress(OSError):  # another machine need not have the folder
+        with suppress(OSError):  # another machine may not have the folder
             os.chdir(setup.folder)
         self._setup = setup
         self._warnings = _Warnings()
@@ -260,25 +266,26 @@ class _Opened:
             from summeter.models.local.load import build, identify
 
             found = []
-            for wanted in setup.networks:
-                network = identify(wanted.role, wanted.name, wanted.task, offline=setup.offline)
-                if network.id != wanted.id:
+            for expected in setup.networks:
+                network = identify(expected.role, expected.name, expected.task, offline=setup.offline)
+                if network.id != expected.id:
                     raise UsageError(
-                        f"the model in the role {wanted.role!r} is {network.id} on this worker and {wanted.id} in the "
-                        f"command: use the same weights, and name the precision ({wanted.name}[precision=...])"
+                        f"the model in the role {expected.role!r} is {network.id} on this worker, but {expected.id} in "
+                        f"the main process. Use the same weights, and set the precision "
+                        f"({expected.name}[precision=...])"
                     )
                 found.append(network)
             networks = build(found, self._results, self._usage)
         self._tools = toolbox({}, networks)
 
     def judge(self, part: Part, result: PartResult) -> None:
-        """Judge a part into its result."""
+        """Judge a part, and add everything to its result."""
         worker = Worker(
-            self._setup.jobs, result, self._tools, part.known, result, self._setup.item_timeout, result.compute
+            self._setup.jobs, result, self._tools, part.prepared, result, self._setup.item_timeout, result.compute
         )
         try:
-            asyncio.run(LocalExecutor(self._setup.slots).run(worker, part.units))
-        except BaseException as error:  # noqa: BLE001 - the command raises it; what is finished is kept
+            asyncio.run(LocalExecutor(self._setup.slots).run(worker, part.work_items))
+        except BaseException as error:  # noqa: BLE001 - the main process raises it; finished items are in the result
             result.error = RemoteError.of(first_error(error))
         result.results = self._results.take()
         result.usage = {model: usage.take() for model, usage in self._usage.items()}
@@ -286,40 +293,40 @@ class _Opened:
 
 
 class _NewResults:
-    """Results of local models that wait for the end of the part."""
+    """The new results of local models, until the end of the part."""
 
     def __init__(self) -> None:
         self._new: dict[str, dict[bytes, bytes]] = {}
         self._lock = threading.Lock()
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
-        """The values of those keys that are there."""
+        """Return the stored values of the keys."""
         with self._lock:
             return {key: rows[key] for key in keys for rows in self._new.values() if key in rows}
 
     def put(self, model: str, values: Mapping[bytes, bytes]) -> None:
-        """Keep the values of a model."""
+        """Store the values of a model."""
         with self._lock:
             self._new.setdefault(model, {}).update(values)
 
     def take(self) -> dict[str, dict[bytes, bytes]]:
-        """All values, which are removed here."""
+        """Remove and return all values."""
         with self._lock:
             new, self._new = self._new, {}
         return new
 
 
 class _Warnings(logging.Handler):
-    """Keeps warnings until the end of the part."""
+    """Collects warnings until the end of the part."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self._kept: list[tuple[int, str]] = []
+        self._warnings: list[tuple[int, str]] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._kept.append((record.levelno, self.format(record)))
+        self._warnings.append((record.levelno, self.format(record)))
 
     def take(self) -> list[tuple[int, str]]:
-        """All warnings, which are removed here."""
-        kept, self._kept = self._kept, []
-        return kept
+        """Remove and return all warnings."""
+        warnings, self._warnings = self._warnings, []
+        return warnings

@@ -1,4 +1,4 @@
-"""What is to be judged, with what, and what of it is left to do."""
+"""Plan a run: its jobs and models, and the items that are left to judge."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Data = Dataset | str | Path | Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Job:
-    """One evaluator as it runs here: with its signature and its entry in the manifest; `repeat` counts from 1."""
+    """An evaluator in a run, with its entry in the manifest. `repeat` counts from 1."""
 
     evaluator: Evaluator
     entry: JudgeEntry
@@ -37,26 +37,26 @@ class Job:
 
     @property
     def signature(self) -> str:
-        """What its judgments are signed with."""
+        """The signature of its judgments."""
         return self.entry.signature
 
     @property
     def roles(self) -> dict[str, str]:
-        """Its own roles -> the roles of the run whose models it asks."""
+        """The roles of the evaluator, mapped to roles of the run."""
         return {role: self.entry.roles.get(role, role) for role in self.evaluator.required_roles}
 
 
 @dataclass(frozen=True)
 class WorkItem:
-    """The unit of work: one document, what is left to judge there for each job (by the job's place), and the place of
-    the document in the data."""
+    """A document with its remaining items, by the index of the job. `position` is that of the document in the data."""
 
     document: Document
     todo: Mapping[int, tuple[Item, ...]]
-    place: int = 0
+    position: int = 0
 
     @property
     def size(self) -> int:
+        """The number of items."""
         return sum(len(items) for items in self.todo.values())
 
 
@@ -67,16 +67,16 @@ def jobs(
     sampling: Mapping[str, object],
     repeats: int = 1,
 ) -> list[Job]:
-    """A job for every part of every evaluator, each signature once, the members of a derived judge before it; `repeats`
-    jobs, signed `rep:1` and so on, for one that asks an LLM.
+    """Return the jobs of the evaluators, one per signature.
 
-    Raises UsageError for a role without a model, and for no evaluators at all.
+    Members of a derived judge precede it. An evaluator that calls an LLM has `repeats` jobs with the signatures
+    `rep:1`, `rep:2`... Raises UsageError for a role without a model, and if there are no evaluators.
     """
     planned: dict[str, Job] = {}
-    whole: set[str] = set()  # signatures of those that judge every item
+    complete: set[str] = set()  # signatures of judges that judge every item
 
     def add(evaluator: Evaluator, repeat: int, renamed: Mapping[str, str], *, partial: bool = False) -> str:
-        """Plan an evaluator, whose roles `renamed` go by other names in the run; returns its signature."""
+        """Plan an evaluator, with some roles renamed in the run, and return its signature."""
         members: list[str] = []
         if isinstance(evaluator, DerivedEvaluator):
             for member in evaluator.members:
@@ -85,8 +85,8 @@ def jobs(
             evaluator.check_members(members)
         roles = {role: renamed.get(role, role) for role in evaluator.required_roles}
         bound = models_of(evaluator, roles, models)
-        draw = repeat if evaluator.asks_llm else 1
-        signed = evaluator.sign(bound, splitter, {**sampling, "rep": draw} if repeats > 1 else sampling)
+        number = repeat if evaluator.asks_llm else 1
+        signed = evaluator.sign(bound, splitter, {**sampling, "rep": number} if repeats > 1 else sampling)
         entry = JudgeEntry(
             name=evaluator.name,
             settings=evaluator.model_dump(mode="json", exclude_defaults=True),
@@ -103,33 +103,35 @@ def jobs(
             restricted=evaluator.noncommercial_weights(bound),
         )
         if not partial:
-            whole.add(signed)
-        first = planned.setdefault(signed, Job(evaluator, entry, draw))
+            complete.add(signed)
+        first = planned.setdefault(signed, Job(evaluator, entry, number))
         if (merged := first.evaluator.merged(evaluator)) is not first.evaluator:
             settings = merged.model_dump(mode="json", exclude_defaults=True)
             planned[signed] = replace(first, evaluator=merged, entry=entry.model_copy(update={"settings": settings}))
         return signed
 
-    for evaluator in _planned(evaluators):
+    for evaluator in _expand(evaluators):
         for repeat in range(1, repeats + 1 if evaluator.asks_llm else 2):
             add(evaluator, repeat, {})
     if not planned:
-        raise UsageError("no evaluators given; give one or more with ", Parameter("evaluators"))
+        raise UsageError("no evaluators were given. Give one or more with ", Parameter("evaluators"))
     return [
-        job if signed in whole else replace(job, entry=job.entry.model_copy(update={"partial": True}))
+        job if signed in complete else replace(job, entry=job.entry.model_copy(update={"partial": True}))
         for signed, job in planned.items()
     ]
 
 
-def _planned(evaluators: Sequence[Evaluator]) -> Iterator[Evaluator]:
-    """The parts of bundles, and all others; a derived judge is planned with its members."""
+def _expand(evaluators: Sequence[Evaluator]) -> Iterator[Evaluator]:
+    """Yield the evaluators, with the components of bundles in place of bundles."""
     for evaluator in evaluators:
         yield from (evaluator,) if isinstance(evaluator, DerivedEvaluator) else evaluator.components()
 
 
 class RunPlan(NamedTuple):
-    """A run before it starts: the data, the jobs, the LLMs and the local models by role, the options; by model string,
-    how much those LLMs read whose context was not told."""
+    """The plan of a run: data, jobs, LLMs by role, options, and local models by role.
+
+    `contexts` holds detected context lengths by model string.
+    """
 
     data: Dataset
     jobs: list[Job]
@@ -139,7 +141,7 @@ class RunPlan(NamedTuple):
     contexts: Mapping[str, ModelContext] = MappingProxyType({})
 
     def asking(self, role: str) -> Settings:
-        """How the model in a role is asked."""
+        """Return the call settings of the model in a role."""
         options, context = self.options, self.options.context_of(role)
         if context is None and (length := self.contexts.get(self.models.get(role, ""))) is not None:
             context = length.tokens
@@ -156,11 +158,14 @@ def make_plan(
     *,
     fetch: bool = True,
 ) -> RunPlan:
-    """Raises UsageError for what cannot be done as asked. Local models are found, and signed by their weights; without
-    `fetch` none is fetched from the hub, and one that is not here keeps the name it was given."""
-    built, bound = _built(evaluators), _by_role(models)
+    """Plan a run. Raises UsageError for invalid data, evaluators, models or options.
+
+    Local models are identified by their weights. Without `fetch`, none is downloaded, and a missing model is identified
+    by its name.
+    """
+    built, bound = _build_all(evaluators), _by_role(models)
     _check_context(options, {**default_models(built), **bound})
-    return _plan(_with_summaries(data), built, bound, options, ModelLookup(options.offline, fetch))
+    return _plan(_load(data), built, bound, options, ModelLookup(options.offline, fetch))
 
 
 def replay_plans(
@@ -170,19 +175,21 @@ def replay_plans(
     options: Options,
     run: Manifest,
 ) -> list[RunPlan]:
-    """The plans that repeat a recorded run one after the other: more than one where a role had more than one model.
-    Raises UsageError as `make_plan` does."""
-    dataset, given = _with_summaries(data), _by_role(models)
+    """Return the plans that replay a recorded run, one after the other; several if a role had several models.
+
+    Raises UsageError like `make_plan`.
+    """
+    dataset, bound = _load(data), _by_role(models)
     sampling = {**options.sampling, "rep": 1} if options.repeats > 1 else options.sampling
-    sessions = replay_sessions(_planned(_built(evaluators)), run, given, sampling)
+    sessions = replay_sessions(_expand(_build_all(evaluators)), run, bound, sampling)
     lookup = ModelLookup(options.offline, replay=run)
     _check_context(options, [role for session in sessions for role in session.models])
     if not sessions:
-        return [_plan(dataset, [], given, options, lookup)]
+        return [_plan(dataset, [], bound, options, lookup)]
     return [_plan(dataset, session.evaluators, session.models, options, lookup) for session in sessions]
 
 
-def _built(evaluators: Sequence[Evaluator | str]) -> list[Evaluator]:
+def _build_all(evaluators: Sequence[Evaluator | str]) -> list[Evaluator]:
     return [build(evaluator) if isinstance(evaluator, str) else evaluator for evaluator in evaluators]
 
 
@@ -190,20 +197,20 @@ def _by_role(models: Mapping[str, str] | str | None) -> dict[str, str]:
     return {"judge": models} if isinstance(models, str) else dict(models or {})
 
 
-def _with_summaries(data: Data) -> Dataset:
-    """The data, loaded. UsageError where they hold no summaries."""
+def _load(data: Data) -> Dataset:
+    """Load the data. Raises UsageError if they contain no summaries."""
     dataset = data if isinstance(data, Dataset) else load(data)
     if not dataset.document_count:
-        raise UsageError("the data hold no summaries")
+        raise UsageError("the data contain no summaries")
     return dataset
 
 
 def _check_context(options: Options, roles: Collection[str]) -> None:
-    """UsageError where a context length is given for a role without a model."""
-    if strange := [role for role in options.context if role != ALL and role not in roles]:
+    """Raise UsageError if a context length is given for a role without a model."""
+    if unknown := [role for role in options.context if role != ALL and role not in roles]:
         raise UsageError(
             Parameter("context"),
-            f" names the role {strange[0]!r}, which no model is bound to ({', '.join(roles) or 'none is bound'})",
+            f" names the role {unknown[0]!r}, which has no model. Roles with a model: {', '.join(roles) or 'none'}",
         )
 
 
@@ -213,15 +220,18 @@ def _plan(
     bound = {**default_models(evaluators), **models}
     networks = lookup.find(evaluators, bound)
     bound |= {role: network.id for role, network in networks.items()}
-    work = jobs(evaluators, bound, splitter(data), options.sampling, options.repeats)
-    suit(work, data)
-    used = {role for job in work for role in job.roles.values()}
+    planned = jobs(evaluators, bound, splitter(data), options.sampling, options.repeats)
+    systems = set(data.systems)
+    for job in planned:
+        if why := job.evaluator.incompatible(systems):
+            raise UsageError(why)
+    used = {role for job in planned for role in job.roles.values()}
     llms = {role: model for role, model in bound.items() if role in used and role not in networks}
-    return RunPlan(data, work, llms, options, networks)
+    return RunPlan(data, planned, llms, options, networks)
 
 
 def data_entry(data: Dataset) -> DataEntry:
-    """What a manifest says of the data."""
+    """Return the entry about the data in a manifest."""
     return DataEntry(
         source=data.card.name,
         hash=data.hash,
@@ -232,24 +242,17 @@ def data_entry(data: Dataset) -> DataEntry:
 
 
 def splitter(data: Dataset) -> str:
-    """Who drew the sentence boundaries: of the summaries, then of the documents where that differs.
+    """Return the sentence splitters of the summaries, and of the documents if that differs.
 
-    `given+rules-1`: the summaries came with sentences, the documents were split by rules.
+    For example, `given+rules-1`: the summaries have given sentences, and the documents were split by rules.
     """
     return "+".join(dict.fromkeys([*data.splitters, data.card.splitter]))
 
 
-def suit(work: Sequence[Job], data: Dataset) -> None:
-    """Raises UsageError for an evaluator that has nothing to do in the data."""
-    systems = set(data.systems)
-    for job in work:
-        if why := job.evaluator.incompatible(systems):
-            raise UsageError(why)
-
-
 class ItemOrder:
-    """Item -> its place in the data: `order[document, system, rival]`. A pair stands behind its first summary, in the
-    order of its second. Memory holds some numbers a document, and each list of systems once.
+    """The positions of items in the data: `order[document, system, rival]`.
+
+    A pair follows its first summary, in the order of its second one. Each distinct list of systems is stored once.
 
     >>> order = ItemOrder(load([{"doc_id": "d", "system": name, "document": "x", "summary": "y"} for name in "ab"]))
     >>> order["d", "a", None] < order["d", "a", "b"] < order["d", "b", None], order.of_document("d")
@@ -258,84 +261,85 @@ class ItemOrder:
 
     def __init__(self, data: Dataset) -> None:
         self._step = len(data) + 1
-        self._places: dict[str, int] = {}
+        self._positions: dict[str, int] = {}
         self._first, self._systems = array("q"), list[dict[str, int]]()
-        known: dict[tuple[str, ...], dict[str, int]] = {}
+        by_systems: dict[tuple[str, ...], dict[str, int]] = {}
         first = 0
         for document_id, names in data.systems_by_document().items():
             systems = tuple(names)
-            if systems not in known:
-                known[systems] = {system: place for place, system in enumerate(systems)}
-            self._places[document_id] = len(self._first)
+            if systems not in by_systems:
+                by_systems[systems] = {system: index for index, system in enumerate(systems)}
+            self._positions[document_id] = len(self._first)
             self._first.append(first)
-            self._systems.append(known[systems])
+            self._systems.append(by_systems[systems])
             first += len(systems)
 
     def __getitem__(self, key: ItemKey) -> int:
         document_id, system, rival = key
-        document = self._places[document_id]
+        document = self._positions[document_id]
         first, systems = self._first[document], self._systems[document]
-        place = (first + systems[system]) * self._step
-        return place if rival is None else place + 1 + first + systems[rival]
+        position = (first + systems[system]) * self._step
+        return position if rival is None else position + 1 + first + systems[rival]
 
     def of_document(self, document_id: str) -> int:
-        """The place of a document."""
-        return self._places[document_id]
+        """Return the position of a document."""
+        return self._positions[document_id]
 
 
-Wanted = Mapping[str, Container[ItemKey]]
-"""By signature, the items to which a judge is confined."""
+ItemFilter = Mapping[str, Container[ItemKey]]
+"""The items that restricted judges may judge, by signature."""
 
 
-def units(
+def work_items(
     data: Dataset,
-    work: Sequence[Job],
+    jobs: Sequence[Job],
     done: Container[DoneKey],
     limit: int | None,
-    wanted: Wanted = MappingProxyType({}),
+    only: ItemFilter = MappingProxyType({}),
 ) -> Iterator[WorkItem]:
-    """The documents that still have something to judge, in the order of the data; of a judge that is in `wanted`, only
-    what is wanted of it. Texts of documents of which everything is judged are not read."""
+    """Yield the documents with remaining items, in the order of the data.
 
-    def left(job: Job, item: Item) -> bool:
-        confined = wanted.get(job.signature)
+    A judge in `only` judges only these items. The texts of finished documents are not read.
+    """
+
+    def remains(job: Job, item: Item) -> bool:
+        allowed = only.get(job.signature)
         key = item_key(item)
-        return (job.signature, *key) not in done and (confined is None or key in confined)
+        return (job.signature, *key) not in done and (allowed is None or key in allowed)
 
-    begun = isinstance(done, DoneItems) and all(done.count(job.signature) for job in work) and _are_summaries(work)
-    for place, (document_id, systems) in enumerate(islice(data.systems_by_document().items(), limit)):
-        if begun and all((job.signature, document_id, system, None) in done for job in work for system in systems):
+    begun = isinstance(done, DoneItems) and all(done.count(job.signature) for job in jobs) and _are_summaries(jobs)
+    for position, (document_id, systems) in enumerate(islice(data.systems_by_document().items(), limit)):
+        if begun and all((job.signature, document_id, system, None) in done for job in jobs for system in systems):
             continue
-        document, summaries = data.item(place)
+        document, summaries = data.item(position)
         todo = {
             index: items
-            for index, job in enumerate(work)
-            if (items := tuple(item for item in job.evaluator.items(document, summaries) if left(job, item)))
+            for index, job in enumerate(jobs)
+            if (items := tuple(item for item in job.evaluator.items(document, summaries) if remains(job, item)))
         }
         if todo:
-            yield WorkItem(document, todo, place)
+            yield WorkItem(document, todo, position)
 
 
 def items_left(
-    data: Dataset, work: Sequence[Job], done: DoneItems, limit: int | None, wanted: Wanted = MappingProxyType({})
+    data: Dataset, jobs: Sequence[Job], done: DoneItems, limit: int | None, only: ItemFilter = MappingProxyType({})
 ) -> int:
-    """How many items `units` has; where each summary is one, the data are not read for that."""
-    if limit is None and _are_summaries(work) and not wanted:
-        return sum(len(data) - done.count(job.signature) for job in work)
-    return sum(unit.size for unit in units(data, work, done, limit, wanted))
+    """Return the number of remaining items; if each item is a summary, the data are not read."""
+    if limit is None and _are_summaries(jobs) and not only:
+        return sum(len(data) - done.count(job.signature) for job in jobs)
+    return sum(work_item.size for work_item in work_items(data, jobs, done, limit, only))
 
 
-def _are_summaries(work: Sequence[Job]) -> bool:
-    """Whether the items of all jobs are the summaries, one by one."""
-    return all(type(job.evaluator).items is Evaluator.items and not job.evaluator.pairwise for job in work)
+def _are_summaries(jobs: Sequence[Job]) -> bool:
+    """Return whether the items of all jobs are single summaries."""
+    return all(type(job.evaluator).items is Evaluator.items and not job.evaluator.pairwise for job in jobs)
 
 
 def item_key(item: Item) -> ItemKey:
-    """(document, system, rival)."""
+    """Return the key of an item: (document, system, rival)."""
     return item.document.id, item.summary.system, item.rival.system if item.rival else None
 
 
 def item_of(document: Document, summary: Summary, rival: Summary | None = None) -> Item:
-    """The item of a summary, or of a pair."""
-    # The parts were validated when the data was read.
+    """Return the item of a summary, or of a pair, without validating it again."""
     return Item.model_construct(document=document, summary=summary, rival=rival)

@@ -1,4 +1,4 @@
-"""Progress on stderr: done, failed, ETA. Off where stderr is no terminal."""
+"""Show progress on stderr if it is a terminal: finished items, failures and remaining time."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from summeter.printable import printable
 
 
 class Progress:
-    """What a run tells of how it comes on. This one shows nothing; a subclass shows what it likes."""
+    """Receives the progress of a run. This base class shows nothing."""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Nothing more is told."""
+        """End the display."""
 
     def start(self, total: int) -> None:
-        """So many items are to be judged."""
+        """Set the number of items."""
 
     def advance(self, *, ok: bool) -> None:
-        """One more item has ended."""
+        """Count a finished item."""
 
     def note(self, text: str) -> None:
-        """What is waited for."""
+        """Show what the run is waiting for."""
 
 
 class Bar(Progress):
-    """A rich progress bar on stderr; `verb` says what is being done."""
+    """A progress bar on stderr, labelled with `verb`."""
 
     def __init__(self, verb: str = "judging") -> None:
         from rich.console import Console
@@ -45,7 +45,7 @@ class Bar(Progress):
             TextColumn("ETA"),
             TimeRemainingColumn(),
             TextColumn("{task.fields[note]}", markup=False),
-            console=Console(file=getattr(sys.stderr, "terminal", sys.stderr)),  # which the bar moves about in
+            console=Console(file=getattr(sys.stderr, "terminal", sys.stderr)),  # the bar moves the cursor
         )
         self._verb = verb
         self._failed = 0
@@ -69,5 +69,5 @@ class Bar(Progress):
 
 
 def progress(*, quiet: bool = False, verb: str = "judging") -> Progress:
-    """A bar where somebody can see it, else silence."""
+    """Return a progress bar if stderr is a terminal and not `quiet`, else a silent Progress."""
     return Bar(verb) if sys.stderr.isatty() and not quiet else Progress()

@@ -1,8 +1,8 @@
-"""The models of a run by role: which they are, the local ones found, and how much each reads.
+"""Assign models to the roles of a run, find local models, and detect context lengths.
 
-How much a model reads is asked once, where the user did not say, and kept in the run: a document that does not fit is
-shown in parts, so what a judge is asked hangs on this number. A replay and a run that is carried on go by the number of
-the run before; a server that now reads less is handed no more than it reads.
+If the context length of a model is not given, the server is asked once, and the run stores the number: a document that
+does not fit is judged in windows, so prompts depend on it. A replay and a resumed run use the stored number, unless the
+server now has a smaller one.
 """
 
 from __future__ import annotations
@@ -24,60 +24,59 @@ if TYPE_CHECKING:
 
 
 def parts_of(evaluators: Iterable[Evaluator]) -> list[Evaluator]:
-    """The parts of all evaluators, in order."""
-    return [part for evaluator in evaluators for part in evaluator.components()]
+    """Return the components of all evaluators, in order."""
+    return [component for evaluator in evaluators for component in evaluator.components()]
 
 
 def default_models(evaluators: Sequence[Evaluator]) -> dict[str, str]:
-    """The models that evaluators bring along, by role."""
+    """Return the default models of the evaluators, by role."""
     return {
         name: default
-        for part in _with_members(evaluators)
-        for name in part.required_roles
-        if (default := part.role(name).default) is not None
+        for component in _with_members(evaluators)
+        for name in component.required_roles
+        if (default := component.role(name).default) is not None
     }
 
 
 class ReplaySession(NamedTuple):
-    """Evaluators of a replay, and the models of their roles, of which each role has one."""
+    """Evaluators of a replay, and the models of their roles."""
 
     evaluators: list[Evaluator]
     models: dict[str, str]
 
 
 def replay_sessions(
-    evaluators: Iterable[Evaluator], run: Manifest, given: Mapping[str, str], sampling: Mapping[str, object]
+    evaluators: Iterable[Evaluator], run: Manifest, models: Mapping[str, str], sampling: Mapping[str, object]
 ) -> list[ReplaySession]:
-    """The sessions that repeat a recorded run, in its order: consecutive judges whose roles have the same models share
-    one.
+    """Return the sessions that replay a recorded run, in its order.
 
-    An evaluator is repeated with the models of every judge that the run has under its name and signature, unless the
-    models that are `given` by role are others. One without such a judge comes last, with the model of each role that
-    had a single model in the run.
+    Consecutive judges whose roles have the same models share a session. An evaluator is replayed with the models of
+    every judge of the run with its name and signature, unless `models` gives other models for these roles. An evaluator
+    without such a judge comes last, with the models of the roles that had only one model in the run.
     """
     by_role: dict[str, set[str]] = {}
     for entry in run.judges:
-        for role, model in entry.models.items():
-            by_role.setdefault(entry.roles.get(role, role), set()).add(model)
+        for role, name in entry.models.items():
+            by_role.setdefault(entry.roles.get(role, role), set()).add(name)
     single = {role: next(iter(names)) for role, names in by_role.items() if len(names) == 1}
     repeated: list[tuple[int, Evaluator, dict[str, str]]] = []
     for evaluator in evaluators:
         judges = {
-            place: judge
-            for place, judge in enumerate(run.judges)
+            index: judge
+            for index, judge in enumerate(run.judges)
             if judge.name == evaluator.name
             and not judge.imported
-            and all(given.get(role, model) == model for role, model in judge.models.items())
+            and all(models.get(role, name) == name for role, name in judge.models.items())
             and judge.signature == evaluator.sign(judge.models, run.data.splitter, sampling)
         }
-        # A member that another role's model answered counts only where there is no other.
-        own = {place: judge for place, judge in judges.items() if not judge.roles} or judges
-        repeated += [(place, evaluator, judge.models) for place, judge in own.items()]
-        if not own:
+        # A member with renamed roles counts only if there is no other judge.
+        preferred = {index: judge for index, judge in judges.items() if not judge.roles} or judges
+        repeated += [(index, evaluator, judge.models) for index, judge in preferred.items()]
+        if not preferred:
             repeated.append((len(run.judges), evaluator, single))
     sessions: list[ReplaySession] = []
-    for _, evaluator, models in sorted(repeated, key=lambda each: each[0]):
-        bound = {**models, **given}
+    for _, evaluator, recorded in sorted(repeated, key=lambda each: each[0]):
+        bound = {**recorded, **models}
         if not sessions or any(sessions[-1].models.get(role, model) != model for role, model in bound.items()):
             sessions.append(ReplaySession([], {}))
         sessions[-1].evaluators.append(evaluator)
@@ -86,14 +85,14 @@ def replay_sessions(
 
 
 def check_roles(evaluators: Sequence[Evaluator], models: Iterable[str]) -> None:
-    """UsageError for a model in a role that none of the evaluators asks for: mostly a slip of the pen."""
+    """Raise UsageError for a role that none of the evaluators has, usually a misspelling."""
     names = ", ".join(dict.fromkeys(evaluator.name for evaluator in evaluators))
-    roles = sorted({role for part in parts_of(evaluators) for role in part.required_roles})
+    roles = sorted({role for component in parts_of(evaluators) for role in component.required_roles})
     for role in models:
         if role not in roles and not roles:
             raise UsageError(
                 Parameter("models"),
-                f" binds a model to the role {role!r}, but no model is asked by {names}; drop ",
+                f" gives a model for the role {role!r}, but {names} use no model. Remove ",
                 Parameter("models"),
                 ", or choose other evaluators with ",
                 Parameter("evaluators"),
@@ -102,63 +101,71 @@ def check_roles(evaluators: Sequence[Evaluator], models: Iterable[str]) -> None:
         if role not in roles:
             raise UsageError(
                 Parameter("models"),
-                f" binds a model to the role {role!r}, which no evaluator asks for"
-                f"{nearest(role, roles)}; roles of {names}: {', '.join(roles)}",
+                f" gives a model for the role {role!r}, which no evaluator has{nearest(role, roles)}. "
+                f"Roles of {names}: {', '.join(roles)}",
             )
 
 
 def models_of(evaluator: Evaluator, names: Mapping[str, str], models: Mapping[str, str]) -> dict[str, str]:
-    """The models of an evaluator's roles (role -> name in the run). UsageError that names all roles without a model."""
+    """Return the models of an evaluator's roles, given as role -> role of the run.
+
+    Raises UsageError for missing models.
+    """
     missing = [role for role, name in names.items() if name not in models]
     if not missing:
         return {role: models[name] for role, name in names.items()}
-    parts: list[str | Parameter] = []
+    message: list[str | Parameter] = []
     for role in missing:
         name = names[role]
-        asked = evaluator.role(role)
-        if asked.kind != "llm":
+        definition = evaluator.role(role)
+        if definition.kind != "llm":
             from summeter.models.local.load import how_to_bind
 
             how = how_to_bind(name)
         else:
             example = Parameter("models", f"{name}=openai/gpt-4o")
             how = Message(Parameter("models", f"{name}=PROVIDER/MODEL"), " (for example ", example, ")")
-        also = ". It also" if parts else evaluator.name
-        hint = f". {asked.hint.removesuffix('.')}" if asked.hint else ""
-        parts += [f"{also} asks a model in the role {name!r}; bind one with ", how, hint]
-    raise UsageError(*parts)
+        subject = ". It also" if message else evaluator.name
+        hint = f". {definition.hint.removesuffix('.')}" if definition.hint else ""
+        message += [f"{subject} needs a model in the role {name!r}. Give one with ", how, hint]
+    raise UsageError(*message)
 
 
 def _with_members(evaluators: Iterable[Evaluator]) -> Iterator[Evaluator]:
-    """All that do some work: parts of bundles, and the members of derived judges under whatever role."""
-    for part in parts_of(evaluators):
-        if isinstance(part, DerivedEvaluator):
-            yield from _with_members(member.evaluator for member in part.members)
-        yield part
+    """Yield the components of all evaluators, including the members of derived judges."""
+    for component in parts_of(evaluators):
+        if isinstance(component, DerivedEvaluator):
+            yield from _with_members(member.evaluator for member in component.members)
+        yield component
 
 
 # ---- local models ----
 
 
 class ModelLookup(NamedTuple):
-    """How local models are looked for: `offline` takes nothing from the hub; `fetch` False neither, and a model of the
-    hub that is not here is then none; `replay` is the run whose models are meant."""
+    """Settings for finding local models.
+
+    With `offline`, or without `fetch`, nothing is downloaded; without `fetch`, a missing model of the hub is accepted.
+    `replay` is the run whose recorded models are used.
+    """
 
     offline: bool = False
     fetch: bool = True
     replay: Manifest | None = None
 
     def find(self, evaluators: Sequence[Evaluator], bound: Mapping[str, str]) -> dict[str, BoundNetwork]:
-        """Role -> local model, for the roles that are bound. Nothing is loaded. UsageError for a role that is two
-        things at once."""
+        """Return the local models of the bound roles, by role, without loading them.
+
+        Raises UsageError if evaluators need models of different types in the same role.
+        """
         tasks: dict[str, ModelTask] = {}
         for evaluator in _with_members(evaluators):
             for role in evaluator.required_roles:
                 task = evaluator.role(role).kind
                 if task != "llm" and tasks.setdefault(role, task) != task:
                     raise UsageError(
-                        f"the role {role!r} is a {task} model to {evaluator.name} and a {tasks[role]} "
-                        "model to another evaluator; run them apart"
+                        f"the role {role!r} is a {task} model for {evaluator.name}, but a {tasks[role]} model for "
+                        "another evaluator. Run them separately"
                     )
         return {role: self._find(role, bound[role], task) for role, task in tasks.items() if role in bound}
 
@@ -178,7 +185,7 @@ class ModelLookup(NamedTuple):
             return BoundNetwork(role, task, text)
 
 
-# ---- how much the models read ----
+# ---- context lengths ----
 
 
 async def contexts(
@@ -189,21 +196,21 @@ async def contexts(
     replay: Manifest | None = None,
     load: bool = True,
 ) -> dict[str, ModelContext]:
-    """Model string -> what it reads, of the models (by role) whose context was not told.
+    """Return the context lengths, by model string, of the models (by role) whose context length is not given.
 
-    `before` is the run that is carried on, if there is one; `replay` the one that answers, which nobody is asked about.
-    With `load` a server may load its model to know. Nothing here fails a run.
+    `before` is the manifest of the resumed run, if any; `replay` is that of the replayed run, for which no server is
+    asked. With `load`, a server may load its model to answer. Errors are ignored.
     """
-    wanted = dict.fromkeys(model for role, model in models.items() if options.context_of(role) is None)
+    unknown = dict.fromkeys(model for role, model in models.items() if options.context_of(role) is None)
     if replay is not None:
-        return {model: replay.contexts[model] for model in wanted if model in replay.contexts}
+        return {model: replay.contexts[model] for model in unknown if model in replay.contexts}
     recorded = {} if before is None else before.contexts
-    lengths = await context_lengths(wanted, EndpointOptions(options.base_url, options.timeout), load=load)
+    lengths = await context_lengths(unknown, EndpointOptions(options.base_url, options.timeout), load=load)
     for model, now in lengths.items():
         old = recorded.get(model, now)
         if old.tokens is not None and (now.tokens is None or now.tokens >= old.tokens):
             lengths[model] = old
         elif old.tokens is not None:
-            said = f"{now.said}, and it was {old.tokens:,} in an earlier session"
+            said = f"{now.said} ({old.tokens:,} in an earlier session)"
             lengths[model] = ModelContext(tokens=now.tokens, said=said)
     return lengths

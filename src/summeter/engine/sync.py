@@ -1,4 +1,4 @@
-"""The border between synchronous callers and the one asynchronous implementation."""
+"""Run the asynchronous implementation for synchronous callers."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ T = TypeVar("T")
 
 
 def run_sync(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end: in a new loop, or in a thread of its own where a loop runs already.
+    """Run a coroutine in a new event loop, or in a new thread if this thread has a running loop.
 
-    The first Ctrl-C ends it in good order, and later ones have to wait for that; then KeyboardInterrupt is raised.
+    The first Ctrl-C cancels the coroutine, further ones are ignored; then KeyboardInterrupt is raised.
     """
     try:
         asyncio.get_running_loop()
@@ -25,7 +25,7 @@ def run_sync(work: Coroutine[Any, Any, T]) -> T:
         pass
     else:
         return _in_a_thread(work)
-    # Ctrl-C comes to us in the main thread, unless the caller has a handler of their own.
+    # Ctrl-C can be handled only in the main thread, and not if the caller has a handler.
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return asyncio.run(work)
@@ -39,12 +39,12 @@ def run_sync(work: Coroutine[Any, Any, T]) -> T:
 def _in_a_thread(work: Coroutine[Any, Any, T]) -> T:
     runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
     loop = runner.get_loop()
-    doing, ended = loop.create_task(work), threading.Event()
+    task, ended = loop.create_task(work), threading.Event()
 
     def body() -> None:
         try:
-            with suppress(KeyboardInterrupt, SystemExit), runner:  # `doing` has kept it
-                runner.run(asyncio.wait({doing}))
+            with suppress(KeyboardInterrupt, SystemExit), runner:  # the task holds the error
+                runner.run(asyncio.wait({task}))
         finally:
             ended.set()
 
@@ -52,36 +52,36 @@ def _in_a_thread(work: Coroutine[Any, Any, T]) -> T:
     interrupted = False
     while not ended.is_set():
         try:
-            ended.wait()  # not Thread.join: a thread whose join was interrupted counts as stopped
-        except KeyboardInterrupt:  # a notebook's stop button, for example
+            ended.wait()  # not Thread.join, which marks an interrupted thread as stopped
+        except KeyboardInterrupt:  # for example from the stop button of a notebook
             if not interrupted:
                 interrupted = True
                 STOP.set()
-                with suppress(RuntimeError):  # the loop may be closed by now
-                    loop.call_soon_threadsafe(doing.cancel)
+                with suppress(RuntimeError):  # the loop may be closed
+                    loop.call_soon_threadsafe(task.cancel)
     if interrupted:
         STOP.clear()
         raise KeyboardInterrupt
-    return doing.result()
+    return task.result()
 
 
 async def _interruptible(work: Coroutine[Any, Any, T]) -> T:
-    """Do the work; the first Ctrl-C cancels it.
+    """Await the work, and cancel it on the first Ctrl-C.
 
-    Left to asyncio, a second Ctrl-C would break off the winding down wherever it stands. The handler is Python's own,
-    not the loop's: it is called between two steps of local work, too, while the loop stands still.
+    With asyncio's handler, a second Ctrl-C would interrupt the cleanup. A Python signal handler is used instead of one
+    of the loop, because it is also called while local computation blocks the loop.
     """
-    doing, loop = asyncio.ensure_future(work), asyncio.get_running_loop()
+    task, loop = asyncio.ensure_future(work), asyncio.get_running_loop()
 
     def stop(*_: object) -> None:
         if not STOP.is_set():
             STOP.set()
             if not loop.is_closed():
-                loop.call_soon_threadsafe(doing.cancel)
+                loop.call_soon_threadsafe(task.cancel)
 
-    signal.signal(signal.SIGINT, stop)  # until all winding down is done: `run_sync` takes it back
+    signal.signal(signal.SIGINT, stop)  # `run_sync` restores the handler after the cleanup
     try:
-        return await doing
+        return await task
     except asyncio.CancelledError:
         if STOP.is_set():
             raise KeyboardInterrupt from None

@@ -1,4 +1,4 @@
-"""What judges ask: the local models of a run, and each job's own tools."""
+"""Make the tools of judges: the local models of a run, and each job's models by role."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from summeter.runs.usage import Usage
 
 
 def networks_of(plan: RunPlan, results: Results | None, used: dict[str, Usage], *, replay: bool) -> dict[str, Any]:
-    """The local models by role, ready to be asked."""
+    """Return the loaded local models of a plan, by role."""
     if not plan.networks:
         return {}
     from summeter.models.local.load import build as build_networks
@@ -22,17 +22,19 @@ def networks_of(plan: RunPlan, results: Results | None, used: dict[str, Usage], 
 
 
 def toolbox(llms: Mapping[str, BoundLLM], networks: Mapping[str, Any] | None = None) -> Callable[[Job], Tools]:
-    """What gives each job its tools: the LLMs by role, asked as its repeat has it, and its local models."""
+    """Return a function that makes the tools of a job: its LLMs, with its repeat number, and its local models."""
 
     def tools(job: Job) -> Tools:
-        own = {role: llms[name] for role, name in job.roles.items() if name in llms}
+        bound = {role: llms[name] for role, name in job.roles.items() if name in llms}
         if job.repeat > 1:
-            own = {role: BoundLLM(model.llm, model.settings._replace(repeat=job.repeat)) for role, model in own.items()}
+            bound = {
+                role: BoundLLM(model.llm, model.settings._replace(repeat=job.repeat)) for role, model in bound.items()
+            }
         local = {
             role: networks[job.roles.get(role, role)]
-            for role, asked in job.evaluator.roles.items()
-            if asked.kind != "llm" and networks and job.roles.get(role, role) in networks
+            for role, definition in job.evaluator.roles.items()
+            if definition.kind != "llm" and networks and job.roles.get(role, role) in networks
         }
-        return Tools(signature=job.signature, llms=own, networks=local)
+        return Tools(signature=job.signature, llms=bound, networks=local)
 
     return tools

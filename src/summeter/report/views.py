@@ -13,7 +13,7 @@ from summeter.data.dataset import Dataset
 from summeter.records import JudgeKey, KeyFacts, judge_names
 from summeter.report.words import scale_of
 from summeter.runs.manifest import JudgeEntry, Manifest
-from summeter.runs.places import HumanReader, RunReader
+from summeter.runs.readers import HumanReader, RunReader
 from summeter.runs.run import RunFolder, prepared_rows
 from summeter.scoring import PairScore, ScoreTable, SystemTable
 from summeter.scoring.table import Question

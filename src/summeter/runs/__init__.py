@@ -1,1 +1,1 @@
-"""A run's folder: manifest, journal, call and result stores, views."""
+"""Read and write run folders: manifest, journal, call and result stores, views."""

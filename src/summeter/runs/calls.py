@@ -1,7 +1,7 @@
-"""The call store: every request and its raw reply, by the request's hash, in one SQLite file.
+"""The call store: every request and its raw reply, by the hash of the request, in one SQLite file.
 
-It is the cache of a run, what a resumed run does not ask again, and the source of a replay. Requests
-and replies are JSON texts here; their types belong to the models. No key and no header gets into it.
+It is the cache of a run, spares a resumed run calls, and is the source of a replay. Requests and replies are JSON
+texts; the models define their types. The store never contains API keys or headers.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from typing import Literal, NamedTuple
 
 from summeter.runs.sqlite import KeyValueFile, checksum_of, connect
 
-MOVED_EVERY = 500
-# Should the mover not keep up, the log is moved by whoever writes, at 64 MiB.
+CHECKPOINT_EVERY = 500
+# If the checkpoint thread does not keep up, the writing thread makes a checkpoint at 64 MiB.
 LOG_PAGES = 16_384
 
 _COLUMNS = "key, created, model, request, completion, checksum"
 _INSERT = "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?)"
-# A call may be made again, and its reply be turned away again.
+# A call may be repeated, and its reply rejected again.
 _INSERT_TURNED_AWAY = "INSERT OR IGNORE INTO turned_away VALUES (?, ?, ?, ?, ?)"
 
 
 class Call(NamedTuple):
-    """One stored call. `request` and `completion` are JSON; `created` is seconds since 1970; `model` a model string."""
+    """A stored call. `request` and `completion` are JSON, `created` is in seconds since 1970."""
 
     key: str
     created: float
@@ -37,22 +37,24 @@ class Call(NamedTuple):
     completion: str
 
 
-MOST_TOKENS = 10**9
-"""The largest number of tokens that is believed of one call: no model reads or writes as many."""
+MAX_TOKENS = 10**9
+"""The maximum plausible number of tokens of a call."""
 
 
 def token_count(value: object) -> int | None:
-    """A number of tokens as an endpoint told it; None for what cannot be one.
+    """Return a number of tokens reported by an endpoint, or None if it is not plausible.
 
     >>> token_count(12), token_count(-1), token_count(2.5), token_count(2**63)
     (12, None, None, None)
     """
-    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
+    return value if type(value) is int and 0 <= value <= MAX_TOKENS else None
 
 
 class CallTokens(NamedTuple):
-    """The tokens of one stored call, None where the endpoint told none; `tokens_cached` and `tokens_written` are parts
-    of `tokens_in`. `batch` is the id of the batch it came in, if it did."""
+    """The token counts of a stored call, or None if the endpoint reported none.
+
+    `tokens_cached` and `tokens_written` are parts of `tokens_in`. `batch` is the id of the call's batch, if any.
+    """
 
     key: str
     model: str
@@ -64,10 +66,10 @@ class CallTokens(NamedTuple):
 
 
 class CallStore(KeyValueFile):
-    """Content-addressed calls.
+    """A content-addressed store of calls.
 
-    A reply is committed before `put` returns, so a killed process loses no reply that anyone has seen.
-    The first reply stored for a key stays. `path` None keeps the calls in memory.
+    `put` commits before it returns, so that a crash loses no reply that was used, and does not replace an existing
+    reply. If `path` is None, calls are stored in memory.
 
     >>> with CallStore() as store:
     ...     store.put("k", request="{}", completion='{"text":"a"}')
@@ -95,19 +97,22 @@ class CallStore(KeyValueFile):
         self, path: str | Path | None = None, *, readonly: bool = False, clock: Callable[[], float] = time.time
     ) -> None:
         self._clock = clock
-        self._mover: threading.Thread | None = None
-        self._unmoved = 0
+        self._checkpointer: threading.Thread | None = None
+        self._since_checkpoint = 0
         super().__init__(path, readonly=readonly)
         if not readonly:
             self.rows(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
 
     def get(self, key: str) -> str | None:
-        """The completion stored under `key`, or None."""
+        """Return the completion stored under `key`, or None."""
         completion: str | None = self.values((key,)).get(key)
         return completion
 
     def request(self, key: str) -> str:
-        """The request stored under `key`, answered or turned away. KeyError where there is none."""
+        """Return the request stored under `key`, whether its reply was usable or not.
+
+        Raises KeyError if it is missing.
+        """
         both = "SELECT request FROM calls WHERE key = ?1 UNION ALL SELECT request FROM turned_away WHERE key = ?1"
         rows = self.rows(f"{both} LIMIT 1", (key,))
         if not rows:
@@ -115,40 +120,43 @@ class CallStore(KeyValueFile):
         return str(rows[0][0])
 
     def put(self, key: str, request: str, completion: str, model: str = "") -> str:
-        """Store a call, committed on return. Returns the completion that counts: the first one stored."""
+        """Store a call and commit. Returns the completion that is stored, which is the first one for the key."""
         return self.put_many([(key, request, completion, model)])[0]
 
     def put_many(self, calls: Sequence[tuple[str, str, str, str]]) -> list[str]:
-        """Store (key, request, completion, model) in one commit; what `put` returns, for each."""
+        """Store (key, request, completion, model) in one commit. Returns the completions that are stored."""
         now = self._clock()
         rows = [(key, now, model, _utf8(request), _utf8(completion)) for key, request, completion, model in calls]
 
         def insert(connection: sqlite3.Connection) -> list[bool]:
             return [connection.execute(_INSERT, (*row, checksum_of(row[0], row[-1]))).rowcount > 0 for row in rows]
 
-        added = self.write(insert, at_once=len(rows) > 1)
-        # Now and then the log is moved into the file, beside the run: it waits for the disk.
-        self._unmoved += len(rows)
-        if self.path is not None and self._unmoved >= MOVED_EVERY and not (self._mover and self._mover.is_alive()):
-            self._unmoved = 0
-            self._mover = threading.Thread(target=_move, args=(self.path.resolve().as_uri(),), daemon=True)
-            self._mover.start()
+        added = self.write(insert, as_transaction=len(rows) > 1)
+        # Checkpoints are made in a thread, because they wait for the disk.
+        self._since_checkpoint += len(rows)
+        running = self._checkpointer is not None and self._checkpointer.is_alive()
+        if self.path is not None and self._since_checkpoint >= CHECKPOINT_EVERY and not running:
+            self._since_checkpoint = 0
+            self._checkpointer = threading.Thread(target=_checkpoint, args=(self.path.resolve().as_uri(),), daemon=True)
+            self._checkpointer.start()
         return [call[2] if new else self.get(call[0]) or call[2] for call, new in zip(calls, added, strict=True)]
 
     def turn_away(self, key: str, request: str, completion: str, model: str = "") -> None:
-        """Store a call whose reply was paid for and cannot be used. It answers nothing; only its tokens count."""
+        """Store a call with an unusable reply, so that its tokens are counted. `get` does not return it."""
         row = (key, self._clock(), model, _utf8(request), _utf8(completion))
         self.write(lambda connection: connection.execute(_INSERT_TURNED_AWAY, row))
 
     def replace(self, file: Path, keys: Iterable[str]) -> None:
-        """Take the calls with these keys from another call store, also where another reply is stored here."""
+        """Copy the calls with these keys from another call store, replacing existing replies."""
         sql = f"INSERT OR REPLACE INTO calls SELECT {_COLUMNS} FROM other.calls WHERE key = ?"  # noqa: S608 - our names
         with self._attached(file):
             self.write(lambda connection: connection.executemany(sql, [(key,) for key in keys]))
 
     def fence_secret(self) -> str | None:
-        """The secret that keys the fences around judged texts, made once a store; None where a store without one is
-        only read. Keys of calls do not depend on it."""
+        """Return the secret from which the fences around judged texts are made, creating it if needed.
+
+        Returns None if the store is read-only and has no secret. The keys of calls do not depend on it.
+        """
         if not self.readonly:
             insert = "INSERT OR IGNORE INTO secrets VALUES ('fence', ?)"
             self.write(lambda connection: connection.execute(insert, (secrets.token_hex(32),)))
@@ -156,15 +164,14 @@ class CallStore(KeyValueFile):
         return str(rows[0][0]) if rows else None
 
     def tokens(self, table: Literal["calls", "turned_away"] = "calls") -> list[CallTokens]:
-        """The tokens of every call that was answered, or whose reply could not be used (`turned_away`), in the order
-        of storing."""
-        sound = "CASE WHEN json_valid(completion) THEN completion END"
-        read = ", ".join(f"json_extract({sound}, '$.{name}')" for name in CallTokens._fields[2:])
-        rows = self.rows(f"SELECT key, model, {read} FROM {table} ORDER BY rowid")  # noqa: S608 - names of our own
+        """Return the tokens of all calls with usable (`calls`) or unusable (`turned_away`) replies, in order."""
+        valid = "CASE WHEN json_valid(completion) THEN completion END"
+        columns = ", ".join(f"json_extract({valid}, '$.{name}')" for name in CallTokens._fields[2:])
+        rows = self.rows(f"SELECT key, model, {columns} FROM {table} ORDER BY rowid")  # noqa: S608 - constants
         return [CallTokens._make((key, model, *map(token_count, counts), batch)) for key, model, *counts, batch in rows]
 
     def __iter__(self) -> Iterator[Call]:
-        """Every call, in the order of storing; calls stored meanwhile may or may not be among them."""
+        """Yield all calls in the order of storing, possibly including calls stored meanwhile."""
         last = 0
         while rows := self.rows(
             "SELECT rowid, key, created, model, request, completion FROM calls"
@@ -176,15 +183,15 @@ class CallStore(KeyValueFile):
             last = rows[-1][0]
 
     def close(self) -> None:
-        """Let go of the file. Closing twice is harmless."""
-        if self._mover is not None:
-            self._mover.join()
+        """Close the file. Closing it again has no effect."""
+        if self._checkpointer is not None:
+            self._checkpointer.join()
         super().close()
 
 
-def _move(uri: str) -> None:
-    """Move what is committed from the log into the file, getting in nobody's way."""
-    with contextlib.suppress(sqlite3.Error):  # the next one, or closing, will do it
+def _checkpoint(uri: str) -> None:
+    """Move committed changes from the write-ahead log to the file, without blocking other connections."""
+    with contextlib.suppress(sqlite3.Error):  # the next checkpoint, or closing, will do it
         connection = connect(uri)
         try:
             connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
@@ -193,7 +200,7 @@ def _move(uri: str) -> None:
 
 
 def _utf8(text: str) -> str:
-    # A lone surrogate has no UTF-8; in JSON its escape means the same.
+    # A lone surrogate has no UTF-8 encoding, but its JSON escape is equivalent.
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""The judgments and scores of a run as Parquet, for other tools. No command reads these copies back."""
+"""Export the judgments and scores of a run as Parquet files for other tools."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ _FLAT = "target.*, * EXCLUDE (target) REPLACE (label ->> '$' AS label)"
 
 
 def export(run: RunFolder, folder: Path) -> dict[Path, int]:
-    """Write `judgments.parquet` and `scores.parquet` into `folder`; return the number of rows of each file.
+    """Write `judgments.parquet` and `scores.parquet` to `folder`; return the number of rows of each file.
 
-    A judgment's target fills the columns `document_id` to `list_id`; `label` is text, `evidence` and `claim` are JSON.
-    Files of these names are replaced. Raises UsageError where `folder` lies in the run's, InputError where the run is
-    damaged, WriteError where the disk is full.
+    The target of a judgment fills the columns `document_id` to `list_id`; `label` is text, `evidence` and `claim` are
+    JSON. Existing files are replaced. Raises UsageError if `folder` is inside the run's folder, InputError if the run
+    is damaged, WriteError if the disk is full.
     """
     if folder.resolve().is_relative_to(run.folder.resolve()):
-        raise UsageError(f"{folder} lies in the run's own folder; name another folder for the exported files")
+        raise UsageError(f"{folder} is inside the run's folder. Choose another folder for the exported files")
     folder.mkdir(parents=True, exist_ok=True)
     judgments, scores = folder / "judgments.parquet", folder / "scores.parquet"
     return {
@@ -58,21 +58,21 @@ def export(run: RunFolder, folder: Path) -> dict[Path, int]:
 
 
 def _write(target: Path, lines: Iterable[str], columns: Mapping[str, str], selected: str) -> int:
-    """Write records, given as lines of JSON, as Parquet; return their number. DuckDB's memory is bounded."""
+    """Write records, given as lines of JSON, to a Parquet file with bounded memory; return their number."""
     import duckdb
 
-    kinds = "{" + ", ".join(f"'{name}': '{kind}'" for name, kind in columns.items()) + "}"
-    read = f"SELECT {selected} FROM read_json(?, format = 'newline_delimited', columns = {kinds})"  # noqa: S608 - constants
+    types = "{" + ", ".join(f"'{name}': '{type_}'" for name, type_ in columns.items()) + "}"
+    query = f"SELECT {selected} FROM read_json(?, format = 'newline_delimited', columns = {types})"  # noqa: S608 - constants
     with tempfile.TemporaryDirectory(prefix="summeter-") as scratch, writing(target) as handle:
-        source, made = Path(scratch) / "rows.jsonl", Path(scratch) / "rows.parquet"
+        source, parquet = Path(scratch) / "rows.jsonl", Path(scratch) / "rows.parquet"
         number = write_lines(source, lines)
         limits: dict[str, Any] = {"memory_limit": "256MB", "threads": 2, "temp_directory": scratch}
         with duckdb.connect(config=limits) as connection:
             try:
-                copy = f"COPY ({read}) TO '{made}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 20000)"
+                copy = f"COPY ({query}) TO '{parquet}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 20000)"
                 connection.execute(copy, [str(source)])
             except duckdb.IOException as error:
                 raise WriteError.of(target, "the export", OSError(str(error))) from error
-        with made.open("rb") as rows:
+        with parquet.open("rb") as rows:
             shutil.copyfileobj(rows, handle)
     return number

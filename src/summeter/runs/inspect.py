@@ -1,4 +1,4 @@
-"""What lies in a run's folder, and in a folder of runs; taking one away."""
+"""Inspect, find and remove run folders."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from summeter.runs.progress import PROGRESS, ProgressTable
 from summeter.runs.results import RESULTS
 from summeter.runs.run import CALLS, MANIFEST, read_manifest
 
-_KINDS = {
+_CATEGORIES = {
     "data": "data",
     "judgments": "judgments",
     "prepared": "judgments",
@@ -30,11 +30,11 @@ _KINDS = {
     "summary": "views",
     "report": "views",
 }
-"""The first part of a file's or folder's name -> what it is; the rest is "other"."""
+"""Category of a file or folder, by its name up to the first dot; all others are "other"."""
 
 
 class JudgeState(Record):
-    """How far a judge is: `done` of `of` items. `of` is None for one that compares, whose pairs are not counted."""
+    """The progress of a judge: `done` of `of` items. `of` is None for a pairwise judge."""
 
     judge: str
     signature: str
@@ -44,9 +44,12 @@ class JudgeState(Record):
 
 
 class RunState(Record):
-    """What lies in a run's folder. `status` is that of run.json, or "damaged" (`reason` says how); `writing`, whether a
-    process has it open; `bytes` are by kind: data, judgments (with what
-    was prepared, progress and failures), calls, results, views, other. Times are in ISO 8601, UTC."""
+    """The state of a run folder.
+
+    `status` is that of run.json, or "damaged" with a `reason`. `writing` says whether a process is writing the run.
+    `bytes` are by category: data, judgments (with prepared data, progress and failures), calls, results, views, other.
+    Times are in ISO 8601, UTC.
+    """
 
     run: str
     status: str
@@ -64,21 +67,25 @@ class RunState(Record):
 
     @property
     def size(self) -> int:
-        """Bytes in all."""
+        """The total size in bytes."""
         return sum(self.bytes.values())
 
 
 def state(folder: Path) -> RunState:
-    """What lies in a run's folder. Raises UsageError for a folder that is no run; a damaged one is a state too."""
+    """Return the state of a run folder. Raises UsageError if the folder is not a run."""
     if not (folder / MANIFEST).is_file():
         raise UsageError(f"{folder} is not a run: it has no {MANIFEST}")
-    sizes = _sizes(folder)
-    about = {"run": str(folder), "bytes": sizes, "writing": is_being_written(folder)}
+    sizes: Counter[str] = Counter()
+    for file in folder.rglob("*"):
+        if file.is_file() and not file.is_symlink():
+            first = file.relative_to(folder).parts[0].split(".")[0]
+            sizes[_CATEGORIES.get(first, "other")] += file.stat().st_size
+    common = {"run": str(folder), "bytes": dict(sorted(sizes.items())), "writing": is_being_written(folder)}
     try:
         manifest = read_manifest(folder)
         progress = ProgressTable.read(folder / PROGRESS)
     except InputError as error:
-        return RunState(**about, status="damaged", reason=str(error))
+        return RunState(**common, status="damaged", reason=str(error))
     judges = []
     for judge in manifest.judges:
         rows = progress.of_judge(judge.signature)
@@ -86,7 +93,7 @@ def state(folder: Path) -> RunState:
         of = None if pairs else manifest.data.summaries
         judges.append(JudgeState(judge=judge.name, signature=judge.signature, model=judge.model, done=len(rows), of=of))
     return RunState(
-        **about,
+        **common,
         status=manifest.status,
         source=manifest.data.source,
         hash=manifest.data.hash,
@@ -100,7 +107,7 @@ def state(folder: Path) -> RunState:
 
 
 def runs_in(folder: Path) -> Iterator[Path]:
-    """The runs that lie in a folder, at any depth but not in each other, by name; the folder itself where it is one."""
+    """Yield the runs in a folder and its subfolders, sorted by name, or the folder itself if it is a run."""
     if (folder / MANIFEST).is_file():
         yield folder
         return
@@ -110,33 +117,24 @@ def runs_in(folder: Path) -> Iterator[Path]:
 
 
 def check_removable(folder: Path) -> None:
-    """UsageError for what is no run, for a symbolic link to one, and for a run that a process is writing."""
+    """Raise UsageError if the folder is not a run, is a symbolic link, or is being written by a process."""
     if folder.is_symlink():
         raise UsageError(
-            f"{folder} is a symbolic link to {folder.resolve()}; nothing was removed. Name that folder, or remove the "
-            f"link alone: unlink {folder}"
+            f"{folder} is a symbolic link to {folder.resolve()}; nothing was removed. Name that folder, or remove only "
+            f"the link: unlink {folder}"
         )
     if not (folder / MANIFEST).is_file():
-        raise UsageError(f"{folder} is not a run: it has no {MANIFEST}; nothing was removed")
+        raise UsageError(f"{folder} is not a run: it has no {MANIFEST}. Nothing was removed")
     if is_being_written(folder):
-        raise UsageError(f"{folder}: another process is writing this run; nothing was removed. Wait for it")
+        raise UsageError(f"{folder}: another process is writing this run. Nothing was removed. Wait for it to end")
 
 
 def remove(folder: Path) -> None:
-    """Remove a run. Raises UsageError for what is no run, for a link to one, and where another process writes it."""
+    """Remove a run. Raises UsageError under the conditions of `check_removable`."""
     check_removable(folder)
     target = folder.resolve()
-    with Journal(target):  # nobody else writes it
-        # Renamed first, to a name that is swept: a kill leaves the whole run, or none.
-        gone = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.new")
-        target.rename(gone)
-    shutil.rmtree(gone)
-
-
-def _sizes(folder: Path) -> dict[str, int]:
-    sizes: Counter[str] = Counter()
-    for file in folder.rglob("*"):
-        if file.is_file() and not file.is_symlink():
-            first = file.relative_to(folder).parts[0].split(".")[0]
-            sizes[_KINDS.get(first, "other")] += file.stat().st_size
-    return dict(sorted(sizes.items()))
+    with Journal(target):  # locks the run
+        # The folder is renamed first, to the name of a temporary folder, so that a crash leaves a whole run or none.
+        removed = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.new")
+        target.rename(removed)
+    shutil.rmtree(removed)

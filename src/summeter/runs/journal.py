@@ -1,10 +1,9 @@
-"""Writing a run so that a kill at any point loses nothing that was finished.
+"""Write a run so that a crash at any point loses no finished item.
 
-One item's judgments by one evaluator are one append; a line in progress.jsonl then says they are there, how many, and
-their checksum. On opening, judgments that no line confirms are dropped wherever they stand, and lines whose judgments
-are not all there as they were written are dropped too, so that such an item is judged again, from stored calls where
-there are any. When a run ends, its files are put into the order of the data, so that equal runs have equal files
-whatever the order of completion was.
+The judgments of an item by a judge are appended in one write; a line in progress.jsonl then confirms them, with their
+number and checksum. On opening, unconfirmed judgments are removed, and so are lines of progress whose judgments are
+incomplete or changed, so that such an item is judged again, from stored calls if possible. When a run ends, its files
+are sorted in the order of the data, so that equal runs have equal files.
 """
 
 from __future__ import annotations
@@ -37,13 +36,13 @@ from summeter.runs.progress import (
     ProgressTable,
     checksum,
     item_checksum,
-    item_places,
+    item_offsets,
 )
 from summeter.runs.run import CHECKSUMS, FAILURES, MANIFEST, Failure, checksums_of, prepared_rows
 from summeter.stats.base import Bools, Ints
 
-SEALS = "checksums.json"
-"""The checksums of the facts of a run that has ended (`runs.seals`); none while it is written."""
+CHECKSUM_FILE = "checksums.json"
+"""The checksums of a run that has ended (`runs.checksums`); the file is missing while the run is written."""
 
 LOCK = ".lock"
 _BLOCK = 1 << 20
@@ -52,27 +51,27 @@ log = logging.getLogger(__name__)
 
 
 class Order(Protocol):
-    """Where each item, and each document, stands in the data."""
+    """The positions of items and documents in the data."""
 
     def __getitem__(self, key: ItemKey) -> int: ...
     def of_document(self, document_id: str) -> int: ...
 
 
 class Journal:
-    """The one writer of a run's folder. A second one, in any process, is refused while it is open."""
+    """The writer of a run folder. Raises UsageError if another process has the run open."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         (folder / "judgments").mkdir(parents=True, exist_ok=True)
         (folder / "prepared").mkdir(exist_ok=True)
         self._lock = _lock(folder)
-        for place in (folder, folder / "judgments", folder / "prepared"):
-            sweep(place)
+        for subfolder in (folder, folder / "judgments", folder / "prepared"):
+            sweep(subfolder)
         self._files: dict[Path, IO[bytes]] = {}
         self._broken: OSError | None = None
         self._prepared: dict[tuple[str, str], str] = {}
         self.done = DoneItems()
-        """Which items each judge has finished."""
+        """The items that each judge has finished."""
 
     def __enter__(self) -> Self:
         return self
@@ -82,11 +81,11 @@ class Journal:
 
     @property
     def broken(self) -> OSError | None:
-        """The write that failed, if one did; nothing is written after it."""
+        """The error of a failed write, after which nothing more is written."""
         return self._broken
 
     def close(self) -> None:
-        """Close every file and let the next writer in."""
+        """Close all files and release the lock."""
         self._close_files()
         self._lock.close()
 
@@ -96,83 +95,90 @@ class Journal:
         self._files.clear()
 
     def manifest(self, manifest: Manifest) -> None:
-        """Replace run.json in one step."""
+        """Replace run.json atomically."""
         fields = manifest.model_dump(mode="json", by_alias=True)
         text = json.dumps({**fields, CHECKSUMS: checksums_of(fields)}, ensure_ascii=False, indent=2)
         write_text(self.folder / MANIFEST, text + "\n")
 
     def repair(self, judges: Sequence[JudgeEntry]) -> list[Fault]:
-        """Read what is finished, and drop what a killed or failed writer left unconfirmed, or what is damaged. Returns
-        what was damaged: the lines that could not be read, the items whose judgments have changed."""
+        """Load the finished items, and remove unconfirmed and damaged judgments.
+
+        Returns the faults: lines that cannot be read, and items whose judgments have been changed.
+        """
         damaged: list[Fault] = []
-        (self.folder / SEALS).unlink(missing_ok=True)
+        (self.folder / CHECKSUM_FILE).unlink(missing_ok=True)
         for name in (PROGRESS, FAILURES):
-            _cut_torn_line(self.folder / name)
-        self._drop_damaged_failures(damaged)
+            _remove_truncated_line(self.folder / name)
+        failures = [failure.line for failure in read_lines(self.folder / FAILURES, Failure, damaged)]
+        if damaged:
+            write_lines(self.folder / FAILURES, failures)
         before = len(damaged)
         items = ProgressTable.read(self.folder / PROGRESS, damaged)
-        sound = np.zeros(len(items), np.bool_)
+        intact = np.zeros(len(items), np.bool_)
         self.done = DoneItems()
         for judge in judges:
             rows = items.of_judge(judge.signature)
-            own = items.take(rows)
-            known = self._repair_prepared(judge, damaged)
-            lost = np.array([name is not None and name not in known for name in own.prepared.names], np.bool_)
-            sound[rows], items.checksum[rows] = self._repair_judgments(judge, own, lost[own.prepared.codes], damaged)
-            self.done.add_all(judge.signature, items.take(rows[sound[rows]]).keys())
-        if not sound.all() or len(damaged) > before:
-            write_lines(self.folder / PROGRESS, items.take(sound).lines())
+            judge_items = items.take(rows)
+            ids = self._repair_prepared(judge, damaged)
+            missing = np.array([name is not None and name not in ids for name in judge_items.prepared.names], np.bool_)
+            without_prepared = missing[judge_items.prepared.codes]
+            repaired = self._repair_judgments(judge, judge_items, without_prepared, damaged)
+            intact[rows], items.checksum[rows] = repaired
+            self.done.add_all(judge.signature, items.take(rows[intact[rows]]).keys())
+        if not intact.all() or len(damaged) > before:
+            write_lines(self.folder / PROGRESS, items.take(intact).lines())
         return damaged
 
-    def _drop_damaged_failures(self, damaged: list[Fault]) -> None:
-        file, faults = self.folder / FAILURES, list[Fault]()
-        failures = [failure.line for failure in read_lines(file, Failure, faults)]
-        if faults:
-            write_lines(file, failures)
-            damaged.extend(faults)
-
     def _repair_prepared(self, judge: JudgeEntry, damaged: list[Fault]) -> set[str]:
-        """Drop the damaged rows of what a judge prepared; returns the ids of the others."""
+        """Remove the damaged rows of prepared data of a judge, and return the ids of the other rows."""
         file, faults = self.folder / "prepared" / f"{judge.file}.jsonl", list[Fault]()
-        _cut_torn_line(file)
-        known = set()
+        _remove_truncated_line(file)
+        ids = set()
         for _, row in prepared_rows(file, faults):
             self._prepared[judge.signature, row["document_id"]] = row["id"]
-            known.add(row["id"])
+            ids.add(row["id"])
         if faults:
             write_lines(file, (json.dumps(row, ensure_ascii=False) for _, row in prepared_rows(file, [])))
             damaged.extend(faults)
-        return known
+        return ids
 
     def _repair_judgments(
-        self, judge: JudgeEntry, items: ProgressTable, lost: Bools, damaged: list[Fault]
+        self, judge: JudgeEntry, items: ProgressTable, dropped: Bools, damaged: list[Fault]
     ) -> tuple[Bools, Ints]:
-        """Drop the judgments of items that are `lost`, or not there as they were written; returns which of the others
-        are sound, and the checksums of all."""
+        """Remove the judgments of `dropped` items, and those that are incomplete or changed.
+
+        Returns a mask of the other items, and the checksums of all items.
+        """
         file = self.folder / "judgments" / f"{judge.file}.jsonl"
-        _cut_torn_line(file)
-        if not lost.any() and (places := item_places(file, items)) is not None:
-            end = int(places.starts[-1])
+        _remove_truncated_line(file)
+        if not dropped.any() and (offsets := item_offsets(file, items)) is not None:
+            end = int(offsets.starts[-1])
             if file.exists() and end < file.stat().st_size:
-                damaged.extend(_damaged_behind(file, end, int(places.lines[-1])))
+                with file.open("rb") as unconfirmed:
+                    unconfirmed.seek(end)
+                    for number, line in enumerate(unconfirmed, int(offsets.lines[-1]) + 1):
+                        try:
+                            Judgment.model_validate_json(line)
+                        except ValidationError as error:
+                            damaged.append(damaged_line(file, number, error))
                 os.truncate(file, end)
-            return ~lost, items.checksum
+            return ~dropped, items.checksum
         lines = JudgmentLines(file, items)
-        sound = lines.whole & ~lost
+        intact = lines.intact & ~dropped
         damaged.extend(lines.damaged)
         damaged.extend(lines.alterations())
-        kept = (lines.of >= 0) & sound[lines.of]  # the last row, at -1, is masked by the first condition
+        kept = (lines.of >= 0) & intact[lines.of]  # the last row, at -1, is masked by the first condition
         if not kept.all():
-            rest = (line for line, keep in zip(whole_lines(file), kept.tolist(), strict=True) if keep)
-            write_lines(file, (line.decode().removesuffix("\n") for line in rest))
-        return sound, lines.checksums
+            kept_lines = (line for line, keep in zip(whole_lines(file), kept.tolist(), strict=True) if keep)
+            write_lines(file, (line.decode().removesuffix("\n") for line in kept_lines))
+        return intact, lines.checksums
 
     def judged(self, judge: JudgeEntry, item: ItemKey, judgments: Sequence[Judgment]) -> None:
-        """Add one item's judgments by one evaluator, then the line that confirms them."""
+        """Append the judgments of an item by a judge, and then the line that confirms them."""
         self.judged_lines(judge, item, [f"{row.line}\n".encode() for row in judgments])
 
     def judged_lines(self, judge: JudgeEntry, item: ItemKey, lines: Sequence[bytes]) -> None:
-        """`judged`, of judgments that are lines of JSON already, each with its line feed."""
+        """Append judgments like `judged`, given as lines of JSON with line feeds."""
         self._append(self.folder / "judgments" / f"{judge.file}.jsonl", lines)
         document_id, system, rival = item
         done = Done(
@@ -188,7 +194,7 @@ class Journal:
         self.done.add(done.key)
 
     def drop(self, judge: JudgeEntry) -> None:
-        """Forget all that a judge has finished. After a kill in between, `repair` drops what is left of it."""
+        """Remove all finished items of a judge. If this is interrupted, `repair` removes the rest."""
         self._close_files()
         self.done.drop(judge.signature)
         items = ProgressTable.read(self.folder / PROGRESS)
@@ -196,17 +202,17 @@ class Journal:
         (self.folder / "judgments" / f"{judge.file}.jsonl").unlink(missing_ok=True)
 
     def prepared(self, judge: JudgeEntry, row: Mapping[str, Any]) -> None:
-        """Add what an evaluator derived for a document."""
+        """Append prepared data of a document."""
         line = json.dumps(row, ensure_ascii=False)
         self._append(self.folder / "prepared" / f"{judge.file}.jsonl", [f"{line}\n".encode()])
         self._prepared[judge.signature, row["document_id"]] = row["id"]
 
     def failed(self, failure: Failure) -> None:
-        """Add one failure."""
+        """Append a failure."""
         self._append(self.folder / FAILURES, [f"{failure.line}\n".encode()])
 
     def sync(self) -> None:
-        """Have what was added so far on the disk itself, where it outlives the machine."""
+        """Flush all files to the disk, so that they survive a crash of the machine."""
         try:
             for file in self._files.values():
                 os.fsync(file.fileno())
@@ -216,8 +222,8 @@ class Journal:
 
     def _append(self, path: Path, lines: Sequence[bytes]) -> None:
         if self._broken is not None:
-            # What follows a failed append could not be told from what belongs to it.
-            raise OSError(self._broken.errno or errno.EIO, f"nothing more is written after: {self._broken}")
+            # An append after a failed one could not be distinguished from it.
+            raise OSError(self._broken.errno or errno.EIO, f"writing stopped after an error: {self._broken}")
         if not lines:
             return
         data = b"".join(lines)
@@ -232,75 +238,70 @@ class Journal:
             raise
 
     def sort_files(self, judges: Sequence[JudgeEntry], order: Order) -> None:
-        """Put the judgments, prepared rows, progress and failures into the order of the data, each file in one step."""
+        """Sort the judgments, prepared data, progress and failures in the order of the data, each file atomically."""
         self._close_files()
         items = ProgressTable.read(self.folder / PROGRESS)
         ranks = np.fromiter(map(order.__getitem__, items.items()), np.int64, len(items))
         for judge in judges:
             file, rows = self.folder / "judgments" / f"{judge.file}.jsonl", items.of_judge(judge.signature)
-            places = item_places(file, items.take(rows))
-            if places is None or places.more:
+            offsets = item_offsets(file, items.take(rows))
+            if offsets is None or offsets.more:
                 _sort_lines(file, lambda line: (order[judged_item(line)[1:]],))
             elif file.exists():
-                _rearrange(file, places.starts, np.argsort(ranks[rows], kind="stable"))
+                _rearrange(file, offsets.starts, np.argsort(ranks[rows], kind="stable"))
             _sort_lines(
                 self.folder / "prepared" / f"{judge.file}.jsonl",
                 lambda line: (order.of_document(from_json(line)["document_id"]),),
             )
-        place = {judge.signature: index for index, judge in enumerate(judges)}
+        position = {judge.signature: index for index, judge in enumerate(judges)}
 
-        def of_item(line: bytes) -> tuple[int, int]:
-            signature, document_id, system, rival = _item_of(line)
-            return place.get(signature, len(place)), order[document_id, system, rival]
+        def rank(line: bytes) -> tuple[int, int]:
+            row = from_json(line)
+            item = row["document_id"], row["system"], row.get("rival")
+            return position.get(row["signature"], len(position)), order[item]
 
         for name in (PROGRESS, FAILURES):
-            _sort_lines(self.folder / name, of_item)
-
-
-def _item_of(line: bytes) -> DoneKey:
-    """(signature, document, system, rival) of a line of progress or of failures."""
-    row = from_json(line)
-    return row["signature"], row["document_id"], row["system"], row.get("rival")
+            _sort_lines(self.folder / name, rank)
 
 
 def judged_item(line: bytes) -> DoneKey:
-    """(signature, document, system, rival) of a line of judgments."""
+    """Return (signature, document, system, rival) of a line of judgments."""
     row = from_json(line)
     target = row["target"]
     return row["signature"], target["document_id"], target["system"], target.get("rival")
 
 
 def _sort_lines(file: Path, rank: Callable[[bytes], tuple[int, ...]]) -> None:
-    """Sort a file's lines by rank, keeping the order within a rank; memory holds some numbers a line."""
+    """Sort the lines of a file by rank with a stable sort; only numbers are in memory."""
     if not file.exists():
         return
     starts, ranks = array("q", [0]), array("q")
     width = 1
     with file.open("rb") as lines:
         for line in lines:
-            place = rank(line)
-            width = len(place)
-            ranks.extend(place)
+            key = rank(line)
+            width = len(key)
+            ranks.extend(key)
             starts.append(starts[-1] + len(line))
-    places = np.frombuffer(ranks, np.int64).reshape(-1, width)
-    _rearrange(file, np.frombuffer(starts, np.int64), np.lexsort(places.T[::-1]))  # a stable sort
+    keys = np.frombuffer(ranks, np.int64).reshape(-1, width)
+    _rearrange(file, np.frombuffer(starts, np.int64), np.lexsort(keys.T[::-1]))  # a stable sort
 
 
 def _rearrange(file: Path, starts: Ints, order: Ints) -> None:
-    """Put stretches of a file into another order; stretch `i` reaches from byte `starts[i]` to `starts[i + 1]`."""
-    turns = np.flatnonzero(np.diff(order) != 1) + 1
-    if not len(turns):
+    """Reorder the ranges of a file; range `i` is the bytes from `starts[i]` to `starts[i + 1]`."""
+    breaks = np.flatnonzero(np.diff(order) != 1) + 1
+    if not len(breaks):
         return
     with file.open("rb") as source, writing(file) as target:
-        for stretch in np.split(order, turns):
-            source.seek(starts[stretch[0]])
-            left = int(starts[stretch[-1] + 1] - starts[stretch[0]])
-            while block := source.read(min(left, _BLOCK)):
-                left -= target.write(block)
+        for ranges in np.split(order, breaks):
+            source.seek(starts[ranges[0]])
+            remaining = int(starts[ranges[-1] + 1] - starts[ranges[0]])
+            while block := source.read(min(remaining, _BLOCK)):
+                remaining -= target.write(block)
 
 
-def _cut_torn_line(file: Path) -> None:
-    """Drop what stands behind the last line break."""
+def _remove_truncated_line(file: Path) -> None:
+    """Remove the bytes after the last line feed."""
     if not file.exists():
         return
     with file.open("rb+") as data:
@@ -318,19 +319,8 @@ def _cut_torn_line(file: Path) -> None:
             data.truncate(end)
 
 
-def _damaged_behind(file: Path, end: int, number: int) -> Iterator[Fault]:
-    """What is wrong with the lines of a file of judgments that stand behind its first `number`, which `end` there."""
-    with file.open("rb") as lines:
-        lines.seek(end)
-        for place, line in enumerate(lines, number + 1):
-            try:
-                Judgment.model_validate_json(line)
-            except ValidationError as error:
-                yield damaged_line(file, place, error)
-
-
 def is_being_written(folder: Path) -> bool:
-    """Whether a process has the run open to write it."""
+    """Return whether a process has the run open for writing."""
     import fcntl
 
     if not (folder / LOCK).is_file():
@@ -345,7 +335,7 @@ def is_being_written(folder: Path) -> bool:
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Let no other process write or remove the run meanwhile. UsageError where one is writing it."""
+    """Prevent other processes from writing or removing the run. Raises UsageError if one is writing it."""
     with _lock(folder):
         yield
 
@@ -358,5 +348,7 @@ def _lock(folder: Path) -> IO[bytes]:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         file.close()
-        raise UsageError(f"{folder}: another process is writing this run; wait for it or choose another -o") from error
+        raise UsageError(
+            f"{folder}: another process is writing this run. Wait for it to end, or choose another -o"
+        ) from error
     return file

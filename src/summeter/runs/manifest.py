@@ -1,4 +1,4 @@
-"""run.json: what was asked of a run, with what, and how far it came."""
+"""The manifest of a run (run.json): configuration, progress and usage."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from summeter.runs.usage import Usage
 SCHEMA: Literal["summeter-run/1"] = "summeter-run/1"
 RunStatus = Literal["running", "complete", "incomplete", "interrupted", "failed"]
 
-# A file of a run lies in the run: a stem that names another folder, or hides, is no stem.
+# A stem must not refer to another folder or a hidden file.
 STEM = re.compile(r"[A-Za-z0-9_][\w.\-]*")
-LONGEST = 60
+MAX_STEM = 60
 
 
 def stem(name: str, signature: str) -> str:
-    """The stem of a judge's files: what a file name can hold of its name, and six digits of its signature.
+    """Return the stem of a judge's files: its name as a valid file name, and six digits of a hash of its signature.
 
     >>> stem("../my judge", "rts|v:1").rpartition(".")[0]
     '_my_judge'
     """
     safe = re.sub(r"\.{2,}", ".", re.sub(r"[^A-Za-z0-9_.\-]", "_", name)).lstrip(".-")
-    return f"{safe[:LONGEST].rstrip('.') or '_'}.{digest(signature, 6)}"
+    return f"{safe[:MAX_STEM].rstrip('.') or '_'}.{digest(signature, 6)}"
 
 
-def _stem(text: str) -> str:
+def _check_stem(text: str) -> str:
     if not STEM.fullmatch(text) or ".." in text:
-        raise ValueError(f"{text[:80]!r} is not the stem of a file in the run")
+        raise ValueError(f"{text[:80]!r} is not a valid stem of a file in the run")
     return text
 
 
 class JudgeEntry(Record):
-    """One evaluator of a run: its catalog name and settings, its signature, and how its scores are reduced.
+    """A judge of a run: its catalog name and settings, its signature, and the reduction of its scores.
 
-    `file` is the stem of its files under judgments/ and prepared/ (see `stem`). `imported` marks judgments read from
-    raw outputs rather than made by the run. `members` are the signatures of the judges that a derived judge is computed
-    from; `roles` names the roles of the run that its own roles took, where they are others (`{"judge": "second"}`).
-    `threshold` is the value from which on it labels 1, where its labels are thresholds of its values. `restricted`
-    names weights that it is meant for and whose licence forbids commercial use. `partial`: it judged what a cascade
-    asked of it alone, which is no fair picture of the data: it has no scores of its own.
+    `file` is the stem of its files under judgments/ and prepared/ (see `stem`). `imported` marks judgments that were
+    read from raw outputs. `members` are the signatures of the judges from which a derived judge is computed. `roles`
+    maps its roles to roles of the run if their names differ (`{"judge": "second"}`). `threshold` is the minimum value
+    of the label 1, if its labels are thresholded values. `restricted` names weights whose licence forbids commercial
+    use. A `partial` judge judged only the items that a cascade passed on, which are not representative, so it has no
+    scores.
     """
 
     name: str
@@ -52,7 +52,7 @@ class JudgeEntry(Record):
     models: dict[str, str] = Field(default_factory=dict)
     aspects: tuple[str, ...]
     reduce: str
-    file: Annotated[str, AfterValidator(_stem)]
+    file: Annotated[str, AfterValidator(_check_stem)]
     imported: bool = False
     prepares_only: bool = False
     members: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class JudgeEntry(Record):
 
 
 class DataEntry(Record):
-    """The data a run judges; a copy lies in the run's data/ folder."""
+    """The data of a run, which are copied to its folder data/."""
 
     source: str
     hash: str
@@ -73,8 +73,10 @@ class DataEntry(Record):
 
 
 class ModelContext(Record):
-    """How many tokens a model reads and writes together, as it was asked of its server, and who `said` so; None, and
-    why, where nobody did."""
+    """The context length of a model in tokens, input and output together, and the source that `said` so.
+
+    `tokens` is None if the length is unknown; then `said` holds the reason.
+    """
 
     tokens: int | None = None
     said: str = ""
@@ -87,19 +89,19 @@ USAGE_FIELDS = {
     "local": ("asked", "stored", "computed", "truncated", "tokens", "padding"),
     "compute": ("seconds", "items"),
 }
-"""The fields of `Usage` that each part of run.json holds."""
+"""The fields of `Usage` in each field of run.json."""
 
 
 class Manifest(Record):
-    """The whole of run.json. `options` are what the caller chose in the last session (seed, limit, temperature...); a
-    judge's signature holds what it was asked with.
+    """The content of run.json.
 
-    What was taken in all sessions: `usage` by each model string (with the tokens and cost of replies that could not be
-    used), `judge_usage` by the calls behind each signature (a call behind several counts with each), `local` by each
-    local model, by its id. `compute`, by signature, is how long this processor computed in sessions that ended by
-    themselves, and the items judged in them; a replay that reads the results of local models has none. `contexts` is by
-    model string, where it was not told; `stopped` says why an interrupted run ended, where it was not the user;
-    `documents_per_part` is how workers cut the data, once a session had workers."""
+    `options` are those of the last session (seed, limit, temperature...); a judge's signature holds the options of its
+    calls. The usage of all sessions is `usage` by model string, including unusable replies; `judge_usage` by signature,
+    where a shared call counts for every judge; and `local` by the id of the local model. `compute` is the computing
+    time and number of items by signature, for sessions that were not killed; a replay of local models has none.
+    `contexts` holds detected context lengths by model string. `stopped` is the reason for an interruption, unless the
+    user interrupted the run. `documents_per_part` is the size of the parts that workers judge.
+    """
 
     schema_: Literal["summeter-run/1"] = Field(default=SCHEMA, alias="schema", serialization_alias="schema")
     summeter: str
@@ -122,5 +124,5 @@ class Manifest(Record):
     documents_per_part: int | None = None
 
     @field_serializer(*USAGE_FIELDS)
-    def _usage_fields(self, part: dict[str, Usage], info: FieldSerializationInfo) -> dict[str, dict[str, Any]]:
-        return {name: usage.fields(USAGE_FIELDS[info.field_name]) for name, usage in part.items()}
+    def _usage_fields(self, usages: dict[str, Usage], info: FieldSerializationInfo) -> dict[str, dict[str, Any]]:
+        return {name: usage.fields(USAGE_FIELDS[info.field_name]) for name, usage in usages.items()}

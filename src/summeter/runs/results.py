@@ -1,7 +1,7 @@
-"""The result store: what local models gave, by the hash of model, weights and input, in one SQLite file.
+"""The result store: the results of local models, by a hash of model, weights and input, in one SQLite file.
 
-It is to local models what the call store is to LLMs: the cache of a run, what a resumed run does not compute again,
-and the source of a replay. It only grows. Values are bytes here; what they mean belongs to the models.
+It corresponds to the call store for LLMs: it is the cache of a run, spares a resumed run computations, and is the
+source of a replay. Results are never removed. Values are bytes; the models define their meaning.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Protocol
 from summeter.runs.sqlite import KeyValueFile, checksum_of
 
 RESULTS = "results.sqlite"
-AT_ONCE = 500
+BATCH = 500
 
 
 def result_key(model: str, task: str, request: str) -> bytes:
-    """The key of one result: 16 bytes of a hash of the model's id (which names its weights), the task and the request.
+    """Return the key of a result: a 16-byte hash of the model's id (which includes its weights), task and request.
 
-    Lengths are hashed with the texts, so that no two splits of one text share a key.
+    The lengths are hashed too, so that different divisions of the same text have different keys.
     """
     key = hashlib.blake2b(digest_size=16)
     for text in (model, task, request):
@@ -31,19 +31,19 @@ def result_key(model: str, task: str, request: str) -> bytes:
 
 
 class Results(Protocol):
-    """Where local models look results up, and keep new ones."""
+    """Store of the results of local models."""
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
-        """The values of those keys that are there."""
+        """Return the stored values of the keys."""
 
     def put(self, model: str, values: Mapping[bytes, bytes]) -> None:
-        """Keep the values of a model; the first value of a key stays."""
+        """Store the values of a model; an existing value is not replaced."""
 
 
 class ResultStore(KeyValueFile):
-    """Content-addressed results.
+    """A content-addressed store of results.
 
-    What `put` was given is committed when it returns; the first value of a key stays. `path` None keeps the results in
+    `put` commits before it returns, and does not replace an existing value. If `path` is None, results are stored in
     memory.
 
     >>> with ResultStore() as store:
@@ -69,12 +69,12 @@ class ResultStore(KeyValueFile):
     TABLE, VALUE, CONTENT, NAME = "results", "value", "stored results", "result store"
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
-        """The values of those keys that are there."""
-        wanted = list(dict.fromkeys(keys))
-        known: dict[bytes, bytes] = {}
-        for start in range(0, len(wanted), AT_ONCE):
-            known.update(self.values(wanted[start : start + AT_ONCE]))
-        return known
+        """Return the stored values of the keys."""
+        unique = list(dict.fromkeys(keys))
+        values: dict[bytes, bytes] = {}
+        for start in range(0, len(unique), BATCH):
+            values.update(self.values(unique[start : start + BATCH]))
+        return values
 
     def put(self, model: str, values: Mapping[bytes, bytes]) -> None:
         """Store the values of a model, in one commit."""
@@ -88,7 +88,7 @@ class ResultStore(KeyValueFile):
         self.write(insert)
 
     def counts(self) -> dict[str, int]:
-        """How many results there are of each model, by name."""
+        """Return the number of results of each model, by name."""
         return dict(
             self.rows("SELECT name, count(*) FROM results JOIN models ON models.id = model GROUP BY name ORDER BY name")
         )

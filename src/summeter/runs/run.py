@@ -1,9 +1,9 @@
-"""A run is a folder: facts that only grow (judgments, prepared, failures, calls) and views rebuilt from them.
+"""Read a run folder: facts, which are only appended (judgments, prepared data, failures, calls), and views of them.
 
     RUN/  run.json  data/  judgments/*.jsonl  prepared/*.jsonl  failures.jsonl  progress.jsonl  calls.sqlite
           scores.jsonl  scores.csv  pairs.jsonl  summary.json  report.html        <- views
 
-`RunFolder` reads such a folder; `summeter.runs.journal` writes it.
+`summeter.runs.journal` writes such a folder.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from summeter.runs.progress import (
     Done,
     DoneItems,
     DoneKey,
-    ItemPlaces,
+    ItemOffsets,
     JudgmentLines,
     ProgressTable,
-    item_places,
+    item_offsets,
 )
 from summeter.runs.totals import RunTotals
 from summeter.scoring import JudgmentTable, PairScore, Score, SystemTable, dedupe, to_frame
@@ -60,9 +60,9 @@ CHECKSUMS = "checksums"
 
 
 class Failure(Record):
-    """One item one evaluator could not judge fully. With status "error" it is tried again on resume.
+    """An item that a judge could not judge completely. Items with status "error" are judged again on resume.
 
-    `checksum` is that of the other fields.
+    `checksum` is the checksum of the other fields.
     """
 
     document_id: str
@@ -79,9 +79,9 @@ class Failure(Record):
     checksum: int | None = None
 
     @model_validator(mode="after")
-    def _as_written(self) -> Self:
+    def _check_checksum(self) -> Self:
         if self.checksum not in (None, self._sum()):
-            raise ValueError("is not as it was written")
+            raise ValueError("has been changed")
         return self
 
     def _sum(self) -> int:
@@ -94,13 +94,16 @@ class Failure(Record):
 
     @property
     def key(self) -> DoneKey:
-        """(signature, document, system, rival)."""
+        """The signature and the item: (signature, document, system, rival)."""
         return self.signature, self.document_id, self.system, self.rival
 
 
 class CascadeSample(NamedTuple):
-    """A cascade's random sample: `last` holds the second judge's judgments of it, `machine` what the cascade says of
-    all items without them."""
+    """The random sample of a cascade.
+
+    `last` holds the second judge's judgments of the sample, `machine` the cascade's judgments of all items without
+    them.
+    """
 
     cascade: JudgeEntry
     machine: JudgmentTable
@@ -108,88 +111,89 @@ class CascadeSample(NamedTuple):
 
 
 def prepared_rows(file: Path, damaged: list[Fault] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
-    """What an evaluator derived, row by row, each with the place in the file where it starts; none if there is no file.
+    """Yield (byte offset, row) for each row of prepared data; nothing if there is no file.
 
-    A torn last line is passed over. Raises InputError naming file and line of a damaged one; given a list, notes it
-    there and reads on.
+    A truncated last line is skipped. Raises InputError for a damaged line, or adds the fault to `damaged` if that is
+    given.
     """
     start = 0
     for number, line in enumerate(whole_lines(file), 1):
         try:
             row = json.loads(line)
-            same = row["id"] == digest([row["document_id"], row["data"], row["status"]], 12)
+            valid = row["id"] == digest([row["document_id"], row["data"], row["status"]], 12)
         except (ValueError, KeyError, TypeError, RecursionError):
-            same = False
-        if same:
+            valid = False
+        if valid:
             yield start, row
         else:
-            fault = Fault(str(file), number, None, "damaged: not a row of prepared data")
+            fault = Fault(str(file), number, None, "damaged: is not a row of prepared data")
             if damaged is None:
                 raise InputError([fault])
             damaged.append(fault)
         start += len(line)
 
 
-_AGAIN = "Bring the file back, or give the command that made the run again"
+_RESTORE = "Restore the file, or run the command that made the run again"
 
 
 class RunFolder:
-    """Read access to a run's folder, finished or not.
+    """Read access to a run folder, finished or not.
 
-    Raises InputError where the folder is no run or a file in it is damaged.
+    Raises UsageError if the folder is not a run, InputError if a file in it is damaged.
     """
 
     def __init__(self, folder: str | Path, *, data: Dataset | None = None) -> None:
-        """`data` is the dataset the run judges, where it is at hand; it is used as long as somebody else holds it."""
+        """Open a run folder. `data` is its dataset, if it is already loaded; only a weak reference is stored."""
         self.folder = Path(folder)
         self.manifest = read_manifest(self.folder)
-        self._given = None if data is None else ref(data)
+        self._loaded = None if data is None else ref(data)
         self._data: Dataset | None = None
-        self._made: dict[Hashable, tuple[object, Any]] = {}
+        self._cache: dict[Hashable, tuple[object, Any]] = {}
         self._checked: dict[str, tuple[object, Confirmed]] = {}
 
     @property
     def data(self) -> Dataset:
-        """The dataset the run judged, from its own copy."""
-        if self._given is not None and (given := self._given()) is not None:
-            return given
+        """The dataset that the run judged, from its copy in the run folder."""
+        if self._loaded is not None and (loaded := self._loaded()) is not None:
+            return loaded
         if self._data is None:
             self._data = load(self._data_folder)
         return self._data
 
     @property
     def _data_folder(self) -> Path:
-        """The run's own copy of the data. InputError where it is gone."""
+        """The copy of the data. Raises InputError if it is missing."""
         if not (self.folder / "data").is_dir():
-            raise InputError.at(self.folder / "data", None, None, f"is missing. {_AGAIN}")
+            raise InputError.at(self.folder / "data", None, None, f"is missing. {_RESTORE}")
         return self.folder / "data"
 
     def domains(self) -> dict[str, str]:
-        """The domain of each document that has one, by id."""
-        given = self._data if self._given is None else self._given()
-        if given is None and is_dataset(self._data_folder):
+        """Return the domain of each document that has one, by document id."""
+        loaded = self._data if self._loaded is None else self._loaded()
+        if loaded is None and is_dataset(self._data_folder):
             return document_domains(self._data_folder)
-        return (self.data if given is None else given).document_domains()
+        return (self.data if loaded is None else loaded).document_domains()
 
     @property
     def reduce(self) -> dict[str, str]:
-        """How each judge's units become a score."""
+        """The reduction of units to a score, by judge."""
         return {judge.name: judge.reduce for judge in self.manifest.judges}
 
     @property
     def partial(self) -> frozenset[str]:
-        """The signatures of judges that judged only what a cascade asked of them: they have no scores of their own."""
+        """The signatures of judges that judged only the items a cascade passed on; they have no scores of their own."""
         return frozenset(judge.signature for judge in self.manifest.judges if judge.partial)
 
     def judgments(self) -> list[Judgment]:
-        """Every judgment, the last one a question, in order of writing; an item that failed for good is
-        there too, as one judgment an aspect with status "error"."""
+        """Return all judgments in the order of writing.
+
+        If a unit was judged several times, the last judgment counts. An item that failed has one judgment per aspect
+        with status "error".
+        """
         return list(self.iter_judgments())
 
     def iter_judgments(self) -> Iterator[Judgment]:
-        """`judgments` one by one, without keeping them.
-
-        Raises InputError where judgments that are confirmed as written have changed, or some are gone."""
+        """Yield all judgments. Raises InputError if confirmed judgments have been changed or are missing."""
         counts: Counter[str] = Counter()
         for confirmed in self.confirmed().values():
             for row in confirmed.rows():
@@ -201,14 +205,15 @@ class RunFolder:
         self._check_counts(counts.total())
 
     def table(self) -> JudgmentTable:
-        """`judgments` as a table, read without making a record of each."""
+        """Return all judgments as a table, without creating records."""
         return JudgmentTable.concat(list(self.tables()))
 
     def tables(self) -> Iterator[JudgmentTable]:
-        """`table` in parts, one below the other, so that memory need not hold all: no item is in two of them, and no
-        pair, either way round.
+        """Yield all judgments as tables that fit into memory.
 
-        Raises InputError as `iter_judgments` does."""
+        All judgments of an item, and of a pair in both orders, are in one table. Raises InputError like
+        `iter_judgments`.
+        """
         count = 0
         for confirmed in self.confirmed().values():
             for table in confirmed.tables():
@@ -219,66 +224,70 @@ class RunFolder:
         self._check_counts(count + len(errors))
 
     def file_of(self, judge: JudgeEntry) -> Path:
-        """Where a judge's judgments stand."""
+        """Return the file with the judgments of a judge."""
         return self.folder / "judgments" / f"{judge.file}.jsonl"
 
     def confirmed(self) -> dict[str, Confirmed]:
-        """The judgments that lines of progress confirm, by signature. InputError where some are not as they were
-        written, or gone."""
+        """Return the judgments that lines of progress confirm, by signature.
+
+        Raises InputError if some have been changed or are missing.
+        """
         progress: ProgressTable | None = None
         for judge in self.manifest.judges:
             file = self.file_of(judge)
             stamp = _stamp(file), _stamp(self.folder / PROGRESS)
             if judge.signature not in self._checked or self._checked[judge.signature][0] != stamp:
                 progress = ProgressTable.read(self.folder / PROGRESS) if progress is None else progress
-                own = progress.take(progress.of_judge(judge.signature))
-                self._checked[judge.signature] = stamp, self._check_lines(file, own)
+                items = progress.take(progress.of_judge(judge.signature))
+                self._checked[judge.signature] = stamp, self._check_lines(file, items)
         return {judge.signature: self._checked[judge.signature][1] for judge in self.manifest.judges}
 
     def _check_lines(self, file: Path, items: ProgressTable) -> Confirmed:
         if file.is_dir():
-            raise InputError.at(file, None, None, f"is a folder, not a file of judgments. {_AGAIN}")
-        places = item_places(file, items)
+            raise InputError.at(file, None, None, f"is a folder, not a file of judgments. {_RESTORE}")
+        offsets = item_offsets(file, items)
         # A writer may be ahead of its lines of progress.
-        if places is not None and (self.manifest.status == "running" or not places.more):
-            return Confirmed(file, items, places)
+        if offsets is not None and (self.manifest.status == "running" or not offsets.more):
+            return Confirmed(file, items, offsets)
         lines = JudgmentLines(file, items)
         faults = lines.damaged or lines.alterations()
-        lost = np.flatnonzero(lines.count < items.judgments)
-        if len(lost) and not faults:
-            document, system, _ = items.item(int(lost[0]))
-            more = f" and of {len(lost) - 1:,} more finished items" if len(lost) > 1 else ""
-            gone = int((items.judgments - lines.count)[lost[0]])
-            what = (
-                f"judgments that {PROGRESS} confirms are gone: {gone} of document {document!r}, system {system!r}{more}"
+        incomplete = np.flatnonzero(lines.count < items.judgments)
+        if len(incomplete) and not faults:
+            document, system, _ = items.item(int(incomplete[0]))
+            more = f" and of {len(incomplete) - 1:,} more finished items" if len(incomplete) > 1 else ""
+            missing = int((items.judgments - lines.count)[incomplete[0]])
+            message = (
+                f"judgments that {PROGRESS} confirms are missing: {missing} of document {document!r}, "
+                f"system {system!r}{more}"
             )
-            faults = [Fault(str(file), None, None, what)]
+            faults = [Fault(str(file), None, None, message)]
         if faults:
-            raise InputError(
-                [*faults, Fault(str(self.folder), None, None, f"{_AGAIN}: what is damaged or gone is judged anew")]
-            )
+            advice = f"{_RESTORE}, which judges damaged and missing items again"
+            raise InputError([*faults, Fault(str(self.folder), None, None, advice)])
         return Confirmed(file, items, None, np.flatnonzero(lines.of >= 0))
 
     def check_prepared(self) -> None:
-        """InputError where something that was prepared for a finished item is damaged or gone."""
+        """Raise InputError if prepared data of a finished item is damaged or missing."""
         items = ProgressTable.read(self.folder / PROGRESS)
         for judge in self.manifest.judges:
             file = self.folder / "prepared" / f"{judge.file}.jsonl"
-            wanted = set(items.prepared.take(items.of_judge(judge.signature)).used()) - {None}
-            if lost := wanted - {row["id"] for _, row in prepared_rows(file)}:
-                message = f"{len(lost)} of {len(wanted)} rows that {PROGRESS} names are gone. {_AGAIN}"
+            needed = set(items.prepared.take(items.of_judge(judge.signature)).used()) - {None}
+            if missing := needed - {row["id"] for _, row in prepared_rows(file)}:
+                message = f"{len(missing)} of {len(needed)} rows that {PROGRESS} refers to are missing. {_RESTORE}"
                 raise InputError.at(file, None, None, message)
 
-    def _check_counts(self, there: int) -> None:
-        """InputError where fewer judgments are `there` than the run ended with: nothing confirms the others."""
+    def _check_counts(self, present: int) -> None:
+        """Raise InputError if fewer judgments are `present` than when the run ended."""
         ended = sum(self.manifest.counts.values())
-        if there < ended and self.manifest.status != "running" and read_manifest(self.folder) == self.manifest:
-            message = f"{there:,} of the {ended:,} judgments that the run ended with are there"
-            cut = f"{PROGRESS} or {FAILURES} was cut. {_AGAIN}: what is gone is judged anew"
-            raise InputError.at(self.folder, None, None, f"{message}: {cut}")
+        if present < ended and self.manifest.status != "running" and read_manifest(self.folder) == self.manifest:
+            message = (
+                f"{present:,} of {ended:,} judgments are present: {PROGRESS} or {FAILURES} was cut. {_RESTORE}, which "
+                "judges missing items again"
+            )
+            raise InputError.at(self.folder, None, None, message)
 
     def _errors(self) -> Iterator[Judgment]:
-        """The items that failed for good, as judgments."""
+        """Yield judgments with status "error" for the items that failed."""
         last = {failure.key: failure for failure in self.failures() if failure.status == "error"}
         done = self.done() if last else DoneItems()
         models = {judge.signature: judge.model for judge in self.manifest.judges}
@@ -287,11 +296,11 @@ class RunFolder:
                 yield from as_judgments(failure, models)
 
     def progress(self) -> Iterator[Done]:
-        """What is finished."""
+        """Yield the lines of progress."""
         return read_lines(self.folder / PROGRESS, Done)
 
     def judged(self) -> int:
-        """How many summaries some judge has finished, or failed at for good, alone or in a pair."""
+        """Return the number of summaries that at least one judge has finished or failed, alone or in a pair."""
         items = ProgressTable.read(self.folder / PROGRESS)
         errors = [failure for failure in self.failures() if failure.status == "error"]
         paired = np.flatnonzero(~items.rival.equal(None))
@@ -302,48 +311,47 @@ class RunFolder:
         return len(Groups.by(document, system))
 
     def done(self) -> DoneItems:
-        """Which items each judge has finished."""
+        """Return the items that each judge has finished."""
         return ProgressTable.read(self.folder / PROGRESS).done()
 
     def failures(self) -> Iterator[Failure]:
-        """Everything that went wrong, in order, also what later went well."""
+        """Yield all failures in order, including those of items that were judged later."""
         return read_lines(self.folder / FAILURES, Failure)
 
     @property
     def totals(self) -> RunTotals:
-        """The run in numbers."""
-        return self.once("totals", self._add_up)
-
-    def _add_up(self) -> RunTotals:
-        return RunTotals.of(self.tables(), self.reduce, self.domains(), self.seed, self.partial)
+        """The totals of the run."""
+        return self.once(
+            "totals", lambda: RunTotals.of(self.tables(), self.reduce, self.domains(), self.seed, self.partial)
+        )
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What `make` gives, under a key; made again only where the run has gone on."""
+        """Return the result of `make`, cached under a key until the run changes."""
         stamp = tuple(_stamp(self.folder / name) for name in (PROGRESS, FAILURES))
-        if key not in self._made or self._made[key][0] != stamp:
-            self._made[key] = stamp, make()
-        made: T = self._made[key][1]
-        return made
+        if key not in self._cache or self._cache[key][0] != stamp:
+            self._cache[key] = stamp, make()
+        result: T = self._cache[key][1]
+        return result
 
     @property
     def seed(self) -> int:
-        """The seed its intervals are drawn with: the run's own, else 0."""
+        """The random seed of the run's intervals; 0 if the run has none."""
         return int(self.manifest.options.get("seed") or 0)
 
     def scores(self) -> list[Score]:
-        """Summary scores, recomputed from the judgments."""
+        """Return the scores of summaries, computed from the judgments."""
         return list(self.totals.scores)
 
     def to_pandas(self) -> Any:
-        """A pandas data frame of `scores`, one row a summary, judge and aspect."""
+        """Return a pandas data frame of the scores, with one row per summary, judge and aspect."""
         return to_frame([score.model_dump() for score in self.totals.scores])
 
     def summary(self) -> SystemTable:
-        """Means of systems with interval, n and missing, over all documents and by domain."""
+        """Return the means of systems with interval, n and missing, over all documents and by domain."""
         return self.totals.systems
 
     def pairs(self) -> list[PairScore]:
-        """Mean preferences of each pair of systems by judge and aspect; empty where nothing compares."""
+        """Return the mean preferences per pair of systems, judge and aspect; empty without pairwise judges."""
         return list(self.totals.pairs)
 
     def __repr__(self) -> str:
@@ -351,43 +359,48 @@ class RunFolder:
 
 
 class Confirmed(NamedTuple):
-    """The judgments of a judge that lines of progress confirm: `places` says where they stand, None where they do not
-    stand one item after the other; then `lines` are the numbers of the lines, among others that nothing confirms."""
+    """The confirmed judgments of a judge.
+
+    `offsets` is None if the items are not consecutive in the file; then `lines` are the numbers of their lines.
+    """
 
     file: Path
     items: ProgressTable
-    places: ItemPlaces | None
+    offsets: ItemOffsets | None
     lines: Ints = np.zeros(0, np.int64)
 
     def rows(self) -> Iterator[Judgment]:
-        """The judgments one by one, the last one a question."""
+        """Yield the judgments; the last judgment of a unit counts."""
         rows = read_lines(self.file, Judgment)
-        if self.places is None:
-            wanted = set(self.lines.tolist())
-            yield from dedupe(row for number, row in enumerate(rows) if number in wanted)
+        if self.offsets is None:
+            numbers = set(self.lines.tolist())
+            yield from dedupe(row for number, row in enumerate(rows) if number in numbers)
             return
-        # The lines of an item stand together.
-        confirmed = islice(rows, int(self.places.lines[-1]))
+        # The lines of an item are consecutive.
+        confirmed = islice(rows, int(self.offsets.lines[-1]))
         for _, group in groupby(confirmed, lambda row: (row.signature, *row.target.item)):
             yield from dedupe(group)
 
     def tables(self) -> Iterator[JudgmentTable]:
-        """The judgments; those of a large file in parts, unless it holds pairs, of which two may be one."""
-        if self.places is None:
+        """Yield the judgments as tables.
+
+        A large file is divided unless it holds pairs, because the two orders of a pair belong together.
+        """
+        if self.offsets is None:
             yield JudgmentTable.read(self.file, repeats=True).take(self.lines).last_asked()
             return
-        at = self.places.parts()
+        at = self.offsets.chunks()
         if len(at) > 2 and not self.items.rival.equal(None).all():
             at = [at[0], at[-1]]
-        if len(at) <= 2 and not self.places.more:
+        if len(at) <= 2 and not self.offsets.more:
             yield JudgmentTable.read(self.file)
             return
-        for start, end in pairwise(self.places.starts[at].tolist()):
+        for start, end in pairwise(self.offsets.starts[at].tolist()):
             yield JudgmentTable.read_part(self.file, start, end).last_asked()
 
 
 def _stamp(file: Path) -> tuple[int, int]:
-    """What changes when a file does."""
+    """Return the size and modification time of a file."""
     if not file.exists():
         return 0, 0
     status = file.stat()
@@ -395,26 +408,26 @@ def _stamp(file: Path) -> tuple[int, int]:
 
 
 def checksums_of(fields: Mapping[str, Any]) -> dict[str, str]:
-    """The hash of each field of run.json."""
+    """Return the hash of each field of run.json."""
     return {name: digest(value, 16) for name, value in fields.items()}
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a run's folder."""
+    """Read run.json. Raises UsageError if it is missing, InputError if it is damaged."""
     file = folder / MANIFEST
     if not file.is_file():
         raise UsageError(f"{folder} is not a run: it has no {MANIFEST}")
     try:
         fields = json.loads(file.read_bytes())
-        written, there = fields.pop(CHECKSUMS, None), checksums_of(fields)
-        if written is not None and written != there:
-            changed = [name for name in {**written, **there} if written.get(name) != there.get(name)]
+        recorded, current = fields.pop(CHECKSUMS, None), checksums_of(fields)
+        if recorded is not None and recorded != current:
+            changed = [name for name in {**recorded, **current} if recorded.get(name) != current.get(name)]
             raise InputError.at(
                 file,
                 None,
                 ", ".join(changed),
-                "changed since summeter wrote it, and the numbers of the run may rest on it; bring it back as it was "
-                f"(to read the run as this file now stands, remove its key {CHECKSUMS!r})",
+                "was changed after summeter wrote it, and the results of the run may depend on it. Restore it, or "
+                f"remove its key {CHECKSUMS!r} to accept the change",
             )
         return Manifest.model_validate(fields)
     except ValidationError as error:
@@ -424,7 +437,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def as_judgments(failure: Failure, models: dict[str, str | None]) -> Iterator[Judgment]:
-    """An item that failed for good, as one judgment an aspect; `models` are those of the judges by signature."""
+    """Yield one judgment per aspect for an item that failed; `models` holds the judges' models by signature."""
     target = {"document_id": failure.document_id, "system": failure.system, "rival": failure.rival}
     for aspect in failure.aspects:
         yield Judgment.model_validate(

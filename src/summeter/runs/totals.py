@@ -1,4 +1,4 @@
-"""A run in numbers: scores, means, pairs and counts of its judgments."""
+"""Totals of a run: scores, means, preferences and counts of its judgments."""
 
 from __future__ import annotations
 
@@ -27,25 +27,21 @@ from summeter.scoring.table import Categorical, Columns, Groups, JudgmentTable
 
 
 class Truncated(NamedTuple):
-    """How many judgments go by a document that was not shown whole, and the tokens not shown (estimated).
+    """The number of judgments of a truncated document, and the estimated number of tokens that were left out.
 
-    `tokens` adds up one figure a judge and summary: its judgments speak of one reading.
+    `tokens` counts the omitted tokens once per judge and summary, because its judgments share one prompt.
     """
 
     judgments: int
     tokens: int
 
-    def more(self, other: Truncated) -> Truncated:
-        """Both together."""
-        return Truncated(self.judgments + other.judgments, self.tokens + other.tokens)
-
     def __str__(self) -> str:
-        many = f"{self.judgments:,} judgment{' goes' if self.judgments == 1 else 's go'}"
-        return f"{many} by a document that the judge was not shown whole (about {self.tokens:,} tokens left out in all)"
+        count = f"{self.judgments:,} judgment{' is' if self.judgments == 1 else 's are'}"
+        return f"{count} based on a truncated document (about {self.tokens:,} tokens were left out in total)"
 
 
 class TallyKey(NamedTuple):
-    """What judgments have in common that are counted together; `wrong`: labelled 0."""
+    """The key by which judgments are counted. `wrong` is True for judgments with the label 0."""
 
     judge: str
     signature: str
@@ -59,7 +55,7 @@ class TallyKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Unusable(Columns):
-    """Judgments that are not ok, row by row."""
+    """Judgments whose status is not `ok`, one per row."""
 
     status: Categorical
     judge: Categorical
@@ -72,7 +68,7 @@ class Unusable(Columns):
 
     @classmethod
     def of(cls, table: JudgmentTable) -> Unusable:
-        """Those of a table."""
+        """Select the unusable judgments of a table."""
         rows = ~table.status.equal("ok")
         return cls(**{column.name: getattr(table, column.name).take(rows) for column in fields(cls)})
 
@@ -81,7 +77,7 @@ class Unusable(Columns):
 
 
 class Work(NamedTuple):
-    """What a judge did: the keys of its calls, and how many items it judged (not those it skipped)."""
+    """The keys of a judge's calls, and the number of items that it judged, excluding skipped ones."""
 
     calls: dict[str, None]
     items: int
@@ -89,7 +85,10 @@ class Work(NamedTuple):
 
 @dataclass(frozen=True)
 class RunTotals:
-    """`statuses` counts judgments by status, `tally` by all that `TallyKey` names; `work` is by signature."""
+    """The totals of a run.
+
+    `statuses` counts judgments by status, and `tally` by `TallyKey`. `work` is by signature.
+    """
 
     scores: ScoreTable
     systems: SystemTable
@@ -112,29 +111,36 @@ class RunTotals:
         seed: int,
         partial: Collection[str] = (),
     ) -> RunTotals:
-        """Add up a run, whose judgments come in parts, all those of an item (and of a pair, either way round) in one.
-        `reduce` says how a judge's units become a score, `domains` where each document belongs; the judges signed
-        `partial` have no scores."""
-        parts: list[ScoreTable] = []
+        """Compute the totals of a run from tables of judgments.
+
+        All judgments of an item, and of a pair in both orders, are in one table. `reduce` says by judge how units
+        become a score, and `domains` holds the domain of each document. Judges with a signature in `partial` have no
+        scores.
+        """
+        scored_units: list[ScoreTable] = []
         pairs: list[Preference] = []
         replies, tally, work = ReplyCounter(), Counter[TallyKey](), dict[str, Work]()
         unusable: list[Unusable] = []
         truncated = Truncated(0, 0)
         for table in tables:
             scored = without(table, partial)
-            parts.append(unit_scores(scored, reduce))
+            scored_units.append(unit_scores(scored, reduce))
             pairs += preferences(scored)
             replies.add(table)
             tally.update(_tally(table))
-            if len(others := Unusable.of(table)):
-                unusable.append(others)
-            truncated = truncated.more(_truncated(table))
+            if len(rows := Unusable.of(table)):
+                unusable.append(rows)
+            cut_rows = table.take(table.truncated_tokens > 0)
+            prompts = cut_rows.groups("signature", "document", "system", "rival")
+            omitted = np.zeros(len(prompts), np.int64)
+            np.maximum.at(omitted, prompts.of, cut_rows.truncated_tokens)
+            truncated = Truncated(truncated.judgments + len(cut_rows), truncated.tokens + int(omitted.sum()))
             _add_work(work, table)
-        units = ScoreTable.concat(parts) if parts else ScoreTable.of([])
+        units = ScoreTable.concat(scored_units) if scored_units else ScoreTable.of([])
         scores = ScoreTable.concat([units, composites(units)])
         statuses = Counter[str]()
-        for alike, number in tally.items():
-            statuses[alike.status] += number
+        for key, number in tally.items():
+            statuses[key.status] += number
         return cls(
             scores=scores,
             systems=SystemTable(system_scores(scores, domains, seed=seed), scores, seed=seed),
@@ -151,7 +157,7 @@ class RunTotals:
 
 
 def without(table: JudgmentTable, partial: Collection[str]) -> JudgmentTable:
-    """The judgments but for those of the judges signed `partial`."""
+    """Return the judgments except those of judges with a signature in `partial`."""
     if not partial:
         return table
     kept = np.array([name not in partial for name in table.signature.names], np.bool_)
@@ -159,7 +165,7 @@ def without(table: JudgmentTable, partial: Collection[str]) -> JudgmentTable:
 
 
 def _tally(table: JudgmentTable) -> dict[TallyKey, int]:
-    """How many judgments of a table have what in common."""
+    """Count the judgments of a table by `TallyKey`."""
     wrong = table.label == 0
     names = [getattr(table, name) for name in TallyKey._fields if name != "wrong"]
     groups = Groups.by(*names, wrong.astype(np.int64))
@@ -169,14 +175,6 @@ def _tally(table: JudgmentTable) -> dict[TallyKey, int]:
         for name in TallyKey._fields
     ]
     return dict(zip(map(TallyKey, *columns), counts, strict=True))
-
-
-def _truncated(table: JudgmentTable) -> Truncated:
-    cut = table.take(table.truncated_tokens > 0)
-    readings = cut.groups("signature", "document", "system", "rival")
-    most = np.zeros(len(readings), np.int64)
-    np.maximum.at(most, readings.of, cut.truncated_tokens)
-    return Truncated(len(cut), int(most.sum()))
 
 
 def _add_work(work: dict[str, Work], table: JudgmentTable) -> None:

@@ -1,4 +1,4 @@
-"""What work took: calls of LLMs, tokens, money, seconds, inputs of local models."""
+"""Usage of models: calls, tokens, cost, seconds, inputs of local models."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 
 @dataclass
 class Usage:
-    """Counts of one model, judge or session; what does not apply stays 0. `+` adds two of them, `+=` adds in place.
+    """Usage of one model, judge or session. Counts that do not apply are 0.
 
-    A call to an LLM was stored (`hits`), shared with another's (`joined`) or `sent`. `asked` counts the results that a
-    local model was asked for, which were `stored` or are `computed`.
-    `retries` are the tries beyond each call's first; `failures` the calls that came to nothing, each once, however many
-    joined it. `calls` have a reply, `batched` of them from a batch.
+    A call to an LLM was found in the store (`hits`), shared with an identical call (`joined`) or `sent`. `asked` counts
+    the results requested from a local model, which were `stored` or `computed`. `retries` are the attempts after each
+    call's first. `failures` are failed calls; a failure counts once, even if other calls joined it. `calls` have a
+    reply, `batched` of them from a batch.
 
-    Tokens are sums over the replies that came, also those that could not be used: `tokens_cached` and `tokens_written`
-    are the parts of `tokens_in` that the provider's own cache served and stored; `untold` replies came without their
-    tokens. `cost` is in US dollars; where it is not known (None), `reason` says why. `priced` names the prices.
+    Tokens are sums over all replies, including unusable ones. `tokens_cached` and `tokens_written` are the parts of
+    `tokens_in` that the provider's cache served and stored; `without_tokens` counts replies without token counts.
+    `cost` is in US dollars, or None with a `reason` if it is unknown. `priced` names the price list.
 
-    `truncated` inputs of a local model were cut at its length, or their outputs were; `tokens` are those of its inputs,
-    `padding` the padding beside them. `seconds` are those of replies as the provider tells them, or of computing, and
-    `items` the summaries or pairs that were judged.
+    `truncated` counts inputs and outputs of a local model that were truncated at its maximum length. `tokens` are the
+    tokens of its inputs, `padding` the padding tokens. `seconds` are the response times reported by the provider, or
+    the computing time. `items` are the summaries or pairs that were judged.
     """
 
     asked: int = 0
@@ -37,7 +37,7 @@ class Usage:
     tokens_out: int = 0
     tokens_cached: int = 0
     tokens_written: int = 0
-    untold: int = 0
+    without_tokens: int = 0
     cost: float | None = 0.0
     reason: str | None = None
     priced: str | None = None
@@ -49,17 +49,17 @@ class Usage:
 
     @property
     def total_tokens(self) -> int:
-        """Prompts and replies together."""
+        """The tokens of prompts and replies."""
         return self.tokens_in + self.tokens_out
 
     def __iadd__(self, other: Usage) -> Usage:
         if other.cost is None:
-            self.cost = None  # a cost is known where both are
-        for name, more in vars(other).items():
-            if isinstance(more, str):
-                setattr(self, name, getattr(self, name) or more)
-            elif more and (mine := getattr(self, name)) is not None:
-                setattr(self, name, mine + more)
+            self.cost = None  # the sum is known only if both costs are
+        for name, value in vars(other).items():
+            if isinstance(value, str):
+                setattr(self, name, getattr(self, name) or value)
+            elif value and (total := getattr(self, name)) is not None:
+                setattr(self, name, total + value)
         return self
 
     def __add__(self, other: Usage) -> Usage:
@@ -68,17 +68,17 @@ class Usage:
         return total
 
     def __sub__(self, other: Usage) -> Usage:
-        """What is left without `other`, which was added before."""
-        numbers = {name: more for name, more in vars(other).items() if isinstance(more, int | float) and more}
-        return replace(self, **{name: getattr(self, name) - more for name, more in numbers.items()})
+        """Subtract the counts of `other`, which must be included in this usage."""
+        counts = {name: value for name, value in vars(other).items() if isinstance(value, int | float) and value}
+        return replace(self, **{name: getattr(self, name) - value for name, value in counts.items()})
 
     def take(self) -> Usage:
-        """The counts, which begin again at zero here."""
-        taken = replace(self)
+        """Return a copy of the counts, and reset them to zero."""
+        usage = replace(self)
         for name, value in vars(Usage()).items():
             setattr(self, name, value)
-        return taken
+        return usage
 
     def fields(self, names: tuple[str, ...]) -> dict[str, float | str | None]:
-        """Some of the fields, by name."""
+        """Return the fields with these names."""
         return {name: getattr(self, name) for name in names}

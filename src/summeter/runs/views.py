@@ -1,4 +1,4 @@
-"""Views of a run, rebuilt from its facts: scores.jsonl, scores.csv, pairs.jsonl (where it compares), summary.json."""
+"""Write the views of a run: scores.jsonl, scores.csv, summary.json, and pairs.jsonl if there are pairwise judges."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pydantic_core import to_json
 
 from summeter.data.atomic import write_lines, write_text
 from summeter.runs.run import RunFolder
-from summeter.runs.totals import RunTotals
 from summeter.scoring import Score, ScoreTable
 from summeter.scoring.table import Categorical
 from summeter.tables import csv_line
@@ -30,13 +29,13 @@ SCORE_COLUMNS = (
     "reason",
 )
 
-_AT_ONCE = 50_000
+_CHUNK = 50_000
 PAIRS = "pairs.jsonl"
 VIEWS = ("scores.jsonl", "scores.csv", PAIRS, "summary.json")
 
 
 def write_views(run: RunFolder) -> None:
-    """Write the views of `run` from its judgments; texts of scores.csv are inert (see `tables`)."""
+    """Write the views of a run from its judgments. Formulas in scores.csv are escaped (see `tables`)."""
     totals = run.totals
     write_lines(run.folder / "scores.jsonl", score_lines(totals.scores))
     write_lines(run.folder / "scores.csv", _csv(totals.scores))
@@ -44,11 +43,21 @@ def write_views(run: RunFolder) -> None:
         write_lines(run.folder / PAIRS, (row.model_dump_json() for row in totals.preferences))
     else:
         (run.folder / PAIRS).unlink(missing_ok=True)
-    write_text(run.folder / "summary.json", json.dumps(_summary(totals), ensure_ascii=False, indent=1) + "\n")
+    summary = {
+        "schema": "summeter/1",
+        "counts": totals.statuses,
+        "coverage": totals.coverage,
+        "ranking": totals.systems.ranking(),
+        "rows": totals.systems.to_dicts(),
+        "pairs": [row.model_dump() for row in totals.pairs],
+        "truncated_tokens": totals.truncated._asdict(),
+        "replies": [{**row.model_dump(), "success": row.success} for row in totals.replies],
+    }
+    write_text(run.folder / "summary.json", json.dumps(summary, ensure_ascii=False, indent=1) + "\n")
 
 
 def score_lines(scores: ScoreTable) -> Iterator[str]:
-    """`Score.model_dump_json` of every score, put together from the columns, each name encoded once."""
+    """Yield each score as a line of JSON, equal to `Score.model_dump_json`, without creating records."""
     line = "{" + ",".join(f'"{name}":%s' for name in Score.model_fields) + "}"
 
     def numbers(column: list[Any]) -> list[str]:
@@ -59,14 +68,14 @@ def score_lines(scores: ScoreTable) -> Iterator[str]:
 
 
 def _csv(scores: ScoreTable) -> Iterator[str]:
-    """The lines of the table, without their line feeds; a text may hold some of its own."""
+    """Yield the rows of the CSV file without a final line feed; texts may contain line feeds."""
     yield csv_line(SCORE_COLUMNS)
 
     def text(name: str | None) -> str:
         return csv_line((name, 0)).removesuffix(",0")
 
     def numbers(column: list[Any]) -> list[str]:
-        return ["" if number != number else repr(number) for number in column]  # noqa: PLR0124 - NaN is no score
+        return ["" if number != number else repr(number) for number in column]  # noqa: PLR0124 - NaN is a missing score
 
     for cells in _rows(scores, SCORE_COLUMNS, text, numbers):
         yield ",".join(cells)
@@ -78,30 +87,17 @@ def _rows(
     text: Callable[[str | None], str],
     numbers: Callable[[list[Any]], list[str]],
 ) -> Iterator[tuple[str, ...]]:
-    """The cells of every score as texts: each name is put into one by `text`, columns of numbers by `numbers`."""
+    """Yield the cells of every score as texts; `text` formats each name once, `numbers` a column of numbers."""
     table = [getattr(scores, "document" if name == "doc_id" else name) for name in columns]
     names = [
         np.array([*map(text, column.names)], object) if isinstance(column, Categorical) else None for column in table
     ]
-    for start in range(0, len(scores), _AT_ONCE):
-        part = slice(start, start + _AT_ONCE)
+    for start in range(0, len(scores), _CHUNK):
+        rows = slice(start, start + _CHUNK)
         yield from zip(
             *(
-                numbers(column[part].tolist()) if texts is None else texts[column.codes[part]].tolist()
+                numbers(column[rows].tolist()) if texts is None else texts[column.codes[rows]].tolist()
                 for column, texts in zip(table, names, strict=True)
             ),
             strict=True,
         )
-
-
-def _summary(totals: RunTotals) -> dict[str, object]:
-    return {
-        "schema": "summeter/1",
-        "counts": totals.statuses,
-        "coverage": totals.coverage,
-        "ranking": totals.systems.ranking(),
-        "rows": totals.systems.to_dicts(),
-        "pairs": [row.model_dump() for row in totals.pairs],
-        "truncated_tokens": totals.truncated._asdict(),
-        "replies": [{**row.model_dump(), "success": row.success} for row in totals.replies],
-    }

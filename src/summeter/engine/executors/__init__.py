@@ -1,1 +1,1 @@
-"""Where units of work are carried out."""
+"""Executors: this process, worker processes, or a Ray cluster."""

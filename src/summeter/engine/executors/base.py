@@ -1,4 +1,4 @@
-"""What an executor is: settings, and one function that applies a function to parts in worker processes."""
+"""The interface of executors, which apply a function to parts in worker processes."""
 
 from __future__ import annotations
 
@@ -14,50 +14,51 @@ R = TypeVar("R")
 
 
 class WorkerDied(NamedTuple):
-    """The result of a part that two workers died on, one after the other; `why` says how the second one ended."""
+    """The result of a part on which two workers died; `why` says how the second one ended."""
 
     why: str
 
 
 class Executor(Protocol):
-    """Where the judges of a run compute. `documents_per_part` None lets the run decide."""
+    """Runs the judges of a run. If `documents_per_part` is None, the run chooses the size of parts."""
 
     @property
     def documents_per_part(self) -> int | None: ...
 
     def check(self) -> None:
-        """Raise UsageError or InstallError where no worker can be started. Called before anything is written."""
+        """Raise UsageError or InstallError if no worker can be started. Called before anything is written."""
 
     def map(self, function: Callable[[P], R], parts: Iterator[P]) -> AsyncGenerator[tuple[P, R | WorkerDied]]:
-        """Yield each part with `function(part)`, as they are finished. Parts are drawn as workers become free.
+        """Yield (part, `function(part)`) for each part, as they are finished.
 
-        The function, the parts and the results are pickled. Closing the generator ends all workers.
+        Parts are drawn as workers become free. The function, the parts and the results are pickled. Closing the
+        generator ends all workers.
         """
 
 
 class RemoteError(NamedTuple):
-    """An error of a worker, in a form that can be pickled."""
+    """An error of a worker in pickled form, with its traceback."""
 
     pickled: bytes
     traceback: str
 
     @classmethod
     def of(cls, error: BaseException) -> RemoteError:
-        """The error with its traceback. One that cannot be pickled becomes the nearest error class that can."""
+        """Pickle an error. If it cannot be pickled, it is replaced by the most specific error class that can."""
         trace = "".join(format_exception(error))
         try:
             data = pickle.dumps(error)
-            pickle.loads(data)  # noqa: S301 - a constructor may need more than its message
-        except Exception:  # noqa: BLE001 - another package's class may raise anything here
-            nearest = next((kind for kind in (ModelError, SummeterError) if isinstance(error, kind)), RuntimeError)
+            pickle.loads(data)  # noqa: S301 - a constructor may need other arguments
+        except Exception:  # noqa: BLE001 - a class of another package may raise any error here
+            replacement = next((base for base in (ModelError, SummeterError) if isinstance(error, base)), RuntimeError)
             text = str(error) if isinstance(error, SummeterError) else f"{type(error).__name__}: {error}"
-            data = pickle.dumps(nearest(text))
+            data = pickle.dumps(replacement(text))
         return cls(data, trace)
 
     @property
     def error(self) -> BaseException:
-        """The error; its cause shows the worker's traceback."""
-        error: BaseException = pickle.loads(self.pickled)  # noqa: S301 - written by our own worker
+        """The error, with the worker's traceback as its cause."""
+        error: BaseException = pickle.loads(self.pickled)  # noqa: S301 - pickled by our worker
         error.__cause__ = RemoteTraceback(self.traceback)
         return error
 
@@ -74,7 +75,7 @@ class RemoteTraceback(Exception):
 
 
 def packed(function: Callable[..., Any], dumps: Callable[[Any], bytes] = pickle.dumps) -> bytes:
-    """Pickle what workers run. Raises UsageError where that is not possible."""
+    """Pickle a function for workers. Raises UsageError if it cannot be pickled."""
     try:
         return dumps(function)
     except Exception as error:
@@ -82,9 +83,9 @@ def packed(function: Callable[..., Any], dumps: Callable[[Any], bytes] = pickle.
 
 
 def unpacked(data: bytes) -> Callable[..., Any]:
-    """In a worker: what `packed` pickled. Raises UsageError where the worker cannot import what it names."""
+    """Unpickle a function in a worker. Raises UsageError if the worker cannot import it."""
     try:
-        function: Callable[..., Any] = pickle.loads(data)  # noqa: S301 - sent by our own command
+        function: Callable[..., Any] = pickle.loads(data)  # noqa: S301 - sent by our main process
     except (AttributeError, ImportError) as error:
         raise UsageError(
             f"a worker cannot import these judges: {error}. Fix: define each judge at the top level of a module, "
@@ -94,6 +95,6 @@ def unpacked(data: bytes) -> Callable[..., Any]:
 
 
 def thread_environment(threads: int) -> dict[str, str]:
-    """Environment variables that limit the threads of numerical libraries; they are read when a library is loaded."""
+    """Return environment variables that limit the threads of numerical libraries when these are loaded."""
     names = ("OMP", "MKL", "OPENBLAS", "NUMEXPR", "RAYON", "VECLIB_MAXIMUM")
     return {f"{name}_NUM_THREADS": str(threads) for name in names}

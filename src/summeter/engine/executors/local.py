@@ -1,4 +1,4 @@
-"""Units of work in this process: `map(work, units) -> results`."""
+"""Process items concurrently in this process."""
 
 from __future__ import annotations
 
@@ -6,35 +6,39 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import TypeVar
 
-U = TypeVar("U")
+T = TypeVar("T")
 R = TypeVar("R")
 
 
 class LocalExecutor:
-    """Up to `width` units at once in this process. Units are drawn as places fall free, so that neither
-    tasks nor results pile up. The first error stops everything and is raised."""
+    """Processes up to `width` items concurrently.
+
+    Items are drawn one by one, so that neither tasks nor results accumulate. The first error cancels all tasks and is
+    raised.
+    """
 
     def __init__(self, width: int) -> None:
         self.width = width
 
-    async def run(self, work: Callable[[U], Awaitable[object]], units: Iterable[U]) -> None:
-        """Do all units, whose results are not needed."""
-        async for _ in self.map(work, units):
+    async def run(self, work: Callable[[T], Awaitable[object]], items: Iterable[T]) -> None:
+        """Process all items, and discard the results."""
+        async for _ in self.map(work, items):
             pass
 
-    async def map(self, work: Callable[[U], Awaitable[R]], units: Iterable[U]) -> AsyncIterator[R]:
-        source = iter(units)
+    async def map(self, work: Callable[[T], Awaitable[R]], items: Iterable[T]) -> AsyncIterator[R]:
+        """Process all items, and yield the results as they are finished."""
+        source = iter(items)
         running: set[asyncio.Task[R]] = set()
         try:
             while True:
-                while len(running) < self.width and (unit := next(source, None)) is not None:
-                    running.add(asyncio.ensure_future(work(unit)))
+                while len(running) < self.width and (item := next(source, None)) is not None:
+                    running.add(asyncio.ensure_future(work(item)))
                 if not running:
                     return
                 done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
                 errors = [error for task in done if (error := task.exception()) is not None]
                 if errors:
-                    raise errors[0]  # the others, if any, say the same of other units
+                    raise errors[0]
                 for task in done:
                     yield task.result()
         finally:

@@ -1,4 +1,4 @@
-"""Workers in processes of this machine, by the standard library alone."""
+"""Judge in processes of this machine, with the standard library."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from multiprocessing import current_process, parent_process
 from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.resource_tracker import ensure_running
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -24,17 +23,17 @@ from summeter.engine.executors.base import P, R, WorkerDied, packed, thread_envi
 from summeter.records import Record, UsageError, WorkerError
 
 _MAIN = b"_main__"
-"""What a pickle names of the main module: `__main__`, or `__mp_main__` in a process that was spawned."""
+"""The part of a pickle that refers to the main module: `__main__`, or `__mp_main__` in a spawned process."""
 
 _STARTING = threading.Lock()
-"""Held while a worker is started, which changes the environment and `sys.modules` for a moment."""
+"""Held while a worker is started, which temporarily changes the environment and `sys.modules`."""
 
 
 class ProcessExecutor(Record):
     """Judge in `workers` processes of this machine, each with `threads` threads for its networks.
 
-    A part of the work is `documents_per_part` documents; by default the run chooses. A worker that dies is replaced,
-    and its part is judged again.
+    A part has `documents_per_part` documents; by default, the run chooses the number. A crashed worker is replaced, and
+    its part is judged again.
 
     >>> import summeter as sm
     >>> sm.ProcessExecutor(workers=2).threads
@@ -46,26 +45,30 @@ class ProcessExecutor(Record):
     documents_per_part: int | None = Field(default=None, ge=1)
 
     def check(self) -> None:
-        """Raise UsageError where this process cannot start others."""
+        """Raise UsageError if this process cannot start other processes."""
         imported = sys.modules.get("__mp_main__")
         if imported is not None and imported is not sys.modules["__main__"]:
-            # This is a spawned process that is importing the main module.
+            # This process was spawned and is importing the main module.
             raise UsageError(
-                "a script that defines judges, and judges with workers, must do so under `if __name__ == '__main__':`"
+                "a script that uses workers must call evaluate under `if __name__ == '__main__':`, because workers "
+                "import the script"
             )
         if current_process().daemon:
             raise UsageError(
-                "this is a daemon process (one of a multiprocessing.Pool, for example), which cannot start workers. "
-                "Fix: judge without an executor, or in a process that is no daemon"
+                "this is a daemon process (for example of a multiprocessing.Pool), which cannot start workers. "
+                "Fix: judge without an executor, or in a process that is not a daemon"
             )
 
     async def map(self, function: Callable[[P], R], parts: Iterator[P]) -> AsyncGenerator[tuple[P, R | WorkerDied]]:
-        """Yield each part with `function(part)`, as they are finished."""
-        sent = packed(function)
-        if _MAIN in sent and not _main_is_a_file():
+        """Yield (part, `function(part)`) for each part, as they are finished."""
+        pickled = packed(function)
+        main = sys.modules["__main__"]
+        file = getattr(main, "__file__", None)
+        importable = getattr(main, "__spec__", None) is not None or (file is not None and os.path.exists(file))  # noqa: ASYNC240, PTH110
+        if _MAIN in pickled and not importable:
             raise UsageError(
-                "judges that are defined in a notebook, at a prompt or in a script on stdin cannot be sent to "
-                "processes: put them in a module of their own, and import it"
+                "judges defined in a notebook, at a prompt or in a script on stdin cannot be sent to processes. Define "
+                "them in a module and import it"
             )
         results: asyncio.Queue[tuple[P, R | WorkerDied] | BaseException | None] = asyncio.Queue()
 
@@ -75,7 +78,7 @@ class ProcessExecutor(Record):
                 for part in parts:
                     died = ""
                     for _ in range(2):
-                        worker = worker or _Worker(sent, self.threads)
+                        worker = worker or _Worker(pickled, self.threads)
                         try:
                             results.put_nowait((part, await worker.apply(part)))
                             break
@@ -84,7 +87,7 @@ class ProcessExecutor(Record):
                     else:
                         results.put_nowait((part, WorkerDied(died)))
                 results.put_nowait(None)
-            except Exception as error:  # noqa: BLE001 - it is raised again below
+            except Exception as error:  # noqa: BLE001 - raised again below
                 results.put_nowait(error)
             finally:
                 if worker is not None:
@@ -108,29 +111,29 @@ class ProcessExecutor(Record):
 
 
 class _Worker:
-    """One process. It is a pool of its own, so that a broken pool names the part that it died on."""
+    """A worker process. It is a pool of one process, so that a broken pool identifies the part on which it died."""
 
     def __init__(self, function: bytes, threads: int) -> None:
         self._function = function
         context = _Context()
-        self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=_begin)
-        with _STARTING, _as_a_worker_starts(function, thread_environment(threads)):
+        self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=_initialize)
+        with _STARTING, _startup_environment(function, thread_environment(threads)):
             self._started = self._pool.submit(os.getpid)
         (self._process,) = context.processes
 
     async def apply(self, part: object) -> Any:
-        """The function's result. Raises BrokenProcessPool where the process dies, WorkerError where it cannot start."""
+        """Apply the function. Raises BrokenProcessPool if the process dies, WorkerError if it cannot start."""
         try:
             await asyncio.wrap_future(self._started)
         except BrokenProcessPool as error:
             ending = self.ending()
             if (self._process.exitcode or 0) < 0:
-                raise  # it was killed, as any worker may be
-            raise WorkerError(f"a worker cannot start: {ending}; see its message above") from error
+                raise  # it was killed, which may happen to any worker
+            raise WorkerError(f"a worker cannot start ({ending}). See its message above") from error
         return await asyncio.wrap_future(self._pool.submit(_call, self._function, part))
 
     def ending(self) -> str:
-        """How the process ended."""
+        """Return how the process ended, for messages."""
         self._process.join(5)
         code = self._process.exitcode
         self._pool.shutdown(wait=False)
@@ -139,14 +142,14 @@ class _Worker:
         return f"process {self._process.pid} ended with code {code}"
 
     def kill(self) -> None:
-        """End the process, whatever it is doing."""
+        """Kill the process."""
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._process.kill()
         self._process.join()
 
 
 class _Context(SpawnContext):
-    """Starts processes as `spawn` does, and knows which they are."""
+    """A spawn context that records its processes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -159,12 +162,15 @@ class _Context(SpawnContext):
 
 
 @contextmanager
-def _as_a_worker_starts(function: bytes, environment: Mapping[str, str]) -> Iterator[None]:
-    """A process that is started within has these environment variables, imports the main module only where the function
-    needs it, and ignores Ctrl-C, which a terminal sends to the whole process group."""
+def _startup_environment(function: bytes, environment: Mapping[str, str]) -> Iterator[None]:
+    """Prepare the start of a worker.
+
+    A process started in this context has the environment variables, imports the main module only if the function needs
+    it, and ignores Ctrl-C, which a terminal sends to the whole process group.
+    """
     before = {name: os.environ.get(name) for name in environment}
     main = sys.modules["__main__"]
-    ensure_running()  # the resource tracker would unblock the signal
+    ensure_running()  # starting the resource tracker later would unblock the signal
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         os.environ.update(environment)
@@ -181,27 +187,20 @@ def _as_a_worker_starts(function: bytes, environment: Mapping[str, str]) -> Iter
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def _main_is_a_file() -> bool:
-    """Whether another process can import the main module."""
-    main = sys.modules["__main__"]
-    file = getattr(main, "__file__", None)
-    return getattr(main, "__spec__", None) is not None or (file is not None and Path(file).exists())
-
-
 # ---- in the worker ----
 
 
-def _begin() -> None:
-    """Set a worker up: it ignores Ctrl-C, and ends when the command ends."""
+def _initialize() -> None:
+    """Make the worker ignore Ctrl-C, and exit when the main process ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
 
-    def follow() -> None:
+    def exit_with_parent() -> None:
         if parent is not None:
             parent.join()
             os._exit(0)
 
-    threading.Thread(target=follow, name="summeter-parent", daemon=True).start()
+    threading.Thread(target=exit_with_parent, name="summeter-parent", daemon=True).start()
 
 
 def _call(function: bytes, part: object) -> Any:

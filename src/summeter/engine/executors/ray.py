@@ -1,4 +1,4 @@
-"""Workers as tasks of a Ray cluster. Ray schedules them, retries them, replaces dead nodes and scales the cluster."""
+"""Judge in tasks of a Ray cluster. Ray schedules and retries tasks, replaces nodes, and scales the cluster."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from summeter.records import InstallError, Record, UsageError
 
 log = logging.getLogger(__name__)
 
-PATIENCE = 60.0
-"""Seconds without any result after which the log says what the run waits for."""
+WARN_AFTER = 60.0
+"""Seconds without any result after which a warning says what the run is waiting for."""
 
 
 class RayExecutor(Record):
-    """Judge in tasks of a Ray cluster, at most `workers` at a time, each with so many CPUs and GPUs (also fractions).
+    """Judge in tasks of a Ray cluster, at most `workers` at a time; CPUs and GPUs per worker may be fractions.
 
-    `address` is the cluster's address; without one RAY_ADDRESS counts, and without that Ray is started on this machine
-    for the run. Without `workers` the cluster is kept full, with as many tasks again waiting, so that an autoscaler
-    sees them. `options` are passed to Ray with every task (`resources`, `scheduling_strategy`, ...).
-    Nodes need neither the run's folder nor the data: parts and results go through Ray.
+    `address` is the address of the cluster, by default RAY_ADDRESS; without both, Ray is started on this machine for
+    the run. Without `workers`, tasks are submitted for twice the capacity of the cluster, so that an autoscaler sees
+    waiting tasks. `options` are passed to Ray with every task (`resources`, `scheduling_strategy`, ...). Nodes need
+    neither the run folder nor the data, because parts and results are sent through Ray.
 
     >>> import summeter as sm
     >>> sm.RayExecutor(workers=8, gpus_per_worker=1).threads
@@ -48,30 +48,30 @@ class RayExecutor(Record):
 
     @property
     def threads(self) -> int:
-        """Threads of a worker: its CPUs."""
+        """The number of threads of a worker, which is its number of CPUs."""
         return max(1, math.floor(self.cpus_per_worker))
 
     def check(self) -> None:
-        """Raise InstallError where Ray is not installed."""
+        """Raise InstallError if Ray is not installed."""
         if find_spec("ray") is None:
             raise InstallError.missing("Ray", "ray")
 
     async def map(self, function: Callable[[P], R], parts: Iterator[P]) -> AsyncGenerator[tuple[P, R | WorkerDied]]:
-        """Yield each part with `function(part)`, as they are finished."""
+        """Yield (part, `function(part)`) for each part, as they are finished."""
         import ray
         from ray.exceptions import RayError, RayTaskError
 
-        # Ray's own pickler includes what the main module defines.
-        sent = packed(function, ray.cloudpickle.dumps)
-        ours = self._connect()
+        # Ray's pickler includes the definitions of the main module.
+        pickled = packed(function, ray.cloudpickle.dumps)
+        connected_here = self._connect()
         running: dict[asyncio.Future[Any], tuple[P, Any]] = {}
         try:
-            if ours and self._address is None and not self._room():
+            if connected_here and self._address is None and not self._capacity():
                 raise UsageError(
-                    f"this machine has no room for a worker with {self.cpus_per_worker:g} CPUs and "
+                    f"this machine has no capacity for a worker with {self.cpus_per_worker:g} CPUs and "
                     f"{self.gpus_per_worker:g} GPUs"
                 )
-            # With max_calls=0 a worker keeps its networks, also on a GPU.
+            # With max_calls=0, a worker keeps its networks loaded, even on a GPU.
             task = ray.remote(max_calls=0)(_call).options(
                 num_cpus=self.cpus_per_worker,
                 num_gpus=self.gpus_per_worker,
@@ -79,29 +79,31 @@ class RayExecutor(Record):
                 runtime_env={"env_vars": thread_environment(self.threads)},
                 **self.options,
             )
-            shared, path = ray.put(sent), _own_path()
-            heard = False
+            installed = (sys.prefix, sys.base_prefix)
+            path = [str(Path(entry).resolve()) for entry in sys.path if not entry.startswith(installed)]  # noqa: ASYNC240
+            shared = ray.put(pickled)
+            has_result = False
             while True:
-                wanted = self.workers or 2 * max(1, self._room())
-                while len(running) < wanted and (part := next(parts, None)) is not None:
+                limit = self.workers or 2 * max(1, self._capacity())
+                while len(running) < limit and (part := next(parts, None)) is not None:
                     reference = task.remote(shared, path, part)
                     running[asyncio.wrap_future(reference.future())] = part, reference
                 if not running:
                     return
-                done, _ = await asyncio.wait(running, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
-                if not done and not heard:
+                done, _ = await asyncio.wait(running, timeout=WARN_AFTER, return_when=asyncio.FIRST_COMPLETED)
+                if not done and not has_result:
                     log.warning(
-                        "no part is finished yet: Ray has room for %d workers with %g CPUs and %g GPUs each",
-                        self._room(),
+                        "no part is finished yet; Ray has capacity for %d workers with %g CPUs and %g GPUs each",
+                        self._capacity(),
                         self.cpus_per_worker,
                         self.gpus_per_worker,
                     )
-                heard = heard or bool(done)
+                has_result = has_result or bool(done)
                 for future in done:
                     part, _ = running.pop(future)
                     try:
                         result = future.result()
-                    except RayTaskError as error:  # the worker could not run the function at all
+                    except RayTaskError as error:  # the worker could not run the function
                         raise error.cause from error
                     except RayError as error:
                         result = WorkerDied(" ".join(str(error).split()))
@@ -111,8 +113,8 @@ class RayExecutor(Record):
                 for future, (_, reference) in running.items():
                     future.cancel()
                     ray.cancel(reference, force=True)
-                if ours:
-                    with _handlers_kept():
+                if connected_here:
+                    with _restore_sigterm():
                         ray.shutdown()
 
     @property
@@ -120,24 +122,24 @@ class RayExecutor(Record):
         return self.address or os.environ.get("RAY_ADDRESS")
 
     def _connect(self) -> bool:
-        """Connect to the cluster; returns False where this process was connected already."""
+        """Connect to the cluster. Returns False if this process was connected already."""
         import ray
 
         if ray.is_initialized():
             if self.address not in (None, "auto", ray.get_runtime_context().gcs_address):
                 raise UsageError(
                     f"this process is connected to Ray at {ray.get_runtime_context().gcs_address}, not at "
-                    f"{self.address}: call ray.shutdown() first"
+                    f"{self.address}. Call ray.shutdown() first"
                 )
             return False
         address = self._address
         quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.WARNING}
-        with _handlers_kept():
+        with _restore_sigterm():
             try:
                 if address is not None:
                     host, _, port = address.rpartition(":")
                     if host and "/" not in host and port.isdigit():
-                        # Where nothing listens, Ray itself would try for minutes.
+                        # Fails at once if nothing listens, while Ray would retry for minutes.
                         socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
                     ray.init(address=address, **quiet)
                 else:
@@ -149,21 +151,21 @@ class RayExecutor(Record):
                 raise UsageError(f"Ray cannot be reached {where}: {error}") from error
         return True
 
-    def _room(self) -> int:
-        """The number of workers that the present nodes have room for."""
+    def _capacity(self) -> int:
+        """Return the number of workers for which the current nodes have resources."""
         import ray
 
-        wanted = {"CPU": self.cpus_per_worker, "GPU": self.gpus_per_worker}
+        required = {"CPU": self.cpus_per_worker, "GPU": self.gpus_per_worker}
         return sum(
-            min(math.floor(node["Resources"].get(name, 0) / number + 1e-6) for name, number in wanted.items() if number)
+            min(math.floor(node["Resources"].get(name, 0) / count + 1e-6) for name, count in required.items() if count)
             for node in ray.nodes()
             if node["Alive"]
         )
 
 
 @contextmanager
-def _handlers_kept() -> Iterator[None]:
-    """Restore the handler of SIGTERM, which Ray replaces."""
+def _restore_sigterm() -> Iterator[None]:
+    """Restore the SIGTERM handler, which Ray replaces."""
     before = signal.getsignal(signal.SIGTERM)
     try:
         yield
@@ -172,13 +174,7 @@ def _handlers_kept() -> Iterator[None]:
             signal.signal(signal.SIGTERM, before)
 
 
-def _own_path() -> list[str]:
-    """Where this process imports modules from, without its installation."""
-    installed = (sys.prefix, sys.base_prefix)
-    return [str(Path(place).resolve()) for place in sys.path if not place.startswith(installed)]
-
-
 def _call(function: bytes, path: list[str], part: Any) -> Any:
-    """In the worker: apply the function. `path` is where the command imports modules from."""
-    sys.path.extend(place for place in path if place not in sys.path)
+    """Apply the function in a worker; `path` holds the main process's import paths outside its installation."""
+    sys.path.extend(entry for entry in path if entry not in sys.path)
     return unpacked(function)(part)

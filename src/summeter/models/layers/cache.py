@@ -24,7 +24,7 @@ def count_reply(usage: Usage, completion: Completion) -> None:
     """Add a new reply to `usage`."""
     usage.seconds += completion.seconds or 0.0
     if completion.tokens_in is None or completion.tokens_out is None:
-        usage.untold += 1
+        usage.without_tokens += 1
     usage.tokens_in += completion.tokens_in or 0
     usage.tokens_out += completion.tokens_out or 0
     usage.tokens_cached += completion.tokens_cached or 0

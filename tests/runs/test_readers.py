@@ -11,7 +11,7 @@ from report import duel_runs as duels
 from report import fake_runs as fake
 
 from summeter.records import InputError, Judgment
-from summeter.runs.places import HumanReader, RunReader
+from summeter.runs.readers import HumanReader, RunReader
 from summeter.runs.run import RunFolder
 
 

@@ -1,4 +1,4 @@
-"""What has changed in a run since it ended is named, file by file."""
+"""Checksums of finished runs detect every changed, missing and added file."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from runs.test_views import judge
 from summeter.engine.api import evaluate
 from summeter.engine.runs import Run, rescore
 from summeter.records import InputError, UsageError
-from summeter.runs.journal import SEALS, Journal
-from summeter.runs.seals import seal, verify
+from summeter.runs.checksums import record_checksums, verify
+from summeter.runs.journal import CHECKSUM_FILE, Journal
 
 
 @pytest.fixture
@@ -25,7 +25,8 @@ def run(tmp_path: Path) -> Run:
 
 
 def faults(run: Run) -> list[str]:
-    return [f"{Path(fault.file).relative_to(run.folder)} {fault.message.split(';')[0]}" for fault in verify(run.folder)]
+    found = verify(run.folder)
+    return [f"{Path(fault.file).relative_to(run.folder)} {fault.message.split('. ')[0]}" for fault in found]
 
 
 def flipped(content: bytes) -> bytes:
@@ -34,20 +35,20 @@ def flipped(content: bytes) -> bytes:
 
 @pytest.mark.parametrize("name", ["judgments/lengths", "prepared/lengths", "progress", "failures"])
 @pytest.mark.parametrize("damage", [flipped, lambda content: content[:-20], None], ids=["flipped", "cut", "missing"])
-def test_a_damaged_file_is_named(run: Run, name: str, damage: Callable[[bytes], bytes] | None) -> None:
+def test_a_damaged_file_is_reported(run: Run, name: str, damage: Callable[[bytes], bytes] | None) -> None:
     assert verify(run.folder) == []
     (file,) = run.folder.glob(f"{name}*.jsonl")
     if damage is None:
         file.unlink()
     else:
         file.write_bytes(damage(file.read_bytes()))
-    what = "is missing" if damage is None else "is not as it was when the run ended"
+    what = "is missing" if damage is None else "was changed after the run had ended"
     assert faults(run) == [f"{file.relative_to(run.folder)} {what}"]
 
 
 @pytest.mark.parametrize("name", ["scores.jsonl", "scores.csv", "summary.json"])
 @pytest.mark.parametrize("damage", [flipped, lambda content: content[:-20], None], ids=["flipped", "cut", "missing"])
-def test_a_damaged_view_is_named_until_it_is_rebuilt(
+def test_a_damaged_view_is_reported_until_it_is_rebuilt(
     run: Run, name: str, damage: Callable[[bytes], bytes] | None
 ) -> None:
     file = run.folder / name
@@ -55,29 +56,29 @@ def test_a_damaged_view_is_named_until_it_is_rebuilt(
         file.unlink()
     else:
         file.write_bytes(damage(file.read_bytes()))
-    what = "is missing" if damage is None else "is not as it was when the run ended"
+    what = "is missing" if damage is None else "was changed after the run had ended"
     assert faults(run) == [f"{name} {what}"]
     rescore(run.folder)
     assert verify(run.folder) == []
 
 
-def test_rebuilding_the_views_accepts_no_changed_fact(run: Run) -> None:
+def test_rescoring_does_not_accept_changed_facts(run: Run) -> None:
     (file,) = (run.folder / "prepared").glob("moody*.jsonl")
     file.write_bytes(file.read_bytes() + b"\n")
     (run.folder / "scores.csv").unlink()
     rescore(run.folder)
-    assert faults(run) == [f"prepared/{file.name} is not as it was when the run ended"]
+    assert faults(run) == [f"prepared/{file.name} was changed after the run had ended"]
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "scores.parquet", "pairs.jsonl", "more/file.txt"])
-def test_an_added_file_is_named(run: Run, name: str) -> None:
+def test_an_added_file_is_reported(run: Run, name: str) -> None:
     (run.folder / name).parent.mkdir(exist_ok=True)
     (run.folder / name).write_text("mine")
     (run.folder / "report.html").write_text("a page")
     assert faults(run) == [f"{Path(name).parts[0]} was added after the run had ended"]
 
 
-def test_data_and_new_files_are_named(run: Run) -> None:
+def test_changed_data_and_new_files_are_reported(run: Run) -> None:
     data = run.folder / "data" / "documents.jsonl"
     data.write_bytes(flipped(data.read_bytes()))
     (run.folder / "judgments" / "mine.jsonl").write_text("{}\n")
@@ -85,21 +86,21 @@ def test_data_and_new_files_are_named(run: Run) -> None:
     assert found[0] == "judgments/mine.jsonl was added after the run had ended"
     assert "documents.jsonl" in verify(run.folder)[1].message + str(verify(run.folder)[1].field)
     (run.folder / "data" / "dataset.json").unlink()
-    assert faults(run)[1] == "data holds no dataset.json"
+    assert faults(run)[1] == "data has no dataset.json"
     shutil.rmtree(run.folder / "data")
     assert faults(run)[1] == "data is missing"
 
 
 def test_a_changed_manifest_or_list_of_checksums_ends_the_check(run: Run) -> None:
-    file = run.folder / SEALS
+    file = run.folder / CHECKSUM_FILE
     whole = file.read_text()
     file.write_text("{")
-    with pytest.raises(InputError, match=r"checksums\.json: damaged.*remove it"):
+    with pytest.raises(InputError, match=r"checksums\.json: damaged.*Remove it"):
         verify(run.folder)
     file.write_text(whole)
     manifest = run.folder / "run.json"
     manifest.write_text(manifest.read_text().replace('"share"', '"mean"'))
-    with pytest.raises(InputError, match=r"run\.json: judges: changed"):
+    with pytest.raises(InputError, match=r"run\.json: judges: was changed"):
         verify(run.folder)
     manifest.unlink()
     with pytest.raises(UsageError, match="is not a run"):
@@ -116,32 +117,33 @@ def test_stored_calls_that_are_changed_or_gone_are_named(tmp_path: Path) -> None
     file = run.folder / "calls.sqlite"
     with sqlite3.connect(file) as store:
         store.execute("UPDATE calls SET completion = '{}' WHERE rowid = 1")
-    assert [fault.endswith("not as stored") for fault in faults(run)] == [True]
+    assert ["has damaged entries" in fault for fault in faults(run)] == [True]
     with sqlite3.connect(file) as store:
         store.execute("DELETE FROM calls WHERE rowid = 1")
-    assert faults(run) == ["calls.sqlite holds 1 of 2 recorded calls"]
+    assert faults(run) == ["calls.sqlite has 1 of 2 recorded calls"]
     file.write_bytes(b"no database")
     assert [fault.startswith("calls.sqlite cannot be read") for fault in faults(run)] == [True]
     file.unlink()
     assert faults(run)[0] == "calls.sqlite is missing"
 
 
-def test_a_run_without_checksums_is_held_against_its_progress(run: Run) -> None:
-    (run.folder / SEALS).unlink()
-    assert faults(run) == [". checksums.json is missing: there are no recorded checksums"]
+def test_a_run_without_checksums_is_compared_with_its_progress(run: Run) -> None:
+    (run.folder / CHECKSUM_FILE).unlink()
+    assert faults(run) == [". checksums.json is missing"]
     (file,) = (run.folder / "judgments").glob("lengths*.jsonl")
     file.write_bytes(flipped(file.read_bytes()))
     assert any(file.name in fault for fault in faults(run))
 
 
-def test_checksums_go_while_a_run_is_written_and_come_back_at_its_end(run: Run) -> None:
-    recorded = (run.folder / SEALS).read_bytes()
+def test_checksums_are_missing_while_a_run_is_written(run: Run) -> None:
+    recorded = (run.folder / CHECKSUM_FILE).read_bytes()
     rescore(run.folder)
-    assert (run.folder / SEALS).read_bytes() == recorded
+    assert (run.folder / CHECKSUM_FILE).read_bytes() == recorded
     with Journal(run.folder) as journal:
         journal.repair(run.manifest.judges)
-        assert not (run.folder / SEALS).exists()
+        assert not (run.folder / CHECKSUM_FILE).exists()
     again = evaluate(rows(), [Lengths()], out=run.folder)
-    assert json.loads((again.folder / SEALS).read_text())["files"].keys() == json.loads(recorded)["files"].keys()
-    seal(again.folder)
+    new = json.loads((again.folder / CHECKSUM_FILE).read_text())
+    assert new["files"].keys() == json.loads(recorded)["files"].keys()
+    record_checksums(again.folder)
     assert verify(again.folder) == []

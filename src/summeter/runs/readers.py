@@ -1,0 +1,155 @@
+"""Read the judgments of single summaries from a run's files, without loading all judgments."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Container, Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from summeter.data.folder import JUDGMENTS
+from summeter.data.human import RAW
+from summeter.records import InputError, Judgment, Record, whole_lines
+from summeter.runs.progress import DoneKey
+from summeter.runs.run import FAILURES, Failure, RunFolder, as_judgments
+from summeter.scoring import dedupe
+
+R = TypeVar("R", bound=Record)
+
+
+class SummaryReader:
+    """Reads the records about a summary from JSON Lines files on demand.
+
+    Only offsets are in memory: about 250 bytes per summary, and 24 for each file that has lines about it. The lines of
+    a pair belong to both summaries.
+    """
+
+    def __init__(self, only: Collection[tuple[str, str]] | None = None) -> None:
+        """Create a reader of all summaries, or `only` of these (document, system)."""
+        self._only = only
+        self._files: list[Path] = []
+        # (document, system) -> file number, start and length of consecutive lines, repeated.
+        self._offsets: dict[tuple[str, str], array[int]] = {}
+
+    def items(self) -> Iterator[tuple[str, str]]:
+        """Yield (document, system) of every summary with records, alone or in a pair."""
+        return iter(self._offsets)
+
+    def read(self, document_id: str, system: str) -> list[Judgment]:
+        """Return all judgments of a summary, alone or in a pair, by file in the order of writing.
+
+        Raises InputError if a file has changed since the reader was created.
+        """
+        rows = [_parse(Judgment, file, line) for file, line in self._lines(document_id, system)]
+        return _check_summary(rows, document_id, system, self._files[0])
+
+    def _index(self, file: Path, items: Container[DoneKey] | None = None) -> None:
+        """Index a file of judgments or failures, if it exists: the lines of these items, or all lines."""
+        self._files.append(file)
+        with closing(whole_lines(file)) as lines:
+            start = 0
+            for line in lines:
+                row = from_json(line)
+                target = row.get("target", row)  # a line of failures has no target
+                document_id, systems = target["document_id"], (target["system"], target.get("rival"))
+                if items is None or (row["signature"], document_id, *systems) in items:
+                    self._add(document_id, systems, start, len(line))
+                start += len(line)
+
+    def _add(self, document_id: str, systems: Iterable[str | None], start: int, length: int) -> None:
+        """Add the offset of lines in the last file to the summaries of these systems."""
+        if not length:  # an item without judgments; its file may not exist
+            return
+        number = len(self._files) - 1
+        for system in systems:
+            if system is None or (self._only is not None and (document_id, system) not in self._only):
+                continue
+            offsets = self._offsets.setdefault((document_id, system), array("q"))
+            if offsets and offsets[-3] == number and offsets[-2] + offsets[-1] == start:
+                offsets[-1] += length
+            else:
+                offsets.extend((number, start, length))
+
+    def _lines(self, document_id: str, system: str) -> Iterator[tuple[Path, bytes]]:
+        offsets = self._offsets.get((document_id, system), array("q"))
+        for number, start, length in zip(offsets[::3], offsets[1::3], offsets[2::3], strict=True):
+            file = self._files[number]
+            with file.open("rb") as handle:
+                handle.seek(start)
+                lines = handle.read(length)
+            if len(lines) < length:
+                raise _changed(file)
+            for line in lines.splitlines():
+                yield file, line
+
+
+class HumanReader(SummaryReader):
+    """Reads the human judgments in a run's copy of the data."""
+
+    def __init__(self, run: RunFolder, only: Collection[tuple[str, str]] | None = None) -> None:
+        super().__init__(only)
+        self._index(run.folder / "data" / JUDGMENTS / f"{RAW}.jsonl")
+
+
+class RunReader(SummaryReader):
+    """Reads the judgments of a run, like `RunFolder.judgments`."""
+
+    def __init__(self, run: RunFolder, only: Collection[tuple[str, str]] | None = None) -> None:
+        super().__init__(only)
+        self._models = {judge.signature: judge.model for judge in run.manifest.judges}
+        failed = {failure.key for failure in run.failures() if failure.status == "error"}
+        for file, all_items, offsets, _ in run.confirmed().values():
+            rows = np.arange(len(all_items))
+            if self._only is not None:
+                documents, systems = ({item[index] for item in self._only} for index in (0, 1))
+                about = all_items.system.equal(*systems) | all_items.rival.equal(*systems)
+                rows = rows[all_items.document.equal(*documents) & about]
+            items = all_items.take(rows)
+            done = items.done()
+            if offsets is None:
+                self._index(file, done)
+            else:
+                self._files.append(file)
+                starts, ends = offsets.starts[rows].tolist(), offsets.starts[rows + 1].tolist()
+                for (document_id, *names), start, end in zip(items.items(), starts, ends, strict=True):
+                    self._add(document_id, names, start, end - start)
+            failed = {key for key in failed if key not in done}
+        self._failures = run.folder / FAILURES
+        self._index(self._failures, failed)
+
+    def read(self, document_id: str, system: str) -> list[Judgment]:
+        """Return the judgments of a summary by judge; see `SummaryReader.read`."""
+        rows: list[Judgment] = []
+        last: dict[DoneKey, Failure] = {}
+        for file, line in self._lines(document_id, system):
+            if file != self._failures:
+                rows.append(_parse(Judgment, file, line))
+            elif (failure := _parse(Failure, file, line)).status == "error":
+                last[failure.key] = failure
+        for failure in last.values():
+            rows.extend(as_judgments(failure, self._models))
+        return dedupe(_check_summary(rows, document_id, system, self._failures.parent))
+
+
+def _parse(record: type[R], file: Path, line: bytes) -> R:
+    try:
+        return record.model_validate_json(line)
+    except ValidationError as error:
+        raise _changed(file) from error
+
+
+def _check_summary(rows: list[Judgment], document_id: str, system: str, file: Path) -> list[Judgment]:
+    """Return the rows. Raises InputError if one is about another summary, because another process changed the file."""
+    for row in rows:
+        if row.target.document_id != document_id or system not in (row.target.system, row.target.rival):
+            raise _changed(file)
+    return rows
+
+
+def _changed(file: Path) -> InputError:
+    return InputError.at(file, None, None, "was changed while it was read. Run the command again")
