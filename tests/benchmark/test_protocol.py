@@ -226,7 +226,8 @@ def test_an_evaluator_that_judged_nothing_is_told_of(toy: Path, tmp_path: Path) 
         )
         found = CliRunner().invoke(app, ["bench", "protocol", str(config), "-o", str(tmp_path / "out")])
     assert isinstance(found.exception, CoverageError)
-    assert re.match(r"none of \d+ judgments is usable\. The first reason: vllm/m: .* answered 500", str(found.exception))
+    message = str(found.exception)
+    assert re.match(r"none of \d+ judgments is usable\. The first reason: vllm/m: .* answered 500", message)
     assert (tmp_path / "out" / "table.md").is_file()  # what was measured of others is kept
 
 

@@ -95,7 +95,7 @@ class ThreadExecutor:
 
     async def map(self, function: Callable[[Any], Any], parts: Iterator[Any]) -> AsyncGenerator[tuple[Any, Any]]:
         for part in parts:
-            self.parts.append([unit.document.id for unit in part.units])
+            self.parts.append([item.document.id for item in part.work_items])
             for _ in range(2):
                 killer = next((name for name in self.parts[-1] if self.deadly.get(name, 0) > 0), None)
                 if killer is None:

@@ -467,7 +467,8 @@ def write_scores(file: Path, task_type: str, data: Dataset, network: Network, *,
             texts = list(dict.fromkeys(summary_sentences if task_type == FactVerification.name else document.key_facts))
             if not texts or not sentences:
                 continue
-            vectors = np.stack(await network.ask([Embed(text) for text in (*sentences, *texts)]))
+            embeddings = await network.ask([Embed(text) for text in (*sentences, *texts)])
+            vectors = np.stack(embeddings)
             cosines = vectors[len(sentences) :] @ vectors[: len(sentences)].T
             for text, row in zip(texts, cosines.tolist(), strict=True):
                 scores = [round(max(0.0, score), 6) for score in row]  # sentences with score 0 are never highlighted

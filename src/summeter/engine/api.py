@@ -296,11 +296,11 @@ class _Session:
         if budget is not None and store is not None:
             # In a thread, because unreported tokens are estimated from the requests, of which there may be many.
             budget.spent = await asyncio.to_thread(spent_before, store, self.money.prices)
-        log = None if self.replay or store is None else BatchLog(self.journal.folder / BATCHES)
+        batch_log = None if self.replay or store is None else BatchLog(self.journal.folder / BATCHES)
         calls = replace(
             _call_settings(plan, self.money),
             replay=self.replay,
-            batches=log,
+            batches=batch_log,
             tell=self.progress.note,
             broken=lambda: self.journal.broken or (None if results is None else results.broken),
         )

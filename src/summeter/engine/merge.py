@@ -206,10 +206,10 @@ class _Judge:
         file = fresh / "prepared" / f"{self.judge.file}.jsonl"
         for ok in (False, True):
             for run in self.runs:
-                source = run.folder / "prepared" / f"{self.judge.file}.jsonl"
-                with closing(whole_lines(source)) as lines:
-                    for line, (_, row) in zip(lines, prepared_rows(source), strict=True):
-                        if (row["status"] == "ok") == ok and (key := (row["document_id"], row["id"])) not in seen:
+                prepared_file = run.folder / "prepared" / f"{self.judge.file}.jsonl"
+                with closing(whole_lines(prepared_file)) as prepared_lines:
+                    for line, (_, data) in zip(prepared_lines, prepared_rows(prepared_file), strict=True):
+                        if (data["status"] == "ok") == ok and (key := (data["document_id"], data["id"])) not in seen:
                             seen.add(key)
                             with file.open("ab") as target:
                                 target.write(line)

@@ -150,7 +150,7 @@ class KeyValueFile:
         marks = ",".join("?" * len(keys))
         sql = f"SELECT key, {self.VALUE}, checksum FROM {self.TABLE} WHERE key IN ({marks})"  # noqa: S608 - constants
         delete = f"DELETE FROM {self.TABLE} WHERE key = ?"  # noqa: S608 - constants
-        values = {}
+        values, damaged = {}, []
         for key, value, stored in self.rows(sql, keys):
             if stored == checksum_of(key, value):
                 values[key] = value
@@ -160,7 +160,9 @@ class KeyValueFile:
             if self.readonly:
                 raise InputError.at(self.path or "memory", None, None, f"{what}. Restore the file, or make a new run")
             log.warning("%s: %s and will be made again", self.path, what)
-            self.write(lambda connection, key=key: connection.execute(delete, (key,)))
+            damaged.append((key,))
+        if damaged:
+            self.write(lambda connection: connection.executemany(delete, damaged))
         return values
 
     def __len__(self) -> int:

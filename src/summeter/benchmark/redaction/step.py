@@ -247,7 +247,7 @@ def _read_review(path: Path, collectors: Mapping[str, Collector], decisions: Cou
     entities: dict[str, Spellings] = {doc_id: {} for doc_id in collectors}
     seen: set[str] = set()
     undecided = 0
-    for line, cells in rows:
+    for _, line, cells, _ in rows:
         if missing := [name for name in COLUMNS[:4] if name not in cells]:
             faults.fail(None, missing[0], f"is missing. The columns are: {', '.join(COLUMNS)}")
             break
