@@ -200,7 +200,7 @@ class TestErrorTypes:
     def test_a_classifier_without_nli_labels_is_refused(self, folders: Path) -> None:
         rows = [{"document": "ab cd.", "summary": "ab."}]
         with pytest.raises(
-            sm.SummeterError, match="its labels are entailment, neutral, contradiction; error_types needs"
+            sm.SummeterError, match="has the labels entailment, neutral, contradiction; error_types needs"
         ):
             sm.evaluate(rows, ["error_types"], models={"error_types": f"local/{folders / 'bert'}"})
 

@@ -110,7 +110,7 @@ def test_the_judge_reports_its_interval(frozen: Path, tmp_path: Path) -> None:
     people = [np.mean(list(row["human"]["ratings"]["coherence"].values())) for row in listed]
     values = [judgment.value for judgment in judgments]
     assert np.corrcoef(values, people)[0, 1] > 0.9
-    assert all("90% of people's ratings lie in" in judgment.reason for judgment in judgments)
+    assert all("90% interval " in judgment.reason for judgment in judgments)
     assert {judgment.truncated_tokens for judgment in judgments} == {None}
 
 
