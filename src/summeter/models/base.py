@@ -35,7 +35,10 @@ class Message(Record):
 
 
 def to_json(value: Any) -> str:
-    """Return plain data as compact JSON with non-ASCII characters unescaped; faster than `json` for long texts."""
+    """Return plain data as compact JSON with non-ASCII characters unescaped.
+
+    This is faster than `json` for long texts.
+    """
     try:
         return pydantic_core.to_json(value).decode()
     except pydantic_core.PydanticSerializationError:
@@ -72,7 +75,9 @@ _TURNS = frozenset({"messages", "unkeyed"})
 
 
 class Request(Record):
-    """Everything that determines an LLM's reply. Equal requests have the same key, hence share one stored call.
+    """Everything that determines an LLM's reply.
+
+    Equal requests have the same key, hence share one stored call.
 
     `draw` numbers independent samples of one prompt. `top_logprobs` requests this number of alternatives for each token
     of the reply. `format` is the strictest format that the server is asked to enforce; a server that does not support

@@ -16,7 +16,10 @@ _CURRENT: ContextVar[Usage | None] = ContextVar("summeter_compute_time", default
 
 
 def current_usage() -> Usage | None:
-    """Return the usage that is timed in this context, to which work in threads adds its time; None outside `timed`."""
+    """Return the usage that is timed in this context, to which work in threads adds its time.
+
+    Returns None outside `timed`.
+    """
     return _CURRENT.get()
 
 

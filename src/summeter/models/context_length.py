@@ -33,7 +33,9 @@ _FIELDS = ("loaded_context_length", "max_model_len", "context_length", "context_
 async def context_lengths(
     models: Iterable[str], options: Options | None = None, *, load: bool = True
 ) -> dict[str, ModelContext]:
-    """Return the context length of each model: from the table if hosted, else from its server. Sends no user data.
+    """Return the context length of each model: from the table if hosted, else from its server.
+
+    No user data are sent.
 
     With `load`, a server may load its model first, within the `timeout` of the options. Errors such as a server that
     does not answer or a missing key are reported in `said` and not raised, as is a model whose context length cannot be
@@ -112,7 +114,10 @@ class _Server(NamedTuple):
         return await self._parsed(Exchange("GET", join(base, *segments).update_query(query or {})))
 
     async def post(self, base: str, *segments: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Post `body` and return the JSON object of the answer. Raises ModelError for any other answer."""
+        """Post `body` and return the JSON object of the answer.
+
+        Raises ModelError for any other answer.
+        """
         return await self._parsed(Exchange("POST", join(base, *segments), to_bytes(body)))
 
     async def _parsed(self, sent: Exchange) -> dict[str, Any]:

@@ -23,7 +23,9 @@ class DataFile(Record):
 
     @staticmethod
     def read(file: str | Path | DataFile, what: str, hint: str = "", *, inside: str | None = None) -> DataFile:
-        """Read a file, or the file named `inside` if `file` is a folder; `what` describes the contents in messages.
+        """Read a file, or the file named `inside` if `file` is a folder.
+
+        `what` describes the contents in messages.
 
         Raises UsageError if it does not exist and InputError if it cannot be read as UTF-8.
         """

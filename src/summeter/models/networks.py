@@ -66,7 +66,9 @@ PLAIN = Framing()
 
 
 class Generation(NamedTuple):
-    """Generation settings of an encoder-decoder; None means the model's generation config. Nothing is sampled.
+    """Generation settings of an encoder-decoder; None means the model's generation config.
+
+    Nothing is sampled.
 
     `min_new_tokens` and `max_new_tokens` count the generated tokens, including the end-of-sequence token.
     `length_penalty` and `early_stopping` are those of beam search. `start` is the token that starts the decoder
@@ -94,7 +96,10 @@ AS_CONFIGURED = Generation()
 
 
 class Entailment(NamedTuple):
-    """The probabilities of entailment, neutral and contradiction of a (premise, hypothesis) pair; they sum to 1."""
+    """The probabilities of entailment, neutral and contradiction of a (premise, hypothesis) pair.
+
+    They sum to 1.
+    """
 
     entail: float
     neutral: float
@@ -102,7 +107,10 @@ class Entailment(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """The label names of a classifier in the order of its outputs; `several` for a multi-label classifier."""
+    """The label names of a classifier in the order of its outputs.
+
+    `several` is True for a multi-label classifier.
+    """
 
     names: tuple[str, ...]
     several: bool
@@ -246,7 +254,10 @@ class NetworkRequest(Generic[T]):
 
     @property
     def blank(self) -> T:
-        """A placeholder result for a dry run. Nothing is entailed, so that all calls that depend on it are counted."""
+        """A placeholder result for a dry run.
+
+        Nothing is entailed, so that all calls that depend on it are counted.
+        """
         raise NotImplementedError
 
 

@@ -13,7 +13,10 @@ from summeter.runs.batches import BatchLog, Submission
 
 
 class PendingBatch(NamedTuple):
-    """A batch with unread results; `words` describes its state at the vendor, or why it was not cancelled."""
+    """A batch with unread results.
+
+    `words` describes its state at the vendor, or why it was not cancelled.
+    """
 
     batch: str
     model: str

@@ -121,7 +121,9 @@ class Prices:
         self._overrides = dict(overrides)
 
     def of(self, model: str, *, batched: bool = False) -> Price | None:
-        """Return the price of a model string, or None if it is unknown; with `batched`, the price in batches.
+        """Return the price of a model string, or None if it is unknown.
+
+        With `batched`, this is the price in batches.
 
         An entry for the model itself comes first, then one for its undated name, then a pattern with `*`, then the list
         price.

@@ -1,5 +1,7 @@
-"""Prompt templates, read from files beside the evaluators or in a user's folder; their hash is part of the
-signature."""
+"""Prompt templates, read from files beside the evaluators or in a user's folder.
+
+Their hash is part of the signature.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,10 @@ def fence_code(*texts: str) -> FenceCode:
 
 
 def fence_codes(document: str, summary: str, rival: str | None = None) -> dict[str, FenceCode]:
-    """Return the fence codes of a document and its summary; the document's code depends on the document alone."""
+    """Return the fence codes of a document and its summary.
+
+    The document's code depends on the document alone.
+    """
     return {"document_code": fence_code(document), "summary_code": fence_code(document, summary, rival or "")}
 
 

@@ -167,7 +167,10 @@ class FusedTask(Task):
         return measure(inputs, evaluators, items, judgments), inputs
 
     def judgments(self, folder: Path, show: Progress) -> list[JudgmentTable]:
-        """Return the judgments of each member; members that are in no run are judged in a resumable run in `folder`."""
+        """Return the judgments of each member.
+
+        Members that are in no run are judged in a resumable run in `folder`.
+        """
         unjudged = [source.evaluator for source in self.sources if source.run is None]
         scored = None
         if unjudged:

@@ -117,7 +117,10 @@ def need_torch() -> None:
 
 
 def export(backbone: LoadedModel, folder: Path, show: Progress, *, onnx: bool) -> None:
-    """Write the unchanged backbone and its tokenizer to `folder` if it does not exist; with `onnx`, also model.onnx."""
+    """Write the unchanged backbone and its tokenizer to `folder` if it does not exist.
+
+    With `onnx`, model.onnx is written too.
+    """
     if folder.is_dir():
         return
     source = backbone.model.folder

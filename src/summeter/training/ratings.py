@@ -92,7 +92,9 @@ class Ratings:
 def read_ratings(
     data: Dataset, aspects: Sequence[str] | None = None, labels: str = LABELS, *, span_free: bool = False
 ) -> Ratings:
-    """Return the ratings of `aspects` in the judgment set `labels`; by default of all aspects, SummQual's five first.
+    """Return the ratings of `aspects` in the judgment set `labels`.
+
+    By default, these are all aspects, with SummQual's five first.
 
     Raises UsageError if there are no ratings, if an aspect has no ratings or equal ratings, if the names of two aspects
     differ only in spelling, and if all summaries are by the same system.
@@ -153,7 +155,10 @@ _Item = tuple[str, str]
 
 
 def _ratings(data: Dataset, labels: str) -> dict[str, dict[str, dict[_Item, float]]]:
-    """Return the ratings by aspect, annotator and summary; aggregated values only for summaries without others."""
+    """Return the ratings by aspect, annotator and summary.
+
+    Aggregated values are used only for summaries without individual ratings.
+    """
     if labels not in data.judgment_sets:
         return {}
     signatures = {SIGNATURES[block] for block in _BLOCKS}
@@ -196,7 +201,10 @@ def _span_free(data: Dataset, labels: str) -> dict[_Item, float]:
 
 
 def check_sizes(documents: Mapping[str, int], *, test: bool = True) -> None:
-    """Raise UsageError if a subset has too few documents; `documents` holds their number by subset."""
+    """Raise UsageError if a subset has too few documents.
+
+    `documents` holds their number by subset.
+    """
     for subset, fewest in FEWEST.items():
         if (subset != "test" or test) and documents[subset] < fewest:
             sizes = ", ".join(f"{name} {count}" for name, count in documents.items())

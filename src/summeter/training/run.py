@@ -88,7 +88,10 @@ def read_task(config: str | Path | Mapping[str, Any]) -> Task:
 
 
 def read_settings(values: Mapping[str, Any], path: Path | None) -> Training:
-    """Validate settings, which were read from the file `path`. Raises InputError with all errors by line and field."""
+    """Validate settings, which were read from the file `path`.
+
+    Raises InputError with all errors by line and field.
+    """
     lines, repeated = ({}, []) if path is None else yaml_lines(path)
     file = Path("settings") if path is None else path
     faults = list(repetitions(file, repeated))

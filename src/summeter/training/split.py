@@ -22,7 +22,9 @@ SUBSETS: tuple[Subset, ...] = get_args(Subset)
 
 
 class Split(Record):
-    """Settings of a split: the shares of documents in `dev` and `test`; the others are for training.
+    """Settings of a split: the shares of documents in `dev` and `test`.
+
+    The others are for training.
 
     With `held_out_domains`, the test set consists of the documents of these domains, and with `held_out_systems` of the
     summaries by these systems; they are not used for training or selection. Another `salt` gives another split.

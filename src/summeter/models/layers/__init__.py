@@ -1,1 +1,4 @@
-"""Layers around an LLM: caching, rate limits, retries, budgets and checks. Each layer is itself an LLM."""
+"""Layers around an LLM: caching, rate limits, retries, budgets and checks.
+
+Each layer is itself an LLM.
+"""

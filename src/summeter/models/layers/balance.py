@@ -47,7 +47,10 @@ class Server(NamedTuple):
 
 @dataclass
 class _Load:
-    """The calls and tokens in flight at a server, and its consecutive failures; `watch` runs while it is excluded."""
+    """The calls and tokens in flight at a server, and its consecutive failures.
+
+    `watch` runs while it is excluded.
+    """
 
     server: Server
     tokens: int = 0
@@ -166,7 +169,10 @@ class Balanced:
 
 
 def _choice(board: _Board, waiting: Sequence[_Load], prefix: str | None, tokens: int) -> _Load:
-    """Return the server for a call; if all are excluded, one of these, since it may have recovered."""
+    """Return the server for a call.
+
+    If all servers are excluded, one of them is used, since it may have recovered.
+    """
     candidates = [load for load in waiting if not load.excluded] or waiting
     candidates = [load for load in candidates if not load.queue.closed] or candidates
     least = min(candidates, key=lambda load: (load.tokens, load.calls))

@@ -6,7 +6,10 @@ from summeter.models.base import LLM, Completion, Request
 
 
 class Layer:
-    """An LLM that forwards requests to another. Subclasses override `complete`, and `close` if they hold resources."""
+    """An LLM that forwards requests to another.
+
+    Subclasses override `complete`, and `close` if they hold resources.
+    """
 
     def __init__(self, llm: LLM) -> None:
         self.llm = llm

@@ -243,7 +243,10 @@ class Batches:
                 self._settle(call, None)
 
     async def _persist(self, what: str, work: Callable[[int], Awaitable[T]]) -> T:
-        """Return the result of `work`, called with the number of the attempt; transient failures are retried."""
+        """Return the result of `work`, called with the number of the attempt.
+
+        Transient failures are retried.
+        """
         for tries in count(1):
             try:
                 return await work(tries)
@@ -254,8 +257,10 @@ class Batches:
         raise AssertionError("unreachable")
 
     async def _find(self, batch: Submission) -> bool:
-        """Find a batch whose id an earlier session did not receive. If it is not found, its calls are submitted
-        again."""
+        """Find a batch whose id an earlier session did not receive.
+
+        If it is not found, its calls are submitted again.
+        """
         tag = Tag(batch.nonce, batch.at, frozenset(batch.keys))
         for searches in count(1):
             found = await self._persist("a batch that may have arrived", lambda _: self.api.find(tag, self.log.ids))
@@ -353,7 +358,10 @@ class Batches:
             self._budget.budget.settle(call.reserved, actual)
 
     def _fail(self, call: _Call, error: ModelError) -> None:
-        """Leave a call to the next round if a retry or a weaker reply format may help; else record its failure."""
+        """Leave a call to the next round if a retry or a weaker reply format may help.
+
+        Otherwise its failure is recorded.
+        """
         reply = paid_reply(error)
         self._settle(call, reply)
         if reply is not None:

@@ -45,7 +45,10 @@ class Budget:
         return wanted
 
     def admit(self, wanted: Usage) -> bool:
-        """Reserve `wanted` if it fits. If it does not fit although nothing is reserved, the budget is exhausted."""
+        """Reserve `wanted` if it fits.
+
+        If it does not fit although nothing is reserved, the budget is exhausted.
+        """
         if self.reached is not None:
             return False
         usages = (self.spent, self._reserved, wanted)
@@ -90,7 +93,10 @@ class Replies:
         self._count = self._tokens = 0
 
     def record(self, tokens_in: int | None, tokens_out: int | None, expect: Callable[[], Usage]) -> Usage:
-        """Return the usage of a call with these reported token counts; `expect` returns its expected usage."""
+        """Return the usage of a call with these reported token counts.
+
+        `expect` returns its expected usage.
+        """
         if tokens_out is not None:
             self._count += 1
             self._tokens += tokens_out

@@ -123,7 +123,10 @@ class WriteGuard(Layer):
 
 
 class Stored:
-    """An LLM that replies from a call store; `missing` replies to or raises for requests that are not stored."""
+    """An LLM that replies from a call store.
+
+    `missing` is called for requests that are not stored; it returns a reply or raises an error.
+    """
 
     def __init__(
         self, model: str, store: CallStore, missing: Callable[[Request], Completion], *, usage: Usage | None = None

@@ -55,7 +55,10 @@ def overdue(seconds: float) -> ModelError:
 
 
 async def within(seconds: float | None, work: Awaitable[T]) -> T:
-    """Await `work`, and raise ModelError after `seconds` without waits for rate limits. None means no limit."""
+    """Await `work`, and raise ModelError after `seconds` without waits for rate limits.
+
+    None means no limit.
+    """
     if seconds is None:
         with checked(raise_if_stopped):
             return await work

@@ -1,4 +1,6 @@
-"""Rate limits of an endpoint: concurrent calls, requests and tokens per minute; reduced while it rejects calls.
+"""Rate limits of an endpoint: concurrent calls, requests and tokens per minute.
+
+The limits are reduced while the endpoint rejects calls.
 
 Each endpoint has one limiter, which all its models share. The number of concurrent calls (the window) starts small and
 doubles with every round of answers, up to the limit (slow start; Jacobson, 1988). When an endpoint rejects more than a
@@ -74,7 +76,10 @@ class TokenBucket:
         self._at = now
 
     def wait(self, amount: float, now: float) -> float:
-        """Return the seconds until `amount` may pass; more than the capacity passes when the bucket is full."""
+        """Return the seconds until `amount` may pass.
+
+        More than the capacity passes when the bucket is full.
+        """
         self._fill(now)
         deficit = min(amount, self._capacity) - self._level
         # A deficit from rounding would give waits too short for the clock.
@@ -166,7 +171,10 @@ class Queue:
             self._count()
 
     def rejected(self, epoch: int, wait: float | None) -> None:
-        """Count a rejected call that was admitted in `epoch`; `wait` is the pause that the endpoint states."""
+        """Count a rejected call that was admitted in `epoch`.
+
+        `wait` is the pause that the endpoint states.
+        """
         if epoch != self.epoch:
             # It was in flight when the window was reduced, and says nothing about the new window.
             if wait is not None:

@@ -33,7 +33,10 @@ class RetryPolicy(NamedTuple):
     patience: float = 300.0
 
     def wait(self, tries: int, retry_after: float | None, rng: random.Random) -> float:
-        """Return the seconds to wait after `tries` failed tries; `retry_after` is the server's Retry-After."""
+        """Return the seconds to wait after `tries` failed tries.
+
+        `retry_after` is the server's Retry-After.
+        """
         backoff = rng.uniform(0.0, min(self.longest, self.first * 2.0 ** (tries - 1)))
         # A random addition to Retry-After, so that rejected calls do not return all at once.
         return backoff if retry_after is None else retry_after + min(backoff, self.first)

@@ -18,7 +18,9 @@ USUAL_ERROR, MAX_ERROR, MAX_ERROR_OTHER_SCRIPTS = 1.1, 2.0, 4.0
 
 
 class TruncationCheck(Layer):
-    """Rejects replies to truncated prompts. `context` is the context length that the server reported, if any.
+    """Rejects replies to truncated prompts.
+
+    `context` is the context length that the server reported, if any.
 
     The layer is below the cache, so rejected replies are not stored, and the same command repeats the calls after the
     server was started with a larger context.

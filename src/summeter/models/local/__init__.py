@@ -1,4 +1,6 @@
-"""Local networks (`summeter.models.networks`). Importing this package imports and loads nothing.
+"""Local networks (`summeter.models.networks`).
+
+Importing this package imports and loads nothing.
 
 names           model names (`hf/ORG/NAME@REVISION`, `local/FOLDER`, a path) to folders with a revision and a hash
 tokens          texts to token ids, truncated to the maximum length

@@ -188,7 +188,10 @@ class Torch:
         return _array(self._pass(compute))
 
     def hidden(self, ids: Ids, mask: Ids, segments: Ids, layer: int) -> Floats:
-        """Return the states of a layer, from 0 (input embeddings) to `layers`; shape (inputs, tokens, dimensions)."""
+        """Return the states of a layer, from 0 (input embeddings) to `layers`.
+
+        The shape is (inputs, tokens, dimensions).
+        """
         inputs = self._inputs(ids, mask, segments)
         if layer == self.layers:
             return _array(self._pass(lambda: self._network(**inputs).last_hidden_state))
@@ -424,7 +427,10 @@ _SPAN = ("start_logits", "end_logits")
 
 
 class Onnx:
-    """A session of ONNX Runtime, which several threads may use. Encoders only return their last layer."""
+    """A session of ONNX Runtime, which several threads may use.
+
+    Encoders only return their last layer.
+    """
 
     def __init__(self, model: Located, runtime: Runtime, architecture: Architecture) -> None:
         self._session = session = _session(model, runtime)

@@ -51,7 +51,9 @@ def halving(
     compute: Callable[[Sequence[int]], Sequence[T]],
     out_of_memory: Callable[[BaseException], bool],
 ) -> list[T]:
-    """Return the results of `compute` for a batch; if memory is exhausted, for its halves, recursively.
+    """Return the results of `compute` for a batch.
+
+    If memory is exhausted, the batch is halved recursively.
 
     `out_of_memory` recognises the errors of exhausted memory. Raises ModelError if memory does not suffice for a single
     input.

@@ -168,7 +168,10 @@ def _write(model: ConvertedModel, config: Mapping[str, Any], source: Path, folde
 
 
 def _renamed(tensors: Tensors, prefixes: Sequence[tuple[str, str]]) -> Tensors:
-    """Return the tensors whose names begin with an old prefix, under the new prefix; the first match counts."""
+    """Return the tensors whose names begin with an old prefix, under the new prefix.
+
+    The first match counts.
+    """
     renamed = {}
     for name, value in tensors.items():
         for old, new in prefixes:

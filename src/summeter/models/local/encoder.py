@@ -37,7 +37,9 @@ class Pooling(NamedTuple):
 
 
 def pooling(loaded: LoadedModel) -> Pooling:
-    """Return the pooling in the model's files (of sentence-transformers); by default, the mean of all tokens.
+    """Return the pooling in the model's files (of sentence-transformers).
+
+    The default is the mean of all tokens.
 
     Raises UsageError for an unsupported pooling or a further module.
     """
@@ -116,7 +118,10 @@ def layers(loaded: LoadedModel) -> int:
 
 
 def pooled(states: Floats, mask: NDArray[np.int64], mode: Mode) -> Floats:
-    """Pool token states of shape (texts, tokens, dimensions) to unit vectors; the mask is 0 at padding."""
+    """Pool token states of shape (texts, tokens, dimensions) to unit vectors.
+
+    The mask is 0 at padding.
+    """
     real = mask[:, :, None].astype(np.float32)
     if mode == "cls":
         vectors = states[:, 0]

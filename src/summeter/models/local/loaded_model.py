@@ -27,7 +27,10 @@ SEVERAL_TEXTS = 4096
 
 
 class LoadedModel:
-    """A model on disk with its settings and runtime; tokenizer and weights are loaded on first use."""
+    """A model on disk with its settings and runtime.
+
+    Tokenizer and weights are loaded on first use.
+    """
 
     def __init__(
         self, model: Located, settings: LocalSettings, runtime: Runtime, architecture: Architecture

@@ -233,7 +233,10 @@ def _states(loaded: LoadedModel, inputs: Sequence[Input], usage: Usage) -> list[
 
 
 def _matched(loaded: LoadedModel, pairs: Sequence[tuple[str, ...]], usage: Usage) -> Floats:
-    """Return `matches` of each pair, without truncation; tokens are held in memory for one document at a time."""
+    """Return `matches` of each pair, without truncation.
+
+    Tokens are held in memory for one document at a time.
+    """
     rows = np.zeros((len(pairs), MATCHES + 1))
     rows_of: dict[str, list[int]] = {}
     for row, (document, _) in enumerate(pairs):

@@ -28,7 +28,10 @@ copied."""
 
 
 def generate(loaded: LoadedModel, requests: Sequence[Generate], usage: Usage) -> list[str]:
-    """Generate a text from each source. A text that reaches its maximum length counts as truncated in `usage`."""
+    """Generate a text from each source.
+
+    A text that reaches its maximum length counts as truncated in `usage`.
+    """
 
     def generated(group: Sequence[Generate], settings: tuple[Generation, Framing]) -> list[str]:
         generation, framing = settings

@@ -59,7 +59,10 @@ class Input(NamedTuple):
 
     @property
     def offsets(self) -> Ids:
-        """The offsets of all tokens in their texts in code points, (0, 0) for special tokens; shape (tokens, 2)."""
+        """The offsets of all tokens in their texts in code points, (0, 0) for special tokens.
+
+        The shape is (tokens, 2).
+        """
         offsets = np.zeros((len(self.ids), 2), dtype=np.int64)
         for number, encoded in enumerate(self.texts):
             indices = np.flatnonzero(self.text == number)
@@ -75,7 +78,10 @@ class Pieces(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Inputs padded to the longest one, arrays of shape (inputs, tokens); the mask is 0 at padding."""
+    """Inputs padded to the longest one, arrays of shape (inputs, tokens).
+
+    The mask is 0 at padding.
+    """
 
     ids: Ids
     mask: Ids
@@ -170,7 +176,10 @@ class Tokens:
 
     @cached_property
     def end(self) -> str:
-        """The token that ends an input, `{eos}` of a template. Raises UsageError if the tokenizer adds none."""
+        """The token that ends an input, `{eos}` of a template.
+
+        Raises UsageError if the tokenizer adds none.
+        """
         last = self._frames[0].special[-1]
         if not len(last):
             raise UsageError("a template needs {eos}, but the tokenizer adds no special token at the end of an input")
@@ -199,7 +208,10 @@ class Tokens:
     def inputs(
         self, rows: Sequence[tuple[str, ...]], framing: Framing = Framing()  # noqa: B008 - immutable
     ) -> list[Input]:  # fmt: skip
-        """Return each row of texts (one, a pair, or those of a template) as an input; equal texts are encoded once."""
+        """Return each row of texts (one, a pair, or those of a template) as an input.
+
+        Equal texts are encoded once.
+        """
         if framing.template is not None:
             return self._templated(rows, framing.template, framing)
         unique = list(dict.fromkeys(text for row in rows for text in row))
@@ -220,7 +232,10 @@ class Tokens:
         return limit - frame.size
 
     def first_pieces(self, words: Sequence[str], model: str) -> tuple[int, ...]:
-        """Return the id of each word's first token. Raises UsageError if two words share it or a word has no tokens."""
+        """Return the id of each word's first token.
+
+        Raises UsageError if two words share it or a word has no tokens.
+        """
         pieces: dict[int, str] = {}
         for word, encoded in zip(words, self.encoded(words), strict=True):
             if not len(encoded.ids):
@@ -283,7 +298,10 @@ class Tokens:
         return tuple(str(self._tokenizer.id_to_token(int(token))) for token in ids)
 
     def encoded(self, texts: Sequence[str], *, marks: bool = False) -> list[Encoded]:
-        """Encode texts without adding special tokens; with `marks`, special tokens in the texts are parsed."""
+        """Encode texts without adding special tokens.
+
+        With `marks`, special tokens in the texts are parsed.
+        """
         cleaned = [_clean(text) for text in texts]
         encoded = self._encode(self._parsing if marks else self._tokenizer, cleaned)
         if marks:

@@ -98,7 +98,10 @@ class Anthropic(HttpLLM):
 
 
 class AnthropicBatches(BatchAPI):
-    """The batches of one model. A cancelled batch is `canceling` until its requests in progress have ended."""
+    """The batches of one model.
+
+    A cancelled batch is `canceling` until its requests in progress have ended.
+    """
 
     most = 100_000
     has_nonce = False

@@ -44,7 +44,10 @@ class BatchStatus(NamedTuple):
 
 
 class QueueFull(TransientError):
-    """The batch exceeds the number of requests that the account may queue; smaller batches may be accepted."""
+    """The batch exceeds the number of requests that the account may queue.
+
+    Smaller batches may be accepted.
+    """
 
 
 class BatchAPI(ABC):
@@ -93,7 +96,10 @@ class BatchAPI(ABC):
         return self.status_of(await self.get(self.batches_url(batch)))
 
     async def cancel(self, batch: str) -> BatchStatus:
-        """Cancel the batch and return its state. Requests that were already answered remain and are charged."""
+        """Cancel the batch and return its state.
+
+        Requests that were already answered remain and are charged.
+        """
         return self.status_of(await self.post(self.batches_url(batch, "cancel"), b"{}"))
 
     async def get(self, url: URL) -> dict[str, Any]:
@@ -125,7 +131,10 @@ class BatchAPI(ABC):
         return self.llm.read(self.llm.answer(status, body), request)
 
     def absent(self, why: str, *, cancelled: bool) -> ModelError:
-        """Return the error of a result without a reply; `cancelled` if the batch was cancelled before this call."""
+        """Return the error of a result without a reply.
+
+        `cancelled` is True if the batch was cancelled before this call.
+        """
         if cancelled:
             return ModelError(f"{self.llm.id}: the batch was cancelled before this call; the same command repeats it")
         return TransientError(f"{self.llm.id}: the batch contains no reply to this call: {why}")

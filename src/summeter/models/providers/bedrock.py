@@ -78,7 +78,10 @@ class Bedrock(HttpLLM):
         return (*super().secrets(), *(self._signer.secrets if self._signer else ()))
 
     def payload(self, request: Request) -> dict[str, Any]:
-        """Return the body of the call; the end of the document is marked for models that support prefix caching."""
+        """Return the body of the call.
+
+        The end of the document is marked for models that support prefix caching.
+        """
         replies.refuse(request, self.id, "json_object", "logprobs", "seed")
         system, turns = split_system(request.messages)
         marked = _CACHES.search(self.name) is not None

@@ -1,4 +1,7 @@
-"""The base class of providers with an HTTP endpoint: one POST per call. Each API is a subclass."""
+"""The base class of providers with an HTTP endpoint: one POST per call.
+
+Each API is a subclass.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,9 @@ class Exchange(NamedTuple):
 
 
 class HttpLLM(ABC):
-    """A model at an endpoint. Subclasses override `url`, `payload` and `completion`, and `headers` if necessary.
+    """A model at an endpoint.
+
+    Subclasses override `url`, `payload` and `completion`, and `headers` if necessary.
 
     `model` is the part of the model string after the provider; `name` is the server's name of the model, if it differs.
     The `timeout` of the options limits the whole call in seconds, from connecting to the last byte. Calls are not
@@ -73,12 +78,18 @@ class HttpLLM(ABC):
 
     @classmethod
     def open(cls, provider: Provider, name: str, options: Options) -> Self:
-        """Return the client of the model at the provider's endpoint. Raises UsageError for a missing key or address."""
+        """Return the client of the model at the provider's endpoint.
+
+        Raises UsageError for a missing key or address.
+        """
         return cls(provider, name, provider.endpoint(options), options)
 
     @property
     def address(self) -> str:
-        """The base URL of the endpoint without secrets; models with the same address share its rate limits."""
+        """The base URL of the endpoint without secrets.
+
+        Models with the same address share its rate limits.
+        """
         return bare_url(self.endpoint.base_url)
 
     async def complete(self, request: Request) -> Completion:
@@ -112,7 +123,10 @@ class HttpLLM(ABC):
 
     @abstractmethod
     def payload(self, request: Request) -> dict[str, Any]:
-        """Return the body of the call. Raises CapabilityError for features that the vendor does not support."""
+        """Return the body of the call.
+
+        Raises CapabilityError for features that the vendor does not support.
+        """
 
     @abstractmethod
     def completion(self, body: dict[str, Any], answer: replies.Answer) -> Completion:
@@ -148,7 +162,10 @@ class HttpLLM(ABC):
         return self._answer(status, {}, to_bytes(body))
 
     async def parsed(self, sent: Exchange) -> dict[str, Any]:
-        """Send a request to the batch API and return the JSON object of its answer; raises the errors of calls."""
+        """Send a request to the batch API and return the JSON object of its answer.
+
+        Raises the same errors as calls.
+        """
         answer = await self.exchange(sent)
         if answer.status != 200:
             raise self._batch_error(answer)
@@ -273,7 +290,10 @@ class HttpLLM(ABC):
         return TransientError(f"{self.id}: the connection to {self.address} failed ({what})")
 
     def _redacted(self, completion: Completion) -> dict[str, str]:
-        """Return the fields of a reply that contain a key, without it; short keys (EMPTY) may be ordinary words."""
+        """Return the fields of a reply that contain a key, without it.
+
+        Short keys (EMPTY) may be ordinary words.
+        """
         keys = [key for key in self.secrets() if len(key) >= MIN_KEY_LENGTH]
         redacted = {}
         for name in ("text", "finish_reason", "refusal", "model"):
@@ -285,7 +305,10 @@ class HttpLLM(ABC):
         return redacted
 
     def _clean(self, text: str) -> str:
-        """Remove keys from a server's message; some servers repeat the key or its beginning in their errors."""
+        """Remove keys from a server's message.
+
+        Some servers repeat the key or its beginning in their errors.
+        """
         for key in self.secrets():
             if len(key) >= 12:
                 text = re.sub(re.escape(key[:8]) + r"[^\s\"']*", "[key]", text)

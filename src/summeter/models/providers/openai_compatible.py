@@ -28,7 +28,10 @@ _NO_SERVER = re.compile(r"No endpoints found that (support|can handle)", re.IGNO
 
 
 class OpenAICompatible(HttpLLM):
-    """A model at an OpenAI-compatible endpoint; `provider.dialect` holds the parameter names of the server."""
+    """A model at an OpenAI-compatible endpoint.
+
+    `provider.dialect` holds the parameter names of the server.
+    """
 
     def url(self) -> URL:
         return self.beside("chat", "completions")

@@ -286,7 +286,10 @@ def address(variable: str, options: Options, default: str | None = None, example
 
 
 def secret(variable: str, options: Options) -> SecretStr | None:
-    """Return the key in the environment variable, or None. Raises UsageError if it contains invalid characters."""
+    """Return the key in the environment variable, or None.
+
+    Raises UsageError if it contains invalid characters.
+    """
     key = options.environ.get(variable, "").strip()
     if any(ord(character) < 33 or ord(character) > 126 for character in key):
         raise UsageError(f"{variable} contains a space or a character that is not allowed in keys; set it again")

@@ -81,7 +81,10 @@ def without(answer: Answer, what: str) -> TransientError:
 
 
 def checked(completion: Completion, request: Request) -> Completion:
-    """Return the completion. Raises CapabilityError if log-probabilities were requested and are missing."""
+    """Return the completion.
+
+    Raises CapabilityError if log-probabilities were requested and are missing.
+    """
     if request.top_logprobs is None or completion.logprobs is not None or completion.refusal or not completion.text:
         return completion
     raise capability_error(request.model, "logprobs", f"{request.model} answered without log-probabilities")

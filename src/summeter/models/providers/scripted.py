@@ -118,7 +118,10 @@ class Scripted:
 
     @classmethod
     def from_file(cls, path: str | Path, **settings: Any) -> Self:
-        """Read the rules from a JSONL file. Raises InputError with the file, line and field of an invalid rule."""
+        """Read the rules from a JSONL file.
+
+        Raises InputError with the file, line and field of an invalid rule.
+        """
         return cls(_read(Path(path)), **{"id": f"scripted/{path}", **settings})
 
     @property
