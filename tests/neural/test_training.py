@@ -224,7 +224,7 @@ def test_a_folder_with_other_weights_is_refused(frozen: Path, folders: Path, tmp
 
 
 def test_an_aspect_it_was_not_trained_on(frozen: Path) -> None:
-    with pytest.raises(UsageError, match="was not trained on 'fluency'; it judges coherence"):
+    with pytest.raises(UsageError, match="was not trained on 'fluency'; its aspects are coherence"):
         evaluate(rows(by_words, 1), [build("regression[only=fluency]")],
                  models={"regressor": f"local/{frozen / 'judge'}"})  # fmt: skip
 
