@@ -30,10 +30,10 @@ def opposed(place: Any, work: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         "key_fact_validation": (yes, {**yes, "correct": False, "why": "The year is wrong."}),
         "key_fact_alignment": ({"sentences": [0]}, {"sentences": []}),
         "span_highlighting": ({"spans": []}, {"spans": [mark]}),
-    }.get(work.task_type, ({}, {}))
-    if work.task_type == "pairwise":
+    }.get(place.service.task_type.name, ({}, {}))
+    if place.service.task_type.name == "pairwise":
         first, second = ({one.name: system for one in asks if one.type == "summary"} for system in work.systems)
-    if work.task_type != "rating":
+    if place.service.task_type.name != "rating":
         return {"values": first}, {"values": second, "comment": "I read it twice."}
     high, low = (
         {system: {one.name: value for one in asks if one.each_summary} for system in work.systems} for value in (4, 2)
