@@ -78,7 +78,7 @@ def print_study_json(study: Study, **more: Any) -> None:
     print_json(study.to_dicts(), study=study.name, **more, notes=[in_options(note) for note in study.notes])
 
 
-def tell(run: Run, *, as_json: bool = False, quiet: bool = False) -> None:
+def print_run(run: Run, *, as_json: bool = False, quiet: bool = False) -> None:
     """Write the report of a run, and print its means and preferences as tables or as one JSON object."""
     from summeter.runs.journal import held
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from summeter.cli.common import AsJson, OldRun, assignments, check_suffix, in_options, print_study_json, tell
+from summeter.cli.common import AsJson, OldRun, assignments, check_suffix, in_options, print_run, print_study_json
 
 if TYPE_CHECKING:
     from summeter.meta.results import Study
@@ -35,7 +35,7 @@ def rescore(
     """Rebuild scores, summary and report of RUN from its judgments, without model calls."""
     from summeter.engine.runs import rescore as again
 
-    tell(again(run), as_json=as_json)
+    print_run(again(run), as_json=as_json)
 
 
 def report(runs: Folders = None, study: StudyFiles = None, out: Page = None, tolerance: Tolerance = None) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from summeter.cli.common import AsJson, Format, Map, Preset, in_options, print_json, read_data, tell, warn
+from summeter.cli.common import AsJson, Format, Map, Preset, in_options, print_json, print_run, read_data, warn
 from summeter.cli.executor_options import CpusPerWorker, Executor, GpusPerWorker, RayAddress, Workers, executor_of
 from summeter.cli.run_options import run_options
 
@@ -110,7 +110,7 @@ def score(
             loaded, judges, models=bound, out=folder, replay=replay, progress=show, executor=where, **options
         )
     del loaded  # frees memory; the report reads the copy in the run
-    tell(run, as_json=as_json, quiet=quiet)
+    print_run(run, as_json=as_json, quiet=quiet)
     if not (quiet or as_json):
         from summeter.cli.spending import run_lines
 
@@ -130,7 +130,7 @@ def demo(
 
     loaded = load(bundled()).with_card(name=NAME)
     fresh(out, NAME)
-    tell(evaluate(loaded, DEFAULT, out=out, progress=progress()))
+    print_run(evaluate(loaded, DEFAULT, out=out, progress=progress()))
 
 
 def chosen_evaluators(names: list[str] | None, replay: Path | None) -> list[Evaluator]:
