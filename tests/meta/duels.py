@@ -1,4 +1,4 @@
-"""Head-to-head verdicts in few words, and checks every study's rows must pass."""
+"""Pairwise verdicts for tests, and a check of the rows of a study."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from summeter.records import Judgment, Target
 
 
 def duel(document: str, first: str, second: str, value: float | None, aspect: str = "coherence") -> Judgment:
-    """A verdict with `first` shown first; None is a reply that could not be read."""
+    """Return a verdict with `first` shown first. None is an unparsed reply."""
     return Judgment(
         target=Target(document_id=document, system=first, rival=second, unit="pair"), aspect=aspect, judge="h2h",
         signature="h2h|v:1", model="m", value=value, status="ok" if value is not None else "unparsed",
@@ -19,7 +19,7 @@ def duel(document: str, first: str, second: str, value: float | None, aspect: st
 
 
 def duels(pair: tuple[str, str], verdicts: Iterable[tuple[float | None, float | None]]) -> list[Judgment]:
-    """Verdicts on documents d1, d2, ...: the points of the pair's first system when shown first, and second."""
+    """Return verdicts on documents d1, d2, ...: points of the first system when shown first, and when shown second."""
     made = []
     for number, (shown_first, shown_second) in enumerate(verdicts, 1):
         turned = None if shown_second is None else 1 - shown_second
@@ -28,7 +28,7 @@ def duels(pair: tuple[str, str], verdicts: Iterable[tuple[float | None, float | 
 
 
 def sound(study: Study) -> None:
-    """Every row has the contract's columns, prints as strict JSON, and says why where it has no value."""
+    """Check that rows have all columns, serialise as strict JSON, and give a reason for missing values."""
     for row in study.to_dicts():
         assert set(CONTRACT) <= set(row)
         json.dumps(row, allow_nan=False)

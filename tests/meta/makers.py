@@ -1,4 +1,4 @@
-"""Judgments in few words, for the tests of the studies."""
+"""Helpers that build judgments for tests of studies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def judgment(
     signature: str | None = None, unit: str = "summary", index: int | None = None, list_id: str | None = None,
     status: str = "ok", label: Any = None, error_type: str | None = None,
 ) -> Judgment:  # fmt: skip
-    """One judgment; None as value (and label) means that it failed with `status`, or "skipped"."""
+    """Return a judgment. Without value and label, its status is `status` or "skipped"."""
     failed = value is None and label is None
     if failed and status == "ok":
         status = "skipped"
@@ -26,7 +26,7 @@ def judgment(
 def ratings(
     table: dict[str, dict[str, float | None]], aspect: str = "coherence", judge: str = "j", signature: str | None = None
 ) -> list[Judgment]:
-    """{document: {system: value}} as judgments of summaries."""
+    """Convert {document: {system: value}} to judgments of summaries."""
     return [
         judgment(document, system, value, aspect=aspect, judge=judge, signature=signature)
         for document, row in table.items() for system, value in row.items()
@@ -34,7 +34,7 @@ def ratings(
 
 
 def people(votes: dict[tuple[str, str], dict[str, float | None]], aspect: str = "coherence") -> list[Judgment]:
-    """{(document, system): {annotator: rating}} as people's ratings."""
+    """Convert {(document, system): {annotator: rating}} to human ratings."""
     return [
         judgment(document, system, vote, aspect=aspect, judge=who, signature="human.ratings|v:1")
         for (document, system), cast in votes.items() for who, vote in cast.items()
@@ -45,7 +45,7 @@ def sentences(
     labels: dict[tuple[str, str], list[Any]], judge: str = "j", signature: str | None = None,
     aspect: str = "faithfulness", unit: str = "sentence", list_id: str | None = None,
 ) -> list[Judgment]:  # fmt: skip
-    """{(document, system): [label per sentence]} as judgments; None is "no vote"."""
+    """Convert {(document, system): [label per sentence]} to judgments. None means no vote."""
     return [
         judgment(
             document, system, None if label is None else float(label), label=label, aspect=aspect, judge=judge,
@@ -56,7 +56,7 @@ def sentences(
 
 
 def voted(rows: dict[tuple[str, str], list[dict[str, int | None]]]) -> list[Judgment]:
-    """{(document, system): [{annotator: label} per sentence]} as people's sentence labels."""
+    """Convert {(document, system): [{annotator: label} per sentence]} to human sentence labels."""
     return [
         judgment(
             document, system, None if vote is None else float(vote), label=vote, aspect="faithfulness", judge=who,

@@ -1,4 +1,4 @@
-"""Every study of judges and people, by name: a function of judgments, people's judgments and the number of draws."""
+"""The studies of judges and people by name, as functions of judgments, gold and the number of resamples."""
 
 from __future__ import annotations
 

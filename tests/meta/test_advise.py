@@ -1,4 +1,4 @@
-"""advise: one statistic for all judges, the frontier, what the labels tell apart, and a recommendation that follows."""
+"""Recommendations of judges: statistic, frontier, significance, cost and labels needed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from summeter.runs.usage import Usage
 
 
 class Noisy(Evaluator):
-    """People's label, which stands in the sentence, with noise."""
+    """A judge that repeats the human label in the sentence with noise."""
 
     name: ClassVar[str] = "noisy"
     version: ClassVar[str] = "1"
@@ -56,7 +56,7 @@ def data(documents: int = 40) -> list[dict[str, Any]]:
 
 
 def with_costs(run: Run, **costs: float) -> Run:
-    """The run as if its judges, by their noise, had cost so many dollars for 1,000 summaries."""
+    """Return the run with the given costs of its judges (by noise) in dollars per 1,000 summaries."""
     items = len(run.data.summaries)
     used = {
         judge.signature: Usage(calls=1, items=items, cost=costs[str(judge.settings.get("noise", 0.5))] * items / 1000)
@@ -116,7 +116,7 @@ def test_a_judge_that_may_be_chance_is_not_recommended(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("draws", ["0", "1"])
-def test_without_draws_nothing_is_claimed(run: Run, draws: str) -> None:
+def test_no_verdict_without_resamples(run: Run, draws: str) -> None:
     arguments = ["advise", str(run.folder), "--resamples", draws, "--json"]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
@@ -127,7 +127,7 @@ def test_without_draws_nothing_is_claimed(run: Run, draws: str) -> None:
 
 
 class Rater(Noisy):
-    """People's ratings of coherence, which stand in the data, with noise."""
+    """A judge that repeats the human ratings of coherence with noise."""
 
     name: ClassVar[str] = "rater"
     aspects: ClassVar[tuple[str, ...]] = ("coherence",)
@@ -139,7 +139,7 @@ class Rater(Noisy):
 
 
 def rated(documents: int = 30) -> list[dict[str, Any]]:
-    """`data` with a rating of coherence, the number of right sentences, beside the labels of sentences."""
+    """Return `data` with ratings of coherence: the number of supported sentences."""
     rows = data(documents)
     for row in rows:
         row["human"]["ratings"] = {"coherence": {"ann": 1 + sum(row["human"]["sentence_labels"])}}
@@ -147,7 +147,7 @@ def rated(documents: int = 30) -> list[dict[str, Any]]:
 
 
 def test_differences_are_those_of_compare(tmp_path: Path) -> None:
-    """Ratings: the same test, p and correction as `meta compare` by Spearman's correlation."""
+    """For ratings, the test, p and correction are those of `meta compare` with Spearman's correlation."""
     judges = [Rater(noise=noise) for noise in (0.5, 0.7, 2.0, 2.5)]
     run = evaluate(rated(), judges, out=tmp_path / "run")
     row = advise(run, resamples=100).one(statistic="difference")
@@ -179,7 +179,7 @@ def test_runs_of_unlike_aspects_are_advised_on_together(tmp_path: Path) -> None:
 
 
 def test_a_judge_that_cannot_be_compared_is_named(tmp_path: Path) -> None:
-    """People judged faithfulness only: the judge of coherence has a row without a value, and a reason."""
+    """With human labels of faithfulness only, the judge of coherence has a row with a reason."""
     faith = evaluate(data(12), [Noisy(noise=0.3)], out=tmp_path / "faith")
     coherent = evaluate(data(12), [Rater(noise=0.3)], out=tmp_path / "coherent")
     study = advise([faith, coherent], resamples=50)
@@ -189,7 +189,7 @@ def test_a_judge_that_cannot_be_compared_is_named(tmp_path: Path) -> None:
     assert any("rater" in note for note in study.notes)
 
 
-def test_the_figures_of_a_judge_are_of_one_run(tmp_path: Path, run: Run) -> None:
+def test_figures_of_a_judge_come_from_one_run(tmp_path: Path, run: Run) -> None:
     fewer = evaluate(data(12), [Noisy(noise=0.3)], out=tmp_path / "fewer")
     (signature,) = {judgment.signature for judgment in fewer.judgments()}
 
@@ -200,7 +200,7 @@ def test_the_figures_of_a_judge_are_of_one_run(tmp_path: Path, run: Run) -> None
     assert of_the_judge(both) == of_the_judge(alone)
 
 
-def test_judges_are_not_advised_on_by_one_annotator_of_several(run: Run) -> None:
+def test_merge_each_is_refused(run: Run) -> None:
     with pytest.raises(UsageError, match=r"one value of people for each unit; the option merge"):
         advise(run, merge="each")
 

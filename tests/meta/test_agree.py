@@ -1,4 +1,4 @@
-"""Agreement of people, by hand, against the statistics room, and against the published alphas."""
+"""Agreement of annotators: by hand, against `stats`, and against published values of alpha."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RATED = {("d1", "A"): {"x": 5, "y": 4}, ("d1", "B"): {"x": 4, "y": 4}, ("d2", "A
 
 
 def cast(votes: np.ndarray) -> Sample:  # type: ignore[type-arg]
-    """Votes raters x units, each unit a document of its own."""
+    """Return votes raters x units, with one document per unit."""
     documents = Categorical.of([f"d{place}" for place in range(votes.shape[1])])
     units = Units.of_summaries(documents, Categorical.same("A", votes.shape[1]))
     raters = [Rater(f"r{place}", "human.ratings|v:1", None, "coherence") for place in range(len(votes))]
@@ -86,7 +86,7 @@ def test_mean_pairwise_pearson_by_document() -> None:
 
 
 @pytest.mark.parametrize("name", COEFFICIENTS)
-def test_every_coefficient_survives_nothing_one_item_and_constants(name: str) -> None:
+def test_coefficients_handle_empty_single_and_constant_votes(name: str) -> None:
     for votes in (np.full((2, 3), NAN), np.array([[1.0], [1.0]]), np.ones((2, 4)), np.zeros((3, 0))):
         got = estimate(cast(votes), name, resampling(20))
         assert (got.value is None) == (got.status == "undefined")
@@ -94,7 +94,7 @@ def test_every_coefficient_survives_nothing_one_item_and_constants(name: str) ->
         assert got.n + got.missing == votes.shape[1]
 
 
-def test_a_vote_off_the_scale_is_told_not_raised() -> None:
+def test_a_vote_off_the_scale_is_undefined() -> None:
     got = estimate(replace(cast(np.array([[1.0, 2.5], [1.0, 2.0]])), scale=(1, 2, 3)), "ac2", resampling(0))
     assert (got.value, got.reason) == (None, "some votes are not on the scale 1, 2, 3")
     assert estimate(cast(np.array([[-1.0, 2], [1.0, 2]])), "alpha_ratio", resampling(0)).reason
@@ -120,7 +120,7 @@ votes_strategy = st.integers(2, 4).flatmap(
 
 @settings(max_examples=60)
 @given(votes_strategy, st.integers(0, 99))
-def test_draws_are_what_the_statistic_gives_on_drawn_units(rows: list[list[float]], seed: int) -> None:
+def test_draws_equal_the_statistic_on_resampled_units(rows: list[list[float]], seed: int) -> None:
     votes = np.array(rows).T
     documents = np.arange(votes.shape[1]) // 2
     size = int(documents.max()) + 1
@@ -193,9 +193,7 @@ DECISIONS = [(1, 1, 0, 1), (0, 0, 0, 1), (1, 0, 0, NAN), (1, 1, 1, 1), (0, 1, 0,
         *((DECISIONS, name) for name in ("alpha_nominal", "kappa_cohen", "kappa_fleiss", "ac1", "identical")),
     ],
 )
-def test_all_annotators_at_once_agree_with_the_others_as_one_by_one(
-    marks: list[tuple[float, ...]], coefficient: str
-) -> None:
+def test_leave_one_out_equals_annotator_rows(marks: list[tuple[float, ...]], coefficient: str) -> None:
     rows = [
         judgment(
             f"d{number}",
@@ -255,7 +253,7 @@ def test_a_judge_that_names_no_list_of_key_facts_is_beside_the_list_people_judge
     assert (beside.value, beside.n) == (1.0, 3)
 
 
-def test_a_judge_on_another_scale_cannot_agree() -> None:
+def test_a_judge_outside_the_scale_is_undefined() -> None:
     judge = ratings({"d1": {"A": 90.0, "B": 80.0}})
     study = agree(people(RATED), judges=[judge], resamples=0)
     sound(study)
@@ -325,7 +323,7 @@ def test_spans_by_hand() -> None:
     assert agree(rated, resamples=0).where(statistic="span_f1").rows == ()
 
 
-def test_one_annotator_has_nobody_to_agree_with() -> None:
+def test_a_single_annotator_has_no_agreement() -> None:
     both = voted(LABELS) + people({("d1", "A"): {"people": 3}}, "overall")
     study = agree(both, resamples=0)
     assert study.where(aspect="overall").rows == ()
@@ -424,7 +422,7 @@ def published(shared: Path) -> dict[tuple[str, str], float]:
     return {(one["dataset"], one["statistic"]): one["recomputed"] for one in entries}
 
 
-def test_merged_values_are_nobodys_votes() -> None:
+def test_merged_values_are_not_votes() -> None:
     alone = agree(voted(LABELS), resamples=0)
     came_merged = {("d3", "A"): [{"people": 1}, {"people": 0}], ("d4", "A"): [{"people": 1}]}
     beside = agree(voted({**LABELS, **came_merged}), resamples=0)

@@ -1,4 +1,4 @@
-"""The bias audit: position, length and family, by hand and against scipy."""
+"""Bias of judges: position, length and family, by hand and against scipy."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_partial_correlation_is_that_of_residuals() -> None:
     assert partial(one, np.ones(40), given_third) is None
 
 
-def test_draws_of_length_are_what_repeating_documents_gives() -> None:
+def test_draws_of_length_equal_repeated_documents() -> None:
     rng = np.random.default_rng(6)
     rows, documents = rng.normal(size=(3, 30)), np.repeat(np.arange(10), 3)
     times = np.random.default_rng(0).multinomial(10, [0.1] * 10, 20)
@@ -143,7 +143,7 @@ def test_a_judge_without_a_family_or_rivals_has_no_self_preference() -> None:
     assert flat.one(statistic="self_preference").reason == "the scores of one side are constant"
 
 
-def test_the_family_is_read_from_the_model_where_one_fits() -> None:
+def test_family_from_the_model_name() -> None:
     families = {"A": "gpt", "B": "llama"}
     assert family_of("rts", "rts|v:1", "openai/GPT-4o", families, {}) == "gpt"
     assert family_of("rts", "rts|v:1", "gpt-llama-mix", families, {}) is None

@@ -1,4 +1,4 @@
-"""Benchmark cards: stability, shares of errors, abstractiveness, redaction, and the text."""
+"""Dataset summaries: stability, error shares, abstractiveness, redaction, and Markdown."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DOMAINS = ["news", "news", "talk", "talk", "story"]
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, Any]:
-    """A run with one imported judge and the abstractiveness of each summary; people's error types."""
+    """Return a run with an imported judge and abstractiveness, and data with human error types."""
     folder = tmp_path_factory.mktemp("card")
     rows = [
         {
@@ -128,7 +128,7 @@ class TestGroups:
         with pytest.raises(UsageError, match="no column 'x'"):
             card(made[0], by=("x",))
 
-    def test_a_column_named_length_is_the_datas_own(self) -> None:
+    def test_a_length_column_of_the_data_is_kept(self) -> None:
         rows = [{"doc_id": f"d{n}", "system": "a", "document": "One two three.", "summary": "One.",
                  "length": "long" if n else "short", "human": {"ratings": {"coherence": {"x": n}}}}
                 for n in range(3)]  # fmt: skip
@@ -177,8 +177,8 @@ class TestText:
         assert text.startswith("# Card \\| of &lt;b&gt;mine&lt;/b&gt;\n")
         assert "| a | 0.900 | 0.600 | 0.300 | 0.600 | 40.0 | 0.660 |" in text
         assert "| b | 0.500 | 0.500 (1 missing) | - (" in text
-        for title in ("## faithfulness by mine", "## By category", "## Types of error by people",
-                      "## Redacted minus unredacted", "## How it was made"):  # fmt: skip
+        for title in ("## faithfulness by mine", "## By category", "## Error types by people",
+                      "## Redacted minus unredacted", "## Methods"):  # fmt: skip
             assert title in text
 
 
@@ -197,7 +197,7 @@ def test_the_bundled_example(example: Path, tmp_path: Path) -> None:
         card(run, aspect=("faithfulness", "style"))
 
 
-def test_two_settings_of_one_judge_have_tables_of_their_own(study: Study) -> None:
+def test_two_settings_of_one_judge_have_separate_tables(study: Study) -> None:
     rows = [row.model_copy(update={"signature": "mine|t:1|v:1"}) for row in study.where(judge="mine")]
     text = markdown(Study("card", [*study, *rows]))
     titles = [line for line in text.splitlines() if line.startswith("## faithfulness by mine")]

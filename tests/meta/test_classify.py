@@ -1,4 +1,4 @@
-"""Judges as classifiers: by hand, against scikit-learn, with thresholds tuned apart from the test."""
+"""Judges as classifiers: by hand, against scikit-learn, and with tuned thresholds."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_scores_are_no_decisions_but_have_an_auroc() -> None:
     assert decided.one(statistic="f1").details["threshold"] == 0.2
 
 
-def test_a_rating_of_one_is_no_decision() -> None:
+def test_a_rating_of_one_is_not_a_decision() -> None:
     # The worst mark of a scale from 1 to 5 must not count as a yes, be it the only row that looks like one.
     marks = ratings({f"d{i}": {"A": float(mark)} for i, mark in enumerate([1, 1, 3, 5])})
     gold = people({(f"d{i}", "A"): {"a": float(mark)} for i, mark in enumerate([1, 2, 4, 5])})
@@ -92,7 +92,7 @@ def test_a_rating_of_one_is_no_decision() -> None:
     assert (same.statistic, same.value, same.n) == ("balanced_accuracy", 0.75, 3)
 
 
-def test_whole_summaries_need_a_yes_or_no_of_people() -> None:
+def test_summaries_need_binary_gold() -> None:
     judge = ratings({"d": {"A": 0.9, "B": 0.2, "C": 0.6}}, "faithfulness")
     gold = voted({("d", "A"): [{"a": 1}, {"a": 1}], ("d", "B"): [{"a": 1}, {"a": 0}], ("d", "C"): [{"a": 0}]})
     with pytest.raises(UsageError, match="gold_at_least"):

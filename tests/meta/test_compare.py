@@ -1,4 +1,4 @@
-"""Systems and judges compared: by hand, against scipy, in words, and on the real sets."""
+"""Comparisons of systems and judges: by hand, against scipy, in sentences, and on published data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FEW: dict[str, Any] = {"permutations": 2000, "resamples": 200}
 
 
 def scores(table: dict[str, list[float | None]], judge: str = "j", aspect: str = "faithfulness") -> list[Judgment]:
-    """system -> a score a document d0, d1, ...; None is a reply that could not be read."""
+    """Convert system -> scores on documents d0, d1, ... to judgments. None is an unparsed reply."""
     made = []
     for system, values in table.items():
         for number, value in enumerate(values):
@@ -126,7 +126,7 @@ class TestSystems:
         assert (one.value, one.p, one.low, one.status) == (1.0, 1.0, None, "no_interval")
         assert one.reason == "1 document: too few for an interval"
 
-    def test_groups_are_one_family_beside_the_whole(self) -> None:
+    def test_groups_are_one_family_of_tests(self) -> None:
         study = compare_systems(scores({"a": [9, 9, 9, 9], "b": [1, 2, 1, 2]}), by="document")
         inside = [row for row in study if row.pair and "group" in row.details]
         assert [row.details["group"] for row in inside] == ["d0", "d1", "d2", "d3"]
@@ -152,7 +152,7 @@ class TestSystems:
         row = compare_by_people(gold).one(pair="a-b")
         assert (row.judge, row.value, row.n) == ("people", 3.0, 3)
 
-    def test_nothing_to_compare_is_said(self) -> None:
+    def test_nothing_to_compare_is_refused(self) -> None:
         with pytest.raises(UsageError, match="at least 2"):
             compare_systems(scores({"a": [1, 0]}))
         with pytest.raises(UsageError, match="it has: j \\(faithfulness\\)"):
@@ -195,13 +195,13 @@ class TestTooFew:
 
 
 class TestWhatClustersMean:
-    """a is better than c, and b lies between them: no test tells b from either."""
+    """System a is better than c; b differs significantly from neither."""
 
     SCORES = scores({
         "a": [5, 4, 5, 4, 5, 4, 5, 4, 5, 4], "b": [4, 3, 5, 4, 4, 4, 3, 4, 3, 4], "c": [4, 3, 3, 3, 4, 3, 3, 4, 3, 3]
     })  # fmt: skip
 
-    def test_a_cut_between_two_that_are_not_told_apart_is_said(self) -> None:
+    def test_undecided_pairs_across_clusters_are_noted(self) -> None:
         study = compare_systems(self.SCORES)
         assert {row.pair: row.details["better"] for row in study if row.pair} == {"a-b": None, "a-c": "a", "b-c": None}
         clustered = study.where(statistic="cluster")

@@ -1,4 +1,4 @@
-"""Composites by one rule: the scores of a run and every study have the same ones, with the same values."""
+"""Composites: runs and all studies compute the same values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ITEMS = [(f"d{i}", system) for i in range(4) for system in "AB"]
 
 
 def finesure(models: dict[str, str], repeat: int | None = None, **more: Any) -> list[Judgment]:
-    """A share for each summary and aspect, by models (of the fact check and of the alignment)."""
+    """Return a share for each summary and aspect, by models of the fact check and of the alignment."""
     rows = []
     for aspect, judge in ASPECTS.items():
         asked = f"|judge:{models[judge]}|t:0" + (f"|rep:{repeat}" if repeat else "")
@@ -30,7 +30,7 @@ def finesure(models: dict[str, str], repeat: int | None = None, **more: Any) -> 
 
 
 def composites(judgments: list[Judgment]) -> dict[tuple[str, str, str, str], float | None]:
-    """By family, signature, document and system, as the scores have them; the studies must have the same."""
+    """Return the composites of the scores by family, signature, document and system."""
     scores = [one for one in summary_scores(judgments, {}) if one.aspect == "composite"]
     expected = {(one.judge, one.signature, one.doc_id, one.system): one.value for one in scores}
     read = judge_input(judgments)
@@ -63,7 +63,7 @@ ONE = dict.fromkeys(ASPECTS.values(), "openai/m")
 TWO = {"finesure.fact_check": "openai/m", "finesure.align": "openai/n"}
 
 
-def test_each_repeat_has_a_composite_of_its_own() -> None:
+def test_each_repeat_has_a_composite() -> None:
     rows = [*finesure(ONE, 1), *finesure(ONE, 2)]
     signatures = {signature for _, signature, _, _ in composites(rows)}
     assert len(signatures) == 2
@@ -76,7 +76,7 @@ def test_aspects_asked_of_two_models_have_none() -> None:
         studied(finesure(TWO))
 
 
-def test_two_models_in_one_run_have_one_each() -> None:
+def test_two_models_in_one_run_have_one_composite_each() -> None:
     other = dict.fromkeys(ASPECTS.values(), "openai/n")
     assert len({signature for _, signature, _, _ in composites([*finesure(ONE), *finesure(other)])}) == 2
 
@@ -86,6 +86,6 @@ def test_ratings_have_none() -> None:
     assert composites(rows) == {}
 
 
-def test_a_family_is_named_by_what_stands_before_the_dot() -> None:
+def test_composite_family_is_the_name_before_the_dot() -> None:
     rows = [one.model_copy(update={"judge": "mine.v2", "signature": "mine.v2|v:1"}) for one in finesure(ONE)]
     assert {family for family, _, _, _ in composites(rows)} == {"mine"}

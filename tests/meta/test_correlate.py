@@ -1,4 +1,4 @@
-"""Correlations by hand, against scipy, and against every published cell there is data for."""
+"""Correlations: by hand, against scipy, and against published values."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_missing_values_are_dropped_in_pairs_and_counted() -> None:
     assert row.details["missing_reasons"] == {"judge: unparsed": 1}
 
 
-def test_constants_one_item_and_nothing_at_all_have_no_value_but_a_reason() -> None:
+def test_constant_single_and_empty_samples_have_a_reason() -> None:
     constant = correlate(*both({"d": {"A": 1, "B": 1}}, {"d": {"A": 1, "B": 2}}), **PLAIN)
     assert [(row.value, row.status, row.reason) for row in constant] == [(None, "undefined", "constant input")] * 3
     single = correlate(*both({"d": {"A": 1}}, {"d": {"A": 1}}), **PLAIN)
@@ -132,7 +132,7 @@ def test_constants_one_item_and_nothing_at_all_have_no_value_but_a_reason() -> N
     )
 
 
-def test_unlike_aspects_on_purpose() -> None:
+def test_different_aspects_of_judge_and_gold() -> None:
     judge = ratings(JUDGE, "overall")
     gold = both()[1]
     with pytest.raises(UsageError, match="none in common; give a pair JUDGE:GOLD with the option aspect"):
@@ -198,7 +198,7 @@ def _entries(shared: Path, dataset: str) -> list[dict[str, Any]]:
 
 
 def _imported(shared: Path, folder: Path, dataset: str, names: Iterable[str]) -> tuple[Any, Any]:
-    """The data, and a run of the stored scores with these names, imported as `summeter outputs import` does."""
+    """Return the data and a run with the stored scores of these names, imported as by `summeter outputs import`."""
     import gzip
 
     from summeter.data.dataset import load

@@ -1,4 +1,4 @@
-"""Agreement on error types: names, votes, confusion, localisation accuracy."""
+"""Agreement on error types: names, votes, confusion and localisation accuracy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def canonical_type(name: str, rename: dict[str, str] | None = None) -> str:
 def typed(
     kinds: list[str | None], judge: str = "j", signature: str | None = None, document: str = "d"
 ) -> list[Judgment]:
-    """A type per sentence; None is a sentence without a usable verdict."""
+    """Return judgments with one type per sentence. None is a sentence without a usable judgment."""
     return [
         judgment(document, "A", None if kind is None else float(kind in {"NoE", NO_ERROR}),
                  label=None if kind is None else int(kind in {"NoE", NO_ERROR}), unit="sentence", index=index,
@@ -99,7 +99,7 @@ def test_a_sentence_without_a_usable_verdict_is_missing_not_wrong() -> None:
     assert (row.value, row.n, row.missing) == (1.0, 1, 1)
 
 
-def test_without_types_there_is_nothing_to_compare() -> None:
+def test_missing_error_types_are_refused() -> None:
     plain = [judgment("d", "A", 0.0, label=0, unit="sentence", index=0, aspect="faithfulness", judge="a",
                       signature="human.sentence_labels|v:1")]  # fmt: skip
     with pytest.raises(UsageError, match="people named no error types"):
@@ -165,7 +165,7 @@ def test_finesures_samples(shared: Path, tmp_path: Path) -> None:
     assert (whole.value, whole.n) == (0.4, 5)
 
 
-def test_why_there_is_no_share_is_true() -> None:
+def test_reasons_of_undefined_shares() -> None:
     types = gold(["EntE", "OutE"])
     (unclear,) = [
         row for row in errors(typed(["entity error"] * 2), types, min_votes=2) if row.statistic == "detection"

@@ -1,4 +1,4 @@
-"""Prediction-powered estimates: by hand, what they warn of, and whether their intervals keep their word."""
+"""Prediction-powered estimates: by hand, warnings, and coverage of the intervals."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class TestEstimate:
         assert (row.details["power"], row.details["difference"]) == (0.8, 0.2)
 
     def test_labels_are_planned_at_the_level_that_settles(self) -> None:
-        """Three pairs: each is settled by an interval at 1 - .05 / 3, so that is what labels are needed for."""
+        """With three pairs, the deciding intervals and the labels needed are those at 1 - .05 / 3."""
         rng = np.random.default_rng(2)
         table = {system: list(rng.random(60)) for system in "abc"}
         human: Table = {s: [v + rng.normal() / 9 if n < 30 else None for n, v in enumerate(table[s])] for s in "abc"}
@@ -101,7 +101,7 @@ class TestEstimate:
         assert (pair.value, pair.reason) == (None, "no document is labelled for both systems")
         assert study.one(statistic="labels_needed").value is None
 
-    def test_several_pairs_widen_what_settles(self) -> None:
+    def test_several_pairs_widen_the_deciding_interval(self) -> None:
         rng = np.random.default_rng(4)
         table: Table = {s: [float(v) for v in rng.random(12)] for s in "abc"}
         for row in study_of(table, table).where(statistic="ppi_difference"):
@@ -125,7 +125,7 @@ class TestEstimate:
 
 
 class TestSmallGold:
-    """People's data hold the labelled documents only, as a sample that was sent out does."""
+    """The gold contains labelled documents only, as a distributed sample does."""
 
     def test_the_run_knows_the_others(self, tmp_path: Path) -> None:
         rows: list[dict[str, Any]] = [
@@ -187,14 +187,14 @@ class TestCoverage:
 
 @pytest.fixture(scope="module")
 def qags(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    """Its 235 summaries, judged once by the embedded evaluator."""
+    """Return the 235 summaries, judged by the embedded evaluator."""
     data = load(shared / "data" / "qags_cnndm.jsonl.gz")
     return evaluate(data, ["support"], out=tmp_path_factory.mktemp("qags") / "run")
 
 
 @pytest.mark.shared
 class TestRealSets:
-    """Every interval at 95 %: over a few hundred draws the rate may stray by two or three points."""
+    """Coverage is near 95 %; over a few hundred draws it can deviate by two or three points."""
 
     def test_realsumm_completeness_by_rouge(self, shared: Path, tmp_path: Path) -> None:
         data = load(shared / "data" / "realsumm.jsonl.gz")

@@ -1,4 +1,4 @@
-"""People's judgments merged: votes, ties, sources, signatures."""
+"""Merging of human judgments: votes, ties, sources and signatures."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_mode_else_mean(cast: dict[str, float | None], expected: float) -> None:
 
 
 @pytest.mark.parametrize(("tie", "expected"), [("low", 2), ("high", 5), ("half", 3.5), ("drop", NAN), ("finesure", 2)])
-def test_a_majority_names_what_it_does_with_a_tie(tie: str, expected: float) -> None:
+def test_signature_of_a_majority_has_the_tie_rule(tie: str, expected: float) -> None:
     got = one(people({ITEM: {"a": 5, "b": 5, "c": 2, "d": 2, "e": 1}}), merge="majority", tie=tie)
     np.testing.assert_array_equal(got.value, [expected])
     assert f"merge:majority|tie:{'low' if tie == 'finesure' else tie}" in got.judge.signature
@@ -113,7 +113,7 @@ def test_each_annotator_or_one_by_name() -> None:
         one(rows, merge="c")
 
 
-def test_a_value_that_came_merged_stands_unless_the_votes_are_there() -> None:
+def test_merged_values_are_used_without_votes() -> None:
     merged_only = people({ITEM: {"people": 3.5}})
     assert one(merged_only, min_votes=2).value.tolist() == [3.5]
     both = people({ITEM: {"people": 1, "a": 4, "b": 5}, ("d", "B"): {"people": 2}})

@@ -1,4 +1,4 @@
-"""Every study gives one account of an interval: what is drawn, how often, how many draws are lost, the seed."""
+"""All studies describe intervals alike: resampled unit, resamples, lost resamples and seed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PREDICTED = re.compile(r"95% (prediction-powered|mean), Student's t by labelled 
 
 
 def scores(shift: int = 0) -> dict[str, dict[str, float | None]]:
-    """Six documents, three systems; ones and twos, C constant but on two documents: many draws lose its correlation."""
+    """Return ratings of six documents and three systems; C is almost constant, so many draws are undefined."""
     return {
         name: {"A": 1.0 + (i + shift) % 2, "B": 1.0 + (i * 7 + shift) % 3 % 2, "C": 2.0 - (i in (1, 4))}
         for i, name in enumerate(DOCUMENTS)
@@ -56,7 +56,7 @@ DRAWN = [name for name in STUDIES if name not in UNDRAWN]
 
 
 def lost_draws(row: Row) -> int:
-    """How many draws the text of an interval says were lost; checks the text."""
+    """Return the number of lost draws in the text of an interval, after checking the text."""
     text = ACCOUNT.fullmatch(row.interval or "")
     assert text, row.interval
     return int(text[3] or text[2]) - int(text[2])
@@ -91,14 +91,14 @@ def test_without_draws_no_row_has_an_interval_and_each_says_why(name: str, draws
 
 
 def test_an_interval_that_would_not_hold_its_value_is_none() -> None:
-    """All draws above the value: the statistic is biased under resampling, as that of 8 systems' means can be."""
+    """All draws are above the value, since the statistic is biased under resampling."""
     above = Bootstrap(20, DRAWS).of_samples(0.06, np.linspace(0.07, 0.6, DRAWS))
     assert (above.value, above.low, above.high, above.status) == (0.06, None, None, "no_interval")
     assert above.reason
 
 
 def test_the_same_draws_have_the_same_account() -> None:
-    """A correlation within a system, by three studies: the same ends, the same lost draws."""
+    """Three studies give the same interval and lost draws for a correlation within a system."""
     by_system = correlate(judges(), gold(), by="system", coefficients=("pearson",), resamples=DRAWS)
     stable = stability(judges(), gold(), coefficients=("pearson",), resamples=DRAWS)
     compared = compare_evaluators(judges(), gold(), by="system", resamples=DRAWS, permutations=20)
@@ -140,7 +140,7 @@ def test_an_audit_draws_subjects() -> None:
     assert nothing.reason == "no verdict could move in this direction"
 
 
-def test_the_reason_of_an_interval_stands_beside_its_value() -> None:
+def test_interval_reason_with_a_value() -> None:
     constant = Bootstrap(3, 50).mean([2.0, 2.0, 2.0])
     row = interval_row(constant, study="s", statistic="mean")
     assert (row.value, row.low, row.status, row.reason) == (2.0, 2.0, "ok", "constant input")

@@ -1,4 +1,4 @@
-"""One measurement: any statistic of the table, pooled, averaged and by groups; a new one is a row of the table."""
+"""Statistics of a sample: pooled, averaged and by groups; new statistics are rows of the table."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ DRAWS = resampling(200)
 
 
 def both() -> Sample:
-    """A judge beside people, who agree on A and C and differ by one on B."""
+    """Return a judge and people that agree on A and C and differ by one on B."""
     judge = judge_input(ratings(JUDGED))
     gold = gold_scores(JudgmentTable.of(people(RATED)), "coherence", Level.SUMMARY)[0]
     return Sample.join([judge.scores(judge.questions()[0], Level.SUMMARY), gold])
 
 
 def mean_gap(sample: Sample, clusters: Ints) -> Measurement:
-    """How much higher the judge is than people, in the mean."""
+    """Return the mean difference of judge and people."""
     gaps = sample.x - sample.y
     sums = np.stack([np.bincount(clusters, weights=side) for side in (gaps, np.ones(len(gaps)))], axis=1)
 
@@ -44,7 +44,7 @@ def mean_gap(sample: Sample, clusters: Ints) -> Measurement:
 
 
 class TestANewStatistic:
-    """One row of the table makes it known to the studies, with interval, groups and averages."""
+    """A row in the table is sufficient for intervals, groups and averages."""
 
     def test_of_a_judge_and_people(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(STATISTICS, "mean_gap", Statistic("mean_gap", mean_gap, two=True, chance=0.0))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Options of studies: what a caller's keywords become, what is refused, and what the command line makes of them."""
+"""Options of studies: keywords, refusals and the command line."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ def test_a_study_takes_its_inputs_and_its_options_as_keywords(monkeypatch: pytes
         ({"aspect": 3}, "aspect must be a valid string, not 3"),
     ],
 )
-def test_what_an_option_cannot_be_is_refused_by_name(keywords: dict[str, object], message: str) -> None:
+def test_invalid_options_are_refused_by_name(keywords: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError) as refused:
         RankOptions.of(keywords)
     assert str(refused.value) == message
 
 
-def test_what_is_required_is_asked_for() -> None:
+def test_missing_required_options_are_refused() -> None:
     class Needs(Judges):
         """Needs a column."""
 
@@ -72,7 +72,7 @@ def test_what_is_required_is_asked_for() -> None:
         Needs.of({})
 
 
-def test_studies_are_known_by_name_with_all_that_describes_them() -> None:
+def test_registered_studies() -> None:
     assert [STUDIES[each.__name__].function for each in (errors, bias, overlap)] == [errors, bias, overlap]
     for entry in STUDIES.values():
         assert entry.about.endswith(".")

@@ -1,4 +1,4 @@
-"""ClaimMatch of claims: by hand, its edges, and where lists come from."""
+"""ClaimMatch: by hand, edge cases, and sources of lists."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TestEasiness:
         pair = "The bridge closes for 14 months.", "The bridge will close for fourteen months"
         assert rouge_1(*pair) == pytest.approx(RougeScorer(["rouge1"]).score(*pair)["rouge1"].fmeasure, abs=1e-9)
 
-    def test_any_similarity_and_the_order_it_is_asked_in(self) -> None:
+    def test_custom_similarity_and_argument_order(self) -> None:
         asked = []
 
         def starts(claim: str, reference: str) -> float:
@@ -51,7 +51,7 @@ class TestEasiness:
         assert (got.precision, got.recall) == (0.5, 1.0)
         assert claim_match_of([[1.0], [0.0]], 2, 1) == got
 
-    def test_empty_lists_are_no_numbers_where_there_is_nothing(self) -> None:
+    def test_empty_lists_have_no_value(self) -> None:
         assert match_claims([], []) == (None, None, None, 0, 0, "both lists are empty")
         assert match_claims([], ["a"]) == (None, 0.0, 0.0, 0, 1, "no claims")
         assert match_claims(["a"], []) == (0.0, None, 0.0, 1, 0, "no reference claims")

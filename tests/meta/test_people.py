@@ -1,4 +1,4 @@
-"""How far a judge agrees with the people of its own data, by hand, with chance told from more."""
+"""Agreement of judges with the human judgments of a run: by hand, and verdicts against chance."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_decisions_on_sentences_by_hand() -> None:
     assert agreement_lines(study)[0].endswith("], above chance (20 sentences)")
 
 
-def test_a_coin_cannot_be_told_from_chance_and_a_liar_is_below() -> None:
+def test_verdicts_at_and_below_chance() -> None:
     coin = sentences({(f"d{i}", "A"): [i % 2, (i + i // 2) % 2] for i in range(10)}, judge="coin")
     liar = sentences({(f"d{i}", "A"): [0, 1] for i in range(10)}, judge="liar")
     study = agreement_with_people([*coin, *liar], voted(TRUE), resamples=200)
@@ -52,7 +52,7 @@ def test_ratings_are_correlated() -> None:
     assert (row.details["chance"], row.details["verdict"]) == (0.0, "above chance")
 
 
-def test_what_cannot_be_told_has_a_reason() -> None:
+def test_undefined_agreement_has_a_reason() -> None:
     constant = ratings({f"d{i}": {"A": 3.0} for i in range(4)})
     votes = people({(f"d{i}", "A"): {"x": float(i)} for i in range(4)})
     study = agreement_with_people(constant, votes)
@@ -76,7 +76,7 @@ def test_what_cannot_be_told_has_a_reason() -> None:
         agreement_with_people(constant, votes, judge="k")
 
 
-def test_the_people_of_a_runs_own_data(tmp_path: Path) -> None:
+def test_human_judgments_in_the_run_are_used(tmp_path: Path) -> None:
     rows = [
         {"doc_id": f"d{i}", "system": "A", "document": "It rained.", "summary": "Rain.",
          "human": {"ratings": {"coherence": {"x": i % 5 + 1, "y": i % 5 + 1}}}}

@@ -1,4 +1,4 @@
-"""Where to spend the next human hour: widths that come true, samples without a slant, faults in words."""
+"""Planning of human labels: predicted widths, unbiased samples and refusals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BASE = RNG.normal(3, 0.7, (N, 2))
 
 
 def judge(name: str, lead: float, noise: float = 0.4, size: int = N) -> JudgeInput:
-    """A judge who puts A ahead of B by `lead`, around a common base."""
+    """Return a judge that scores A higher than B by `lead`."""
     rng = np.random.default_rng(len(name))
     values = BASE + lead * np.array([1.0, 0.0]) + noise * rng.normal(size=BASE.shape)
     return judge_input([
@@ -36,7 +36,7 @@ def judge(name: str, lead: float, noise: float = 0.4, size: int = N) -> JudgeInp
     ])  # fmt: skip
 
 
-def test_more_labels_give_less_width_and_it_is_said_in_words() -> None:
+def test_more_labels_give_narrower_intervals() -> None:
     found = plan_comparison([judge("one", 0.3), judge("three", 0.3)], ("A", "B"), sizes=(20, 40, 80))
     widths = [row.value or 0 for row in found.study]
     assert widths == sorted(widths, reverse=True)
@@ -46,10 +46,10 @@ def test_more_labels_give_less_width_and_it_is_said_in_words() -> None:
     assert "20 labels give about ±" in found.study.notes[1]
     far = plan_comparison([judge("one", 0.3)], ("A", "B"), sizes=(20, 500))
     assert far.study.notes[-1] == "500 labels: there are not that many items to draw from"
-    assert "people stood in for by three" in found.study.notes[1]
+    assert "proxy for people: three" in found.study.notes[1]
 
 
-def test_the_width_is_that_of_the_formula_where_the_judge_says_nothing() -> None:
+def test_width_equals_the_formula_with_an_uninformative_judge() -> None:
     # A correlation of 0 is assumed: people alone, so +- t(.95, 39) s / sqrt 40 with s the spread of the differences.
     machine = judge("one", 0.3)
     found = plan_comparison([machine], ("A", "B"), sizes=(40,), expect=0.0, draws=300)
@@ -87,7 +87,7 @@ def test_labels_there_are_already_take_the_place_of_assumptions(tmp_path: Path) 
         for place in range(N) for column, system in enumerate("AB")
     ]  # fmt: skip
     found = plan_comparison([judge("one", 0.3)], ("A", "B"), gold=load(rows), sizes=(40,), labels=20)
-    assert "30 labels there are" in " ".join(found.study.notes)
+    assert "30 existing labels" in " ".join(found.study.notes)
     assert not {document for document, _ in found.items} & {f"d{place:03d}" for place in range(30)}
     assert len(found.items) == 40
 

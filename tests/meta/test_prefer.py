@@ -1,4 +1,4 @@
-"""Preferences between systems: points, the chain, head-to-head verdicts, win rates and strengths."""
+"""Preferences between systems: points, chain, pairwise verdicts, win rates and strengths."""
 
 from __future__ import annotations
 
@@ -136,13 +136,13 @@ def test_a_verdict_lost_in_one_order_drops_the_document() -> None:
     assert (row.value, row.n, row.missing) == (1.0, 1, 3)
 
 
-def test_pairs_that_do_not_connect_all_systems_have_no_common_strengths() -> None:
+def test_disconnected_pairs_have_no_strengths() -> None:
     votes = people({(f"d{i}", system): {"x": i % 3} for i in range(3) for system in "ABCD"})
     said = duels(("A", "B"), [(1, 0), (0, 1)]) + duels(("C", "D"), [(1, 0), (0, 1)])
     study = prefer(said, votes, resamples=0)
     sound(study)
     rows = study.where(study="bradley_terry")
-    assert {row.reason for row in rows} == {"the pairs judged do not connect all systems: no common scale"}
+    assert {row.reason for row in rows} == {"the judged pairs do not connect all systems, so there is no common scale"}
 
 
 def test_strengths_by_hand_and_with_a_prior() -> None:
@@ -158,7 +158,7 @@ def test_strengths_by_hand_and_with_a_prior() -> None:
 
 
 def chosen(annotator: str, document: str, pair: str, value: float | None, aspect: str = "coherence") -> Judgment:
-    """What a pairwise campaign exports: 1 for the first system in the order of the alphabet, 0 for its rival."""
+    """Return a human verdict, as exported by a pairwise campaign (1: the alphabetically first system is better)."""
     return Judgment(
         target=Target(document_id=document, system=pair[0], rival=pair[1], unit="pair"), aspect=aspect,
         judge=annotator, signature="human.pairs|v:1", value=value, label=pair[0] if value else pair[1],
@@ -174,7 +174,7 @@ PAIRS = [
 ]
 
 
-def test_peoples_own_verdicts_on_pairs_are_a_gold() -> None:
+def test_human_verdicts_on_pairs_are_a_gold() -> None:
     study = prefer(judge(), PAIRS, resamples=50)
     sound(study)
     # People give A 1 + .5 + 0 = 1.5 of 3 against B, the judge 1 + 0 + .5; both half: they agree.
@@ -187,7 +187,7 @@ def test_peoples_own_verdicts_on_pairs_are_a_gold() -> None:
     row = prefer(said, PAIRS, merge="x", resamples=0).one(pair="A-B", statistic="points")
     assert row.gold_signature == "human.pairs|annotator:x|v:1"
     assert (row.value, row.details["gold_points"], row.missing) == (2.0, 2.0, 0)
-    with pytest.raises(UsageError, match="no annotator 'z'"):
+    with pytest.raises(UsageError, match="'z' is not an annotator"):
         prefer(said, PAIRS, merge="z", resamples=0)
     # Scores go before verdicts, unless these are asked for.
     both = [*gold(), *PAIRS]

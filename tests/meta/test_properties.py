@@ -1,4 +1,4 @@
-"""Any judgments at all: every study of systems returns sound rows or says in a UsageError why it cannot."""
+"""Property tests: for any judgments, studies of systems return valid rows or raise UsageError."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_any_scores(
     held(lambda: STUDIES[name]([*said(one), *said(two, "k")], gold, 20))
 
 
-def test_scores_too_large_for_arithmetic_are_refused() -> None:
+def test_too_large_scores_are_refused() -> None:
     with pytest.raises(UsageError, match=r"coherence of d1 by A is 1e\+308"):
         compare_systems(said({("d1", "A"): 1e308, ("d1", "B"): 1.0}), **FEW)
     gold = people({("d1", name): {"x": 1e308, "y": 1e308} for name in "AB"})  # their sum overflows

@@ -1,4 +1,4 @@
-"""Reliability of two judges by system, its worth against people, dependence of aspects, repeats."""
+"""Reliability of two judges by system, its check against people, dependence of aspects, and repeats."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_self_consistency_by_hand() -> None:
 
 
 def _alpha(one: Table, two: Table) -> float:
-    """Krippendorff's alpha of two full lists of numbers, from its definition."""
+    """Compute Krippendorff's alpha of two complete lists of numbers from its definition."""
     pairs = [(a, b) for system in one for a, b in zip(one[system], two[system], strict=True)]
     values = np.array(pairs, dtype=float).ravel()
     observed = np.mean([(float(a or 0) - float(b or 0)) ** 2 for a, b in pairs])

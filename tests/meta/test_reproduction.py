@@ -1,4 +1,4 @@
-"""The paper's tables, cell by cell: what `scripts/reproduce_shen2023.py` finds and writes."""
+"""The cells of the reproduction by `scripts/reproduce_shen2023.py`."""
 
 from __future__ import annotations
 

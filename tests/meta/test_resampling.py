@@ -1,4 +1,4 @@
-"""The bootstrap from weights against the plain loop over the same draws."""
+"""The weighted bootstrap equals a loop over the same draws."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RESAMPLE = resampling(RESAMPLES, seed=SEED)
 
 @pytest.fixture(scope="module")
 def pairs() -> Sample:
-    """Twelve documents, five systems, ratings of 1-4 with many ties, a constant system, and cells missing."""
+    """Return ratings 1-4 of twelve documents and five systems, with ties, a constant system and missing cells."""
     rng = np.random.default_rng(2)
     judge = {f"d{i}": {s: float(rng.integers(1, 5)) for s in "ABCD"} | {"E": 3.0} for i in range(12)}
     truth = {(d, s): {"a": float(rng.integers(1, 5))} for d, row in judge.items() for s in row}
@@ -34,7 +34,7 @@ def pairs() -> Sample:
 
 
 def loop(pairs: Sample, statistic: object) -> tuple[float, float]:
-    """The same draws, each taken out as rows."""
+    """Return the same draws, computed from rows."""
     kept = pairs.take(pairs.complete)
     documents = np.unique(kept.units.document.codes, return_inverse=True)[1]
     size = documents.max() + 1

@@ -1,4 +1,4 @@
-"""Rows and studies: the contract of names, and no number without its reason."""
+"""Rows and studies: columns of the contract, and reasons of missing values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_row_without_a_value_says_why() -> None:
         Row(study="s", statistic="pearson", value=0.5, status="undefined", reason="no", n=0)
 
 
-def test_the_table_shows_what_is_missing_and_why() -> None:
+def test_the_table_shows_missing_counts_and_reasons() -> None:
     text = str(Study("correlation", [ROW, NONE], ["a note"]))
     assert text.splitlines() == [
         "judge  aspect     statistic  value  n  missing  why",
@@ -44,13 +44,13 @@ def about(judge: str, signature: str, **more: Any) -> Row:
     return Row(study="correlation", judge=judge, signature=signature, statistic="pearson", value=0.5, n=9, **more)
 
 
-def test_two_settings_of_one_judge_are_told_apart() -> None:
+def test_two_settings_of_one_judge_are_distinguished() -> None:
     rows = [about("rouge", "rouge|v:1"), about("rouge", "rouge|stemmer:yes|v:1"), about("rts", "rts|v:1")]
     names = [line.split()[0] for line in str(Study("correlation", rows)).splitlines()[1:4]]
     assert names == ["rouge", "rouge[stemmer=yes]", "rts"]
 
 
-def test_rows_that_differ_in_people_only_are_told_apart() -> None:
+def test_rows_with_different_gold_are_distinguished() -> None:
     golds = [f"human.ratings|merge:each|annotator:{name}|v:1" for name in ("ann", "bob")]
     table = Study("correlation", [about("rts", "rts|v:1", gold_signature=gold) for gold in golds]).table()
     place = table.heads.index("people")
@@ -86,7 +86,7 @@ def printed(**more: Any) -> dict[str, Any]:
     return {"schema": "summeter/1", "rows": [row], **more}
 
 
-def test_what_json_printed_is_read_again(tmp_path: Path) -> None:
+def test_json_output_can_be_read_again(tmp_path: Path) -> None:
     rows = [
         Row(study="correlation", statistic="pearson", value=0.5, n=9, details={"group": "é", "k": 3}),
         Row(study="correlation", statistic="pearson", value=None, status="undefined", reason="constant", n=0),
@@ -117,7 +117,7 @@ def test_what_json_printed_is_read_again(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_no_study_is_named_by_file_and_field(data: object, said: str) -> None:
+def test_invalid_files_are_refused_by_field(data: object, said: str) -> None:
     with pytest.raises(InputError) as caught:
         Study.from_payload(data, "f.json")
     assert str(caught.value).startswith(said)
@@ -142,7 +142,7 @@ def test_files_that_cannot_be_read(content: bytes | None, said: str, tmp_path: P
     assert said in str(caught.value)
 
 
-def test_what_the_package_offers_are_studies_and_their_keywords() -> None:
+def test_public_names_are_studies_and_keywords() -> None:
     plumbing = {"Sample", "Grid", "Rater", "Units", "judge_input", "gold_input", "Selection"}
     assert not plumbing & set(dir(meta))
     assert {"correlate", "protocol", "self_consistency", "Study", "Row", "read_study"} <= set(meta.__all__)

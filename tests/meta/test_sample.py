@@ -1,4 +1,4 @@
-"""Judgments x gold at every level: keys, means, missing values and their reasons."""
+"""Samples at every level: keys, means, missing values and reasons."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def only(
     use: ValueOrLabel = ValueOrLabel.VALUE,
     reduce: str = "share",
 ) -> Sample:
-    """The series of judgments that are all one judge's on one aspect."""
+    """Return the sample of judgments of one judge and aspect."""
     judged = JudgeInput(JudgmentTable.of(judgments), {judgments[0].judge: reduce})
     (question,) = judged.questions()
     return judged.scores(question, level, use)
@@ -117,7 +117,7 @@ def test_summaries_meet_by_document_and_system_in_any_order() -> None:
     assert pairs.missing_reasons == {"gold: no judgment": 1, "judge: no judgment": 1}
 
 
-def test_key_facts_meet_within_one_list_only() -> None:
+def test_key_facts_match_within_one_list() -> None:
     # d1 was judged on people's list, d2 on another one: its facts are missing, not compared by number.
     judge = only(
         [*sentences({("d1", "A"): [1, 0]}, unit="key_fact", list_id="own1", aspect="completeness"),
@@ -219,7 +219,7 @@ def test_the_order_of_judgments_does_not_matter(order: list[int]) -> None:
 # ---- runs
 
 
-def test_a_run_read_as_lines_holds_what_its_records_hold(tmp_path: Path) -> None:
+def test_run_table_equals_run_records(tmp_path: Path) -> None:
     from summeter.data.dataset import load
     from summeter.engine.outputs import import_outputs
     from summeter.runs.run import RunFolder

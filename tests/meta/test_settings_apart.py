@@ -1,4 +1,4 @@
-"""Two settings of one judge are two judges: no table, line or note shows them under one name."""
+"""Two settings of one judge have different labels in all outputs."""
 
 from __future__ import annotations
 

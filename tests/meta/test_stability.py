@@ -1,4 +1,4 @@
-"""Per-candidate correlations and the meta-correlation, by hand and against scipy."""
+"""Per-candidate correlations and the meta-correlation: by hand and against scipy."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_spread_by_hand() -> None:
     assert deviation.value == pytest.approx(np.sqrt(2.25 / 3 - 1 / 36))
 
 
-def test_fewer_than_three_systems_say_nothing() -> None:
+def test_fewer_than_three_systems_are_undefined() -> None:
     found = stability(judge({"A": (1, 2, 3), "B": (3, 2, 1)}), gold({"A": (1, 2, 3), "B": (3, 4, 5)}), resamples=0)
     sound(found)
     row = found.one(study="meta_correlation", statistic="pearson")
@@ -107,7 +107,7 @@ def test_equals_scipy_with_p_and_intervals() -> None:
         assert row.low is not None
 
 
-def test_draws_are_what_repeating_documents_gives() -> None:
+def test_draws_equal_repeated_documents() -> None:
     rng = np.random.default_rng(1)
     one, two = rng.integers(1, 6, (2, 3, 12)).astype(float)
     one[0, 3] = np.nan

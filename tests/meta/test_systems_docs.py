@@ -1,4 +1,4 @@
-"""docs/meta-systems.md does what it says: its commands run, and print what the page prints (or begins to print)."""
+"""The commands of docs/meta-systems.md run and print the output of the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Votes without names: no coefficient, and no merge, may pair strangers. Conciseness as people labelled it."""
+"""Anonymous votes: no statistic or merge pairs different people. Also labels of conciseness."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LABELS = [[0, 0, 1], [0, 1, 1], [1, 1, 1], [1, 0, 1], [0, 0, 0], [1, 1, 0]]
 
 
 def data(votes: list[list[int]], kind: str = "ratings", turn: int = 0) -> Dataset:
-    """Two documents by three systems; `turn` moves the votes of row i by i * turn places."""
+    """Return two documents by three systems; `turn` rotates the votes of row i by i * turn."""
     rows = []
     for place, cast in enumerate(votes):
         shift = place * turn % len(cast)
@@ -70,7 +70,7 @@ def judged(aspect: str, unit: Any, values: list[int]) -> list[Judgment]:
 
 
 @pytest.mark.parametrize("merge", ["each", "?1"])
-def test_no_annotator_stands_alone(merge: str) -> None:
+def test_anonymous_annotators_cannot_be_selected(merge: str) -> None:
     machine = judged("coherence", "summary", [4, 3, 2, 1, 4, 3])
     with pytest.raises(UsageError, match=r"these votes are anonymous: \?1 of one summary and \?1 of another"):
         correlate(machine, data(RATED), merge=merge, resamples=0)
@@ -84,7 +84,7 @@ def test_error_types_of_one_annotator_are_refused() -> None:
         errors(judged("faithfulness", "sentence", [0]), load(rows), merge="?1")
 
 
-def test_spans_without_names_are_not_paired() -> None:
+def test_anonymous_spans_are_undefined() -> None:
     marks = [{"annotator": who, "start": 0, "end": 4, "label": 0} for who in ("?1", "?2")]
     rows = [{"doc_id": f"d{n}", "document": "Rain.", "summary": "Rain.", "human": {"spans": marks}} for n in (1, 2)]
     row = agree(load(rows), coefficients=("span_f1",), resamples=0).one(statistic="span_f1")
@@ -92,7 +92,7 @@ def test_spans_without_names_are_not_paired() -> None:
 
 
 def test_conciseness_of_people_is_scored_and_correlated() -> None:
-    """FineSurE, Table 3: conciseness is the share of sentences that most annotators say carry a key fact."""
+    """FineSurE, Table 3: conciseness is the share of sentences with a key fact according to the majority."""
     shares = [[1, 1, 0], [0, 1, 0], [1, 0, 1], [0, 0, 1], [1, 1, 1], [0, 0, 0]]  # majorities 1 0 1 0 1 0
     machine = judged("conciseness", "sentence", [1, 0, 1, 0, 1, 1])
     study = correlate(machine, data(shares, "conciseness_labels"), coefficients=("pearson",), resamples=0)

@@ -1,4 +1,4 @@
-"""Verdicts: who is better and who leads, by hand and in words; what exceeds chance."""
+"""Verdicts: better systems, leaders and chance, by hand and in sentences."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TestWords:
         told = self.sentence(self.pair(), "composite")
         assert told == "aster is better than birch on composite: +0.10 [0.02, 0.18], p = .004 after Holm over 6 pairs"
 
-    def test_not_told_apart(self) -> None:
+    def test_no_significant_difference(self) -> None:
         told = self.sentence(self.pair(p_holm=0.41, low=-0.03, family=1), "composite")
         assert told == (
             "aster and birch cannot be told apart on composite: +0.10 [-0.03, 0.18], p = .41 after Holm over 1 pair"
@@ -46,13 +46,13 @@ class TestWords:
             "birch and cedar cannot be told apart (p = .80)"
         )
 
-    def test_nobody_better(self) -> None:
+    def test_no_system_is_better(self) -> None:
         pairs = corrected([PairDifference(a, b, 0.0, -0.1, 0.1, p, None, 0, 9, 0, 9) for (a, b), p in
                            zip(combinations("xyz", 2), (0.5, 0.2, 0.9), strict=True)], 0.05)  # fmt: skip
         told = self.verdict(dict.fromkeys("xyz", 0.5), pairs, "coherence")
         assert told == "x, y and z cannot be told apart on coherence (smallest p = .60 after Holm over 3 pairs)"
 
-    def test_too_few_documents_part_nobody(self) -> None:
+    def test_too_few_documents_do_not_separate_clusters(self) -> None:
         pairs = corrected([
             PairDifference("a", "b", 1.5, 1.2, 1.8, 0.0001, None, 0, 20, 0, 20),
             PairDifference("a", "c", 1.3, None, None, 0.25, None, 0, 3, 17, 3, 0.25),
@@ -84,7 +84,7 @@ class TestLeading:
         (pairs,) = paired_differences([scores])
         return Comparison({name: float(np.mean(row)) for name, row in scores.items()}, pairs, aspect)
 
-    def test_leading_needs_one_that_is_worse_and_best_all(self) -> None:
+    def test_leader_and_best(self) -> None:
         # Over 12 documents a is 1 above c and 0.5 above b on every other one, below it on the rest.
         a = [3.0] * 12
         some = self.compared({"a": a, "b": [2.5, 3.4] * 6, "c": [2.0] * 12})
@@ -101,7 +101,7 @@ class TestLeading:
         assert (tied.highest, tied.leader) == (["a", "b"], None)
         assert tied.leading("0.30") == "a and b share the highest fluency, 0.30: no difference between them is claimed"
 
-    def test_nobody_leads_where_more_is_not_better(self) -> None:
+    def test_neutral_aspects_have_no_leader(self) -> None:
         neutral = self.compared({"a": [0.9] * 8, "b": [0.2] * 8}, "abstractiveness")
         assert (neutral.better, neutral.leader, neutral.best) == ([("a", "b")], None, None)
         assert neutral.leading("0.90").endswith("; neither high nor low is good in itself")
@@ -112,7 +112,7 @@ class TestLeading:
         told = [Comparison({"a": 1.5, "b": 1.5}, pairs, "x").verdict() for pairs in (one, two)]
         assert told == ["a and b cannot be told apart on x (p = 1 after Holm over 2 pairs)"] * 2
 
-    def test_members_without_a_score_are_told_from_those_that_are_not_ranked(self) -> None:
+    def test_members_without_score_and_unranked_members(self) -> None:
         nan = float("nan")
         (pairs,) = paired_differences([{"a": [1, nan], "b": [nan, 1], "c": [nan, nan]}])
         compared = Comparison(dict.fromkeys("abc"), pairs, "x", scoreless=["c"])

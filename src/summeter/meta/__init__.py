@@ -1,18 +1,16 @@
-"""STUDIES: how far can an evaluator be trusted? Pure arithmetic on judgments; no model is called.
+"""Meta-evaluation: studies of judges, systems and annotators. They compute on judgments and call no model.
 
-The way through this room, for whoever adds a study (what is here is what a user needs; the rest is imported from its
-module):
+The public API is exported here. The modules for developers of studies:
 
-    inputs      judge_input(run) -> JudgeInput(table, reduce, context), gold_input(data) -> table, context; a table is a
-                scoring.JudgmentTable: one row a question
-    gold        people's judgments merged: gold_scores(table, aspect, level, rule, source); votes(...) for agreement
-    sample      Sample: votes of judges and people, joined; .at(level) makes means of documents or systems
-    coefficients STATISTICS: a row a coefficient or rate
-    measure     measure(sample, statistics, by=, within=) -> rows; estimate(...) -> one number
-    options     models of options and @study, which makes a function of inputs and options a study and a command
-    selection   all_pairs(...): a judge beside people, for every judge and aspect that is asked for
-    verdicts    who is better, who leads, above chance or not: decided and worded
-    results     Row and Study, which every study returns
+    inputs        judge_input(run) -> JudgeInput(table, reduce, context); gold_input(data) -> table, context
+    gold          merge human judgments: gold_scores(table, aspect, level, rule, source); votes(...) for agreement
+    sample        Sample: joined votes of judges and people; .at(level) computes means of documents or systems
+    coefficients  STATISTICS: the table of coefficients and rates
+    measure       measure(sample, statistics, by=, within=) -> rows; estimate(...) -> one estimate
+    options       option models, and the decorator @study, which turns a function into a study and a command
+    selection     all_pairs(...): join each selected judge and aspect with people
+    verdicts      decisions about differences and chance, and their wording
+    results       Row and Study, the results of all studies
 """
 
 from importlib import import_module
@@ -87,13 +85,13 @@ __all__ = [
 
 
 for _module in iter_modules(__path__):
-    # A study is one file of this room: it is known, and has its command, without being named here.
+    # Import all modules of studies, which register themselves in STUDIES.
     if _module.name.startswith("_"):
         import_module(f"{__name__}.{_module.name}")
 
 
 def __getattr__(name: str) -> Any:
-    """A study that is not imported above."""
+    """Return a study that is not imported above."""
     if name in STUDIES:
         return STUDIES[name].function
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

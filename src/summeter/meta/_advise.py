@@ -1,9 +1,9 @@
-"""Which judge for these data? Agreement with people, cost, systems, length, and what more labels would settle.
+"""Recommend a judge for data, by agreement with people and cost, and the number of further labels needed.
 
-One statistic serves all judges of an aspect, so that they can be compared: AUROC where people said yes or no (of a
-judge that says only 0 and 1 it is the balanced accuracy), else Spearman's correlation. It is taken over sentences where
-people and every judge have them, else over summaries. Judges are compared as `compare` compares them: pair by pair, by
-the permutation test, corrected for the number of pairs.
+All judges of an aspect are compared by the same statistic: AUROC if human values are 0 or 1 (for a judge with decisions
+it equals balanced accuracy), else Spearman's correlation. The units are sentences if people and all judges judged
+them, else summaries. Pairs of judges are tested as in `compare`, with a permutation test and a correction for the
+number of pairs.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ from summeter.tables import interval as shown_interval
 
 STUDY = "advise"
 SPEARMAN = "spearman"
-FREE = "no model was paid for"
+FREE = "no paid model"
 
 
 class Candidate(NamedTuple):
-    """A judge on one aspect: its agreement, its US dollars per 1,000 summaries (None, and why, where unknown)."""
+    """A judge on one aspect, its agreement, and its cost in US dollars per 1,000 summaries (None: see `reason`)."""
 
     run: RunFolder
     pairs: Sample
@@ -71,13 +71,12 @@ class Candidate(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """Whether the labels tell the judge from chance."""
-        own = self.agreement
-        return against_chance(self.statistic, own.low, own.high, own.clusters)
+        """Whether the agreement differs significantly from chance."""
+        return against_chance(self.statistic, self.agreement.low, self.agreement.high, self.agreement.clusters)
 
     @property
     def words(self) -> str:
-        """Its agreement with people, and why the labels do not show that it is better than chance where they do not."""
+        """A phrase with the agreement with people, which mentions if there are too few documents."""
         own = self.agreement
         shown = agreement(
             self.statistic, own.value, own.low, own.high, verdict=self.verdict, n=own.n, level=str(self.pairs.level)
@@ -86,7 +85,7 @@ class Candidate(NamedTuple):
         return shown + (few if own.clusters < MIN_DOCUMENTS else "")
 
     def fields(self) -> dict[str, Any]:
-        """What names it in a row."""
+        """Return the identifying fields of a row."""
         about = {"study": STUDY, "level": str(self.pairs.level), "average": "pooled"}
         return {**named(self.pairs.judge, self.pairs.gold), **about}
 
@@ -95,26 +94,27 @@ class AdviseOptions(Selection, GoldAtLeast, Draws):
     """The options of `advise`."""
 
     level: Annotated[str | None, Choice(Level, "level")] = Field(
-        None, description="sentence or summary; default: sentences where people and all judges judged them."
+        None,
+        description="Level of the units: sentence or summary. Default: sentences if people and all judges judged them.",
     )
 
 
 @study(AdviseOptions)
 def advise(runs: RunFolder | Sequence[RunFolder], gold: Gold | None, options: AdviseOptions) -> Study:
-    """Say which judge of these runs suits such data, by agreement, cost, time and bias, and whether labels suffice.
+    """Recommend a judge of the runs for such data, by agreement with people, cost and time.
 
-    `gold` is by default what people judged in the first run's data.
+    `gold` is by default the human judgments in the data of the first run.
 
-    Rows of the study "advise": for each judge `auroc` or `spearman`, with `details.frontier` (no judge agrees better
-    for less money) and `details.recommended`; `cost_per_1000` and `seconds_per_1000` (for 1,000 summaries: US dollars,
-    and seconds that calls took, one after the other, and that this processor computed); for the best judge and the
-    recommended one, else the next best ("A-B"), the `difference` (fields as in `compare_evaluators`) and
-    `labels_needed`, how many labelled documents would tell them apart with probability 0.8. A judge that cannot be
-    compared has a row `agreement` without a value, and the reason. The notes contain the recommendation.
+    Rows have the study "advise". Each judge has `auroc` or `spearman`, with `details.frontier` (no cheaper judge agrees
+    as well) and `details.recommended`, and `cost_per_1000` and `seconds_per_1000` (US dollars and seconds per 1,000
+    summaries; the seconds are those of sequential calls and of local computation). For the best judge and the
+    recommended one, or else the next best ("A-B"), there are the `difference` (fields as in `compare_evaluators`) and
+    `labels_needed`, the number of labelled documents needed to detect it with power 0.8. A judge that cannot be
+    compared has a row `agreement` without a value. The notes contain the recommendation.
 
-    The recommended judge is the cheapest one that agrees with people above chance (its interval excludes chance, with
-    at least 6 documents) and is not significantly worse than the best such judge. If no judge does, none is
-    recommended. Raises UsageError if no judge shares an aspect with people.
+    The recommended judge is the cheapest of those that agree significantly better than chance (on at least 6 documents)
+    and are not significantly worse than the best of these. If there is none, no judge is recommended. Raises UsageError
+    if no judge has an aspect in common with people.
     """
     folders = [runs] if isinstance(runs, RunFolder) else list(runs)
     if not folders:
@@ -122,8 +122,8 @@ def advise(runs: RunFolder | Sequence[RunFolder], gold: Gold | None, options: Ad
     resample = options.resampling
     if options.merge == AggregationRule.EACH:
         raise UsageError(
-            "judges are set beside one value of people for each unit; the option merge must be a rule that makes one "
-            "value of several (auto, mean, majority ...), or the id of one annotator"
+            "judges are compared with one human value per unit; the option merge must be auto, mean, majority, "
+            "mode_else_mean or the id of one annotator"
         )
     people = folders[0].data if gold is None else gold
     reads = [(folder, meta_input(folder, people, options)) for folder in folders]
@@ -143,8 +143,10 @@ def advise(runs: RunFolder | Sequence[RunFolder], gold: Gold | None, options: Ad
 
 
 def overview(study: Study) -> Table:
-    """A line a judge and aspect: agreement, price, time, and marks: `frontier` where no judge agrees better for less
-    money, `use` where it is recommended."""
+    """Return a table with one line per judge and aspect: agreement, cost, time and marks.
+
+    The mark `frontier` means that no cheaper judge agrees as well, and `use` that the judge is recommended.
+    """
     whole = [row for row in study if row.statistic in (AUROC, SPEARMAN)]
     lines = []
     for name, row in zip(judge_labels(whole), whole, strict=True):
@@ -162,39 +164,40 @@ def overview(study: Study) -> Table:
 
 
 def judge_key_of(row: Row) -> JudgeKey:
-    """What tells the judge of a row from its namesakes."""
+    """Return the key that identifies the judge of a row."""
     return JudgeKey(row.judge or "", row.signature or "", row.model)
 
 
 def _candidates(
     reads: Sequence[tuple[RunFolder, MetaInput]], options: AdviseOptions, resample: Resampling
 ) -> tuple[list[Candidate], list[Row]]:
-    """The judges that can be compared with people, and a row for each that cannot."""
+    """Return the judges that can be compared with people, and a row for each judge that cannot."""
     questions = {run.folder: read.judge.questions(judge=options.judge) for run, read in reads}
-    there = list(dict.fromkeys(question.aspect for own in questions.values() for question in own))
+    judged_by_runs = list(dict.fromkeys(question.aspect for of_run in questions.values() for question in of_run))
     people = judged_aspects(reads[0][1].gold)
-    aspects = wanted(options, there, people) if there else []
+    aspects = wanted(options, judged_by_runs, people) if judged_by_runs else []
     by_level: dict[Level, dict[tuple[str, str, str], tuple[RunFolder, Sample]]] = {}
-    lost: UsageError | None = None
+    last_error: UsageError | None = None
     for level in [Level(options.level)] if options.level is not None else [Level.SENTENCE, Level.SUMMARY]:
         at_level = by_level.setdefault(level, {})
         for run, read in reads:
             in_run = {question.aspect for question in questions[run.folder]}
-            own = tuple(f"{judge}:{gold}" for judge, gold in aspects if judge in in_run)
-            if there and not own:
+            names = tuple(f"{judge}:{gold}" for judge, gold in aspects if judge in in_run)
+            if judged_by_runs and not names:
                 continue
             try:
-                for pairs in all_pairs(read, level, options.model_copy(update={"aspect": own})):
+                for pairs in all_pairs(read, level, options.model_copy(update={"aspect": names})):
                     at_level.setdefault(_key(pairs), (run, pairs))
             except UsageError as error:
-                lost = error
+                last_error = error
     found: list[Candidate] = []
     levels: dict[str, Level] = {}
     for aspect in dict.fromkeys(key[0] for at_level in by_level.values() for key in at_level):
         of_aspect = {
-            level: [own for key, own in at_level.items() if key[0] == aspect] for level, at_level in by_level.items()
+            level: [judge for key, judge in at_level.items() if key[0] == aspect]
+            for level, at_level in by_level.items()
         }
-        # Sentences where every judge has them, else summaries.
+        # Sentences if every judge has them, else summaries.
         levels[aspect] = max(of_aspect, key=lambda level: len(of_aspect[level]))
         judged = of_aspect[levels[aspect]]
         statistic = AUROC if all(are_decisions(pairs.y) for _, pairs in judged) else SPEARMAN
@@ -203,32 +206,32 @@ def _candidates(
             for run, pairs in judged
         ]
     if not found:
-        raise lost or UsageError("nobody judged what people judged")
+        raise last_error or UsageError("judges and people have no judgments in common")
     compared = {_key(candidate.pairs)[1:] for candidate in found}
     golds = dict(aspects)
     left_out: dict[Question, Row] = {}
     for question in chain.from_iterable(questions.values()):
-        asked = question.aspect in golds or not options.aspects
-        if (question.signature, question.aspect) in compared or question.aspect == COMPOSITE or not asked:
+        selected = question.aspect in golds or not options.aspects
+        if (question.signature, question.aspect) in compared or question.aspect == COMPOSITE or not selected:
             continue
         gold = golds.get(question.aspect)
         left_out[question] = Row(
             study=STUDY, **question._asdict(), gold_aspect=gold, statistic="agreement", value=None, status="undefined",
             n=0, reason=f"people did not judge {question.aspect}" if gold is None
-            else f"it has no score of a {levels[gold].value if gold in levels else 'unit'} that people judged",
+            else f"no score of a {levels[gold].value if gold in levels else 'unit'} that people judged",
         )  # fmt: skip
     return found, list(left_out.values())
 
 
 def _key(pairs: Sample) -> tuple[str, str, str]:
-    """People's aspect, and the judge's signature and aspect: what makes a candidate."""
+    """Return the key of a candidate: the human aspect, and signature and aspect of the judge."""
     return pairs.gold.aspect, pairs.judge.signature, pairs.judge.aspect
 
 
 def _cost(run: RunFolder, signature: str) -> tuple[float | None, str | None]:
-    """US dollars for 1,000 summaries, or why nobody knows."""
-    parts = signature.split(" + ")  # a composite's parts
-    entries = [judge for judge in run.manifest.judges if judge.signature in parts]
+    """Return the US dollars for 1,000 summaries, or None and the reason."""
+    components = signature.split(" + ")  # of a composite
+    entries = [judge for judge in run.manifest.judges if judge.signature in components]
     if entries and all(judge.imported for judge in entries):
         return None, "its judgments were imported"
     total = 0.0
@@ -243,18 +246,17 @@ def _cost(run: RunFolder, signature: str) -> tuple[float | None, str | None]:
 
 
 def _seconds(run: RunFolder, signature: str) -> float | None:
-    """Seconds that the calls behind 1,000 summaries took, added up, and those that this processor computed for them;
-    None where none is known."""
-    parts = signature.split(" + ")  # a composite's parts
-    work = [run.totals.work[part] for part in parts if part in run.totals.work]
-    entries = [judge for judge in run.manifest.judges if judge.signature in parts]
-    rests_on = dict.fromkeys(chain(parts, *(judge.members for judge in entries)))
+    """Return the seconds of calls and local computation for 1,000 summaries, or None if they are unknown."""
+    components = signature.split(" + ")  # of a composite
+    work = [run.totals.work[name] for name in components if name in run.totals.work]
+    entries = [judge for judge in run.manifest.judges if judge.signature in components]
+    rests_on = dict.fromkeys(chain(components, *(judge.members for judge in entries)))
     items = max((each.items for each in work), default=0)
     total, timed = 0.0, 0
     for name in rests_on:
         spent, judged = run.manifest.compute.get(name), run.totals.work.get(name)
         if spent is not None and spent.items and judged is not None and items:
-            # What a cascade's member judged is a part of the cascade's items.
+            # A member of a cascade judged some of the items only.
             total, timed = total + 1000 * spent.seconds / spent.items * judged.items / items, timed + 1
     if not (run.folder / CALLS).is_file() or not any(each.items for each in work):
         return total if timed else None
@@ -268,9 +270,9 @@ def _seconds(run: RunFolder, signature: str) -> float | None:
 
 
 def _of_aspect(aspect: str, named: Mapping[str, Candidate], testing: Significance) -> tuple[list[Row], str]:
-    """The rows of the judges of one aspect, and the recommendation."""
+    """Return the rows of the judges of one aspect, and the recommendation."""
     ranked = sorted(
-        (name for name, own in named.items() if own.agreement.value is not None),
+        (name for name, candidate in named.items() if candidate.agreement.value is not None),
         key=lambda name: (-(named[name].agreement.value or 0.0), named[name].cost is None, named[name].cost or 0.0),
     )
     pairs: dict[tuple[str, str], tuple[PairDifference, dict[str, Any]]] = {}
@@ -297,7 +299,7 @@ def _of_aspect(aspect: str, named: Mapping[str, Candidate], testing: Significanc
         rows.append(
             Row(**own.fields(), statistic="seconds_per_1000", value=seconds, n=len(own.pairs.units.document.used()),
                 status="undefined" if seconds is None else "ok",
-                reason="the run says nothing of its time" if seconds is None else None)
+                reason="the run did not record its time" if seconds is None else None)
         )  # fmt: skip
     if not ranked:
         return rows, f"{aspect}: no judge can be recommended: {next(iter(named.values())).agreement.reason}."
@@ -318,7 +320,7 @@ def _of_aspect(aspect: str, named: Mapping[str, Candidate], testing: Significanc
     rows += [
         of_pair,
         Row(**about, statistic="labels_needed", value=needed, status=status_of(needed),
-            reason=None if needed is not None else "the two agree with people alike, or there is no interval"),
+            reason=None if needed is not None else "the difference is 0, or it has no interval"),
     ]  # fmt: skip
     advice = f"{advice} {Comparison({}, [pair], aspect, testing.alpha, verb=AGREES_BETTER).sentence(pair)}"
     if pair.better is None and needed is not None:

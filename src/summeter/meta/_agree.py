@@ -246,9 +246,9 @@ def _each(sample: Sample, statistics: Sequence[Statistic], draws: Resampling) ->
         return
     tie = "|tie:drop" if sample.rule is AggregationRule.MAJORITY else ""
     signature = f"human.{sample.source}|merge:{sample.rule}{tie}|v:1"
-    beside = beside_others(sample)
+    paired_votes = pair_with_others(sample)
     for number, rater in enumerate(sample.raters):
-        pair = _of_annotator(sample, beside, number)
+        pair = _of_annotator(sample, paired_votes, number)
         about = _of_people(sample, judge=rater.judge, gold_signature=signature)
         yield from measure(pair, _fitting(pair, statistics), study="annotator", draws=draws, about=about)
         rest = sample.of_raters(*(other for other in range(len(sample.raters)) if other != number))
@@ -257,7 +257,7 @@ def _each(sample: Sample, statistics: Sequence[Statistic], draws: Resampling) ->
             yield from measure(rest, statistics, study="agreement_without", draws=draws, about=about)
 
 
-def beside_others(sample: Sample) -> Sample:
+def pair_with_others(sample: Sample) -> Sample:
     """Pair each vote with the merged other votes on its unit. The units of the returned sample are votes."""
     votes = replace(sample, units=sample.units.take(sample.unit))
     aspect, signature = sample.gold.aspect, sample.gold.signature
@@ -265,12 +265,12 @@ def beside_others(sample: Sample) -> Sample:
     return _pair(votes, raters, np.stack([sample.value, sample.others]))
 
 
-def _of_annotator(sample: Sample, beside: Sample, number: int) -> Sample:
+def _of_annotator(sample: Sample, paired_votes: Sample, number: int) -> Sample:
     """Return one annotator's votes and the merged votes of the others, on the units of the sample."""
     of_annotator = sample.rater == number
     values = np.full((2, len(sample)), np.nan)
-    values[:, sample.unit[of_annotator]] = beside.matrix[:, of_annotator]
-    return _pair(sample, [sample.raters[number], beside.gold], values)
+    values[:, sample.unit[of_annotator]] = paired_votes.matrix[:, of_annotator]
+    return _pair(sample, [sample.raters[number], paired_votes.gold], values)
 
 
 class LeaveOneOut(NamedTuple):
@@ -293,20 +293,20 @@ def leave_one_out(table: JudgmentTable, coefficient: str) -> Iterator[LeaveOneOu
     statistic = STATISTICS[coefficient]
     for raw_votes in votes_to_compare(table, VotesOptions()):
         sample = replace(raw_votes, scale=scale_of(raw_votes))
-        beside = beside_others(sample)
+        paired_votes = pair_with_others(sample)
         voted = np.unique(sample.rater[~np.isnan(sample.value)]).tolist()
-        if len(voted) < 2 or sample.exchangeable or statistic.unsuited(beside) is not None:
+        if len(voted) < 2 or sample.exchangeable or statistic.unsuited(paired_votes) is not None:
             continue
         raters = len(sample.raters)
-        whole = statistic.of(beside, sample.rater)
+        whole = statistic.of(paired_votes, sample.rater)
         if whole.weighted is undefined_in_all:
-            pairs = (_of_annotator(sample, beside, number) for number in range(raters))
+            pairs = (_of_annotator(sample, paired_votes, number) for number in range(raters))
             values = [pooled_measurement(pair, statistic)[0].value for pair in pairs]
         else:
             batches = np.array_split(np.eye(raters), max(1, raters * max(raters, whole.width) // _MAX_WEIGHTS))
             by_rater = np.concatenate([whole.weighted(weights) for weights in batches])
             values = [None if np.isnan(value) else value for value in by_rater.tolist()]
-        n = np.bincount(sample.rater[~np.isnan(beside.matrix).any(axis=0)], minlength=raters)
+        n = np.bincount(sample.rater[~np.isnan(paired_votes.matrix).any(axis=0)], minlength=raters)
         for number in voted:
             rater = sample.raters[number]
             yield LeaveOneOut(rater.judge, rater.aspect, values[number], int(n[number]))

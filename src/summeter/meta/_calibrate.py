@@ -1,10 +1,10 @@
-"""Is a judge good enough to be trusted here? A calibration file from 50 or more human labels.
+"""Calibrate a judge on 50 or more human labels, and store the result in a calibration file.
 
-It says how well the judge's decisions agree with people's (Cohen's kappa, Krippendorff's alpha, with intervals by
-document), what a constant answer would reach, what people reach among themselves, and which items they differ on,
-the worst first. Where a dev split is named, a threshold is tuned there alone (`stats.tune_threshold`) and everything
-else is measured on the rest. The file is bound to the judge's signature (which holds model, prompt and settings),
-the aspect and the data: `gate` refuses it once the judge has changed, and a file changed by hand is refused as well.
+The file records the agreement of the judge's decisions with human labels (Cohen's kappa and Krippendorff's alpha, with
+intervals by document), the accuracy of a constant decision, the agreement among people, and the disagreements, worst
+first. With a dev split, a threshold is tuned on it (`stats.tune_threshold`), and agreement is measured on the other
+rows. The file contains the judge's signature (model, prompt and settings), the aspect and the hash of the data. `gate`
+rejects it if the judge has changed, and a file that was edited is rejected too.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from summeter.tables import with_interval
 STUDY = "calibration"
 SCHEMA: Final = "summeter-calibration/1"
 FEWEST_LABELS = 50
-"""Fewer human labels than this do not make a calibration."""
+"""Minimum number of human labels of a calibration."""
 RESAMPLES = 1000
 _LABELS = (0.0, 1.0)
 
 
 class Evidence(Record):
-    """A span a judge pointed at, with its text."""
+    """An evidence span of a judgment, with its text."""
 
     of: str
     start: int
@@ -54,7 +54,7 @@ class Evidence(Record):
 
 
 class Disagreement(Record):
-    """One unit on which judge and people differ. `distance` is |score - gold|, 1 the worst for scores in [0, 1]."""
+    """A unit on which judge and people disagree. `distance` is |score - gold|, at most 1 for scores in [0, 1]."""
 
     document_id: str
     system: str
@@ -71,7 +71,7 @@ class Disagreement(Record):
 
 
 class Calibration(Record):
-    """Everything in a calibration file. `threshold` is None where the judge's own labels are used."""
+    """The content of a calibration file. `threshold` is None if the labels of the judge are used."""
 
     schema_: Literal["summeter-calibration/1"] = Field(default=SCHEMA, alias="schema", serialization_alias="schema")
     summeter: str
@@ -106,12 +106,12 @@ class Calibration(Record):
     checksum: str = ""
 
     def sealed(self) -> Calibration:
-        """With the checksum of everything else."""
+        """Return the calibration with the checksum of its other fields."""
         return self.model_copy(update={"checksum": self._sum()})
 
     @property
     def intact(self) -> bool:
-        """Whether nothing was changed since it was sealed."""
+        """Whether the checksum matches the other fields."""
         return self.checksum == self._sum()
 
     def _sum(self) -> str:
@@ -121,52 +121,53 @@ class Calibration(Record):
 class CalibrateOptions(Selection, GoldAtLeast, Draws):
     """The options of `calibrate`."""
 
-    aspect: Annotated[str, CommandLine(metavar="A|JUDGE:GOLD")] = Field(description="The aspect to calibrate.")
+    aspect: Annotated[str, CommandLine(metavar="A|JUDGE:GOLD")] = Field(description="Aspect to calibrate.")
     level: Annotated[str | None, Choice(Level, "level")] = Field(
-        None, description="Default: sentences, else key facts, else summaries, as people labelled."
+        None, description="Level of the labels. Default: sentences, else key facts, else summaries."
     )
     dev: Annotated[str | None, CommandLine(metavar="[COLUMN=]VALUE")] = Field(
-        None, description="Tune a threshold on this split, and measure on the rest."
+        None, description="Tune a threshold on this split, and measure on the other rows."
     )
     allow_few: bool = Field(default=False, description=f"Accept fewer than {FEWEST_LABELS} labels.")
-    listed: int = Field(100, ge=0, description="Number of disagreements to keep.")
+    listed: int = Field(100, ge=0, description="Maximum number of stored disagreements.")
 
 
 @study(CalibrateOptions)
 def calibrate(run: RunFolder, gold: Gold, options: CalibrateOptions) -> Calibration:
-    """Calibrate a judge on 50 or more human labels: agreement, baseline, people's own, and where they differ.
+    """Calibrate a judge on 50 or more human labels: agreement, baseline, agreement among people, and disagreements.
 
-    Values of people that are not 0 or 1 need `gold_at_least`. Raises UsageError with fewer than 50 labels (unless
-    `allow_few`), where several judges fit (name one in `judge`), and where a dev split has no label.
+    Human values that are not 0 or 1 need `gold_at_least`. Raises UsageError for fewer than 50 labels (unless
+    `allow_few`), for several matching judges (select one with `judge`), and for a dev split without labels.
     """
     read, resample = meta_input(run, gold, options), options.resampling
     pairs = _chosen(read, options, ValueOrLabel.LABEL if options.dev is None else ValueOrLabel.VALUE)
     if options.gold_at_least is None:
-        decisions(pairs.of_raters(1))  # raises where people's values are no yes or no
+        decisions(pairs.of_raters(1))  # raises if human values are not 0 or 1
     failed = np.isnan(pairs.x).all() and not any("no decision" in why for why in pairs.missing_reasons)
     if options.dev is None and not failed and not are_decisions(pairs.x):
         raise UsageError(
-            f"{pairs.judge.judge} gives scores, not decisions: name a split to tune a threshold on (option dev)"
+            f"{pairs.judge.judge} gives scores, not decisions; give a split to tune a threshold on (option dev)"
         )
     if pairs.n < FEWEST_LABELS and not options.allow_few:
         raise UsageError(
-            f"{pairs.n} human labels beside {pairs.judge.judge}'s {pairs.judge.aspect}: a calibration needs at least "
-            f"{FEWEST_LABELS}; label more, or accept a coarse one (option allow_few)"
+            f"a calibration needs at least {FEWEST_LABELS} human labels, but {pairs.judge.judge} on "
+            f"{pairs.judge.aspect} has {pairs.n}; label more units, or accept fewer (option allow_few)"
         )
     judge, aspect, split, tested, tuned = pairs.judge, pairs.gold.aspect, None, pairs, None
     if options.dev is not None:
-        split, part, tested = dev_split(pairs, options.dev)
-        tuned = tune_threshold(part.y, part.x)
+        split, dev, tested = dev_split(pairs, options.dev)
+        tuned = tune_threshold(dev.y, dev.x)
         if tuned.threshold is None:
             raise UsageError(f"no threshold can be tuned on {split}: {tuned.reason}")
     decided = tested.x if tuned is None else decide(tested.x, tuned.threshold or 0.0)
     people = votes(read.gold, aspect, Level(pairs.level), options.source)
     differing = disagreements(run, tested, decided, people)
     agreement = _agreement(tested, decided, resample)
+    settings = dict(field.partition(":")[::2] for field in judge.signature.split("|")[1:])
     at_least = "" if options.gold_at_least is None else f"|at_least:{options.gold_at_least:g}"
     return Calibration(
         summeter=__version__, judge=judge.judge, signature=judge.signature, model=judge.model,
-        prompt=part_of(judge.signature, "prompt"), aspect=judge.aspect, gold_aspect=aspect,
+        prompt=settings.get("prompt"), aspect=judge.aspect, gold_aspect=aspect,
         gold_signature=f"{pairs.gold.signature}{at_least}",
         level=str(pairs.level), data=run.manifest.data.source, data_hash=run.manifest.data.hash,
         dev=split, dev_n=0 if tuned is None else tuned.n, threshold=None if tuned is None else tuned.threshold,
@@ -177,46 +178,36 @@ def calibrate(run: RunFolder, gold: Gold, options: CalibrateOptions) -> Calibrat
     ).sealed()  # fmt: skip
 
 
-def part_of(signature: str, key: str) -> str | None:
-    """A named part of a signature.
-
-    >>> part_of("geval|judge:openai/gpt-4o|prompt:c1a0|v:1", "prompt")
-    'c1a0'
-    """
-    parts = dict(part.partition(":")[::2] for part in signature.split("|")[1:])
-    return parts.get(key)
-
-
 def _chosen(read: MetaInput, options: CalibrateOptions, use: ValueOrLabel) -> Sample:
-    """The one judge's values beside people's, at the first level at which both are."""
+    """Return the values of the judge joined with people, at the first level that both have."""
     levels = [Level(options.level)] if options.level is not None else [Level.SENTENCE, Level.KEY_FACT, Level.SUMMARY]
     if levels[0].base is not levels[0]:
         raise UsageError(
             f"judges are calibrated on sentences, key facts or summaries, not at the level {options.level}"
         )
-    lost: UsageError | None = None
+    first_error: UsageError | None = None
     for each in levels:
         try:
             fitting = list(all_pairs(read, each, options, use))
         except UsageError as error:
-            lost = lost or error
+            first_error = first_error or error
             continue
         if len(fitting) > 1:
             judges = ", ".join(dict.fromkeys(pairs.judge.signature for pairs in fitting))
-            raise UsageError(f"several judges fit; choose one with the option judge: {judges}")
+            raise UsageError(f"several judges match; choose one with the option judge: {judges}")
         return fitting[0]
-    raise lost or UsageError("nothing to calibrate on")
+    raise first_error or UsageError("the run and the gold have no judgments in common")
 
 
 def _agreement(pairs: Sample, decided: Floats, resample: Resampling) -> dict[str, Any]:
-    """The judge's decisions beside people's labels, and what a constant answer reaches, as fields of a calibration."""
+    """Return the agreement of decisions with human labels, and the accuracy of a constant decision."""
     gold = pairs.y
     both = replace(Sample.of_values(pairs.units, pairs.raters, np.stack([decided, gold])), scale=_LABELS)
     kappa, alpha, accuracy, balanced = (
         estimate(both, name, resample) for name in ("kappa_cohen", "alpha_nominal", "accuracy", "balanced_accuracy")
     )
-    kept = gold[~np.isnan(gold)]
-    constant = int(kept.mean() >= 0.5) if len(kept) else 1
+    labels = gold[~np.isnan(gold)]
+    constant = int(labels.mean() >= 0.5) if len(labels) else 1
     always = np.where(np.isnan(decided), np.nan, float(constant))
     baseline = classify_labels(gold, always).accuracy.value
     return {
@@ -226,10 +217,10 @@ def _agreement(pairs: Sample, decided: Floats, resample: Resampling) -> dict[str
 
 
 def _ceiling(people: Sample | None, at_least: float | None, resample: Resampling) -> dict[str, Any]:
-    """What people reach among themselves, on all units that two or more of them judged."""
+    """Return the agreement among people, on all units with at least two votes."""
     raters = 0 if people is None else people.max_votes if people.exchangeable else len(people.raters)
     if people is None or raters < 2:
-        alone = undefined("fewer than 2 annotators: people's own agreement is not known")
+        alone = undefined("fewer than 2 annotators, so the agreement among people is unknown")
         return {"ceiling_kappa": alone, "ceiling_alpha": alone, "annotators": raters}
     labels = replace(people if at_least is None else decisions(people, at_least), scale=_LABELS)
     kappa, alpha = (estimate(labels, name, resample) for name in ("kappa_fleiss", "alpha_nominal"))
@@ -237,26 +228,26 @@ def _ceiling(people: Sample | None, at_least: float | None, resample: Resampling
 
 
 def save_calibration(calibration: Calibration, file: str | Path) -> None:
-    """Write a calibration file, whole or not at all."""
+    """Write a calibration file atomically."""
     write_text(file, calibration.model_dump_json(by_alias=True, indent=1) + "\n")
 
 
 def load_calibration(file: str | Path) -> Calibration:
-    """Read a calibration file. Raises InputError if it is not a calibration file or was edited."""
+    """Read a calibration file. Raises InputError if it is invalid or was edited."""
     path = Path(file)
     try:
         calibration = Calibration.model_validate_json(path.read_bytes())
     except FileNotFoundError as error:
-        raise UsageError(f"{path}: no such calibration file; make one with `summeter meta calibrate`") from error
+        raise UsageError(f"{path}: no such calibration file; create one with `summeter meta calibrate`") from error
     except ValidationError as error:
         raise invalid(path, None, error, "this is not a calibration file of this version") from error
     if not calibration.intact:
-        raise InputError.at(path, None, "checksum", "was changed since it was made; calibrate again")
+        raise InputError.at(path, None, "checksum", "does not match, because the file was edited; calibrate again")
     return calibration
 
 
 def calibration_study(calibration: Calibration) -> Study:
-    """A calibration as the rows of the study "calibration", with its verdict in words."""
+    """Return the study "calibration" with the rows and the verdict of a calibration."""
     known = calibration
     common: dict[str, Any] = {
         "study": STUDY, "aspect": known.aspect, "gold_aspect": known.gold_aspect, "level": known.level,
@@ -308,14 +299,16 @@ def _worst(listed: Sequence[Disagreement], total: int) -> Iterator[str]:
         yield f"  {unit.document_id}/{unit.system}{place}: judge {unit.decision}{score}, people {unit.gold}{why}"
 
 
-# ---- the items on which judge and people differ, the worst first ----
+# ---- disagreements ----
 
 _Key = tuple[str | None, str | None, int]
 
 
 def disagreements(run: RunFolder, pairs: Sample, decided: Floats, people: Sample | None) -> list[Disagreement]:
-    """Units where the decision and people's label `pairs.y` differ: the surest errors first, then those on
-    which most annotators agree."""
+    """Return the units on which decisions and human labels `pairs.y` differ.
+
+    They are sorted by distance, largest first, and then by the agreement of the annotators.
+    """
     rows = np.flatnonzero(~np.isnan(decided + pairs.y) & (decided != pairs.y)).tolist()
     if not rows:
         return []
@@ -328,12 +321,12 @@ def disagreements(run: RunFolder, pairs: Sample, decided: Floats, people: Sample
         fits = judgment.signature == pairs.judge.signature and judgment.aspect == pairs.judge.aspect
         if fits and target.unit == str(pairs.level) and key in wanted:
             records[key] = judgment
-    cast: dict[_Key, dict[str, float]] = {}
+    votes_on: dict[_Key, dict[str, float]] = {}
     if people is not None:
         voted = _keys(people)
         for unit, rater, vote in zip(people.unit.tolist(), people.rater.tolist(), people.value.tolist(), strict=True):
             if not np.isnan(vote):
-                cast.setdefault(voted[unit], {})[people.raters[rater].judge] = vote
+                votes_on.setdefault(voted[unit], {})[people.raters[rater].judge] = vote
     texts = _Texts(run)
 
     def differing(row: int) -> Disagreement:
@@ -343,7 +336,7 @@ def disagreements(run: RunFolder, pairs: Sample, decided: Floats, people: Sample
             document_id=document or "", system=system or "", unit=str(pairs.level),
             index=None if index < 0 else index, text=texts.unit(keys[row], Level(pairs.level)), score=score,
             decision=decision, gold=gold, distance=abs((decision if score is None else score) - gold),
-            votes=cast.get(keys[row], {}), reason=None if record is None else record.reason,
+            votes=votes_on.get(keys[row], {}), reason=None if record is None else record.reason,
             evidence=() if record is None else tuple(texts.evidence(record)),
         )  # fmt: skip
 
@@ -355,20 +348,20 @@ def disagreements(run: RunFolder, pairs: Sample, decided: Floats, people: Sample
 
 
 def _keys(sample: Sample) -> list[_Key]:
-    """The document, system and index of each unit."""
+    """Return document, system and index of each unit."""
     units = sample.units
     return list(zip(units.document.labels(), units.system.labels(), units.index.tolist(), strict=True))
 
 
 class _Texts:
-    """The texts of a run's data, looked up once."""
+    """The texts of the data of a run."""
 
     def __init__(self, run: RunFolder) -> None:
         self.documents = run.data.documents
         self.summaries = {(summary.document_id, summary.system): summary for summary in run.data.summaries}
 
     def unit(self, key: _Key, level: Level) -> str | None:
-        """The sentence, key fact or summary that was judged; None where the data do not hold it."""
+        """Return the text of a sentence, key fact or summary, or None if the data do not have it."""
         document, system, index = key
         if level is Level.KEY_FACT:
             known = self.documents.get(document or "")
@@ -381,7 +374,7 @@ class _Texts:
         return texts[index] if index < len(texts) else None
 
     def evidence(self, record: Judgment) -> Iterator[Evidence]:
-        """The spans of a judgment with their texts."""
+        """Yield the evidence spans of a judgment with their texts."""
         target = record.target
         for span in record.evidence:
             if span.of == "document":

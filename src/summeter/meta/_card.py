@@ -1,14 +1,14 @@
-"""The dataset card: what UniSumEval's tables and figures tell of a set of systems, for any run or labelled data.
+"""Dataset summary ("card"): the tables and figures of UniSumEval, for any run or labelled data.
 
-    means             each aspect by system, over all and by domain, with their average over domains (Tables 14-17)
+    means             of each aspect by system, overall and by domain, with the average over domains (Tables 14-17)
     composite         the mean of faithfulness, completeness and conciseness (Table 4)
-    domain stability  100 - (max - min) of a system's domain means in percent (Tables 5 and 14-17)
-    error types       how often each occurs, by domain, system, category and length (Tables 18-21, Figure 3)
-    abstractiveness   against faithfulness: correlation by system and domain, and over systems (Figure 4)
-    redaction         redacted minus unredacted, where a column tells which is which
-    groups            means by category and any other column
+    domain stability  100 - (max - min) of the domain means of a system in percent (Tables 5 and 14-17)
+    error types       frequencies by domain, system, category and length (Tables 18-21, Figure 3)
+    abstractiveness   correlation with faithfulness by system and domain, and over systems (Figure 4)
+    redaction         redacted minus unredacted, if a column marks redacted documents
+    groups            means by category and other columns
 
-Judges and, where there are any, people are columns alike. Formulas: UniSumEval (Lee et al., 2024), appendix D.
+Judges and people are treated alike. The formulas are those of UniSumEval (Lee et al., 2024), appendix D.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ from summeter.text.ngrams import words
 STUDY = "card"
 FAITHFULNESS, ABSTRACTIVENESS = "faithfulness", "abstractiveness"
 LENGTH, LENGTH_IN_WORDS = "length", "length_in_words"
-"""The derived column, length of the document in words, in buckets; the second name where the data have a `length`."""
+"""Name of the derived column of document lengths (in words, in buckets), and the name if the data have a `length`."""
 ORIGINAL = "original"
-"""The column that names the document of which a redacted one is a copy."""
+"""The column with the id of the original of a redacted document."""
 REDACTED = ("redacted", "redact_type", "redaction")
-"""Columns that may tell whether a document is redacted, in the order they are looked for."""
+"""Columns that can mark redacted documents, in order of preference."""
 _YES = frozenset({"1", "true", "yes", "redacted", "redact"})
 _NO = frozenset({"0", "false", "no", "none", "unredacted", "original", "raw", ""})
 _UNITS = ("sentence", "claim", "span")
@@ -64,40 +64,40 @@ class CardOptions(Selection, Draws):
     """The options of `card`."""
 
     by: Annotated[str | Sequence[str], CommandLine(metavar="COLUMN")] = Field(
-        (), description="Further columns, of either side, by which means are given. Repeatable."
+        (), description="Add means by this column. Repeatable."
     )
     across: Annotated[Sequence[str], CommandLine(metavar="COLUMN")] = Field(
         (),
-        description="Columns by which each system's means are given too, with their average and how stable they are, "
-        "as by domain. Repeatable.",
+        description="Add the means of each system by this column, with their average and stability, as by domain. "
+        "Repeatable.",
     )
     edges: Annotated[Sequence[int], LISTED, CommandLine(metavar="N,N...")] = Field(
-        EDGES, description="Lengths of documents, in words, at which a bucket begins."
+        EDGES, description="Lower bounds of the buckets of document lengths, in words."
     )
     redacted: Annotated[str | None, CommandLine(metavar="COLUMN[=VALUE]")] = Field(
-        None, description="The column that says whether a document is redacted, and its value for one that is."
+        None, description="Column that marks redacted documents, optionally with the value of redacted ones."
     )
 
 
 @study(CardOptions)
 def card(run: RunFolder | None, gold: Dataset | None, options: CardOptions) -> Study:
-    """Write a benchmark card: means, domain stability, types of error, abstractiveness, redaction, groups.
+    """Summarise a run or labelled data: means, domain stability, error types, abstractiveness, redaction, groups.
 
-    The card is a run's; people's judgments in `gold` stand in it as a judge of their own. Either can be left out.
+    The human judgments in `gold` appear as an additional judge. Either `run` or `gold` can be None.
 
-    Rows of the study "card": `mean`, `domain_average` (mean of the domain means), `domain_stability` (in %),
-    `group_average` and `group_stability` (the same over the values of `details.by`),
-    `error_share` (of all errors) and `error_rate` (of all judged units) with `details.error_type`, `pearson` and
-    `spearman` of abstractiveness with faithfulness, `redaction_delta`. Grouping keys stand in `system`, `domain`,
-    `category`, others in `details.by` and `details.group`. Raises UsageError where nothing fits.
+    Rows have the study "card" and these statistics: `mean`, `domain_average` (mean of the domain means),
+    `domain_stability` (in %), `group_average` and `group_stability` (the same over the values of `details.by`),
+    `error_share` (among all errors) and `error_rate` (among all judged units) with `details.error_type`, `pearson` and
+    `spearman` of abstractiveness and faithfulness, and `redaction_delta`. The groups are in `system`, `domain` and
+    `category`, or in `details.by` and `details.group`. Raises UsageError if there are no scores.
 
         sm.meta.card(gold=data, by=["source"])
     """
     if run is None and gold is None:
-        raise UsageError("give a run, data with people's judgments, or both")
+        raise UsageError("give a run, data with human judgments, or both")
     edges = options.edges
     if list(edges) != sorted(set(edges)) or any(edge < 1 for edge in edges):
-        raise UsageError(f"the edges of length buckets must be rising numbers above 0, got {list(edges)}")
+        raise UsageError(f"the edges of length buckets must be increasing numbers above 0, not {list(edges)}")
     resample, across = options.resampling, options.across
     data = [source for source in (run.data if run is not None else None, gold) if source is not None]
     context = reduce(Context.joined, map(context_of, data))
@@ -131,34 +131,34 @@ def card(run: RunFolder | None, gold: Dataset | None, options: CardOptions) -> S
 
 
 def _series(run: RunFolder | None, gold: Dataset | None, options: CardOptions) -> list[Sample]:
-    """The scores of summaries of every judge, then people's, on the aspects that were chosen."""
-    chosen = options.aspects
-    series, there = [], []
+    """Return the scores of summaries by each judge and by people, on the selected aspects."""
+    selected = options.aspects
+    series, known = [], []
     if run is not None:
         judges = judge_input(run)
-        there = [f"{aspect} ({judge})" for judge, _, aspect in judges.questions()]
+        known = [f"{aspect} ({judge})" for judge, _, aspect in judges.questions()]
         series += [
             judges.scores(question, Level.SUMMARY)
             for question in judges.questions(judge=options.judge)
-            if not chosen or question.aspect in chosen
+            if not selected or question.aspect in selected
         ]
     if gold is not None:
         columns, _ = gold_input(gold, options.judgment_set)
-        there += [f"{aspect} ({PEOPLE})" for aspect in judged_aspects(columns)]
+        known += [f"{aspect} ({PEOPLE})" for aspect in judged_aspects(columns)]
         for aspect in judged_aspects(columns):
-            if not chosen or aspect in chosen:
+            if not selected or aspect in selected:
                 series += gold_scores(columns, aspect, Level.SUMMARY, options.rule, options.source)
     series = [scores for scores in series if len(scores)]
-    lost = [name for name in chosen if name not in {scores.judge.aspect for scores in series}]
-    if lost or not series:
-        where = "the run" if run is not None else "the data"
-        known = ", ".join(sorted(set(there))) or "none"
-        raise UsageError(f"nothing in {where} fits{f' {lost[0]!r}' if lost else ''}; it has: {known}")
+    missing = [name for name in selected if name not in {scores.judge.aspect for scores in series}]
+    if missing or not series:
+        source = "the run has" if run is not None else "the data have"
+        what = f"scores of {missing[0]!r}" if missing else "scores of summaries"
+        raise UsageError(f"{source} no {what}; the aspects are: {', '.join(sorted(set(known))) or 'none'}")
     return series
 
 
 _Part = tuple[dict[str, Any], Bools]
-"""The fields of a row about a group, and the rows of the group."""
+"""The fields of a group, and the mask of its rows."""
 
 
 def _parts(column: str, values: Categorical) -> list[_Part]:
@@ -180,7 +180,7 @@ def _score_rows(
     redacted: str | None,
     resample: Resampling,
 ) -> Iterator[Row]:
-    """Everything about one judge's aspect."""
+    """Yield the rows of one judge and aspect."""
     about = merged(named(scores.judge), study=STUDY)
     by = {name: _parts(name, context.column(name, scores.units.document, scores.units.system)) for name in columns}
 
@@ -195,15 +195,15 @@ def _score_rows(
         if means:
             yield from _over_groups(merged(about, system), [row.value for row in means], scores.x, "domain")
         for name in across:
-            own = merged(about, system, details={"by": name})
+            of_system = merged(about, system, details={"by": name})
             values = rows_by_name(context.column(name, scores.units.document, scores.units.system))
             means = [
-                mean(rows & inside, own, {"details": {"group": value}})
+                mean(rows & inside, of_system, {"details": {"group": value}})
                 for value, inside in values
                 if (rows & inside).any()
             ]
             yield from means
-            yield from _over_groups(own, [row.value for row in means], scores.x, "group")
+            yield from _over_groups(of_system, [row.value for row in means], scores.x, "group")
     for name in columns[1:]:
         for fields, rows in by[name]:
             yield mean(rows, fields)
@@ -215,20 +215,20 @@ def _score_rows(
 
 
 def _over_groups(about: Mapping[str, Any], means: Sequence[float | None], values: Floats, what: str) -> Iterator[Row]:
-    """The average of a system's means by domain (or by another `group`), and how stable they are."""
+    """Yield the average and the stability of the means of a system by domain (or by another `group`)."""
     groups = GroupValues(np.array(means, dtype=np.float64))
     average = over_groups("mean", groups, included=~np.isnan(groups.values), what=f"{what} has a mean")
     yield interval_row(average, about, statistic=f"{what}_average", level=what)
-    there = values[~np.isnan(values)]
-    stability = domain_stability(means, shares=bool(((there >= 0) & (there <= 1)).all()), what=what)
+    present = values[~np.isnan(values)]
+    stability = domain_stability(means, shares=bool(((present >= 0) & (present <= 1)).all()), what=what)
     yield interval_row(stability, merged(about, details={"unit": "%"}), statistic=f"{what}_stability", level=what)
 
 
 def domain_stability(means: Sequence[float | None], *, shares: bool = True, what: str = "domain") -> Estimate:
-    """100 - (max - min) of the domain means in percent (UniSumEval, appendix D).
+    """Return 100 - (max - min) of the domain means in percent (UniSumEval, appendix D).
 
-    Means of 0.9, 0.8 and 0.6: 100 - 100 * 0.3 = 70. A domain without a mean is left out. `shares=False` says that
-    the values do not lie in [0, 1], so that they are no percentages.
+    Domains without a mean are left out. `shares=False` means that the values are not in [0, 1], so that the result is
+    undefined. In the example, 100 - 100 * (0.9 - 0.6) = 70.
 
     >>> round(domain_stability([0.9, 0.8, None, 0.6]).value, 9)
     70.0
@@ -236,15 +236,17 @@ def domain_stability(means: Sequence[float | None], *, shares: bool = True, what
     groups = GroupValues(np.array(means, dtype=np.float64))
     spread = over_groups("range", groups, included=~np.isnan(groups.values), what=f"{what}s have a mean")
     if not shares:
-        return undefined("the scores do not lie in 0-1, so they have no percentages", spread.n, spread.missing)
+        return undefined("the scores are not between 0 and 1, so they are not percentages", spread.n, spread.missing)
     return spread if spread.value is None else replace(spread, value=100 - 100 * spread.value)
 
 
 def _redaction(
     scores: Sample, context: Context, groups: Sequence[_Part], column: str | None, resample: Resampling
 ) -> Iterator[Row]:
-    """Redacted minus unredacted, over all and by system. A copy is resampled with the document that it is a copy of
-    (column `original`), so that the interval is that of pairs."""
+    """Yield the difference of redacted and unredacted summaries, overall and by system.
+
+    A redacted document is resampled together with its original (column `original`), so that the interval is paired.
+    """
     marked = redaction_column(context, column)
     if marked is None:
         return
@@ -255,7 +257,9 @@ def _redaction(
     copied = scores.units.document
     if ORIGINAL in context.extra:
         labels = context.column(ORIGINAL, scores.units.document, scores.units.system).labels()
-        copied = Categorical.of(own or name for own, name in zip(labels, scores.units.document.labels(), strict=True))
+        copied = Categorical.of(
+            original or name for original, name in zip(labels, scores.units.document.labels(), strict=True)
+        )
     for fields, rows in groups:
         inside = rows & ~np.isnan(scores.x + marks)
         value, mark = scores.x[inside], marks[inside]
@@ -267,10 +271,20 @@ def _redaction(
         originals = copied.take(inside)
         pairs = len(set(originals.codes[mark == 1].tolist()) & set(originals.codes[mark == 0].tolist()))
         bootstrap = resample(originals.codes)
+
+        def difference(
+            weights: Floats, value: Floats = value, mark: Floats = mark, codes: Ints = bootstrap.codes
+        ) -> Floats:
+            """Return the mean of redacted minus that of unredacted rows in each draw (NaN: one is empty)."""
+            times = weights[:, codes]
+            sides = [(mark == number).astype(np.float64) for number in (1, 0)]
+            redacted, unredacted = (ratio(times @ (side * value), times @ side) for side in sides)
+            return np.asarray(redacted - unredacted)
+
         estimate = bootstrap.interval(
-            lambda weights, value=value, mark=mark, codes=bootstrap.codes: _gap(weights, value, mark, codes),  # type: ignore[misc]
+            difference,
             missing=int(rows.sum() - inside.sum()),
-            undefined=f"{name} does not tell redacted from unredacted summaries here",
+            undefined=f"there are not both redacted and unredacted summaries (column {name})",
         )  # fmt: skip
         yield interval_row(
             estimate, named(scores.judge), fields, study=STUDY, level="summary", statistic="redaction_delta",
@@ -278,24 +292,17 @@ def _redaction(
         )  # fmt: skip
 
 
-def _gap(weights: Floats, values: Floats, marks: Floats, clusters: Ints) -> Floats:
-    """The mean of redacted minus that of unredacted rows in each draw (draws x clusters); NaN where one is absent."""
-    times = weights[:, clusters]
-    sides = [(marks == mark).astype(np.float64) for mark in (1, 0)]
-    redacted, unredacted = (ratio(times @ (side * values), times @ side) for side in sides)
-    return np.asarray(redacted - unredacted)
-
-
 def redaction_column(context: Context, column: str | None) -> tuple[str, Callable[[str | None], bool | None]] | None:
-    """The column that tells which documents are redacted, and how to read it; None if it is missing.
+    """Return the column that marks redacted documents, and a function that interprets its values.
 
-    A value that says neither yes nor no is left out (None). Raises UsageError for an unknown column.
+    The function returns None for values that mean neither yes nor no. Without such a column, the result is None. Raises
+    UsageError for an unknown column.
     """
     if column is None:
         name = next((name for name in REDACTED if name in context.extra), None)
         return None if name is None else (name, _redacted)
     name, equals, redacted = column.partition("=")
-    context.lookup(name)  # raises for an unknown column
+    context.lookup(name)  # raises if the column is unknown
     return name, (lambda value: None if value is None else value == redacted) if equals else _redacted
 
 
@@ -304,16 +311,16 @@ def _redacted(value: str | None) -> bool | None:
     return text in _YES if text in _YES | _NO else None
 
 
-# ---- types of error ----
+# ---- error types ----
 
 
 def _error_rows(
     run: RunFolder | None, gold: Dataset | None, context: Context, columns: Sequence[str], options: CardOptions
 ) -> Iterator[Row]:
-    """`error_share` (of all typed errors) and `error_rate` (of all judged units) of each type, by each column.
+    """Yield `error_share` (among all errors) and `error_rate` (among all judged units) of each type, by each column.
 
-    A unit is a sentence, claim or span with a verdict on its error; each of its types counts. People's votes count
-    one each, so a sentence that two of three annotators call an entity error has two votes for it.
+    Units are sentences, claims and spans with a judgment; each of their types counts. Each human vote counts, so that
+    an error type named by two of three annotators counts twice.
     """
     if options.aspects and FAITHFULNESS not in options.aspects:
         return
@@ -348,32 +355,32 @@ def _distribution(
         groups += _parts(name, context.column(name, units.document, units.system))
     for fields, rows in groups:
         judged, missing = int((rows & usable).sum()), int((rows & ~usable).sum())
-        counts = {kind: int((given & rows & usable).sum()) for kind, given in kinds.items()}
+        counts = {kind: int((has_kind & rows & usable).sum()) for kind, has_kind in kinds.items()}
         errors = sum(counts.values())
         for kind, count in counts.items():
             details = {"error_type": kind, "count": count, "errors": errors, "units": judged}
             for statistic, whole, why in (
-                ("error_share", errors, "no error of any type here"),
-                ("error_rate", judged, "no unit has a verdict"),
+                ("error_share", errors, "there are no errors"),
+                ("error_rate", judged, "no unit was judged"),
             ):
                 share = Estimate(count / whole, whole, missing) if whole else undefined(why, missing=missing)
-                own = {"study": STUDY, "aspect": FAITHFULNESS, "level": "sentence", "details": details}
-                yield interval_row(share, about, fields, own, statistic=statistic)
+                row = {"study": STUDY, "aspect": FAITHFULNESS, "level": "sentence", "details": details}
+                yield interval_row(share, about, fields, row, statistic=statistic)
 
 
 # ---- abstractiveness against faithfulness ----
 
 
 def _abstractness(series: Sequence[Sample], context: Context) -> Iterator[Row]:
-    """Abstractiveness against faithfulness: over all summaries, within systems and domains, and over systems."""
-    novel = next((scores for scores in series if scores.judge.aspect == ABSTRACTIVENESS), None)
-    if novel is None:
+    """Yield correlations of abstractiveness and faithfulness: overall, by system and domain, and over systems."""
+    abstractive = next((scores for scores in series if scores.judge.aspect == ABSTRACTIVENESS), None)
+    if abstractive is None:
         return
     for faithful in (scores for scores in series if scores.judge.aspect == FAITHFULNESS):
-        pairs = Sample.join([novel, faithful], context)
-        about = merged(named(novel.judge, faithful.judge), study=STUDY, average="pooled")
-        parts_of = [Group(name, value, part) for name in ("system", "domain") for value, part in pairs.split(name)]
-        for group in (Group(None, None, pairs), *parts_of):
+        pairs = Sample.join([abstractive, faithful], context)
+        about = merged(named(abstractive.judge, faithful.judge), study=STUDY, average="pooled")
+        subgroups = [Group(name, value, part) for name in ("system", "domain") for value, part in pairs.split(name)]
+        for group in (Group(None, None, pairs), *subgroups):
             for coefficient in ("pearson", "spearman"):
                 got = correlate(group.sample.x, group.sample.y, coefficient)
                 yield interval_row(got, about, group.fields(), level="summary", statistic=coefficient)
@@ -382,31 +389,31 @@ def _abstractness(series: Sequence[Sample], context: Context) -> Iterator[Row]:
         yield interval_row(got, about, level="system", statistic="spearman")
 
 
-# ---- the card as Markdown ----
+# ---- Markdown ----
 
 
 def markdown(study: Study, title: str = "Benchmark card") -> str:
-    """The card as Markdown, ending in a line feed. Every cell with missing scores says how many."""
+    """Return the card as Markdown, ending in a line feed. Cells show the number of missing scores."""
     tables = [
         *mean_tables(study), *_group_tables(study), *_error_tables(study), _abstractness_table(study),
         _redaction_table(study),
     ]  # fmt: skip
     sections = [f"# {escape_markdown(title)}\n", *(table.markdown() for table in tables if table.rows)]
-    origins = "".join(f"- {escape_markdown(text)}\n" for text in (*study.signatures(), *study.notes))
-    return "\n".join([*sections, f"## How it was made\n\n{origins}"])
+    methods = "".join(f"- {escape_markdown(text)}\n" for text in (*study.signatures(), *study.notes))
+    return "\n".join([*sections, f"## Methods\n\n{methods}"])
 
 
 def mean_tables(study: Study) -> Iterator[Table]:
-    """A table a judge and aspect: systems by domains, with their average and stability."""
+    """Yield a table per judge and aspect: systems by domains, with average and stability."""
     domains = dict.fromkeys(row.domain for row in study if row.statistic == "mean" and row.domain is not None)
     columns: dict[tuple[str, str | None], str] = {("mean", domain): domain for domain in domains}
     if domains:
         columns |= {("domain_average", None): "average of domains", ("domain_stability", None): "domain stability (%)"}
     columns["mean", None] = "all"
     for (judge, signature, aspect), label in _labels(study.where(statistic="mean")).items():
-        own = study.where(judge=judge, signature=signature, aspect=aspect, category=None)
+        of_judge = study.where(judge=judge, signature=signature, aspect=aspect, category=None)
         yield pivot(
-            (row for row in own if "group" not in row.details and row.system is not None),
+            (row for row in of_judge if "group" not in row.details and row.system is not None),
             line="system",
             column=lambda row: (row.statistic, row.domain),
             show=_cell,
@@ -417,15 +424,15 @@ def mean_tables(study: Study) -> Iterator[Table]:
 
 
 def across_tables(study: Study) -> Iterator[Table]:
-    """A table a judge, aspect and column of `card`'s `across`: systems by its values, with average and stability."""
+    """Yield a table per judge, aspect and column in `across`: systems by its values, with average and stability."""
     for name in dict.fromkeys(str(row.details["by"]) for row in study.where(statistic="group_stability")):
-        own = Study(STUDY, [row for row in study if row.details.get("by") == name and row.system is not None])
-        values = dict.fromkeys(str(row.details["group"]) for row in own.where(statistic="mean"))
+        by_column = Study(STUDY, [row for row in study if row.details.get("by") == name and row.system is not None])
+        values = dict.fromkeys(str(row.details["group"]) for row in by_column.where(statistic="mean"))
         columns: dict[tuple[str, str | None], str] = {("mean", value): value for value in values}
         columns |= {("group_average", None): "average", ("group_stability", None): "stability (%)"}
         for (judge, signature, aspect), label in _labels(study.where(statistic="mean")).items():
             yield pivot(
-                own.where(judge=judge, signature=signature, aspect=aspect),
+                by_column.where(judge=judge, signature=signature, aspect=aspect),
                 line="system",
                 column=lambda row: (row.statistic, row.details.get("group")),
                 show=_cell,
@@ -439,7 +446,7 @@ _Judge = tuple[str | None, str | None, str | None]
 
 
 def _labels(rows: Study) -> dict[_Judge, str | None]:
-    """(judge, signature, aspect) -> the name that tells it from its namesakes, in order."""
+    """Return a distinct label for each (judge, signature, aspect), in order."""
     keys = [(row.judge, row.signature, row.aspect) for row in rows]
     return dict(zip(keys, judge_labels(rows.rows), strict=True))
 
@@ -453,7 +460,7 @@ def _cell(row: Row | None) -> str:
 
 
 def _groups(row: Row) -> dict[str, str]:
-    """The value of each column by which a row is grouped."""
+    """Return the value of each grouping column of a row."""
     groups = {name: value for name in _NAMED if (value := getattr(row, name)) is not None}
     if "group" in row.details:
         groups[str(row.details["by"])] = str(row.details["group"])
@@ -462,11 +469,11 @@ def _groups(row: Row) -> dict[str, str]:
 
 def _place(row: Row) -> str:
     groups = [": ".join(group) for group in _groups(row).items()]
-    return groups[0] if len(groups) == 1 else "everything"
+    return groups[0] if len(groups) == 1 else "overall"
 
 
 def _group_tables(study: Study) -> Iterator[Table]:
-    """A table a column to group by: its values by judge and aspect."""
+    """Yield a table per grouping column: its values by judge and aspect."""
     judges = _labels(study.where(statistic="mean"))
     grouped: dict[str, list[Row]] = {}
     for row in study.where(statistic="mean", system=None):
@@ -485,7 +492,7 @@ def _group_tables(study: Study) -> Iterator[Table]:
 
 
 def _error_tables(study: Study) -> Iterator[Table]:
-    """A table a judge: the share of each type among all errors, over all and by group, with the number of errors."""
+    """Yield a table per judge: the share of each error type, overall and by group, with the number of errors."""
     shares = study.where(statistic="error_share")
     for (judge, signature, _), label in _labels(shares).items():
         yield pivot(
@@ -493,12 +500,12 @@ def _error_tables(study: Study) -> Iterator[Table]:
             line=_place,
             column=lambda row: str(row.details["error_type"]),
             show=lambda row: with_missing(number(row.value), row.missing) if row and row.value is not None else "-",
-            heads=["where"],
+            heads=["group"],
             after={
                 "errors": lambda rows: rows[0].n,
                 "of units": lambda rows: with_missing(str(rows[0].details["units"]), rows[0].missing),
             },
-            title=f"Types of error by {label}",
+            title=f"Error types by {label}",
         )
 
 
@@ -510,8 +517,8 @@ def _abstractness_table(study: Study) -> Table:
          _cell(row), p_value(row.p), row.n]
         for row in study.where(aspect=ABSTRACTIVENESS) if row.statistic in CORRELATIONS
     ]  # fmt: skip
-    heads = ["where", "faithfulness by", "coefficient", "value", "p", "n"]
-    return Table.of(heads, lines, align="lr", title="Abstractiveness against faithfulness")
+    heads = ["group", "faithfulness by", "coefficient", "value", "p", "n"]
+    return Table.of(heads, lines, align="lr", title="Correlation of abstractiveness and faithfulness")
 
 
 def _redaction_table(study: Study) -> Table:

@@ -1,16 +1,15 @@
-"""Few labels, honest means: a system's score from many machine judgments and a small random sample of human ones.
+"""Estimate system scores from many machine judgments and a small random sample of human judgments.
 
-The machine judged every summary; people judged a random sample. The machine's error is measured on the sample and
-taken out of its mean (prediction-powered inference: Angelopoulos et al., 2023; its weight tuned as in PPI++), so the
-score is unbiased whichever systems the machine favours (Shen et al., 2023, section 5), and the interval covers at its
-stated rate. The sample must be *random*: labels chosen by the machine's score, or the first rows of a file, bring
-the bias back. What can be seen of that is told in the notes.
+The machine judged every summary, people a random sample. Prediction-powered inference (Angelopoulos et al., 2023; with
+the weight of PPI++) measures the error of the machine on the sample and subtracts it from the mean. The estimate is
+unbiased even if the machine favours some systems (Shen et al., 2023, section 5), and the interval has its nominal
+coverage. The sample must be *random*: labels selected by the machine's score, or the first rows of a file, reintroduce
+the bias. Notes warn of samples that do not look random.
 
-`simulate` checks the intervals on data that people judged in full: each draw pretends that only a few randomly chosen
-documents were labelled and looks whether the estimate's interval holds people's mean over everything. "population"
-draws the documents anew, with replacement: the data stand for all documents like them, and the rate should be the
-stated one. "data" keeps the documents and draws only which are labelled: the question is then about these very
-documents, less can vary, and the intervals are on the safe side.
+`simulate` tests the coverage of the intervals on fully labelled data. Each draw labels a few random documents and
+checks whether the interval contains the human mean over all documents. With "population", documents are drawn with
+replacement, so that the data represent a population, and the coverage should be nominal. With "data", only the choice
+of labelled documents is random; the target is the mean of these documents, and the intervals are conservative.
 """
 
 from __future__ import annotations
@@ -38,19 +37,19 @@ from summeter.tables import interval
 
 STUDY = "estimate"
 SMALL = 30
-"""Fewer labelled documents than this are called few."""
+"""Number of labels below which a note warns of a small sample."""
 RESAMPLES = 2000
-"""Of the bootstrap of the machine's mean, and of a rate of coverage."""
+"""Number of resamples for the machine mean and for the coverage."""
 SURE = 0.001
-"""A p-value under which a sample is said not to look random (there is one look a system)."""
+"""Significance level below which a note warns that a sample is not random (one test per system)."""
 
 
 class IntervalOptions(Options):
-    """How a prediction-powered interval is made."""
+    """Settings of prediction-powered intervals."""
 
-    confidence: float = Field(0.95, gt=0, lt=1, description="Level of the intervals.")
+    confidence: float = Field(0.95, gt=0, lt=1, description="Confidence level of the intervals.")
     tuned: Annotated[bool, CommandLine(("--tuned/--plain",))] = Field(
-        default=True, description="Weigh the machine by how well it predicts people (PPI++), else give it the weight 1."
+        default=True, description="Weight the machine by how well it predicts people (PPI++), or use the weight 1."
     )
 
 
@@ -58,9 +57,11 @@ class LastJudgeOptions(IntervalOptions, Pairs, By):
     """The options of `estimate_last_judge`."""
 
     power: float = Field(
-        0.8, gt=0, lt=1, description="Probability of finding the difference that the number of labels is planned for."
+        0.8, gt=0, lt=1, description="Power for the difference that the number of labels is planned for."
     )
-    difference: float | None = Field(None, gt=0, description="The difference to plan for; default: the one estimated.")
+    difference: float | None = Field(
+        None, gt=0, description="Difference to plan for. Default: the estimated difference."
+    )
 
 
 class EstimateOptions(Selection, GoldAtLeast, LastJudgeOptions):
@@ -72,20 +73,20 @@ def estimate(run: RunLike, gold: Gold, options: EstimateOptions) -> Study:
     """Estimate mean human scores from a judge and few human labels.
 
     The estimates are unbiased if the labelled summaries are a random sample (prediction-powered inference).
-    Rows of the study "estimate", for each judge and system: `ppi_mean` (the estimate of people's mean, had they read
-    everything; `n` labelled summaries,
-    `missing` without a machine score, `details.unlabelled`, `.weight`, `.narrower`: its interval's width as a share
-    of that from labels alone), `labelled_mean` (of the labels, which are not people's in `estimate_last_judge`) and
-    `machine_mean` (each alone), and `machine_bias` (machine minus people
-    on the sample). For each pair of systems ("a-b"): `ppi_difference`, from documents labelled for both, with
-    `details.settled` by the interval widened for the number of pairs (Bonferroni), and `labels_needed`, how many
-    labelled documents would find the difference with the power planned for.
 
-    Raises UsageError where people and the machine have nothing in common, or for an unknown system in `pairs`.
+    Rows have the study "estimate". For each judge and system: `ppi_mean` (the estimate; `n` labelled summaries,
+    `missing` without a machine score, and in `details` the number `unlabelled`, the `weight` of the machine, and
+    `narrower`, the width of the interval relative to that from labels alone), `labelled_mean` (labels alone),
+    `machine_mean` (machine alone) and `machine_bias` (machine minus people on the sample). For each pair of systems
+    ("a-b"): `ppi_difference` from documents labelled for both systems (`details.settled` is based on an interval with
+    Bonferroni correction for the number of pairs), and `labels_needed`, the number of labelled documents needed to
+    detect the difference with the planned power.
+
+    Raises UsageError if people and the machine have nothing in common, or for an unknown system in `pairs`.
     """
     read = meta_input(run, gold, options)
     if read.judge.context.domains:
-        # People's data may hold the labelled documents only; the run knows all of them.
+        # The gold can have labelled documents only; the run has all documents.
         read = read._replace(context=read.judge.context)
     rows: list[Row] = []
     notes: list[str] = []
@@ -108,12 +109,12 @@ def estimate(run: RunLike, gold: Gold, options: EstimateOptions) -> Study:
 
 @study(LastJudgeOptions)
 def estimate_last_judge(run: RunFolder, samples: Iterable[CascadeSample], options: LastJudgeOptions) -> Study:
-    """Estimate what the last judge of a cascade would give each system on the mean, had it judged everything.
+    """Estimate the mean score of each system by the last judge of a cascade, from its random sample.
 
-    `samples` are the random samples of the run's cascades: `run.cascade_samples()`. `estimate`, with the last judge's
-    judgments of the sample in the place of people's, and what the cascade would say without that sample as the
-    machine's. Rows as those of `estimate`; `gold_signature` begins with the last judge's name. Raises UsageError where
-    there are no samples.
+    `samples` are the random samples of the cascades of the run (`run.cascade_samples()`). The last judge's judgments of
+    the sample replace human labels, and the cascade's judgments without the sample are those of the machine. The rows
+    are those of `estimate`; `gold_signature` begins with the name of the last judge. Raises UsageError if there are no
+    samples.
     """
     studies = [
         estimate(
@@ -124,7 +125,9 @@ def estimate_last_judge(run: RunFolder, samples: Iterable[CascadeSample], option
         for sample in samples
     ]
     if not studies:
-        raise UsageError(f"{run.folder} holds no cascade with a sample that all its judges judged (sample=300, say)")
+        raise UsageError(
+            f"{run.folder} has no cascade with a random sample; use a cascade with sample=300, for example"
+        )
     return Study.join(studies)
 
 
@@ -133,7 +136,6 @@ def _of(group: Group, system: str) -> Sample:
 
 
 def _row(group: Group, estimate: Estimate, statistic: str, **more: Any) -> Row:
-    """A row about these summaries."""
     about = merged(named(group.sample.judge, group.sample.gold), group.fields(), study=STUDY, level=Level.SYSTEM.value)
     return interval_row(estimate, about, more, statistic=statistic)
 
@@ -143,9 +145,9 @@ def _system_rows(group: Group, system: str, options: IntervalOptions) -> Iterato
     documents = part.units.document.codes
     got = ppi_mean(part.y, part.x, documents, options.confidence, options.tuned)
     details = {"unlabelled": got.unlabelled, "weight": got.weight, "clusters": got.estimate.clusters}
-    # People's missing labels are the design, so `missing` is the machine's alone.
+    # Missing labels are intended, so `missing` counts missing machine scores only.
     yield _row(group, got.estimate, "ppi_mean", system=system, details={**details, "narrower": got.narrower})
-    # Labels where the machine has no score count for people alone, so this is not always the sample above.
+    # This also includes labels of summaries without a machine score.
     alone = ppi_mean(part.y, np.zeros(len(part)), documents, options.confidence).human
     yield _row(group, alone, "labelled_mean", system=system, missing=len(part) - alone.n)
     machine = Bootstrap(documents, RESAMPLES, options.confidence).mean(part.x)
@@ -155,39 +157,32 @@ def _system_rows(group: Group, system: str, options: IntervalOptions) -> Iterato
 
 
 def _pair_rows(matrix: Group, options: LastJudgeOptions) -> Iterator[Row]:
+    """Yield the rows on the differences of pairs of systems."""
     grid = matrix.grid
-    given = options.pairs_of(grid.systems)
-    wanted = list(combinations(grid.systems, 2)) if given is None else given
-    for pair in wanted:
+    pairs = options.pairs_of(grid.systems) or list(combinations(grid.systems, 2))
+    level = 1 - (1 - options.confidence) / len(pairs) if pairs else options.confidence  # Bonferroni correction
+    for pair in pairs:
         first, second = map(grid.systems.index, pair)
+        name = pair_name(*pair)
         human, machine = (side[first] - side[second] for side in (grid.gold, grid.judge))
-        yield from _difference(matrix, pair_name(*pair), human, machine, len(wanted), options)
-
-
-def _difference(
-    group: Group, name: str, human: Floats, machine: Floats, family: int, options: LastJudgeOptions
-) -> Iterator[Row]:
-    """Rows about the differences of two systems, a document each."""
-    got = ppi_mean(human, machine, None, options.confidence, options.tuned)
-    # At the level of the interval that settles the difference.
-    level = 1 - (1 - options.confidence) / family
-    wide = ppi_mean(human, machine, None, level, options.tuned).estimate
-    settled = None if wide.low is None or wide.high is None else bool(wide.low > 0 or wide.high < 0)
-    yield _row(
-        group, got.estimate, "ppi_difference", pair=name, reason="no document is labelled for both systems",
-        details={"unlabelled": got.unlabelled, "weight": got.weight, "human": got.human.value,
-                 "machine_bias": got.bias, "narrower": got.narrower, "low_adjusted": wide.low,
-                 "high_adjusted": wide.high, "comparisons": family, "settled": settled},
-    )  # fmt: skip
-    find = options.difference if options.difference is not None else abs(got.estimate.value or 0.0)
-    counts: dict[str, Any] = {"n": got.estimate.n, "missing": got.estimate.missing}
-    if got.estimate.n < 2 or not find:
-        few = "fewer than 2 documents with labels for both systems" if got.estimate.n < 2 else "the difference is 0"
-        yield _row(group, undefined(f"{few}: nothing to plan from", **counts), "labels_needed", pair=name)
-        return
-    plans = labels_needed(human, machine, find, level, options.power)
-    about = {"pair": name, **counts, "details": {"difference": find, "power": options.power}}
-    yield _row(group, plans, "labels_needed", **about)
+        got = ppi_mean(human, machine, None, options.confidence, options.tuned)
+        wide = ppi_mean(human, machine, None, level, options.tuned).estimate
+        settled = None if wide.low is None or wide.high is None else bool(wide.low > 0 or wide.high < 0)
+        yield _row(
+            matrix, got.estimate, "ppi_difference", pair=name, reason="no document is labelled for both systems",
+            details={"unlabelled": got.unlabelled, "weight": got.weight, "human": got.human.value,
+                     "machine_bias": got.bias, "narrower": got.narrower, "low_adjusted": wide.low,
+                     "high_adjusted": wide.high, "comparisons": len(pairs), "settled": settled},
+        )  # fmt: skip
+        find = options.difference if options.difference is not None else abs(got.estimate.value or 0.0)
+        counts: dict[str, Any] = {"n": got.estimate.n, "missing": got.estimate.missing}
+        if got.estimate.n < 2 or not find:
+            few = "fewer than 2 documents have labels for both systems" if got.estimate.n < 2 else "the difference is 0"
+            yield _row(matrix, undefined(few, **counts), "labels_needed", pair=name)
+            continue
+        plan = labels_needed(human, machine, find, level, options.power)
+        about = {"pair": name, **counts, "details": {"difference": find, "power": options.power}}
+        yield _row(matrix, plan, "labels_needed", **about)
 
 
 def _verdict(row: Row, judge: str) -> str:
@@ -215,13 +210,14 @@ def _warnings(group: Group, systems: Sequence[str], judge: str) -> Iterator[str]
     )
     if seen and every - seen:
         lost = ", ".join(sorted(every - seen))
-        yield f"warning: {group.sample.gold.aspect}{where}: no label in the domains {lost}: is the sample random?"
+        yield f"warning: {group.sample.gold.aspect}{where}: no label in the domains {lost}; is the sample random?"
 
 
 def sample_warnings(human: Floats, machine: Floats) -> list[str]:
-    """What speaks against a sample: too few labels, the head of the file, or other machine scores than the rest.
+    """Return warnings about a sample that is small or does not look random.
 
-    `human` is NaN where nobody labelled. That a sample passes does not make it random; only drawing it so does.
+    Checks the number of labels, whether the first documents were labelled, and whether machine scores of labelled and
+    other documents differ. `human` is NaN for documents without a label.
 
     >>> sample_warnings(np.array([1.0, np.nan, np.nan]), np.array([0.5, 0.4, 0.3]))
     ['only 1 label: no interval']
@@ -230,31 +226,31 @@ def sample_warnings(human: Floats, machine: Floats) -> list[str]:
     n, rest = int(labelled.sum()), int((~labelled).sum())
     warnings = []
     if n < SMALL:
-        few = "no interval" if n < 2 else f"fewer than {SMALL}, so the interval leans on Student's t"
+        few = "no interval" if n < 2 else f"fewer than {SMALL}, so the interval relies on Student's t"
         warnings.append(f"only {n} label{'' if n == 1 else 's'}: {few}")
     if n < 5 or rest < 5:
         return warnings
     if bool(labelled[:n].all()):
-        warnings.append(f"the labels are those of the first {n} documents: draw a random sample instead")
+        warnings.append(f"only the first {n} documents are labelled; draw a random sample instead")
     gap = correlate(labelled.astype(np.float64), machine, "spearman")
     if gap.p is not None and gap.value is not None and gap.p < SURE:
         side = "higher" if gap.value > 0 else "lower"
         warnings.append(
-            f"the machine scores the labelled summaries {side} than the others (Spearman {gap.value:+.2f}): the sample "
-            "does not look random, and the estimate then speaks for its kind of summary only"
+            f"machine scores of labelled summaries are {side} than those of others (Spearman {gap.value:+.2f}); the "
+            "sample does not look random, so the estimate may be biased"
         )
     return warnings
 
 
-# ---- how often do the intervals hold the truth? ----
+# ---- simulated coverage ----
 
 
 class Coverage(NamedTuple):
-    """How often intervals held the truth, and how wide they were, over `draws` draws.
+    """Coverage and width of intervals over `draws` simulated draws.
 
-    `rate` is that of the estimate, `human_rate` of the labels alone, both with their own `draws` behind them;
-    `width` and `human_width` are mean widths, `bias` the mean error of the estimate, `machine_bias` that of the
-    machine's mean over everything, `low`-`high` the interval of `rate` by chance of the draws, as `interval` says.
+    `rate` is the coverage of the estimate (with the interval `low`-`high`, described by `interval`), `human_rate` that
+    of labels alone. `width` and `human_width` are mean widths. `bias` is the mean error of the estimate, and
+    `machine_bias` the error of the machine mean over all documents.
     """
 
     rate: float
@@ -272,17 +268,17 @@ class Coverage(NamedTuple):
 
     @property
     def narrower(self) -> float:
-        """The estimate's width as a share of the labels' own."""
+        """Width of the estimate's interval relative to that of the labels alone."""
         return self.width / self.human_width if self.human_width else 1.0
 
 
 class CoverageOptions(IntervalOptions):
-    """How estimates are simulated."""
+    """Settings of simulated estimates."""
 
-    draws: int = Field(500, ge=1, description="Draws of the simulation.")
+    draws: int = Field(500, ge=1, description="Number of simulated draws.")
     resample_unit: Annotated[str, Choice(Population, "resample_unit")] = Field(
         Population.POPULATION,
-        description="Draw documents anew too (population), or only which of them people label (data).",
+        description="Resample documents too (population), or draw only which documents are labelled (data).",
     )
     seed: int = Field(0, description="Random seed.")
 
@@ -296,16 +292,17 @@ def coverage(
 ) -> Coverage:
     """Simulate estimates from `labels` labelled clusters (documents) of rows that have both judgments.
 
-    Rows with NaN on either side are left out first. Raises UsageError where there are no more clusters than `labels`,
-    or fewer than 2 labels.
+    Rows with NaN on either side are left out. Raises UsageError unless 2 <= labels < number of clusters.
     """
     rng = generator(options.seed)
-    kept = ~(np.isnan(human) | np.isnan(machine))
-    human, machine = human[kept], machine[kept]
-    of = np.arange(len(kept))[kept] if clusters is None else codes(clusters)[kept]
-    units = [rows for _, rows in split_rows(np.unique(of, return_inverse=True)[1].astype(np.int64))]
+    both = ~(np.isnan(human) | np.isnan(machine))
+    human, machine = human[both], machine[both]
+    cluster = np.arange(len(both))[both] if clusters is None else codes(clusters)[both]
+    units = [rows for _, rows in split_rows(np.unique(cluster, return_inverse=True)[1].astype(np.int64))]
     if not 2 <= labels < len(units):
-        raise UsageError(f"labels must be at least 2 and fewer than the {len(units)} documents, got {labels}")
+        raise UsageError(
+            f"labels must be at least 2 and less than the number of documents ({len(units)}), not {labels}"
+        )
     truth = float(human.mean())
     size = len(units)
     simulated = []
@@ -316,7 +313,7 @@ def coverage(
         of_draw = np.repeat(np.arange(size), [len(unit) for unit in drawn])
         people = np.where(of_draw < labels, human[rows], np.nan)
         got = ppi_mean(people, machine[rows], of_draw, options.confidence, options.tuned)
-        # Labels without spread have a width of 0.
+        # The interval of constant labels has the width 0.
         ends = [each.value if end is None else end for each in got[:2] for end in (each.low, each.high)]
         simulated.append([np.nan if value is None else value for value in (*ends, got.estimate.value)])
     low, high, human_low, human_high, value = np.array(simulated).T
@@ -341,18 +338,18 @@ def coverage(
 
 @study(SimulateOptions)
 def simulate(run: RunLike, gold: Gold, labels: int, options: SimulateOptions) -> Study:
-    """Simulate estimates from `labels` labelled documents on data that people judged in full: all systems, and each.
+    """Simulate estimates from `labels` labelled documents on fully labelled data, for all systems and for each.
 
-    Rows of the study "estimate": `coverage` (the share of intervals that held people's mean; `n` draws) and
-    `width_ratio` (the estimate's mean width as a share of that from labels alone).
+    Rows have the study "estimate" and the statistics `coverage` (the share of intervals that contain the human mean;
+    `n` draws) and `width_ratio` (the mean width of the intervals relative to those from labels alone).
     """
     read = meta_input(run, gold, options)
     rows: list[Row] = []
     for pairs in all_pairs(read, Level.SUMMARY, options):
-        whole = Group(None, None, pairs)
+        all_systems = Group(None, None, pairs)
         systems = [str(name) for name in pairs.units.system.used()]
-        parts = [Group("system", system, _of(whole, system)) for system in systems] if len(systems) > 1 else []
-        for group in (whole, *parts):
+        each_system = [Group("system", name, _of(all_systems, name)) for name in systems] if len(systems) > 1 else []
+        for group in (all_systems, *each_system):
             part = group.sample
             about = merged(pair_fields(part), group.fields(), study=STUDY)
             try:
@@ -368,12 +365,14 @@ def simulate(run: RunLike, gold: Gold, labels: int, options: SimulateOptions) ->
             }  # fmt: skip
             rate = Estimate(got.rate, options.draws, part.missing, got.low, got.high, method=got.interval)
             if got.low is None:
-                rate = replace(rate, status=Status.NO_INTERVAL, reason="fewer than 2 draws: no interval")
+                rate = replace(
+                    rate, status=Status.NO_INTERVAL, reason="no interval, because there are fewer than 2 draws"
+                )
             width = Estimate(got.narrower, options.draws, part.missing)
             rows.append(interval_row(rate, about, statistic="coverage", details=details))
             rows.append(interval_row(width, about, statistic="width_ratio", details=details))
     return Study(
         STUDY,
         rows,
-        [f"coverage: {options.draws} draws of {labels} labelled documents each, about the {options.resample_unit}"],
+        [f"coverage: {options.draws} draws of {labels} labelled documents each, of the {options.resample_unit}"],
     )

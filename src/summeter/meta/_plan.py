@@ -1,9 +1,9 @@
-"""How many items people should judge, and which, to settle a question that judges have judged already.
+"""Plan human labels: how many items people should judge to answer a question about judged data, and which.
 
-A simulation estimates how wide the interval will be after k labels: a proxy takes the part of people (the labels there
-are already, else another judge, else an assumed correlation), k items are drawn, the estimate of `meta estimate` is
-made, and this is repeated (`coverage`). The items proposed are a systematic random sample along the judges'
-disagreement: every item has the same probability, so the estimate is unbiased.
+A simulation predicts the width of the interval after k labels. A proxy replaces people (existing labels, else another
+judge, else an assumed correlation); k items are drawn, `meta estimate` is computed, and this is repeated (see
+`coverage`). The proposed items are a systematic random sample in the order of the judges' disagreement. All items have
+the same probability, so that the estimate is unbiased.
 """
 
 from __future__ import annotations
@@ -32,45 +32,46 @@ from summeter.stats.base import Floats
 
 LADDER = (25, 50, 100, 200, 500, 1000, 2000, 5000)
 PILOT = 5
-"""So many labels make a pilot; fewer say nothing of people yet."""
+"""Minimum number of existing labels that are used as a proxy for people."""
 NEAR = 5
-"""An unlabelled item borrows the label of one of so many labelled ones with the nearest machine score."""
+"""Number of labelled items with the nearest machine scores from which an unlabelled item gets its proxy label."""
 Item = tuple[str, str]
 
 
 class PlanOptions(Options):
     """The options of `plan_calibration`."""
 
-    aspect: str | None = Field(None, description="The aspect; needed where the runs have several.")
-    gold: Dataset | None = Field(None, description="Data with the labels that there are already.")
+    aspect: str | None = Field(None, description="Aspect; required if the runs have several.")
+    gold: Dataset | None = Field(None, description="Data with existing labels.")
     expect: float = Field(
         0.5,
         ge=0,
         le=1,
-        description="Assumed correlation of judge and people where there are neither labels nor a second judge.",
+        description="Assumed correlation of judge and people if there are neither labels nor a second judge.",
     )
     labels: int | None = Field(
         None,
         ge=2,
-        description="Number of items to propose; default: the smallest that settles the question, else the largest "
-        "of `sizes`.",
+        description="Number of items to propose. Default: the smallest sufficient number, else the largest of `sizes`.",
     )
     sizes: Sequence[Annotated[int, Field(ge=2)]] = Field(
-        (), description="Numbers of labels to simulate; default: up to eight from 25 to 5,000."
+        (), description="Numbers of labels to simulate. Default: up to eight from 25 to 5,000."
     )
-    draws: int = Field(100, ge=1, description="Simulations of each number of labels.")
+    draws: int = Field(100, ge=1, description="Number of simulations for each number of labels.")
     seed: int = Field(0, description="Random seed.")
-    level: float = Field(0.95, gt=0, lt=1, description="Level of the intervals.")
+    level: float = Field(0.95, gt=0, lt=1, description="Confidence level of the intervals.")
 
 
 class PlanComparisonOptions(PlanOptions):
     """The options of `plan_comparison`."""
 
-    judge: str | None = Field(None, description="The judge whose scores help people; default: the first one.")
+    judge: str | None = Field(
+        None, description="Judge whose scores are used with human labels. Default: the first judge."
+    )
 
 
 class Proposal(NamedTuple):
-    """What to expect after k labels (rows `half_width`), the question's answer so far in words, and the items."""
+    """Expected half-widths after k labels (rows `half_width`), notes, and the proposed items."""
 
     study: Study
     items: tuple[Item, ...]
@@ -78,14 +79,14 @@ class Proposal(NamedTuple):
     settled_at: int | None
 
     def lines(self) -> list[str]:
-        """The items file: one JSON object a line, as `select.items` of a campaign takes it."""
+        """Return the lines of an items file: one JSON object per line, for `select.items` of a campaign."""
         return [
             json.dumps({"doc_id": document, "system": system}, ensure_ascii=False) for document, system in self.items
         ]
 
 
 class _Units(NamedTuple):
-    """The question as one number a unit (a document's difference, a summary's score), from each judge."""
+    """One number per unit (a difference on a document, or a score of a summary) by each judge and by people."""
 
     judge: str
     signature: str
@@ -99,21 +100,21 @@ class _Units(NamedTuple):
 
 @study(PlanComparisonOptions)
 def plan_comparison(runs: Sequence[JudgeInput], systems: tuple[str, str], options: PlanComparisonOptions) -> Proposal:
-    """Propose the documents that people should judge to say which of two systems is better.
+    """Propose documents for people to judge, to find out which of two systems is better.
 
-    One label is one document, read with both systems' summaries. The command is `summeter annotate plan`. Raises
-    UsageError where no run judged the aspect or a system.
+    One label is one document with the summaries of both systems. The command is `summeter annotate plan`. Raises
+    UsageError if no run judged the aspect or a system.
     """
     scores = _differences(runs, systems, options)
-    stand_ins = _stand_ins(scores, options)
-    steps = _steps(scores.machine, stand_ins, options)
+    proxies = _proxies(scores, options)
+    steps = _steps(scores.machine, proxies, options)
     gap, size = float(scores.machine.mean()), len(scores.machine)
     settled = _settled(steps, abs(gap), options)
-    lead, behind = systems if gap >= 0 else systems[::-1]
+    higher, lower = systems if gap >= 0 else systems[::-1]
     notes = [
-        f"{scores.judge} puts {lead} {abs(gap):.3f} above {behind} on {scores.aspect}, over {size} documents",
-        _widths_text(steps, "document", f" (each with both summaries; people stood in for by {', '.join(stand_ins)})"),
-        f"none of these numbers is likely to tell them apart by {abs(gap):.3f}: the systems may be equal"
+        f"{scores.judge} scores {higher} {abs(gap):.3f} above {lower} on {scores.aspect}, over {size} documents",
+        _widths_text(steps, "document", f" (each with both summaries; proxy for people: {', '.join(proxies)})"),
+        f"none of these numbers is likely to detect a difference of {abs(gap):.3f}; the systems may be equal"
         if settled is None
         else f"{labels_sentence(settled)}, if people see the same difference",
     ]
@@ -123,24 +124,24 @@ def plan_comparison(runs: Sequence[JudgeInput], systems: tuple[str, str], option
 
 @study(PlanOptions)
 def plan_calibration(runs: Sequence[JudgeInput], judge: str, options: PlanOptions) -> Proposal:
-    """Propose the summaries that people should judge to say how far a judge's mean lies from theirs.
+    """Propose summaries for people to judge, to measure the bias of a judge's mean.
 
     One label is one summary. The command is `summeter annotate plan`. Raises UsageError for an unknown judge or aspect.
     """
     scores = _aligned(runs, *_tables(runs, judge, options))
-    stand_ins = _stand_ins(scores, options)
-    errors = {name: scores.machine - values for name, values in stand_ins.items()}
+    proxies = _proxies(scores, options)
+    errors = {name: scores.machine - values for name, values in proxies.items()}
     steps = _steps(np.zeros(len(scores.machine)), errors, options)
     gap = max(abs(float(np.nanmean(error))) for error in errors.values())
     settled = _settled(steps, gap, options) if scores.others or (~np.isnan(scores.people)).sum() >= PILOT else None
     mean, size = float(scores.machine.mean()), len(scores.machine)
     notes = [
-        f"{scores.judge} gives {scores.aspect} a mean of {mean:.3f} over {size} summaries; how far is people's?",
-        _widths_text(steps, "summary", f" (people stood in for by {', '.join(stand_ins)})"),
+        f"the mean of {scores.judge} on {scores.aspect} is {mean:.3f} over {size} summaries",
+        _widths_text(steps, "summary", f" (proxy for people: {', '.join(proxies)})"),
     ]
     if settled is not None:
         bias = labels_sentence(settled, f"show a bias of {gap:.3f}", "summaries")
-        notes.append(f"{bias}, as the stand-ins have it")
+        notes.append(f"{bias}, according to the proxy for people")
     return _proposal(scores, steps, settled, options, notes)
 
 
@@ -153,12 +154,12 @@ class _Step(NamedTuple):
 
 
 def _questions(runs: Sequence[JudgeInput], judge: str | None, aspect: str | None) -> list[tuple[JudgeInput, Question]]:
-    """Every judge of the aspect, the one asked about first."""
+    """Return the judges of the aspect, the selected judge first."""
     every = [(run, question) for run in runs for question in run.questions()]
     names = list(dict.fromkeys(question[2] for _, question in every if judge is None or judge in question[:2]))
     if judge is not None and not names:
         known = ", ".join(dict.fromkeys(question[0] for _, question in every))
-        raise UsageError(f"no judge {judge!r} in the runs; they have: {known}")
+        raise UsageError(f"the runs have no judge {judge!r}; they have: {known}")
     if aspect is None and len(names) > 1:
         raise UsageError(f"the runs judged several aspects; choose one with the option aspect: {', '.join(names)}")
     if aspect is None:
@@ -173,7 +174,7 @@ def _questions(runs: Sequence[JudgeInput], judge: str | None, aspect: str | None
 def _tables(
     runs: Sequence[JudgeInput], judge: str | None, options: PlanOptions
 ) -> tuple[list[tuple[Question, dict[Item, float]]], dict[Item, float]]:
-    """Sample of summaries by judge, and people's; what has no score is left out."""
+    """Return the scores of summaries by each judge, and by people. Missing scores are left out."""
     questions = _questions(runs, judge, options.aspect)
     judged = [
         (question, _scores(run.scores(question, Level.SUMMARY, ValueOrLabel.VALUE))) for run, question in questions
@@ -192,12 +193,12 @@ def _scores(series: Sample) -> dict[Item, float]:
 
 def _differences(runs: Sequence[JudgeInput], systems: tuple[str, str], options: PlanComparisonOptions) -> _Units:
     judged, labels = _tables(runs, options.judge, options)
-    there = list(dict.fromkeys(system for _, system in judged[0][1]))
+    known = list(dict.fromkeys(system for _, system in judged[0][1]))
     for system in systems:
-        if system not in there:
-            raise UsageError(f"no system {system!r} in the judgments; there are: {', '.join(there)}")
+        if system not in known:
+            raise UsageError(f"the judgments have no system {system!r}; they have: {', '.join(known)}")
     if systems[0] == systems[1]:
-        raise UsageError(f"name two systems to compare, not {systems[0]} twice")
+        raise UsageError(f"give two different systems to compare, not {systems[0]} twice")
 
     def gaps(scores: Mapping[Item, float]) -> dict[Item, float]:
         documents = dict.fromkeys(document for document, _ in scores)
@@ -231,12 +232,17 @@ def _aligned(
     )
 
 
-def _stand_ins(scores: _Units, options: PlanOptions) -> dict[str, Floats]:
-    """Who takes people's part: their own labels so far, else each other judge, else the machine with noise."""
+def _proxies(scores: _Units, options: PlanOptions) -> dict[str, Floats]:
+    """Return the proxies for people: existing labels, else each other judge, else the machine with noise."""
     rng = np.random.default_rng(options.seed)
     known = np.flatnonzero(~np.isnan(scores.people))
     if len(known) >= PILOT:
-        return {f"{len(known)} labels there are": _borrowed(scores, known, rng)}
+        values = scores.people.copy()
+        for unlabelled in np.flatnonzero(np.isnan(values)):
+            gaps = np.abs(scores.machine[known] - scores.machine[unlabelled])
+            nearest = known[np.argsort(gaps, kind="stable")[:NEAR]]
+            values[unlabelled] = scores.people[rng.choice(nearest)]
+        return {f"{len(known)} existing labels": values}
     if scores.others:
         return dict(scores.others)
     size = len(scores.machine)
@@ -244,18 +250,9 @@ def _stand_ins(scores: _Units, options: PlanOptions) -> dict[str, Floats]:
     return {f"an assumed correlation of {options.expect:g}": mixed}
 
 
-def _borrowed(scores: _Units, known: np.ndarray[tuple[int], np.dtype[np.intp]], rng: np.random.Generator) -> Floats:
-    values: Floats = scores.people.copy()
-    for place in np.flatnonzero(np.isnan(values)):
-        gaps = np.abs(scores.machine[known] - scores.machine[place])
-        near = known[np.argsort(gaps, kind="stable")[:NEAR]]
-        values[place] = scores.people[rng.choice(near)]
-    return values
-
-
-def _steps(machine: Floats, stand_ins: Mapping[str, Floats], options: PlanOptions) -> list[_Step]:
-    """The half-width after each number of labels, averaged over the stand-ins."""
-    most = min(int((~np.isnan(values)).sum()) for values in stand_ins.values())
+def _steps(machine: Floats, proxies: Mapping[str, Floats], options: PlanOptions) -> list[_Step]:
+    """Return the half-width after each number of labels, averaged over the proxies."""
+    most = min(int((~np.isnan(values)).sum()) for values in proxies.values())
     usual = [size for size in LADDER if size < most] or sorted({max(2, most * part // 4) for part in (1, 2, 3)})
     wanted = {*(options.sizes or usual), *([options.labels] if options.labels is not None else [])}
     sizes = sorted(size for size in wanted if size < most)
@@ -264,7 +261,7 @@ def _steps(machine: Floats, stand_ins: Mapping[str, Floats], options: PlanOption
     simulation = CoverageOptions(draws=options.draws, seed=options.seed, confidence=options.level)
     steps = []
     for size in sizes:
-        simulated = [coverage(values, machine, size, simulation) for values in stand_ins.values()]
+        simulated = [coverage(values, machine, size, simulation) for values in proxies.values()]
         halves = [result.width / 2 for result in simulated]
         alone = fmean(result.human_width / 2 for result in simulated)
         steps.append(_Step(size, fmean(halves), min(halves), max(halves), alone))
@@ -272,7 +269,7 @@ def _steps(machine: Floats, stand_ins: Mapping[str, Floats], options: PlanOption
 
 
 def _settled(steps: Sequence[_Step], gap: float, options: PlanOptions) -> int | None:
-    """The smallest number of labels whose interval leaves out 0 with the chance POWER, for a difference of `gap`."""
+    """Return the smallest number of labels that detects a difference of `gap` with power `POWER`, or None."""
     wanted = error_to_find(gap, options.level, POWER)
     return next((step.labels for step in steps if error_to_find(step.half_width, options.level) <= wanted), None)
 
@@ -280,44 +277,34 @@ def _settled(steps: Sequence[_Step], gap: float, options: PlanOptions) -> int | 
 def _proposal(
     scores: _Units, steps: Sequence[_Step], settled: int | None, options: PlanOptions, notes: list[str], **pair: str
 ) -> Proposal:
-    """The items to have judged, with the widths; `notes` and which sizes asked for cannot be drawn."""
+    """Return the proposal, with notes on selected sizes that are too large."""
     if options.labels is not None and options.labels >= len(scores.machine):
         raise UsageError(f"there are {len(scores.machine)} items to draw from; ask for fewer labels than that")
     labels = options.labels or settled or steps[-1].labels
-    drawn = {step.labels for step in steps}
-    notes += [
-        f"{size} labels: there are not that many items to draw from" for size in options.sizes if size not in drawn
+    simulated = {step.labels for step in steps}
+    notes += [f"{size} labels are more than there are items" for size in options.sizes if size not in simulated]
+    settings = {"draws": options.draws, "seed": options.seed, "level": options.level}
+    rows = [
+        Row(
+            study="plan",
+            judge=scores.judge,
+            signature=scores.signature,
+            aspect=scores.aspect,
+            gold_aspect=scores.aspect,
+            level="system",
+            statistic="half_width",
+            value=step.half_width,
+            n=step.labels,
+            details={"least": step.least, "most": step.most, "labels_alone": step.alone, **settings},
+            **pair,
+        )
+        for step in steps
     ]
-    rows = [_row(scores, step, options, **pair) for step in steps]
     return Proposal(Study("plan", rows, notes), tuple(_sample(scores, labels, options.seed)), labels, settled)
 
 
-def _row(scores: _Units, step: _Step, options: PlanOptions, **more: str) -> Row:
-    details = {
-        "least": step.least,
-        "most": step.most,
-        "labels_alone": step.alone,
-        "draws": options.draws,
-        "seed": options.seed,
-        "level": options.level,
-    }
-    return Row(
-        study="plan",
-        judge=scores.judge,
-        signature=scores.signature,
-        aspect=scores.aspect,
-        gold_aspect=scores.aspect,
-        level="system",
-        statistic="half_width",
-        value=step.half_width,
-        n=step.labels,
-        details=details,
-        **more,
-    )
-
-
 def _widths_text(steps: Sequence[_Step], unit: str, about: str) -> str:
-    """The widths in words.
+    """Return a sentence with the half-widths.
 
     >>> _widths_text([_Step(200, 0.04, 0.04, 0.04, 0.05), _Step(500, 0.025, 0.02, 0.03, 0.03)], "document", "")
     '200 labels give about ±0.040; 500 ±0.025; one label is one document'
@@ -328,21 +315,21 @@ def _widths_text(steps: Sequence[_Step], unit: str, about: str) -> str:
 
 
 def _sample(scores: _Units, size: int, seed: int) -> list[Item]:
-    """A systematic random sample of the units nobody has labelled, in the order of the data.
+    """Draw a systematic random sample of the unlabelled units, returned in the order of the data.
 
-    Along domain and doubt (how far judges are apart; with one judge, the size of its score) every n-th is taken from a
-    random start, so that every unit has the same chance.
+    The units are sorted by domain and by the disagreement of the judges (with one judge, by the size of its score).
+    Every n-th unit is drawn from a random start, so that all units have the same probability.
     """
     free = np.flatnonzero(np.isnan(scores.people))
     size = min(size, len(free))
     if scores.others:
-        stack = np.stack([scores.machine, *scores.others.values()])
-        doubt = np.nanmax(stack, axis=0) - np.nanmin(stack, axis=0)
+        by_judge = np.stack([scores.machine, *scores.others.values()])
+        disagreement = np.nanmax(by_judge, axis=0) - np.nanmin(by_judge, axis=0)
     else:
-        doubt = np.abs(scores.machine)
+        disagreement = np.abs(scores.machine)
     rng = np.random.default_rng(seed)
-    luck = rng.random(len(scores.machine))
-    order = sorted(free.tolist(), key=lambda place: (scores.domains[place], doubt[place], luck[place]))
+    tie_break = rng.random(len(scores.machine))
+    order = sorted(free.tolist(), key=lambda at: (scores.domains[at], disagreement[at], tie_break[at]))
     step = len(order) / size if size else 1.0
     start = rng.random() * step
     places = sorted(order[int(start + number * step)] for number in range(size))

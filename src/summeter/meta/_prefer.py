@@ -1,14 +1,14 @@
-"""Does the judge prefer the systems that people prefer? Correct preferences, win rates and Bradley-Terry strengths.
+"""Pairwise preferences: does a judge prefer the same systems as people? Win rates and Bradley-Terry strengths.
 
-For two systems a document gives the one with the higher score a point, half a point each when equal (Shen et al.,
-2023). The judge is correct on a pair when its points and people's lie on the same side of one half, or both on it.
-Whoever judges head to head, a judge or people, gives the points directly: a judge's are the mean of its verdicts in
-both orders, people's are merged over annotators.
+For each pair of systems, a document gives a point to the system with the higher score, and half a point to both if the
+scores are equal (Shen et al., 2023). The judge is correct on a pair if its share of points and people's are both
+above, both below or both equal to one half. Pairwise verdicts are points themselves: those of a judge are averaged
+over both orders, those of people are merged over annotators.
 
-Rows: `pair` (statistic `points`: of the first system, out of n; statistic `agree`: 1 or 0), `correct_preferences`
-(the number of correct pairs out of n, for all pairs and for the chain of neighbours in people's ranking), and, one a
-system, of the judge and of people: `win_rate` (share of points against all others), `best_rate` (share of documents
-on which it is the best, SummQual's win rate) and `bradley_terry` (the strength s in
+Studies of the rows: `pair` (statistic `points`: points of the first system out of n; statistic `agree`: 1 or 0),
+`correct_preferences` (number of correct pairs out of n, for all pairs and for the chain of neighbours in people's
+ranking), and for each system, by judge and by people: `win_rate` (share of points against all others), `best_rate`
+(share of documents on which the system is the best, the win rate of SummQual) and `bradley_terry` (the strength s in
 P(i beats j) = 1 / (1 + exp(s_j - s_i))).
 """
 
@@ -47,30 +47,29 @@ from summeter.stats.resample import empty_reason
 
 ALL, CHAIN, GIVEN = "all", "chain", "given"
 MOST_FITS = 200
-_NO_PAIR = "no pair of systems has documents judged by both"
-_APART = "the pairs judged do not connect all systems: no common scale"
+_NO_PAIR = "no pair of systems has documents that both sides judged"
+_DISCONNECTED = "the judged pairs do not connect all systems, so there is no common scale"
 
 
 class PreferOptions(Selection, By, Pairs, Draws):
     """The options of `prefer`."""
 
-    strengths: bool = Field(default=True, description="Win rates and Bradley-Terry strengths too.")
+    strengths: bool = Field(default=True, description="Add win rates and Bradley-Terry strengths.")
     prior: float = Field(
         0.0,
         ge=0,
-        description="Half-won games between every two systems, which keep strengths finite where one wins everything.",
+        description="Number of half-won pseudo-games per pair of systems, which keep strengths finite.",
     )
 
 
 @study(PreferOptions, command="[RUN...]")
 def prefer(run: RunLike | None, gold: Gold, options: PreferOptions) -> Study:
-    """Ask whether judges prefer the systems people prefer: correct preferences, win rates, Bradley-Terry. Without a
-    run: win rates and strengths by people's own judgments.
+    """Measure whether judges and people prefer the same systems: correct preferences, win rates and Bradley-Terry.
 
-    Sample of summaries and head-to-head verdicts are both used, whichever the run and people have (people's scores
-    first; source="pairs" for their verdicts). `pairs` are those to compare, named as given. The chain of closest
-    systems follows people's ranking: by the mean over all aspects of the block (Shen et al. rank by the average of
-    four ratings). Raises UsageError where there is nothing to compare or a system is unknown.
+    Without a run, the study returns win rates and strengths by human judgments. It uses scores of summaries and
+    pairwise verdicts, whichever the run and people have (scores of people first; source="pairs" selects their
+    verdicts). The chain of neighbours follows people's ranking by the mean over all aspects of the block (Shen et al.
+    rank by the average of four ratings). Raises UsageError if there is nothing to compare or a system is unknown.
     """
     if run is None:
         return _people_alone(gold_input(gold, options.judgment_set)[0], options)
@@ -79,7 +78,7 @@ def prefer(run: RunLike | None, gold: Gold, options: PreferOptions) -> Study:
     shown: set[tuple[str, ...]] = set()
     try:
         matrices, why = summary_groups(read, options, options.by), None
-    except UsageError as error:  # a run of verdicts only has no scores, which is no fault
+    except UsageError as error:  # a run can have verdicts only
         matrices, why = [], error
     for matrix in matrices:
         systems = matrix.grid.systems
@@ -94,14 +93,14 @@ def prefer(run: RunLike | None, gold: Gold, options: PreferOptions) -> Study:
         rows += _verdict_rows(either, verdicts_of_people, verdicts_of_people.ranking(), options)
     if not rows:
         if matrices:
-            there = ", ".join(dict.fromkeys(name for matrix in matrices for name in matrix.grid.systems))
-            raise UsageError(f"preferences are between systems, and there is only {there}; give data of 2 or more")
-        raise why or UsageError("no verdicts on pairs of systems that people judged too")
+            systems = ", ".join(dict.fromkeys(name for matrix in matrices for name in matrix.grid.systems))
+            raise UsageError(f"preferences need at least 2 systems, but the data have only {systems}")
+        raise why or UsageError("the run has no verdicts on pairs of systems that people also judged")
     return Study("prefer", rows)
 
 
 def _people_alone(columns: JudgmentTable, options: PreferOptions) -> Study:
-    """Win rates and strengths by people's scores and verdicts."""
+    """Return win rates and strengths by human scores and verdicts."""
     rows: list[Row] = []
     names = options.gold_aspects or aspects(columns)
     for aspect in names:
@@ -112,23 +111,23 @@ def _people_alone(columns: JudgmentTable, options: PreferOptions) -> Study:
         for verdicts in people_verdicts(columns, aspect, options.rule):
             rows += _strengths_of(verdicts.pairs, _points(verdicts, verdicts.pairs), named(verdicts), options)
     if not rows:
-        raise UsageError(f"people did not judge the summaries of several systems; they judged: {', '.join(names)}")
+        raise UsageError(f"people did not judge several systems; the judged aspects are: {', '.join(names)}")
     return Study("prefer", rows)
 
 
 def _verdict_rows(
     judge: Verdicts | Sample, gold: Verdicts | Sample, ranking: Mapping[str, float], options: PreferOptions
 ) -> list[Row]:
-    """Rows of head-to-head verdicts, the judge's or people's, against either."""
-    mine, people = (side if isinstance(side, Verdicts) else Grid.of(side) for side in (judge, gold))
-    pairs = next(side.pairs for side in (people, mine) if isinstance(side, Verdicts))
+    """Return the rows of a comparison in which at least one side has pairwise verdicts."""
+    of_judge, people = (side if isinstance(side, Verdicts) else Grid.of(side) for side in (judge, gold))
+    pairs = next(side.pairs for side in (people, of_judge) if isinstance(side, Verdicts))
     systems = list(dict.fromkeys(name for pair in pairs for name in pair))
     fields = named(_rater(judge), _rater(gold))
-    rows = list(_contest_rows(mine, people, fields, systems=systems, ranking=ranking, options=options))
+    rows = list(_contest_rows(of_judge, people, fields, systems=systems, ranking=ranking, options=options))
     if options.strengths:
         chosen = _chosen_pairs(pairs, ranking, options, systems)
-        documents = list(dict.fromkeys((*people.documents, *mine.documents)))
-        rows += _strengths_of(chosen, _points(mine, chosen, documents), fields, options)
+        documents = list(dict.fromkeys((*people.documents, *of_judge.documents)))
+        rows += _strengths_of(chosen, _points(of_judge, chosen, documents), fields, options)
         if isinstance(people, Verdicts):
             rows += _strengths_of(chosen, _points(people, chosen, documents), named(people), options)
     return rows
@@ -139,7 +138,7 @@ def _rater(side: Verdicts | Sample) -> Verdicts | Rater:
 
 
 def _points(side: Verdicts | Grid, pairs: Sequence[tuple[str, str]], documents: Sequence[str] | None = None) -> Floats:
-    """The points of each pair's first system on each document (pairs x documents); NaN where there are none."""
+    """Return the points of the first system of each pair on each document (pairs x documents, NaN: none)."""
     documents = side.documents if documents is None else documents
     if isinstance(side, Verdicts):
         rows = [side.points(pair, documents) for pair in pairs]
@@ -149,7 +148,7 @@ def _points(side: Verdicts | Grid, pairs: Sequence[tuple[str, str]], documents: 
 
 
 def _verdicts_and_scores(read: MetaInput, options: Selection) -> list[tuple[Verdicts, Sample]]:
-    """Every head-to-head judge's verdicts on an aspect beside people's scores on it."""
+    """Return the verdicts of each pairwise judge on an aspect, with the human scores of it."""
     judges = list(verdicts(read.judge.table, options.judge))
     # Aspects on which people judged more than pairs.
     known = [name for name in aspects(read.gold) if set(read.gold.where(aspect=name).unit.used()) != {"pair"}]
@@ -158,43 +157,43 @@ def _verdicts_and_scores(read: MetaInput, options: Selection) -> list[tuple[Verd
     names = wanted(options, list(dict.fromkeys(judge.aspect for judge in judges)), aspects(read.gold))
     return [
         (judge, gold)
-        for judge in judges for own, other in names if own == judge.aspect
-        for gold in gold_scores(read.gold, other, Level.SUMMARY, options.rule, options.source)
+        for judge in judges for judge_aspect, gold_aspect in names if judge_aspect == judge.aspect
+        for gold in gold_scores(read.gold, gold_aspect, Level.SUMMARY, options.rule, options.source)
     ]  # fmt: skip
 
 
 def _against_verdicts(
     read: MetaInput, options: Selection, *, compared: bool
 ) -> Iterator[tuple[Verdicts | Sample, Verdicts]]:
-    """Every judge beside people's own verdicts on pairs, where people have no scores or these were asked for."""
+    """Yield each judge with the human verdicts on pairs, if people have no scores or verdicts were selected."""
     if (compared and options.source is None) or options.source not in (None, _BLOCK):
         return
-    there = [name for name in aspects(read.gold) if len(_pair_rows(read.gold, name))]
+    with_verdicts = [name for name in aspects(read.gold) if len(_pair_rows(read.gold, name))]
     judges: list[Verdicts | Sample] = list(verdicts(read.judge.table, options.judge))
     scores = (read.judge.scores(question, Level.SUMMARY) for question in read.judge.questions(judge=options.judge))
     judges += [series for series in scores if len(series)]
-    if not there or not judges:
+    if not with_verdicts or not judges:
         return
-    names = wanted(options, list(dict.fromkeys(_rater(judge).aspect for judge in judges)), there)
+    names = wanted(options, list(dict.fromkeys(_rater(judge).aspect for judge in judges)), with_verdicts)
     for judge in judges:
-        for own, other in names:
-            if own == _rater(judge).aspect:
-                yield from ((judge, gold) for gold in people_verdicts(read.gold, other, options.rule))
+        for judge_aspect, gold_aspect in names:
+            if judge_aspect == _rater(judge).aspect:
+                yield from ((judge, gold) for gold in people_verdicts(read.gold, gold_aspect, options.rule))
 
 
 def _ranking(columns: JudgmentTable, gold: Rater, options: Selection) -> dict[str, float]:
-    """People's mean of each system over the aspects of the block of ratings that `gold` is of."""
-    every = (
+    """Return the human mean of each system over the aspects of the block of `gold`."""
+    all_scores = (
         scores
         for name in aspects(columns)
         for scores in gold_scores(columns, name, Level.SUMMARY, options.rule, options.source)
     )
-    block = [scores for scores in every if block_of(scores.gold.signature) == block_of(gold.signature)]
+    block = [scores for scores in all_scores if block_of(scores.gold.signature) == block_of(gold.signature)]
     return ranking_of([Grid.of(scores) for scores in block])
 
 
 def ranking_of(grids: Sequence[Grid]) -> dict[str, float]:
-    """The mean over aspects of each system's mean over documents, for systems that have all of them.
+    """Return the mean over aspects of the mean of each system, for systems that have all aspects.
 
     >>> ranking_of([Grid(("A", "B"), ("d1", "d2"), np.array([[[1.0, 2.0], [4.0, 3.0]]]))])
     {'A': 1.5, 'B': 3.5}
@@ -209,7 +208,7 @@ def ranking_of(grids: Sequence[Grid]) -> dict[str, float]:
 
 
 def chain_of(ranking: Mapping[str, float], systems: Sequence[str]) -> list[tuple[str, str]]:
-    """Neighbours in the ranking of these systems, best first; systems without a mean are left out.
+    """Return the neighbours in the ranking of these systems, best first, leaving out systems without a mean.
 
     >>> chain_of({"A": 1.5, "B": 3.5, "C": 2.0}, ["A", "B", "C"])
     [('B', 'C'), ('C', 'A')]
@@ -218,13 +217,13 @@ def chain_of(ranking: Mapping[str, float], systems: Sequence[str]) -> list[tuple
 
 
 def _chosen_pairs(
-    there: Sequence[tuple[str, str]], ranking: Mapping[str, float], options: PreferOptions, systems: Sequence[str]
+    judged: Sequence[tuple[str, str]], ranking: Mapping[str, float], options: PreferOptions, systems: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """The pairs to compare: those given, as named; else all there are, the better system (by people) first."""
-    if (given := options.pairs_of(systems)) is not None:
-        return given
+    """Return the selected pairs, or by default all pairs, with the system that people rank higher first."""
+    if (selected := options.pairs_of(systems)) is not None:
+        return selected
     low = float("-inf")
-    return [(b, a) if ranking.get(b, low) > ranking.get(a, low) else (a, b) for a, b in there]
+    return [(b, a) if ranking.get(b, low) > ranking.get(a, low) else (a, b) for a, b in judged]
 
 
 def _contest_rows(
@@ -236,50 +235,52 @@ def _contest_rows(
     ranking: Mapping[str, float],
     options: PreferOptions,
 ) -> Iterator[Row]:
-    """Rows `pair` and `correct_preferences`."""
+    """Yield the rows `pair` and `correct_preferences`."""
     verdicts = next((side for side in (gold, judge) if isinstance(side, Verdicts)), None)
-    there, chained = (list(combinations(systems, 2)), systems) if verdicts is None else (verdicts.pairs, list(ranking))
-    pairs = _chosen_pairs(there, ranking, options, systems)
+    judged_pairs, chained = (
+        (list(combinations(systems, 2)), systems) if verdicts is None else (verdicts.pairs, list(ranking))
+    )
+    pairs = _chosen_pairs(judged_pairs, ranking, options, systems)
     documents = list(dict.fromkeys((*gold.documents, *judge.documents)))
     by_people, by_judge = (_points(side, pairs, documents) for side in (gold, judge))
     bootstrap = options.resampling(len(documents))
-    kept = ~(np.isnan(by_people) | np.isnan(by_judge))
-    people, machine = (np.where(kept, side, 0.0) for side in (by_people, by_judge))
+    complete = ~(np.isnan(by_people) | np.isnan(by_judge))
+    people, machine = (np.where(complete, side, 0.0) for side in (by_people, by_judge))
 
-    def gained(weights: Floats) -> tuple[Floats, Floats, Floats]:
-        """The points of the first system of each pair by people and by the judge, and the documents (draws x pairs)."""
-        return weights @ people.T, weights @ machine.T, weights @ kept.T.astype(np.float64)
+    def total_points(weights: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the points of first systems by people and judge, and the numbers of documents (draws x pairs)."""
+        return weights @ people.T, weights @ machine.T, weights @ complete.T.astype(np.float64)
 
     def scaled(weights: Floats) -> Floats:
-        _, points_of_judge, drawn = gained(weights)
-        return np.asarray(ratio(points_of_judge, drawn) * kept.sum(axis=1))
+        _, points_of_judge, size = total_points(weights)
+        return np.asarray(ratio(points_of_judge, size) * complete.sum(axis=1))
 
     def agreement(weights: Floats) -> Floats:
-        """1 where people and judge prefer the same system, or neither does, else 0; NaN without documents."""
-        points_of_people, points_of_judge, drawn = gained(weights)
-        same = side_of_half(points_of_people, drawn) == side_of_half(points_of_judge, drawn)
-        return np.where(drawn > 0, same, np.nan)
+        """Return 1 if people and judge prefer the same system or neither, else 0 (NaN: no documents)."""
+        points_of_people, points_of_judge, size = total_points(weights)
+        same = side_of_half(points_of_people, size) == side_of_half(points_of_judge, size)
+        return np.where(size > 0, same, np.nan)
 
-    by_pair, right = bootstrap.samples(scaled, agreement, width=len(kept))
-    every = np.ones((1, len(documents)))
-    gold_points, own_points, sizes = (column[0] for column in gained(every))
-    agrees = [None if np.isnan(value) else bool(value) for value in agreement(every)[0]]
+    by_pair, correct_samples = bootstrap.samples(scaled, agreement, width=len(complete))
+    ones = np.ones((1, len(documents)))
+    gold_points, judge_points, sizes = (column[0] for column in total_points(ones))
+    agrees = [None if np.isnan(value) else bool(value) for value in agreement(ones)[0]]
     neighbours = chain_of(ranking, chained)
     close = [pair in neighbours or pair[::-1] in neighbours for pair in pairs]
     about = merged(fields, level=Level.SYSTEM.value)
     for place, (pair, agree) in enumerate(zip(pairs, agrees, strict=True)):
         n = int(sizes[place])
-        value, of_people = (float(side[place]) if n else None for side in (own_points, gold_points))
-        own = {"study": "pair", "pair": pair_name(*pair), "n": n, "missing": len(documents) - n}
-        own["reason"] = None if n else empty_reason(len(documents))
+        value, of_people = (float(side[place]) if n else None for side in (judge_points, gold_points))
+        fields_of_pair = {"study": "pair", "pair": pair_name(*pair), "n": n, "missing": len(documents) - n}
+        fields_of_pair["reason"] = None if n else empty_reason(len(documents))
         details = {"points": value, "gold_points": of_people, "agree": agree, "chain": close[place]}
         details |= judge.order_details(pair) if isinstance(judge, Verdicts) else {}
         yield interval_row(
-            bootstrap.of_samples(value, by_pair[:, place]), about, own, statistic="points", details=details
+            bootstrap.of_samples(value, by_pair[:, place]), about, fields_of_pair, statistic="points", details=details
         )
         agreed = None if agree is None else float(agree)
-        yield Row(**merged(about, own), statistic="agree", value=agreed, status=status_of(agreed))
-    groups = {ALL: list(range(len(pairs))), CHAIN: [place for place, here in enumerate(close) if here]}
+        yield Row(**merged(about, fields_of_pair), statistic="agree", value=agreed, status=status_of(agreed))
+    groups = {ALL: list(range(len(pairs))), CHAIN: [place for place, in_chain in enumerate(close) if in_chain]}
     if options.pairs is not None:
         groups = {GIVEN: groups[ALL]}
     for name, places in groups.items():
@@ -289,7 +290,7 @@ def _contest_rows(
         group = ", ".join(filter(None, (fields.get("details", {}).get("group"), name)))
         most = max((int(sizes[place]) for place in places), default=0)
         yield interval_row(
-            bootstrap.of_samples(value, right[:, judged].sum(axis=1)), about, study="correct_preferences",
+            bootstrap.of_samples(value, correct_samples[:, judged].sum(axis=1)), about, study="correct_preferences",
             statistic="correct_preferences", n=len(judged), missing=len(places) - len(judged), reason=_NO_PAIR,
             details={"pairs": name, "group": group, "share": correct / len(judged) if judged else None,
                      "documents": most},
@@ -297,7 +298,7 @@ def _contest_rows(
 
 
 def _ranking_rows(matrix: Group, options: PreferOptions, shown: set[tuple[str, ...]]) -> list[Row]:
-    """Win rates, best rates and strengths by a judge's scores; people's too, once an aspect (kept in `shown`)."""
+    """Return win rates, best rates and strengths by a judge's scores, and once per aspect (see `shown`) by people's."""
     gold, grid = matrix.sample.gold, matrix.grid
     rows = list(_system_rows(matrix.about(), grid.systems, grid.judge, options))
     mark = gold.judge, gold.signature, gold.aspect, str(matrix.value)
@@ -310,36 +311,36 @@ def _ranking_rows(matrix: Group, options: PreferOptions, shown: set[tuple[str, .
 def _system_rows(
     fields: Mapping[str, Any], systems: Sequence[str], scores: Floats, options: PreferOptions
 ) -> Iterator[Row]:
-    """Each system's win rate, best rate and strength by scores (systems x documents), with intervals over documents."""
+    """Yield win rate, best rate and strength of each system by scores (systems x documents)."""
     for rates in (win_rates(scores), best_rates(scores)):
         about = merged(fields, study=rates.name, statistic=rates.name, level=Level.SYSTEM.value)
         bootstrap = options.resampling(rates.won.shape[1])
         (samples,) = bootstrap.samples(rates.weighted, width=len(scores))
         for system, rate, column in zip(systems, rates.statistics, samples.T, strict=True):
-            own = {"system": system, "n": rate.n, "missing": rate.missing, "reason": rate.reason}
-            yield interval_row(bootstrap.of_samples(rate.value, column), about, own)
+            of_system = {"system": system, "n": rate.n, "missing": rate.missing, "reason": rate.reason}
+            yield interval_row(bootstrap.of_samples(rate.value, column), about, of_system)
     yield from strength_rows(games_from_scores(scores), systems, fields, options)
 
 
 def strength_rows(games: Games, systems: Sequence[str], fields: Mapping[str, Any], options: PreferOptions) -> list[Row]:
-    """One row a system, best first: its Bradley-Terry strength, or why it is missing.
+    """Return one row per system with its Bradley-Terry strength, best first.
 
-    Every draw is a fit of its own, so there are at most `MOST_FITS`; the interval says how many.
+    Each resample needs a fit, so there are at most `MOST_FITS` resamples; the interval states their number.
     """
     how = options.resampling(1)
     fits = bradley_terry(games, len(systems), options.prior, min(how.resamples, MOST_FITS), how.level, how.seed)
     about = merged(fields, study="bradley_terry", level=Level.SYSTEM.value, statistic="strength")
     if lost := max((fit.lost for fit in fits), default=0):
         about = merged(about, details={"resamples_left_out": lost})
-    apart = {} if _linked(games, len(systems)) else {"reason": _APART}
+    disconnected = {} if _linked(games, len(systems)) else {"reason": _DISCONNECTED}
     ranked = sorted(zip(systems, fits, strict=True), key=lambda fitted: -(fitted[1].value or 0.0))
-    return [interval_row(fit, about, apart, system=system) for system, fit in ranked]
+    return [interval_row(fit, about, disconnected, system=system) for system, fit in ranked]
 
 
 def _strengths_of(
     pairs: Sequence[tuple[str, str]], gained: Floats, fields: Mapping[str, Any], options: PreferOptions
 ) -> list[Row]:
-    """Strengths from the points of each pair's first system (pairs x documents): one game a pair and document."""
+    """Return strengths from points (pairs x documents), with one game per pair and document."""
     systems = list(dict.fromkeys(name for pair in pairs for name in pair))
     documents = gained.shape[1]
     first, second = (np.repeat([systems.index(pair[side]) for pair in pairs], documents) for side in (0, 1))
@@ -350,21 +351,21 @@ def _strengths_of(
 
 
 def _linked(games: Games, systems: int) -> bool:
-    """Whether the games connect all systems, by any path."""
-    part = list(range(systems))
+    """Return whether the games connect all systems."""
+    component = list(range(systems))
     for first, second in set(zip(games.first.tolist(), games.second.tolist(), strict=True)):
-        old, new = part[first], part[second]
-        part = [new if here == old else here for here in part]
-    return len(set(part)) <= 1
+        old, new = component[first], component[second]
+        component = [new if number == old else number for number in component]
+    return len(set(component)) <= 1
 
 
 @dataclass(frozen=True)
 class Verdicts:
-    """One judge's verdicts on one aspect.
+    """The pairwise verdicts of one judge on one aspect.
 
-    `pairs` name two systems each, in alphabetical order. `ab` and `ba` are matrices pairs x documents of the points
-    of a pair's first system, 1, 1/2 or 0, when its summary was shown first and when it was shown second; NaN where
-    there is no verdict. `requested` says for each of the two orders which verdicts were asked for at all.
+    `pairs` are pairs of systems in alphabetical order. `ab` and `ba` are matrices pairs x documents with the points (1,
+    1/2 or 0, NaN: no verdict) of the first system of a pair if its summary was shown first and second. `requested` has
+    a mask of the requested verdicts for each of the two orders.
     """
 
     judge: str
@@ -378,7 +379,7 @@ class Verdicts:
     requested: tuple[Floats, Floats]
 
     def both(self, pair: tuple[str, str]) -> tuple[Floats, Floats]:
-        """The points of the first named system: where it was shown first, and where it was shown second."""
+        """Return the points of the first system of `pair` when it was shown first, and when it was shown second."""
         if pair in self.pairs:
             place = self.pairs.index(pair)
             return self.ab[place], self.ba[place]
@@ -386,10 +387,10 @@ class Verdicts:
         return 1 - self.ba[place], 1 - self.ab[place]
 
     def points(self, pair: tuple[str, str], documents: Sequence[str] | None = None) -> Floats:
-        """Points of the first named system a document: both orders summed and halved.
+        """Return the points of the first system of `pair` on each document, averaged over both orders.
 
-        A document with a verdict in one order only has none, unless that is all that was ever asked of the pair.
-        All NaN for a pair that was not judged.
+        A document with a verdict in one order only has no points, unless only one order was requested for the pair.
+        The points are NaN for a pair that was not judged.
         """
         if pair not in self.pairs and pair[::-1] not in self.pairs:
             return np.full(len(self.documents if documents is None else documents), np.nan)
@@ -403,7 +404,7 @@ class Verdicts:
         return np.array([halved[column[name]] if name in column else np.nan for name in documents])
 
     def order_details(self, pair: tuple[str, str]) -> dict[str, Any]:
-        """What order did to a pair, for the details of its row; empty for a pair that was not judged."""
+        """Return the effect of the order on a pair, for the details of its row (empty: not judged)."""
         if pair not in self.pairs and pair[::-1] not in self.pairs:
             return {}
         effect = order_effect(*self.both(pair))
@@ -416,7 +417,7 @@ class Verdicts:
         }  # fmt: skip
 
     def ranking(self) -> dict[str, float]:
-        """Each system's mean points over its pairs and documents."""
+        """Return the mean points of each system over its pairs and documents."""
         gained: dict[str, list[float]] = {}
         for pair in self.pairs:
             points = self.points(pair)
@@ -426,10 +427,10 @@ class Verdicts:
 
 
 def verdicts(columns: JudgmentTable, judge: str | None = None) -> Iterator[Verdicts]:
-    """The verdicts of every head-to-head judge and aspect, in order of first appearance.
+    """Yield the verdicts of each pairwise judge and aspect, in order of first appearance.
 
-    A judgment of (A, B) with the value v shows A first and gives it v; more than a half is a win. `judge` is a name
-    or a signature.
+    A judgment of (A, B) with the value v shows A first; A wins if v is more than one half. `judge` is a name or a
+    signature.
     """
     rows = columns.take(columns.unit.equal("pair"))
     for (name, signature, aspect), place in rows.questions().items():
@@ -467,10 +468,11 @@ def _pair_rows(columns: JudgmentTable, aspect: str) -> JudgmentTable:
 
 
 def people_verdicts(columns: JudgmentTable, aspect: str, rule: Aggregation) -> list[Verdicts]:
-    """People's verdicts on pairs (what a pairwise campaign exports), merged over annotators: the mean of their points.
+    """Return the human verdicts on pairs, as exported by a pairwise campaign, merged over annotators.
 
-    A majority gives the first system 1, 0 or, when split, 1/2; merge="each" or an annotator's id keeps single votes
-    apart. Empty where people compared no pairs on the aspect. Raises UsageError for an unknown annotator.
+    By default the points are averaged. A majority gives the first system 1, 0, or 1/2 if it is tied. merge="each" or
+    the id of an annotator returns individual verdicts. The list is empty if people compared no pairs on the aspect.
+    Raises UsageError for an unknown annotator.
     """
     single = {
         annotator.judge: replace(annotator, signature=_signed(annotator.signature, f"annotator:{annotator.judge}"))
@@ -483,7 +485,7 @@ def people_verdicts(columns: JudgmentTable, aspect: str, rule: Aggregation) -> l
         return list(single.values())
     if rule.merge not in list(AggregationRule):
         if rule.merge not in single:
-            raise UsageError(f"no annotator {rule.merge!r} among the verdicts on {aspect} ({', '.join(single)})")
+            raise UsageError(f"{rule.merge!r} is not an annotator of {aspect}; the annotators are: {', '.join(single)}")
         return [single[rule.merge]]
     pairs = tuple(dict.fromkeys(pair for annotator in single.values() for pair in annotator.pairs))
     documents = tuple(dict.fromkeys(name for annotator in single.values() for name in annotator.documents))
@@ -495,8 +497,8 @@ def people_verdicts(columns: JudgmentTable, aspect: str, rule: Aggregation) -> l
             merge, gained = "merge:majority", np.where(np.isnan(mean), np.nan, (np.sign(mean - 0.5) + 1) / 2)
         case AggregationRule.AUTO | AggregationRule.MEAN | AggregationRule.MODE_ELSE_MEAN:
             merge, gained = "merge:mean", mean
-        case kept_apart:  # single votes, above
-            raise ValueError(f"{kept_apart} names no way to make one verdict of several")
+        case individual:  # handled above
+            raise ValueError(f"{individual} does not merge verdicts")
     parts = [merge, *([f"min:{rule.min_votes}"] if rule.min_votes > 1 else [])]
     signature = _signed(next(verdicts(_pair_rows(columns, aspect))).signature, *parts)
     requested = (~np.isnan(gained)).astype(np.float64)

@@ -1,17 +1,17 @@
-"""The tables of factuality benchmarks: thresholds tuned on validation rows, balanced accuracy and AUROC on test rows.
+"""Tables of factuality benchmarks: tune thresholds on validation rows, report balanced accuracy and AUROC on test rows.
 
-A protocol says which rows make a cell, where its threshold is tuned and what is averaged. What the released code does
-is followed, with its quirks, and keywords turn each of them off:
+A protocol defines the rows of each cell, the rows on which its threshold is tuned, and the averages. By default it
+follows the released code, including its quirks, which keywords turn off:
 
-    aggrefact       a threshold per origin, data set and group, balanced accuracies averaged by number of test rows
-                    within origin and group; and on SOTA one threshold per origin (Tang et al., 2023; FENICE)
-    llm-aggrefact   the threshold .5 everywhere, plain mean over data sets (Tang et al., 2024)
-    summac          a threshold per data set, plain mean (Laban et al., 2022)
-    story-summeval  one threshold (FENICE's long-form set)
+    aggrefact       one threshold per origin, data set and group; balanced accuracies averaged by number of test rows
+                    within origin and group; on SOTA, one threshold per origin (Tang et al., 2023; FENICE)
+    llm-aggrefact   threshold .5 everywhere, unweighted mean over data sets (Tang et al., 2024)
+    summac          one threshold per data set, unweighted mean (Laban et al., 2022)
+    story-summeval  one threshold (the long-form data of FENICE)
 
-Every judge gets thresholds of its own on the rows it scored; a row without a score is counted and is neither right nor
-wrong. Intervals draw test documents whole, once for all cells and judges, with the thresholds held; two judges are
-compared on the rows both scored, in the same draws.
+Thresholds are tuned separately for each judge, on the rows that it scored. Rows without a score count as missing.
+Intervals resample the test documents with fixed thresholds, with the same draws for all cells and judges. Two judges
+are compared on the rows that both scored.
 """
 
 from __future__ import annotations
@@ -60,21 +60,21 @@ FAITHFULNESS = "faithfulness"
 ACCURACY, AREA = "balanced_accuracy", "auroc"
 MEAN, DIFFERENCE = "balanced_accuracy_mean", "balanced_accuracy_difference"
 ORDER = ("SOTA", "XFORMER", "OLD")
-"""AggreFact's groups as its tables have them; other values of a column come in the order of the alphabet."""
+"""Order of AggreFact's groups in its tables. Other values are sorted alphabetically."""
 
 
 class Weight(StrEnum):
-    """How cells are averaged: each by its number of test rows, or all alike."""
+    """Weight of a cell in a mean: its number of test rows, or 1."""
 
     ROWS = "rows"
     CELLS = "cells"
 
 
 class OneClass(StrEnum):
-    """What a cell whose test rows are all of one class is worth.
+    """Value of a cell whose test rows all have the same class.
 
-    `recall`: the recall of that class, which scikit-learn's balanced accuracy silently becomes and the papers' tables
-    hold. `undefined`: nothing, with the reason.
+    `recall`: the recall of that class, as in scikit-learn's balanced accuracy and the tables of the papers.
+    `undefined`: no value, with a reason.
     """
 
     RECALL = "recall"
@@ -83,7 +83,7 @@ class OneClass(StrEnum):
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean over the cells that agree in the columns `over` (none: over all cells)."""
+    """A mean over the cells with equal values in the columns `over`, or over all cells if it is empty."""
 
     over: tuple[str, ...] = ()
     weight: Weight = Weight.CELLS
@@ -91,10 +91,10 @@ class Mean:
 
 @dataclass(frozen=True)
 class Table:
-    """One table: a row a cell (a value of each column of `cells`), among the rows that `keep` (column, value) names.
+    """A table with one cell per combination of values of the columns `cells`.
 
-    A cell's threshold is tuned on the validation rows with its values in `tuned`, so that no columns at all means one
-    threshold for the table; or it is `threshold`, and nothing is tuned.
+    `keep` restricts the rows by (column, value). The threshold of a cell is `threshold` if given; else it is tuned on
+    the validation rows with the cell's values in the columns `tuned` (empty: one threshold for the table).
     """
 
     name: str
@@ -108,7 +108,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Protocol:
-    """A benchmark's tables, and how thresholds are chosen. `dev` and `test` are (column, value)."""
+    """The tables of a benchmark and the choice of thresholds. `dev` and `test` are splits, given as (column, value)."""
 
     name: str
     tables: tuple[Table, ...]
@@ -118,16 +118,16 @@ class Protocol:
     one_class: OneClass = OneClass.RECALL
 
     def with_thresholds(self, thresholds: str | float) -> Protocol:
-        """The same tables with other thresholds: `cell` (one each), `single` (one a table), or a number, untuned.
+        """Return the protocol with other thresholds: `cell` (one per cell), `single` (one per table) or a number.
 
         >>> PROTOCOLS["summac"].with_thresholds("single").tables[0].tuned
         ()
 
-        Raises UsageError for anything else; `protocol` changes nothing.
+        `protocol` changes nothing. Raises UsageError for other values.
         """
         if thresholds == "protocol":
             return self
-        given = thresholds
+        original = thresholds
         if isinstance(thresholds, str) and thresholds not in ("cell", "single"):
             try:
                 thresholds = float(thresholds)
@@ -135,17 +135,17 @@ class Protocol:
                 thresholds = math.nan
         fixed = None if isinstance(thresholds, str) else float(thresholds)
         if fixed is not None and not math.isfinite(fixed):
-            raise UsageError(f"thresholds: {given!r} is not a number and not one of protocol, cell and single")
+            raise UsageError(f"thresholds must be protocol, cell, single or a number, not {original!r}")
         tables = (
             replace(table, threshold=fixed, tuned=table.cells if thresholds == "cell" else ()) for table in self.tables
         )
         return replace(self, tables=tuple(tables))
 
     def description(self) -> str:
-        """How its thresholds are chosen, in a line."""
+        """Return one line that describes the choice of thresholds."""
         fixed = sorted({table.threshold for table in self.tables if table.threshold is not None})
         if fixed:
-            return f"protocol {self.name}: a score above {fixed[0]:g} counts as consistent; nothing is tuned"
+            return f"protocol {self.name}: a score above {fixed[0]:g} counts as consistent"
         tuned = [" x ".join(table.tuned) or "the whole table" for table in self.tables]
         ways = {
             Candidates.PERCENTILES: "among the percentiles 0, 0.2, ..., 99.8",
@@ -154,7 +154,7 @@ class Protocol:
         }
         return (
             f"protocol {self.name}: thresholds per {'; '.join(tuned)}, tuned on {self.dev[0]} = {self.dev[1]} "
-            f"{ways[self.candidates]}, the highest of equals; a score above it counts as consistent"
+            f"{ways[self.candidates]} (ties: the highest); a score above it counts as consistent"
         )
 
 
@@ -190,7 +190,7 @@ PROTOCOLS: Mapping[str, Protocol] = {
 
 
 def protocol_named(name: str) -> Protocol:
-    """The protocol of that name. Raises UsageError."""
+    """Return the protocol of a name. Raises UsageError if it is unknown."""
     if name not in PROTOCOLS:
         raise UsageError(f"unknown protocol {name!r}; protocols are: {', '.join(PROTOCOLS)}")
     return PROTOCOLS[name]
@@ -202,25 +202,26 @@ class ProtocolOptions(Significance):
     resamples: int = Field(1000, ge=0, description="Resamples of the bootstrap by document; 0 for no intervals.")
     aspects: Sequence[str] = Field(
         (),
-        description="The aspects by which judges are measured; default: faithfulness, and every aspect of a judge that "
-        "does not judge faithfulness.",
+        description="Aspects of the judges to measure. Default: faithfulness, or all aspects of a judge without "
+        "faithfulness.",
     )
 
 
 @study(ProtocolOptions)
 def protocol(runs: Sequence[RunLike], gold: Gold, how: Protocol, options: ProtocolOptions) -> Study:
-    """Measure the judges of the runs as the protocol says; `gold` is the benchmark (`data.factuality`).
+    """Measure the judges of runs with the protocol of a benchmark, given as `gold` (see `data.factuality`).
 
-    Rows of the study "protocol", `details.table` naming the table: `balanced_accuracy` and `auroc` a cell (`domain` is
-    the origin, `category` the group, `details.group` the data set; `details.threshold` with `dev_n`, `dev_missing`
-    and the accuracy it reached there), `balanced_accuracy_mean` over cells, `balanced_accuracy_difference` a pair
-    of judges (`p` by permutation, `details.p_holm` over the pairs of the table).
+    Rows have the study "protocol" and the table in `details.table`. Statistics: `balanced_accuracy` and `auroc` per
+    cell (`domain` is the origin, `category` the group, `details.group` the data set; `details` has the threshold, with
+    `dev_n`, `dev_missing` and the balanced accuracy on the validation rows), `balanced_accuracy_mean` over cells, and
+    `balanced_accuracy_difference` per pair of judges (`p` is that of a permutation test, `details.p_holm` is corrected
+    over the pairs of the table).
 
-    Raises UsageError where the data lack a column of the protocol, or no run has a judge with scores of summaries.
+    Raises UsageError if the data do not have a column of the protocol, or no run has scores of summaries.
     """
     scores = [pairs for run in runs for pairs in _pairs(run, gold, options.aspects)]
     if not scores:
-        raise UsageError("no judge has scores of summaries; give a run over these data")
+        raise UsageError("no judge has scores of summaries; give a run on these data")
     data = _benchmark(scores[0], how)
     bootstrap = replace(options.resampling(data.documents), by="document (thresholds held)")
     names = unique_labels([pairs.judge for pairs in scores])
@@ -230,7 +231,7 @@ def protocol(runs: Sequence[RunLike], gold: Gold, how: Protocol, options: Protoc
     for table in how.tables:
         board = _Board(table, how, data, bootstrap, list(_cells(data, table)))
         if not board.cells:
-            notes.append(f"{table.title}: no test row belongs to it")
+            notes.append(f"{table.title}: the data have no test rows of this table")
             continue
         results = []
         table_rows: list[Row] = []
@@ -245,31 +246,31 @@ def protocol(runs: Sequence[RunLike], gold: Gold, how: Protocol, options: Protoc
         if lost := worst.details["draws_undefined"]:
             where = "/".join(worst.details["cell"].values()) or "the mean"
             notes.append(
-                f"{table.title}: draws that give no value are left out of the intervals, at most {lost} of "
-                f"{bootstrap.resamples} ({worst.statistic} of {where}); draws_undefined counts them"
+                f"{table.title}: intervals leave out resamples without a value, at most {lost} of "
+                f"{bootstrap.resamples} ({worst.statistic} of {where}); see draws_undefined"
             )
     return Study(STUDY, rows, notes)
 
 
 def _pairs(run: RunLike, gold: Gold, aspects: Sequence[str]) -> Iterator[Sample]:
-    """Every judge of the run beside people: by faithfulness where it judges that, else by whatever it judges."""
+    """Yield each judge of the run joined with people, by faithfulness, or by all aspects of a judge without it."""
     read = judge_input(run)
     judged: dict[tuple[str, str], list[str]] = {}
     for judge, signature, aspect in read.questions():
-        if aspect != COMPOSITE or COMPOSITE in aspects:  # made of several aspects: measured only where asked for
+        if aspect != COMPOSITE or COMPOSITE in aspects:  # a composite is measured only if selected
             judged.setdefault((judge, signature), []).append(aspect)
     wanted = {
         (judge, signature, aspect)
-        for (judge, signature), own in judged.items()
-        for aspect in (aspects or ([FAITHFULNESS] if FAITHFULNESS in own else own))
-        if aspect in own
+        for (judge, signature), of_judge in judged.items()
+        for aspect in (aspects or ([FAITHFULNESS] if FAITHFULNESS in of_judge else of_judge))
+        if aspect in of_judge
     }
     names = {aspect for _, _, aspect in wanted}
-    lacking = [name for name in aspects if name not in names]
-    if lacking or not wanted:
-        known = sorted({aspect for own in judged.values() for aspect in own})
+    missing = [name for name in aspects if name not in names]
+    if missing or not wanted:
+        known = sorted({aspect for of_judge in judged.values() for aspect in of_judge})
         raise UsageError(
-            f"no judge of the run has the aspect {lacking[0] if lacking else FAITHFULNESS!r}; it has: "
+            f"no judge of the run has the aspect {missing[0] if missing else FAITHFULNESS!r}; it has: "
             f"{', '.join(known) or 'no judgments'}"
         )
     options = Selection(aspect=sorted(f"{name}:{FAITHFULNESS}" for name in names), source="overall")
@@ -278,11 +279,11 @@ def _pairs(run: RunLike, gold: Gold, aspects: Sequence[str]) -> Iterator[Sample]
             yield pairs
 
 
-# ---- rows, cells and what judges are worth on them ----
+# ---- rows, cells and results ----
 
 
 class _Benchmark(NamedTuple):
-    """The labelled rows. `unit` numbers the documents of the test rows, which are drawn; -1 elsewhere."""
+    """The labelled rows. `unit` is the number of the document of each test row (the resampled unit), else -1."""
 
     units: Units
     gold: Floats
@@ -293,7 +294,7 @@ class _Benchmark(NamedTuple):
     documents: int
 
     def rows_with(self, name: str, value: str) -> Bools:
-        """The rows with a value in a column."""
+        """Return the mask of the rows with a value in a column."""
         return np.asarray(self.columns[name] == value, dtype=np.bool_)
 
 
@@ -314,8 +315,11 @@ class _Cell(NamedTuple):
 
 
 class _Result(NamedTuple):
-    """What one judge is worth on one table: decisions (rows x cells, NaN: none), their counts (documents x cells x 4),
-    and balanced accuracies with their samples (draws x cells); `one_class` marks recalls."""
+    """Results of one judge on one table.
+
+    `decisions` is rows x cells (NaN: none), `counts` documents x cells x 4, `values` the balanced accuracies and
+    `samples` their bootstrap samples (draws x cells). `one_class` marks values that are recalls.
+    """
 
     decisions: Floats
     counts: Floats
@@ -325,12 +329,12 @@ class _Result(NamedTuple):
 
     @property
     def sizes(self) -> Floats:
-        """The number of decided rows of each cell."""
+        """Number of rows with a decision in each cell."""
         return np.asarray((~np.isnan(self.decisions)).sum(axis=0), dtype=np.float64)
 
 
 class _Board(NamedTuple):
-    """A table with its cells, over the labelled rows of the benchmark."""
+    """A table with its cells and the labelled rows of the benchmark."""
 
     table: Table
     how: Protocol
@@ -339,21 +343,21 @@ class _Board(NamedTuple):
     cells: list[_Cell]
 
     def threshold(self, judge: _Judge, cell: _Cell) -> Threshold:
-        """The threshold of a cell: that of the table, or tuned."""
+        """Return the threshold of a cell: that of the table, or a tuned one."""
         if self.table.threshold is not None:
             return Threshold(self.table.threshold, None, 0, 0, Status.OK, None)
         return tune_threshold(self.data.gold[cell.dev], judge.scores[cell.dev], self.how.candidates)
 
     def decided(self, judge: _Judge, thresholds: Sequence[Threshold]) -> _Result:
-        """What a judge is worth at a threshold a cell."""
+        """Return the results of a judge with one threshold per cell."""
         decisions = np.full((len(self.data.gold), len(self.cells)), np.nan)
         for place, (cell, tuned) in enumerate(zip(self.cells, thresholds, strict=True)):
             if tuned.threshold is not None:
                 decisions[cell.test, place] = decide(judge.scores[cell.test], tuned.threshold)
-        return self.worth(decisions)
+        return self.evaluate(decisions)
 
-    def worth(self, decisions: Floats) -> _Result:
-        """What decisions are worth; a cell whose decided rows have one class is worth what the protocol says."""
+    def evaluate(self, decisions: Floats) -> _Result:
+        """Return the results of decisions, with the protocol's rule for cells of one class."""
         data = self.data
         by_cell = [confusion_by_unit(data.gold, column, data.unit, data.documents) for column in decisions.T]
         counts = np.stack(by_cell, axis=1)
@@ -365,7 +369,7 @@ class _Board(NamedTuple):
         return _Result(decisions, counts, accuracy_of(totals, recalls), samples, recalls)
 
     def fields(self, pairs: Sample, at: Mapping[str, str], **details: Any) -> dict[str, Any]:
-        """The fields of every row about a cell or a mean."""
+        """Return the common fields of rows about a cell or a mean."""
         group = {"by": "dataset", "group": at["dataset"]} if "dataset" in at else {}
         return {
             "study": STUDY, "gold_aspect": pairs.gold.aspect, "gold_signature": pairs.gold.signature,
@@ -374,7 +378,7 @@ class _Board(NamedTuple):
         }  # fmt: skip
 
     def targets(self) -> list[_Target]:
-        """What the table has means over."""
+        """Return the means of the table."""
         targets: list[_Target] = []
         for mean in self.table.means:
             members: dict[tuple[str, ...], list[int]] = {}
@@ -386,27 +390,27 @@ class _Board(NamedTuple):
 
 
 class _Target(NamedTuple):
-    """What a mean is over (or a cell, where a table has none): the numbers of its cells, what names it."""
+    """A mean (or a cell, if the table has no means): the numbers of its cells, and its position in the table."""
 
     members: list[int]
     at: dict[str, str]
     weight: Weight
 
     def rows(self, board: _Board) -> int:
-        """How many test rows its cells have."""
+        """Return the number of test rows of the cells."""
         return sum(int(board.cells[number].test.sum()) for number in self.members)
 
     def weights(self, sizes: Floats, values: Floats) -> Floats:
-        """The weight of each member; 0 where it has no value."""
+        """Return the weight of each member, 0 for members without a value."""
         weights = {Weight.ROWS: sizes[self.members], Weight.CELLS: np.ones(len(self.members))}[self.weight]
         return np.where(np.isnan(values), 0.0, weights)
 
 
 def _benchmark(pairs: Sample, how: Protocol) -> _Benchmark:
-    """The labelled rows, from any judge beside people. Raises UsageError as `protocol` does."""
+    """Return the labelled rows, given any judge joined with people. Raises UsageError as `protocol` does."""
     rows = pairs.take(~np.isnan(pairs.y))
     if not np.isin(rows.y, (0.0, 1.0)).all():
-        raise UsageError("people's faithfulness is not 0 or 1 here; a protocol needs a yes or no for each summary")
+        raise UsageError("human values of faithfulness are not all 0 or 1; a protocol needs a label for each summary")
     names = {how.dev[0], how.test[0], *(name for table in how.tables for name in table.cells + table.tuned)}
     names |= {name for table in how.tables for name, _ in table.keep}
     columns = {name: np.array(list(rows.units.column(name).labels()), dtype=object) for name in sorted(names)}
@@ -417,14 +421,14 @@ def _benchmark(pairs: Sample, how: Protocol) -> _Benchmark:
     for split, (name, value), mask in (("validation", how.dev, dev), ("test", how.test, test)):
         if not mask.any() and (tuned or split == "test"):
             raise UsageError(
-                f"no row is of the {split} split ({name} = {value}); give that file too, or a number as the threshold"
+                f"no row is in the {split} split ({name} = {value}); add its file, or give a number as the threshold"
             )
     documents, data.unit[test] = np.unique(rows.units.document.codes[test], return_inverse=True)
     return data._replace(dev=dev, test=test, documents=len(documents))
 
 
 def _cells(data: _Benchmark, table: Table) -> Iterator[_Cell]:
-    """The cells that some test row is in, in the papers' order."""
+    """Yield the cells with test rows, in the order of the papers."""
     belongs = np.ones(len(data.gold), dtype=np.bool_)
     for name, value in table.keep:
         belongs &= data.rows_with(name, value)
@@ -445,7 +449,7 @@ def _cells(data: _Benchmark, table: Table) -> Iterator[_Cell]:
 
 
 def _table_rows(board: _Board, judge: _Judge, thresholds: Sequence[Threshold], result: _Result) -> Iterator[Row]:
-    """A judge's cells and means."""
+    """Yield the rows of the cells and means of a judge."""
     for place, (cell, tuned) in enumerate(zip(board.cells, thresholds, strict=True)):
         scores, gold = judge.scores[cell.test], board.data.gold[cell.test]
         area = auroc(gold, scores)
@@ -484,14 +488,14 @@ def _table_rows(board: _Board, judge: _Judge, thresholds: Sequence[Threshold], r
 
 
 _Drawn = tuple[Estimate, dict[str, int]]
-"""An interval, and among the details how many draws gave no value, and how many lack some cell of a mean."""
+"""An estimate, with the numbers of resamples that have no value or lack a cell of a mean, for the details."""
 
 
 def _interval(board: _Board, value: float, samples: Floats, weights: Floats | None = None, **more: Any) -> _Drawn:
-    """A value (NaN: none) with its interval from draws x cells, averaged by weights.
+    """Return a value (NaN: undefined) with its interval from samples (draws x cells), averaged by weights.
 
-    Cells without weight are not missed in a draw. An interval without width has no reason: a judge may be right in
-    every draw.
+    Cells with weight 0 are ignored. An interval of width 0 is not reported as constant, since a judge can be correct in
+    all resamples.
     """
     weights = np.ones(samples.shape[1]) if weights is None else weights
     empty = np.isnan(samples[:, weights > 0])
@@ -500,7 +504,7 @@ def _interval(board: _Board, value: float, samples: Floats, weights: Floats | No
     estimate = board.bootstrap.of_samples(known, averaged(samples, weights), **more)
     if estimate.low is not None:
         reasons = [] if estimate.reason in (None, CONSTANT) else [estimate.reason]
-        reasons += [f"in {partial} of {board.bootstrap.resamples} resamples some cell has no value"] if partial else []
+        reasons += [f"in {partial} of {board.bootstrap.resamples} resamples, a cell has no value"] if partial else []
         estimate = replace(estimate, reason="; ".join(filter(None, reasons)) or None)
     return estimate, {"draws_undefined": estimate.lost, "draws_partial": partial}
 
@@ -510,7 +514,7 @@ def _row(drawn: _Drawn, about: Mapping[str, Any], statistic: str) -> Row:
 
 
 def averaged(values: Floats, weights: Floats) -> Floats:
-    """The weighted mean over the last axis, cells without a value left out; NaN where none has one.
+    """Return the weighted mean over the last axis, leaving out NaN. It is NaN if all values are.
 
     >>> averaged(np.array([0.5, 0.8, np.nan]), np.array([1.0, 2.0, 9.0])).round(9).item()
     0.7
@@ -520,18 +524,18 @@ def averaged(values: Floats, weights: Floats) -> Floats:
 
 
 class _Test(NamedTuple):
-    """Two judges on a mean; `parts` is what each document contributes to their difference."""
+    """A comparison of two judges. `contributions` are the shares of each document in their difference."""
 
     target: _Target
     pair: PairDifference
-    parts: Floats
+    contributions: Floats
     draws: dict[str, int]
 
 
 def _differences(
     board: _Board, judges: Sequence[_Judge], results: Sequence[_Result], testing: Significance
 ) -> Iterator[Row]:
-    """Every two judges on every mean of the table (or cell, where it has none), corrected over all of them."""
+    """Compare all pairs of judges on each mean of the table (or cell, if it has none), with one correction."""
     targets = board.targets()
     targets = targets or [_Target([place], cell.at, Weight.CELLS) for place, cell in enumerate(board.cells)]
     family = len(targets) * len(judges) * (len(judges) - 1) // 2
@@ -540,11 +544,11 @@ def _differences(
     tests: list[_Test] = []
     for (a, first), (b, second) in combinations(zip(judges, results, strict=True), 2):
         lost = np.isnan(first.decisions) | np.isnan(second.decisions)
-        both = [board.worth(np.where(lost, np.nan, result.decisions)) for result in (first, second)]
+        both = [board.evaluate(np.where(lost, np.nan, result.decisions)) for result in (first, second)]
         tests += [_tested(board, (a.name, b.name), both[0], both[1], target, flips) for target in targets]
     if not tests:
         return
-    p = permutation_p(np.stack([test.parts for test in tests], axis=1), flips)
+    p = permutation_p(np.stack([test.contributions for test in tests], axis=1), flips)
     pairs = [
         test.pair if test.pair.difference is None else test.pair._replace(p=float(value))
         for test, value in zip(tests, p, strict=True)
@@ -560,10 +564,10 @@ def _differences(
 def _tested(
     board: _Board, names: tuple[str, str], first: _Result, second: _Result, target: _Target, flips: Flips
 ) -> _Test:
-    """The difference with its interval, and what each document contributes to it: their sum is the difference.
+    """Return the difference with its interval, and the contribution of each document, which sum to the difference.
 
-    Exchanging two judges' decisions on a document turns the sign of its contribution, whatever the cells it is in, so
-    the permutation test is that of paired means.
+    Exchanging the decisions of two judges on a document changes the sign of its contribution in all cells. The
+    permutation test is therefore that of paired means.
     """
     members = target.members
     gaps = first.values[members] - second.values[members]
@@ -571,27 +575,27 @@ def _tested(
     n = int(first.sizes[members].sum())
     estimate, draws = _interval(
         board, averaged(gaps, weights).item(), first.samples[:, members] - second.samples[:, members], weights,
-        undefined="no cell in which both have a value",
+        undefined="no cell has a value of both judges",
     )  # fmt: skip
-    parts = np.zeros(board.data.documents)
+    contributions = np.zeros(board.data.documents)
     judged = np.zeros(board.data.documents, dtype=np.bool_)
     for number, weight in zip(members, weights, strict=True):
         if weight:
             hits, other_hits = first.counts[:, number], second.counts[:, number]
-            # Each document's share in the difference of two balanced accuracies (or recalls of an only class).
+            # The share of each document in the difference of two balanced accuracies (or recalls).
             shares = [
                 (hits[:, right] - other_hits[:, right]) / total
                 for right, size in ((0, 1), (2, 3))
                 if (total := hits[:, size].sum())
             ]
-            parts += weight / weights.sum() * sum(shares) / len(shares)
+            contributions += weight / weights.sum() * sum(shares) / len(shares)
             judged |= hits.any(axis=1) | other_hits.any(axis=1)
     units = int(judged.sum())
     pair = PairDifference(
         *names, estimate.value, estimate.low, estimate.high, None, None, 0, n, target.rows(board) - n, units,
         least_p(units, None if flips.exact else flips.total), None, estimate.reason, estimate.interval,
     )  # fmt: skip
-    return _Test(target, pair, parts, draws)
+    return _Test(target, pair, contributions, draws)
 
 
 # ---- notes ----
@@ -601,10 +605,13 @@ def _notes(board: _Board) -> Iterator[str]:
     table, data = board.table, board.data
     one_class = [cell.name for cell in board.cells if len(set(data.gold[cell.test].tolist())) == 1]
     if one_class:
-        values = {OneClass.UNDEFINED: "no value", OneClass.RECALL: "the recall of that class, as in the papers"}
-        yield f"{table.title}: test rows of one class only in {', '.join(one_class)}: {values[board.how.one_class]}"
+        values = {
+            OneClass.UNDEFINED: "no value",
+            OneClass.RECALL: "the value is their recall, as in the papers",
+        }
+        yield f"{table.title}: the test rows of {', '.join(one_class)} have one class: {values[board.how.one_class]}"
     outside = data.test & ~np.any([cell.test for cell in board.cells], axis=0)
     for name, value in table.keep:
         outside &= data.rows_with(name, value)
     if left := int(outside.sum()):
-        yield f"{table.title}: test rows not measured, as they have no {' or '.join(table.cells)}: {left}"
+        yield f"{table.title}: {left} test rows without {' or '.join(table.cells)} are left out"

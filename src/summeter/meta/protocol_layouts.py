@@ -1,7 +1,7 @@
-"""The study of a protocol laid out as the papers print it: Markdown, LaTeX and CSV. Nothing is computed here.
+"""Layouts of the results of a protocol, as in the papers: Markdown, LaTeX and CSV.
 
-A table has a line a cell and a column a judge, in per cent with one decimal; below stand the means. Where scores were
-missing the cell says how many, and a value that does not exist is a dash with a letter, which says why below the table.
+A table has one line per cell and one column per judge, in percent with one decimal, followed by the means. A cell shows
+the number of missing scores. An undefined value is a dash with a letter that refers to a note with the reason.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from summeter.records import UsageError
 from summeter.tables import Table, escape_markdown, interval, number, p_value, with_missing
 
 FILES = {"markdown": "table.md", "csv": "table.csv", "latex": "table.tex"}
-"""The file of each layout."""
+"""The file name of each layout."""
 
 _LONG = (
     "table", "of", "origin", "dataset", "category", "judge", "signature", "n", "missing", "balanced_accuracy", "low",
     "high", "draws_undefined", "draws_partial", "auroc", "auroc_low", "auroc_high", "auroc_draws_undefined",
     "threshold", "dev_n", "dev_missing", "dev_balanced_accuracy", "one_class", "reason", "auroc_reason",
 )  # fmt: skip
-_HEADS = {"origin": "Origin", "dataset": "Data set", "category": "Group"}
+_HEADERS = {"origin": "Origin", "dataset": "Data set", "category": "Group"}
 _WEIGHTS = {"rows": "mean by rows", "cells": "mean"}
 
 
 class _Letters(dict[str, str]):
-    """A letter for each note of a table, in the order in which they come up."""
+    """Letters of the notes of a table, in order of appearance."""
 
     def __missing__(self, note: str) -> str:
         tens, ones = divmod(len(self), 26)
@@ -41,10 +41,10 @@ class _Letters(dict[str, str]):
 
 
 def laid_out(study: Study, form: str) -> str:
-    """The study of a protocol in one of FILES, ending in a line feed.
+    """Return the results of a protocol in one of the layouts in FILES, ending in a line feed.
 
-    Markdown and LaTeX have tables of balanced accuracy, of AUROC and of differences. CSV has one line a cell or mean
-    and judge, with everything known of it; shares, not per cent.
+    Markdown and LaTeX have tables of balanced accuracy, AUROC and differences. CSV has one line per judge and cell or
+    mean, with all fields, as shares instead of percent.
     """
     areas = {_place(row): row for row in study if row.statistic == AREA}
     lines = (
@@ -57,17 +57,17 @@ def laid_out(study: Study, form: str) -> str:
 
 
 def formatted(study: Study, form: str, shown: Iterable[Table], long: Table) -> str:
-    """The tables `shown` of a study as `markdown` or `latex`, its notes and signatures below, or `long` as `csv`.
+    """Return the tables `shown` as `markdown` or `latex`, followed by notes and signatures, or `long` as `csv`.
 
     Raises UsageError for another form.
     """
-    below = [str(text) for text in (*study.notes, *study.signatures())]
+    footer = [str(text) for text in (*study.notes, *study.signatures())]
     match form:
         case "markdown":
-            notes = "".join(f"- {escape_markdown(text)}\n" for text in below)
+            notes = "".join(f"- {escape_markdown(text)}\n" for text in footer)
             return "\n".join([*(table.markdown(pad=True) for table in shown), notes])
         case "latex":
-            return "\n".join(table.latex() for table in shown) + "".join(f"% {text}\n" for text in below)
+            return "\n".join(table.latex() for table in shown) + "".join(f"% {text}\n" for text in footer)
         case "csv":
             return long.csv()
         case _:
@@ -75,7 +75,7 @@ def formatted(study: Study, form: str, shown: Iterable[Table], long: Table) -> s
 
 
 def tables(study: Study) -> Iterator[Table]:
-    """The tables of the study, one after the other."""
+    """Yield the tables of the study."""
     for table in dict.fromkeys(row.details["table"] for row in study):
         rows = [row for row in study if row.details["table"] == table]
         title = rows[0].details["title"]
@@ -105,7 +105,7 @@ def _grid(title: str, rows: Sequence[Row], statistic: str) -> Table:
         show=lambda row: _value(row, letters),
         lines={label: (*label, str(size)) for label, size in sizes.items()},
         columns={name: name for name in judges},
-        heads=[*(_HEADS.get(name, name) for name in names), "n"],
+        heads=[*(_HEADERS.get(name, name) for name in names), "n"],
         align="l" * len(names) + "r",
         title=title,
     )
@@ -114,7 +114,7 @@ def _grid(title: str, rows: Sequence[Row], statistic: str) -> Table:
 
 
 def _label(row: Row, names: Sequence[str]) -> tuple[str, ...]:
-    """The cell of a row, by column; of a mean, how it is weighted stands where the cell has no value."""
+    """Return the label of a row in each column. The label of a mean includes its weighting."""
     label = [row.details["cell"].get(name, "") for name in names]
     if row.statistic == MEAN:
         label[label.index("") if "" in label else -1] = _WEIGHTS[row.details["weight"]]
