@@ -184,7 +184,7 @@ def test_draws_and_cells_without_a_value_are_told(tmp_path: Path) -> None:
         assert (row.details["draws_undefined"], row.details["draws_partial"], row.reason) == (neither, half, said)
 
     most = max(lost, sum(not one for _, one in drawn))
-    assert any(f"left out of the intervals, at most {most} of 200 (" in note for note in study.notes)
+    assert any(f"without a value, at most {most} of 200 (" in note for note in study.notes)
     text = (tmp_path / "out" / "table.md").read_text("utf-8")
     _, _, area = text.partition("AUROC, %\n\n")
     assert re.search(r"\| Echo +\| +1 \| +- \(a\) \| +- \(a\) \|\n\n\(a\) no negative label\n", area)

@@ -201,7 +201,7 @@ def test_figures_of_a_judge_come_from_one_run(tmp_path: Path, run: Run) -> None:
 
 
 def test_merge_each_is_refused(run: Run) -> None:
-    with pytest.raises(UsageError, match=r"one value of people for each unit; the option merge"):
+    with pytest.raises(UsageError, match=r"one human value per unit; the option merge"):
         advise(run, merge="each")
 
 

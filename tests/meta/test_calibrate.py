@@ -179,7 +179,7 @@ class TestRatings:
 class TestRefusals:
     def test_fewer_than_fifty_labels(self, tmp_path: Path) -> None:
         found = run_of(tmp_path / "run", 24)
-        with pytest.raises(UsageError, match=r"48 human labels .* at least 50"):
+        with pytest.raises(UsageError, match=r"at least 50 human labels, but .* has 48"):
             calibrate(found, found.data, aspect="faithfulness")
         made = calibrate(found, found.data, aspect="faithfulness", allow_few=True, resamples=10)
         assert made.n == 48
@@ -204,7 +204,7 @@ class TestFile:
         cells = json.loads(made.model_dump_json(by_alias=True))
         cells["threshold"] = 0.01
         (tmp_path / "c.json").write_text(json.dumps(cells))
-        with pytest.raises(InputError, match="changed since it was made"):
+        with pytest.raises(InputError, match="was edited"):
             load_calibration(tmp_path / "c.json")
 
     @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"schema": "other"}'])
@@ -220,10 +220,10 @@ class TestStudy:
         assert all(set(CONTRACT) <= set(row) for row in study.to_dicts())
         assert study.one(statistic="kappa_fleiss").judge == "people"
         assert study.one(statistic="baseline_accuracy").value == 0.5
-        told = study.notes[0]
-        assert told.startswith("mock on faithfulness: kappa with people is 0.33 [")
-        assert told.endswith("accuracy 67% (a constant 1: 50%) (n = 120, missing 0)")
-        assert study.notes[1] == "40 disagreements, the worst first:"
+        verdict = study.notes[0]
+        assert verdict.startswith("mock on faithfulness: kappa with people is 0.33 [")
+        assert verdict.endswith("accuracy 67% (a constant 1: 50%) (n = 120, missing 0)")
+        assert study.notes[1] == "40 disagreements, worst first:"
 
     def test_one_annotator_has_no_ceiling(self, tmp_path: Path) -> None:
         cells = rows()

@@ -191,7 +191,7 @@ def test_the_bundled_example(example: Path, tmp_path: Path) -> None:
     row = made.one(statistic="spearman", level="system", gold_signature=gold)
     assert (row.n, row.aspect, row.gold_aspect) == (4, "abstractiveness", "faithfulness")
     assert "## composite by people" in markdown(made)
-    with pytest.raises(UsageError, match="nothing in the run fits"):
+    with pytest.raises(UsageError, match="the run has no scores"):
         card(run, judge="nobody")
     with pytest.raises(UsageError, match="fits 'style'; it has: abstractiveness"):
         card(run, aspect=("faithfulness", "style"))

@@ -139,7 +139,7 @@ class TestSmallGold:
         row = study.one(statistic="ppi_mean", domain=None)
         assert (row.n, row.details["unlabelled"], row.missing) == (3, 9, 0)
         assert study.one(statistic="ppi_mean", domain="talk").value is None
-        assert "warning: novelty: no label in the domains talk: is the sample random?" in study.notes
+        assert "warning: novelty: no label in the domains talk; is the sample random?" in study.notes
 
 
 class TestWarnings:
@@ -147,14 +147,14 @@ class TestWarnings:
         human = np.array([1.0] * 30 + [np.nan] * 30)
         machine = np.random.default_rng(0).random(60)
         assert sample_warnings(human, machine) == [
-            "the labels are those of the first 30 documents: draw a random sample instead"
+            "only the first 30 documents are labelled; draw a random sample instead"
         ]
 
     def test_chosen_by_the_machines_score(self) -> None:
         machine = np.random.default_rng(0).random(100)
         human = np.where(machine > 0.6, 1.0, np.nan)
         (told,) = sample_warnings(human, machine)
-        assert "higher than the others" in told
+        assert "higher than those of others" in told
 
     def test_a_random_sample_passes(self) -> None:
         rng = np.random.default_rng(0)

@@ -45,7 +45,7 @@ def test_more_labels_give_narrower_intervals() -> None:
     assert all((row.value or 0) <= row.details["labels_alone"] * 1.1 for row in found.study)
     assert "20 labels give about ±" in found.study.notes[1]
     far = plan_comparison([judge("one", 0.3)], ("A", "B"), sizes=(20, 500))
-    assert far.study.notes[-1] == "500 labels: there are not that many items to draw from"
+    assert far.study.notes[-1] == "500 labels are more than there are items"
     assert "proxy for people: three" in found.study.notes[1]
 
 
@@ -96,7 +96,7 @@ def test_calibration_plans_summaries() -> None:
     found = plan_calibration([judge("one", 0.3), judge("three", 0.3)], "three", labels=50)
     assert len(found.items) == 50
     assert found.study[0].judge == "three"
-    assert found.study.notes[0].startswith("three gives coherence a mean of")
+    assert found.study.notes[0].startswith("the mean of three on coherence is")
     alone = plan_calibration([judge("one", 0.3)], "one")
     assert alone.settled_at is None
 
@@ -104,13 +104,13 @@ def test_calibration_plans_summaries() -> None:
 def test_faults_are_named() -> None:
     one = judge("one", 0.3)
     for ask, why in (
-        (lambda: plan_comparison([one], ("A", "Z")), "no system 'Z' in the judgments; there are: A, B"),
-        (lambda: plan_comparison([one], ("A", "A")), "two systems"),
+        (lambda: plan_comparison([one], ("A", "Z")), "the judgments have no system 'Z'; they have: A, B"),
+        (lambda: plan_comparison([one], ("A", "A")), "two different systems"),
         (
             lambda: plan_comparison([one], ("A", "B"), aspect="wit"),
             "no run judged 'wit'; they judged: coherence",
         ),
-        (lambda: plan_calibration([one], "two"), "no judge 'two' in the runs; they have: one"),
+        (lambda: plan_calibration([one], "two"), "the runs have no judge 'two'; they have: one"),
         (lambda: plan_comparison([one], ("A", "B"), labels=500), "120 items to draw from"),
         (lambda: plan_comparison([one], ("A", "B"), labels=1), "labels must be at least 2, not 1"),
         (lambda: plan_comparison([one], ("A", "B"), expect=2), "expect must be at most 1, not 2"),

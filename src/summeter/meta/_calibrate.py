@@ -291,7 +291,7 @@ def _verdict(known: Calibration) -> str:
 
 def _worst(listed: Sequence[Disagreement], total: int) -> Iterator[str]:
     if total:
-        yield f"{total} disagreement{'' if total == 1 else 's'}, the worst first:"
+        yield f"{total} disagreement{'' if total == 1 else 's'}, worst first:"
     for unit in listed:
         place = "" if unit.index is None else f", {unit.unit} {unit.index}"
         score = "" if unit.score is None else f" ({unit.score:.2f})"
