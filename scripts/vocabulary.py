@@ -1,8 +1,8 @@
 """Check that identifiers, texts and docs avoid the words of `design/vocabulary.txt`.
 
     python scripts/vocabulary.py            print each use of a forbidden word, and exit with 1 if there is one
-    python scripts/vocabulary.py --count    print the number of uses in each folder, words of the section "later" included
-    python scripts/vocabulary.py --later    print each use, words of the section "later" included
+    python scripts/vocabulary.py --count    print the number of uses in each folder, words of the section [later] included
+    python scripts/vocabulary.py --later    print each use, words of the section [later] included
 
 A phrase is searched in the comments and strings of Python files, and in the whole text of Markdown files, templates, page scripts and YAML
 files. White space matches white space of any length, so a phrase is found across a line break. Case matters except for the first letter, so
