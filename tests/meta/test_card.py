@@ -193,7 +193,7 @@ def test_the_bundled_example(example: Path, tmp_path: Path) -> None:
     assert "## composite by people" in markdown(made)
     with pytest.raises(UsageError, match="the run has no scores"):
         card(run, judge="nobody")
-    with pytest.raises(UsageError, match="fits 'style'; it has: abstractiveness"):
+    with pytest.raises(UsageError, match="no scores of 'style'; the aspects are: abstractiveness"):
         card(run, aspect=("faithfulness", "style"))
 
 
