@@ -53,7 +53,7 @@ def test_unsent_answers_survive_a_reload_and_are_sent(site: Any, visit: Any, sho
     waiting(page, 2)
     answer(page)
     reach(page, "All tasks of this batch are answered")
-    expect(page.locator("#finish-said")).to_contain_text("3 answers waiting")
+    expect(page.locator("#finish-said")).to_contain_text("3 answers are waiting")
     assert place.answers() == []
     page.unroute("**/api/answers")
     expect(page.locator("#finish-said")).to_have_text("All your answers are saved.")

@@ -93,7 +93,7 @@ def test_the_other_pages_are_accessible(site: Any, visit: Any, axe: Any) -> None
     assert axe(page) == []
     page.get_by_role("button", name="I have read them").click()
     page.get_by_role("button", name="Send my answers").click()
-    expect(page.locator(".wanting-text")).to_have_text("Question 1 is open.")
+    expect(page.locator(".wanting-text")).to_have_text("Question 1 is not answered.")
     assert axe(page) == []
     qualify(page)
     press(page, "?")
