@@ -374,7 +374,7 @@ def test_a_decoder_by_its_last_token(tmp_path: Path) -> None:
         ({"head": "linear"}, "head"),
         ({"scale": [0, 3]}, "scale"),
         ({"split": {"held_out_systems": ["s9"]}}, "held_out_systems"),
-        ({"split": {"test": 0.97}}, "none to train on"),
+        ({"split": {"test": 0.97}}, "leave some to train on"),
         ({"split": {"test": 0.83}}, "too few documents"),
         ({"aspects": ["tone"]}, "aspects"),
         ({"max_tokens": 1000}, "max_tokens"),
