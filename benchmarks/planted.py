@@ -1,6 +1,6 @@
 """Rates at which `support` labels planted errors, and their faithful twins, as unsupported.
 
-    python benchmarks/planted.py [--network]
+    python benchmarks/planted.py
 
 planted_errors.jsonl has 20 documents and 60 sentences about them, each with a twin that differs in one point. The
 errors are of six types; half of the sentences are worded differently from the document. The author of the sentences did
@@ -54,10 +54,9 @@ def wilson(hits: int, n: int) -> str:
 def main() -> None:
     """Judge all sentences and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--network", action="store_true", help="use the joint scorer instead of words")
-    network = parser.parse_args().network
+    parser.parse_args()
     sentences = list(rows())
-    run = evaluate(sentences, [f"support[network={str(network).lower()}]"])
+    run = evaluate(sentences, ["support"])
     about = {(row["doc_id"], row["system"]): row for row in sentences}
     labels = {
         (judgment.target.document_id, judgment.target.system): judgment.label

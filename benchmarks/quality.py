@@ -6,14 +6,13 @@ Three human-annotated sets are used: QAGS CNN/DailyMail and QAGS XSum (summary s
 REALSumm (key facts against the summary). Gold is the majority vote; a tie counts as an error (sentences) or absent (key
 facts). ROUGE-n precision is the share of the claim's n-grams that match, with the reference tokeniser. AUROC is over
 all units of a set; intervals are paired bootstraps over documents. No part of `support` was fitted on these sets.
-"words" is `support[network=false]`, "joint" `support[network=true]`.
+"words" is `support`.
 
 Without the data the script exits with status 2 and a message. ``--write`` replaces the marked part of
 reports/quality.md.
 """
 
 import argparse
-import asyncio
 import gzip
 import json
 import re
@@ -25,13 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from summeter.evaluators.support.network import MODEL, combination, signed
-from summeter.evaluators.support.network import score as joint_score
 from summeter.evaluators.support.scorer import LexicalScorer, Support, Use
-from summeter.models.local.load import local_network
-from summeter.models.local.loaded_model import open_model
-from summeter.models.networks import Network
-from summeter.runs.results import ResultStore
 from summeter.stats.base import Status
 from summeter.stats.classification import auroc, classify
 from summeter.text.ngrams import matched, ngrams, words
@@ -47,11 +40,9 @@ COLUMNS = (
     "ROUGE-1",
     "ROUGE-2",
     "words",
-    "joint",
-    "joint against ROUGE-1",
-    "joint against ROUGE-2",
-    "joint against words",
-    "labels: balanced accuracy (words, joint)",
+    "words against ROUGE-1",
+    "words against ROUGE-2",
+    "labels: balanced accuracy",
     "no score",
 )
 BEGIN, END = "<!-- quality table: begin -->", "<!-- quality table: end -->"
@@ -139,24 +130,6 @@ def support_scores(case: Case, scorer: LexicalScorer) -> list[Support]:
     return found
 
 
-def joint_scores(case: Case, use: Use, nli: Network) -> list[Support]:
-    """Verdicts of words and network together, text by text."""
-
-    async def all_of() -> list[Support]:
-        scorer = LexicalScorer(use)
-        found: list[Support] = []
-        at = 0
-        while at < len(case.units):
-            text = case.units[at].text
-            end = next((i for i in range(at, len(case.units)) if case.units[i].text != text), len(case.units))
-            claims = [unit.claim for unit in case.units[at:end]]
-            found += await joint_score(claims, scorer.prepare(*case.texts[text]), use, nli)
-            at = end
-        return found
-
-    return asyncio.run(all_of())
-
-
 def area(labels: np.ndarray, scores: np.ndarray) -> float:
     found = auroc(labels, scores)
     return float(found.value) if found.status == Status.OK and found.value is not None else float("nan")
@@ -200,41 +173,36 @@ def speed(scorer: LexicalScorer, case: Case, words_wanted: int = 50_000) -> tupl
     return rate, prepared - start, time.perf_counter() - prepared
 
 
-def table(folder: Path, kept_in: Path | None = None) -> str:
-    scorers = f"Words: `{LexicalScorer().id}`; joint: `{signed()['joint']}` on `{combination()['card']['network']}`"
+def table(folder: Path) -> str:
     lines = [
-        f"{scorers}; intervals are 95 % over {RESAMPLES} draws of documents, seed {SEED}.",
+        f"Words: `{LexicalScorer().id}`; intervals are 95 % over {RESAMPLES} draws of documents, seed {SEED}.",
         "",
         f"| {' | '.join(COLUMNS)} |",
         "|---" * len(COLUMNS) + "|",
     ]
     points, draws = [], []
-    nli = local_network(open_model(MODEL, "classifier"), ResultStore(kept_in))
     for name in SETS:
         case = load(folder, name)
         use: Use = "summary" if name == "realsumm" else "source"
-        both = [support_scores(case, LexicalScorer(use)), joint_scores(case, use, nli)]
-        kept = [i for i in range(len(case.units)) if all(verdicts[i].probability is not None for verdicts in both)]
+        verdicts = support_scores(case, LexicalScorer(use))
+        kept = [i for i in range(len(case.units)) if verdicts[i].probability is not None]
         missing = len(case.units) - len(kept)
         one, two = rouge_scores(case, 1), rouge_scores(case, 2)
-        columns = np.array([[one[i], two[i], *(some[i].probability for some in both)] for i in kept], dtype=float)
+        columns = np.array([[one[i], two[i], verdicts[i].probability] for i in kept], dtype=float)
         case = case._replace(units=[case.units[i] for i in kept])
         labels = np.array([unit.label for unit in case.units], dtype=float)
-        point = [area(labels, columns[:, k]) for k in range(4)]
+        point = [area(labels, columns[:, k]) for k in range(3)]
         drawn = gaps(case, columns, labels)
         points.append(point)
         draws.append(drawn)
         cells = [f"{value:.3f}" for value in point]
-        decided = ", ".join(
-            "undefined" if found.value is None else f"{found.value:.3f}"
-            for some in both
-            for found in [classify(labels, [float(bool(some[i].supported)) for i in kept]).balanced_accuracy]
-        )
-        against = [f"{point[3] - point[k]:+.3f} ({interval(drawn[:, 3] - drawn[:, k])})" for k in range(3)]
+        found = classify(labels, [float(bool(verdicts[i].supported)) for i in kept]).balanced_accuracy
+        decided = "undefined" if found.value is None else f"{found.value:.3f}"
+        against = [f"{point[2] - point[k]:+.3f} ({interval(drawn[:, 2] - drawn[:, k])})" for k in range(2)]
         counts = [name, str(len(labels)), f"{labels.mean():.2f}"]
         lines.append(f"| {' | '.join([*counts, *cells, *against, decided, str(missing)])} |")
     mean, drawn = np.mean(points, axis=0), np.mean(draws, axis=0)
-    against = [f"{mean[3] - mean[k]:+.3f} ({interval(drawn[:, 3] - drawn[:, k])})" for k in range(3)]
+    against = [f"{mean[2] - mean[k]:+.3f} ({interval(drawn[:, 2] - drawn[:, k])})" for k in range(2)]
     lines.append(f"| mean | | | {' | '.join([*(f'{value:.3f}' for value in mean), *against])} | | |")
     return "\n".join(lines)
 
@@ -244,7 +212,6 @@ def main() -> int:
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder of the data sets")
     parser.add_argument("--write", action="store_true", help="write the table to reports/quality.md")
     parser.add_argument("--speed", action="store_true", help="only measure the speed of the scorer")
-    parser.add_argument("--keep", type=Path, help="SQLite file that stores outputs of the network")
     options = parser.parse_args()
     absent = [name for name in SETS if not (options.data / f"{name}.jsonl.gz").is_file()]
     if absent:
@@ -257,7 +224,7 @@ def main() -> int:
         rate, prepare_s, score_s = speed(LexicalScorer(), load(options.data, "qags_cnndm"))
         print(f"{rate:.0f} claims/s; 50,000 words: {prepare_s:.2f} s to prepare, {score_s * 100:.1f} ms a claim")
         return 0
-    made = table(options.data, options.keep)
+    made = table(options.data)
     print(made)
     if options.write:
         page = ROOT / "reports" / "quality.md"

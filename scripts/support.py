@@ -4,8 +4,8 @@
     python scripts/support.py --data ../shared/nli_train --write   # write weights and reports/quality.md
 
 Sentences against their documents are fitted on `human.jsonl.gz`: claims and summaries that people labelled, from seven
-sources. Key facts against summaries are fitted on the facts in `network/written`. Each figure comes from weights that
-have not seen the claim's document: five folds by `group`. Sources weigh the same, and so do both labels of a source. A
+sources. Key facts against summaries are fitted on `support_key_facts.jsonl`, which
+a language-model assistant wrote and labelled. Each figure comes from weights that have not seen the claim's document: five folds by `group`. Sources weigh the same, and so do both labels of a source. A
 summary of several sentences counts by its least supported one.
 
 A check's weight is the share of its findings that stand in unsupported claims. The weights of word overlap are those of
@@ -123,12 +123,10 @@ def human(folder: Path) -> Iterator[Claim]:
 
 def facts() -> Iterator[Claim]:
     """Key facts against summaries, written for `support`."""
-    for file in sorted((ROOT / "scripts/network/written").glob("*.jsonl")):
-        if not file.name.startswith(("twins", "long")):
-            for text in map(json.loads, file.read_text("utf-8").splitlines()):
-                for fact in text["facts"]:
-                    name = f"{text['id']} {fact['text']}"
-                    yield Claim("facts", text["summary"], fact["text"], fact["label"] == 1, text["id"], name)
+    for text in map(json.loads, Path(__file__).with_name("support_key_facts.jsonl").read_text("utf-8").splitlines()):
+        for fact in text["facts"]:
+            name = f"{text['id']} {fact['text']}"
+            yield Claim("facts", text["summary"], fact["text"], fact["label"] == 1, text["id"], name)
 
 
 def planted() -> Iterator[Claim]:

@@ -151,7 +151,6 @@ class TestContract:
         kinds = {"llm", *get_args(ModelTask)}
         for role in find(name).roles.values():
             assert role.kind in kinds
-            assert role.default is None or role.kind != "llm"
 
     @pytest.mark.parametrize("empty", ["document", "summary"])
     def test_an_empty_text_is_skipped_for_each_aspect_without_a_call(self, name: str, empty: str) -> None:
@@ -228,8 +227,8 @@ def other_values(annotation: Any) -> list[Any]:
     return [value for inner in get_args(annotation) for value in other_values(inner)]
 
 
-# These need what the fakes lack: trained weights, a table of baselines, the embedded network, probable words.
-NOT_FAKED = ("summac[method=conv]", "bertscore[rescale=true]", "support[network=true]", "minicheck[network=llm]")
+# These need what the fakes lack: trained weights, a table of baselines, probable words.
+NOT_FAKED = ("summac[method=conv]", "bertscore[rescale=true]", "minicheck[network=llm]")
 SETTINGS = [
     spec
     for name in NAMES
@@ -286,7 +285,7 @@ EDGES: dict[str, tuple[dict[str, Any], dict[str, set[str]]]] = {
     "CJK": ({"document": "桥长十四米。它很新。", "summary": "桥长十四米。", "reference": "桥长十四米。",
              "key_facts": ["桥长十四米"]}, {}),
     "a very long sentence": ({"summary": "The bridge is wide and " * 500 + "old."}, {}),
-    # It contains no words, so the overlap judges and the embedded one have nothing to compare.
+    # It contains no words, so the overlap judges and `support` have nothing to compare.
     "no words": ({"summary": "... !!! 🎻"}, {"support": OK | SKIPPED, "cascade": OK | SKIPPED,
                                              **dict.fromkeys(NO_WORDS, SKIPPED)}),
 }  # fmt: skip

@@ -22,7 +22,6 @@ from summeter.evaluators.entailment.reasons import rounded
 from summeter.evaluators.entailment.summac import SummaC
 from summeter.evaluators.fenice.evaluator import Fenice
 from summeter.evaluators.support.evaluator import Support
-from summeter.evaluators.support.network import combination
 from summeter.models.networks import Classify, FindLabels, Labels
 from summeter.records import Judgment, Target
 
@@ -47,7 +46,6 @@ def local_judges() -> list[Evaluator]:
         *lines,
         Fenice(step="nli_sent"),
         SummaC(labels="ec"),
-        Support(network=True),
         Support(base_rate=0.9),
     ]
 
@@ -56,10 +54,9 @@ def local_judges() -> list[Evaluator]:
 def test_a_label_is_a_threshold_of_its_value(evaluator: Evaluator) -> None:
     source = document(*(f"Ada sold mill {at} in May." for at in range(12)))
     source = source.model_copy(update={"key_facts": ("Ada sold a mill.", "It snowed.")})
-    # `support` uses the shipped network only.
     kinds = Labels(("entity error", "relation error", "no error"), several=False)
     answers = {Classify: drawn_logits, FindLabels: lambda _: kinds}
-    nli = FakeNetwork(answers, combination()["card"]["network"])
+    nli = FakeNetwork(answers)
     others = {} if "classifier" in evaluator.required_roles else {"classifier": nli}
     tools = Tools(signature="s", networks=networks(evaluator, **others))
     rows = [row for some in judge(evaluator, source, *SUMMARIES, tools=tools) for row in some]

@@ -10,8 +10,9 @@ from meta.duels import sound
 from meta.makers import judgment, people, ratings, sentences, voted
 
 from summeter.data.dataset import load
+from summeter.engine.api import evaluate
 from summeter.engine.outputs import import_outputs
-from summeter.meta import agreement_lines, agreement_with_people
+from summeter.meta import agreement_elsewhere, agreement_lines, agreement_with_people
 from summeter.records import UsageError
 
 # Ten documents of two sentences each: people call the first supported, the second an error.
@@ -92,3 +93,14 @@ def test_human_judgments_in_the_run_are_used(tmp_path: Path) -> None:
     assert study.one(judge="toy").value == pytest.approx(1.0)
     bare = [{key: value for key, value in row.items() if key != "human"} for row in rows]
     assert agreement_with_people(import_outputs(load(bare), file, out=tmp_path / "bare")).rows == ()
+
+
+def test_agreement_on_other_data_is_reported_for_aspects_that_people_did_not_judge(tmp_path: Path) -> None:
+    row = {"document": "It rained in May.", "summary": "It rained.", "key_facts": ["It rained."]}
+    run = evaluate([row], ["support", "length"], out=tmp_path / "run")
+    lines = agreement_elsewhere(run)
+    assert [line.partition(":")[0] for line in lines] == ["support on faithfulness", "support on completeness"]
+
+    labelled = [{**row, "doc_id": f"d{label}", "human": {"sentence_labels": [label]}} for label in (0, 1)]
+    (line,) = agreement_elsewhere(evaluate(labelled, ["support"], out=tmp_path / "labelled"))
+    assert line.startswith("support on completeness: ")

@@ -14,19 +14,19 @@ from summeter.records import ReplayMiss
 from summeter.runs.results import RESULTS, ResultStore
 
 TWO = ProcessExecutor(workers=2)
-JUDGE = "support[network=true]"
+JUDGE = "summac"
 
 
-def test_networks_judge_in_workers_as_in_one_process(tmp_path: Path) -> None:
-    pytest.importorskip("onnxruntime", reason="needs onnxruntime: make neural")
-    alone = evaluate(rows(8), [JUDGE], out=tmp_path / "one")
-    run = evaluate(rows(8), [JUDGE], out=tmp_path / "two", executor=TWO)
+def test_networks_judge_in_workers_as_in_one_process(folders: Path, tmp_path: Path) -> None:
+    models = {"nli": f"local/{folders / 'bert'}"}
+    alone = evaluate(rows(8), [JUDGE], models=models, out=tmp_path / "one")
+    run = evaluate(rows(8), [JUDGE], models=models, out=tmp_path / "two", executor=TWO)
     # What is computed together decides on the last digits.
     for mine, other in zip(run.judgments(), alone.judgments(), strict=True):
         assert mine.model_dump(exclude={"value", "reason"}) == other.model_dump(exclude={"value", "reason"})
         assert mine.value == pytest.approx(other.value, abs=1e-4)
     (model, there), (_, wanted) = run.manifest.local.copy().popitem(), alone.manifest.local.copy().popitem()
-    assert model.startswith("embedded/support@")
+    assert model.startswith("local/bert@")
     assert (there.asked, there.tokens > 0) == (wanted.asked, True)
     with ResultStore(run.folder / RESULTS) as own, ResultStore(alone.folder / RESULTS) as other:
         assert own.counts() == other.counts()

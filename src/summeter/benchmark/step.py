@@ -36,7 +36,7 @@ from summeter.data.hub import is_address
 from summeter.data.remote import is_remote
 from summeter.engine.options import Options
 from summeter.engine.progress import Progress
-from summeter.models.local.names import EMBEDDED, is_local
+from summeter.models.local.names import is_local
 from summeter.records import InputError, InstallError, Record, SummeterError, UsageError, canonical, digest, invalid
 from summeter.records.addresses import masked
 from summeter.runs.run import RunFolder
@@ -89,8 +89,7 @@ class StepSettings(Record):
 
     def packages(self) -> Iterable[Package]:
         """Return the optional packages that the step imports; by default those of local networks, if it uses any."""
-        local = any(is_local(model) and not model.startswith(EMBEDDED) for model in self.asked_models())
-        return [Package("tokenizers", "local")] if local else []
+        return [Package("tokenizers", "local")] if any(map(is_local, self.asked_models())) else []
 
     def secret_hashes(self) -> Mapping[str, str]:
         """Return keyed hashes, by name, of files whose SHA-256 is secret; changing one makes the step stale."""

@@ -103,7 +103,7 @@ def show_scores(run: Run) -> None:
     """Print the table of systems and the table of pairs, if the run has any."""
     from rich.console import Console
 
-    from summeter.meta import agreement_lines, agreement_with_people
+    from summeter.meta import agreement_elsewhere, agreement_lines, agreement_with_people
     from summeter.records import shown_signatures
     from summeter.report import pairs, ranking, reliabilities, trust
 
@@ -114,7 +114,7 @@ def show_scores(run: Run) -> None:
         console.print()
     pairs(compared, console)
     trust(reliabilities([run]), console)
-    for line in agreement_lines(agreement_with_people(run, seed=run.seed)):
+    for line in (*agreement_lines(agreement_with_people(run, seed=run.seed)), *agreement_elsewhere(run)):
         typer.echo(f"with people: {line}")
     if (cut := run.totals.truncated).judgments:
         typer.echo(f"{cut}.")

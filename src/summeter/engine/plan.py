@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from summeter.data.dataset import Dataset, load
 from summeter.engine.options import ALL, Options
-from summeter.engine.roles import ModelLookup, default_models, models_of, replay_sessions
+from summeter.engine.roles import ModelLookup, models_of, replay_sessions
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.catalog import build
 from summeter.evaluators.derived import DerivedEvaluator
@@ -101,6 +101,7 @@ def jobs(
             roles={role: name for role, name in roles.items() if role != name},
             threshold=evaluator.decision_threshold,
             restricted=evaluator.noncommercial_weights(bound),
+            measured_agreement=dict(evaluator.measured_agreement),
         )
         if not partial:
             complete.add(signed)
@@ -164,7 +165,7 @@ def make_plan(
     by its name.
     """
     built, bound = _build_all(evaluators), _by_role(models)
-    _check_context(options, {**default_models(built), **bound})
+    _check_context(options, bound)
     return _plan(_load(data), built, bound, options, ModelLookup(options.offline, fetch))
 
 
@@ -217,7 +218,7 @@ def _check_context(options: Options, roles: Collection[str]) -> None:
 def _plan(
     data: Dataset, evaluators: Sequence[Evaluator], models: Mapping[str, str], options: Options, lookup: ModelLookup
 ) -> RunPlan:
-    bound = {**default_models(evaluators), **models}
+    bound = dict(models)
     networks = lookup.find(evaluators, bound)
     bound |= {role: network.id for role, network in networks.items()}
     planned = jobs(evaluators, bound, splitter(data), options.sampling, options.repeats)

@@ -28,16 +28,6 @@ def parts_of(evaluators: Iterable[Evaluator]) -> list[Evaluator]:
     return [component for evaluator in evaluators for component in evaluator.components()]
 
 
-def default_models(evaluators: Sequence[Evaluator]) -> dict[str, str]:
-    """Return the default models of the evaluators, by role."""
-    return {
-        name: default
-        for component in _with_members(evaluators)
-        for name in component.required_roles
-        if (default := component.role(name).default) is not None
-    }
-
-
 class ReplaySession(NamedTuple):
     """Evaluators of a replay, and the models of their roles."""
 

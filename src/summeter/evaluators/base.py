@@ -110,13 +110,12 @@ class Checkpoint(NamedTuple):
 class Role:
     """A model that an evaluator may use.
 
-    `kind` is "llm" or the task of a local network. `default` is the model used if the user binds none. `hint` is
+    `kind` is "llm" or the task of a local network. `hint` is
     appended to the error message if no model is bound. `checkpoints` are the published weights for this role; other
     models are not checked for their licence.
     """
 
     kind: Literal["llm"] | ModelTask = "llm"
-    default: str | None = None
     hint: str | None = None
     checkpoints: tuple[Checkpoint, ...] = ()
 
@@ -185,6 +184,8 @@ class Evaluator(BaseModel):
     - `prepares_only`: it derives data from documents and writes no judgments. `pairwise`: it compares two summaries.
     - `positional_setting`: the setting of a value without a name in `-e` (`geval[single]`).
     - `code_licence`: the licence of the method's released code.
+    - `measured_agreement`: agreement with people by aspect, as measured for summeter (`reports/quality.md`). A run
+      prints it next to the scores if its data have no human judgments of the aspect.
 
     `judge` is called only for items that can be judged; `unjudged` writes the judgments of the others.
     """
@@ -198,6 +199,7 @@ class Evaluator(BaseModel):
     needs: ClassVar[frozenset[Need]] = frozenset()
     roles: ClassVar[Mapping[str, Role]] = {}
     code_licence: ClassVar[str] = OWN
+    measured_agreement: ClassVar[Mapping[str, str]] = {}
     reduce: ClassVar[Aggregation] = "share"
     value_range: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
     binary_units: ClassVar[frozenset[Unit]] = frozenset()

@@ -30,7 +30,7 @@ from summeter.meta._errors import errors
 from summeter.meta._estimate import estimate, estimate_last_judge, simulate
 from summeter.meta._gate import gate
 from summeter.meta._overlap import match_claims, overlap
-from summeter.meta._people import agreement_lines, agreement_with_people
+from summeter.meta._people import agreement_elsewhere, agreement_lines, agreement_with_people
 from summeter.meta._plan import plan_calibration, plan_comparison
 from summeter.meta._prefer import prefer
 from summeter.meta._protocol import protocol, protocol_named
@@ -50,6 +50,7 @@ __all__ = [
     "ValueOrLabel",
     "advise",
     "agree",
+    "agreement_elsewhere",
     "agreement_lines",
     "agreement_with_people",
     "bias",

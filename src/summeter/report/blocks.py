@@ -332,7 +332,8 @@ class ItemList(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A report. Without `runs` it shows studies only. `agreements` pairs source labels with agreement rows."""
+    """A report. Without `runs` it shows studies only. `agreements` pairs source labels with agreement rows;
+    `agreements_elsewhere` are sentences about judges whose agreement was measured on other data only."""
 
     title: str
     runs: tuple[RunBlock, ...]
@@ -341,6 +342,7 @@ class Page(NamedTuple):
     by_domain: tuple[DomainTable, ...]
     head_to_head: tuple[PairMatrix, ...]
     agreements: tuple[tuple[str, Row], ...]
+    agreements_elsewhere: tuple[str, ...]
     reliabilities: tuple[Reliability, ...]
     studies: tuple[StudyBlock, ...]
     failures: tuple[FailureGroup, ...]

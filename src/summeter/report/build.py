@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import PurePath
 
+from summeter.meta import agreement_elsewhere
 from summeter.meta.results import Study
 from summeter.records import JudgeKey, UsageError, judge_names
 from summeter.report.blocks import Page, RunBlock
@@ -64,6 +65,7 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
         by_domain=by_domain(run_views[0], judges, systems) if run_views else (),
         head_to_head=head_to_head(run_views, judges),
         agreements=tuple(row for view in run_views for row in agreements(view, judges)),
+        agreements_elsewhere=tuple(dict.fromkeys(line for run in runs for line in agreement_elsewhere(run))),
         reliabilities=reliabilities(runs, tolerance=tolerance),
         studies=studies(study_list),
         failures=failures(run_views, judges, items.where),

@@ -42,7 +42,7 @@ class JudgeEntry(Record):
     maps its roles to roles of the run if their names differ (`{"judge": "second"}`). `threshold` is the minimum value
     of the label 1, if its labels are thresholded values. `restricted` names weights whose licence forbids commercial
     use. A `partial` judge judged only the items that a cascade passed on, which are not representative, so it has no
-    scores.
+    scores. `measured_agreement` is its agreement with people by aspect, as measured on other data.
     """
 
     name: str
@@ -60,6 +60,7 @@ class JudgeEntry(Record):
     threshold: float | None = None
     restricted: tuple[str, ...] = ()
     partial: bool = False
+    measured_agreement: dict[str, str] = Field(default_factory=dict)
 
 
 class DataEntry(Record):

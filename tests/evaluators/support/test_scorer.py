@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from summeter.evaluators.support.checks import CONFLICTS
 from summeter.evaluators.support.features import Overlap
-from summeter.evaluators.support.network import combination
 from summeter.evaluators.support.scorer import THRESHOLD, LexicalScorer, Weights, shipped
 from summeter.evaluators.support.words import prepare
 from summeter.text.split import split
@@ -178,10 +177,6 @@ def test_shipped_weights_keep_their_signs():
         assert use.slope > 0
     # The number, the name and the month that are not there: more often an error than not.
     assert all(right > 0.5 for right in shipped()["source"].precision.values())
-
-
-def test_the_combination_was_fitted_beside_the_shipped_weights():
-    assert combination()["card"]["words"] == LexicalScorer().id
 
 
 def test_log_odds_by_hand():

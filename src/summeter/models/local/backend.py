@@ -485,9 +485,6 @@ def _session(model: Located, runtime: Runtime) -> Any:
     options.log_severity_level = 3
     # Spinning threads would take processor time from working ones.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    if model.config.get("quantised") == "weights":
-        # Quantised weights are expanded once when they are loaded, not at every use.
-        options.add_session_config_entry("session.disable_quant_qdq", "1")
     options.intra_op_num_threads = int(os.environ.get("OMP_NUM_THREADS") or 0)
     providers = ["CPUExecutionProvider"]
     if runtime.device == "cuda":

@@ -1,7 +1,7 @@
 """Find the folder of a local model by its name.
 
-Names are `hf/ORG/NAME@REVISION`, `local/FOLDER`, a path, or `embedded/NAME` (a model included in summeter), optionally
-followed by settings in brackets. A folder has a revision and a hash of its contents.
+Names are `hf/ORG/NAME@REVISION`, `local/FOLDER` or a path, optionally followed by settings in brackets. A folder
+has a revision and a hash of its contents.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -28,7 +27,6 @@ LOCAL_NAMES = "hf/ORG/NAME@REVISION, local/FOLDER or a path"
 
 _SETTINGS = re.compile(r"(?P<name>.*?)\[(?P<settings>[^\[\]]*)\]", re.DOTALL)
 _HUB = re.compile(r"[\w.-]+(/[\w.-]+)?")
-EMBEDDED = "embedded/"
 _PATH = ("/", "./", "../", "~", ".\\", "..\\")
 
 CONFIG = "config.json"
@@ -56,9 +54,9 @@ class LocalSettings(Record):
 
 
 class LocalName(Record):
-    """A parsed model name; `path` is ORG/NAME on the hub, a folder, or the name of an embedded model."""
+    """A parsed model name; `path` is ORG/NAME on the hub, or a folder."""
 
-    source: Literal["hf", "local", "embedded"]
+    source: Literal["hf", "local"]
     path: str
     revision: str | None = None
     settings: LocalSettings = LocalSettings()
@@ -70,7 +68,7 @@ def is_local(text: str) -> bool:
     >>> [is_local(one) for one in ("hf/org/nli", "local/models/nli", "./nli", "openai/gpt-4o")]
     [True, True, True, False]
     """
-    return text.strip().startswith(("hf/", "local/", EMBEDDED, *_PATH))
+    return text.strip().startswith(("hf/", "local/", *_PATH))
 
 
 def parse(text: str) -> LocalName:
@@ -93,8 +91,6 @@ def parse(text: str) -> LocalName:
         if not _HUB.fullmatch(path) or ("@" in name and not revision):
             raise UsageError(f"{text!r} is not hf/ORG/NAME or hf/ORG/NAME@REVISION")
         return LocalName(source="hf", path=path, revision=revision or None, settings=settings)
-    if name.startswith(EMBEDDED):
-        return LocalName(source="embedded", path=name.removeprefix(EMBEDDED), settings=settings)
     path = name.removeprefix("local/")
     if not path:
         raise UsageError(f"{text!r} has no folder; write local/FOLDER")
@@ -161,14 +157,10 @@ def maybe_json(path: Path) -> dict[str, Any]:
 
 
 def _folder(name: LocalName) -> Located:
-    embedded = Path(str(resources.files("summeter.models"))) / "embedded"
-    path, pinned = (embedded / name.path if name.source == "embedded" else Path(name.path).expanduser()), None
+    path, pinned = Path(name.path).expanduser(), None
     if not path.exists() and "@" in path.name:
         stem, _, pinned = path.name.rpartition("@")
         path = path.with_name(stem)
-    if name.source == "embedded" and not (path / CONFIG).is_file():
-        known = ", ".join(sorted(folder.name for folder in embedded.iterdir() if (folder / CONFIG).is_file()))
-        raise UsageError(f"embedded/{name.path}: unknown embedded model; known: {known}")
     if not path.is_dir():
         what = "is a file, not a model's folder" if path.exists() else "does not exist"
         raise UsageError(f"{path} {what}; a model's folder contains {CONFIG}, its tokenizer and its weights")
