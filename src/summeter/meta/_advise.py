@@ -113,8 +113,8 @@ def advise(runs: RunFolder | Sequence[RunFolder], gold: Gold | None, options: Ad
     compared has a row `agreement` without a value. The notes contain the recommendation.
 
     The recommended judge is the cheapest of those that agree significantly better than chance (on at least 6 documents)
-    and are not significantly worse than the best of these. If there is none, no judge is recommended. Raises UsageError
-    if no judge has an aspect in common with people.
+    and are not significantly worse than the best of these. If no judge qualifies, none is recommended. Raises
+    UsageError if no judge has an aspect in common with people.
     """
     folders = [runs] if isinstance(runs, RunFolder) else list(runs)
     if not folders:

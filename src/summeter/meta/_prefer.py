@@ -64,8 +64,9 @@ class PreferOptions(Selection, By, Pairs, Draws):
 
 @study(PreferOptions, command="[RUN...]")
 def prefer(run: RunLike | None, gold: Gold, options: PreferOptions) -> Study:
-    """Measure whether judges and people prefer the same systems: correct preferences, win rates and Bradley-Terry.
+    """Measure whether judges and people prefer the same systems.
 
+    The study gives correct preferences, win rates and Bradley-Terry strengths.
     Without a run, the study returns win rates and strengths by human judgments. It uses scores of summaries and
     pairwise verdicts, whichever the run and people have (scores of people first; source="pairs" selects their
     verdicts). The chain of neighbours follows people's ranking by the mean over all aspects of the block (Shen et al.
