@@ -10,7 +10,6 @@ from meta.makers import people, ratings
 from meta.studies import STUDIES
 
 from summeter.audit.attacks import Attack
-from summeter.audit.injection import _Outcome
 from summeter.audit.injection import _row as injection_row
 from summeter.meta import compare_evaluators, correlate, stability
 from summeter.meta.results import Row, interval_row
@@ -131,9 +130,9 @@ def test_a_calibration_says_how_many_draws_a_coefficient_lost() -> None:
 
 
 def test_an_audit_draws_subjects() -> None:
-    seen = [_Outcome(place, float(place % 2), 0.0) for place in range(6)]
+    outcomes = [(place, float(place % 2), 0.0) for place in range(6)]
     question = ("j", "j|v:1", "m", "faithfulness", "sentence")
-    row = injection_row(question, seen, {"attack": Attack.__name__}, 0)
+    row = injection_row(question, outcomes, {"attack": Attack.__name__}, 0)
     assert row.interval == "95% percentile bootstrap by subject, 2000 resamples, seed 0"
     nothing = injection_row(question, [], {}, 0)
     assert (nothing.value, nothing.interval) == (None, None)

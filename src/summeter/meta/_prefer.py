@@ -94,8 +94,8 @@ def prefer(run: RunLike | None, gold: Gold, options: PreferOptions) -> Study:
         rows += _verdict_rows(either, verdicts_of_people, verdicts_of_people.ranking(), options)
     if not rows:
         if matrices:
-            systems = ", ".join(dict.fromkeys(name for matrix in matrices for name in matrix.grid.systems))
-            raise UsageError(f"preferences need at least 2 systems, but the data have only {systems}")
+            names = ", ".join(dict.fromkeys(name for matrix in matrices for name in matrix.grid.systems))
+            raise UsageError(f"preferences need at least 2 systems, but the data have only {names}")
         raise why or UsageError("the run has no verdicts on pairs of systems that people also judged")
     return Study("prefer", rows)
 
