@@ -34,7 +34,7 @@ class Support(Evaluator):
     aspects = ("faithfulness", "completeness", "conciseness")
     measured_agreement: ClassVar[Mapping[str, str]] = {
         "faithfulness": "balanced accuracy 0.61, AUROC 0.72 on seven data sets (reports/quality.md)",
-        "completeness": "balanced accuracy 0.76, AUROC 0.83 on REALSumm (reports/quality.md)",
+        "completeness": "balanced accuracy 0.70, AUROC 0.82 on REALSumm (reports/quality.md)",
     }
 
     max_key_facts: int = Field(default=8, ge=1)
