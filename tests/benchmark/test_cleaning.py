@@ -1,4 +1,4 @@
-"""Cleaning raw texts: what goes, what stays, and the counts that say so."""
+"""Cleaning raw texts: what is removed, what is kept, and the counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/build.md does what it says: its commands print what the page prints, numbers of seconds and votes apart."""
+"""The commands in docs/build.md print what the page shows, except for durations and votes."""
 
 from __future__ import annotations
 

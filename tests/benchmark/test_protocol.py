@@ -1,4 +1,4 @@
-"""`summeter bench protocol` on made-up files: numbers worked by hand, runs carried on, errors, docs/aggrefact.md."""
+"""`summeter bench protocol` on made-up files: numbers worked by hand, resumed runs, errors, docs/aggrefact.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading raw documents: each kind of file gives its text and nothing else, and what gives none is a fault."""
+"""Reading raw documents: each file type yields exactly its text; a file without text is an error."""
 
 from __future__ import annotations
 

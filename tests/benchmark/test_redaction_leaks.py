@@ -1,4 +1,4 @@
-"""What redaction must find, what it must leave, and what it lists as left: by the command and its files."""
+"""What redaction finds, what it leaves, and what it lists as remaining, through the command and its files."""
 
 from __future__ import annotations
 

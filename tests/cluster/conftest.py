@@ -1,4 +1,4 @@
-"""Every test here starts Ray, or a server of remote storage; without the packages all are skipped, visibly."""
+"""Tests here start Ray or a remote-storage server; without the packages they are skipped."""
 
 from __future__ import annotations
 

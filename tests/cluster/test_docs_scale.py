@@ -1,4 +1,4 @@
-"""docs/scale.md does what it says, on two Ray nodes of this machine."""
+"""The commands of docs/scale.md work as described, on two Ray nodes of this machine."""
 
 from __future__ import annotations
 

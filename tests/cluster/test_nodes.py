@@ -1,4 +1,4 @@
-"""What the other tests here rest on."""
+"""The cluster fixture starts two Ray nodes."""
 
 from __future__ import annotations
 

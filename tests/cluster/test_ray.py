@@ -1,4 +1,4 @@
-"""Runs by Ray tasks on two nodes: the same files as a run by one process, whatever dies meanwhile."""
+"""Runs by Ray tasks on two nodes give the same files as a run by one process, even if nodes die."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data on storage that speaks S3: a server in this process, asked over HTTP."""
+"""Data on S3 storage, from a server in this process."""
 
 from __future__ import annotations
 

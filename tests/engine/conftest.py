@@ -1,4 +1,4 @@
-"""What every test of the engine has: a key for stub servers, a configuration folder of its own, fresh counts."""
+"""Fixtures of every engine test: a key for stub servers, a separate configuration folder, fresh counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A judge for the engine's tests: reads the prompt and answers it well, always in the same way."""
+"""A judge for the engine's tests that always gives the same valid answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs with --batch: killed while they wait, carried on, replayed, foreseen, and paid for at half the price."""
+"""Runs with --batch: killed while waiting, resumed, replayed, estimated, and charged at half price."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_killed_while_it_waits_it_asks_nothing_twice(tmp_path: Path, vendor: str
         assert ended.returncode == 130
         words = said.read_text()
         assert f"batch {list(server.batches)[-1]} (12 calls to {MODELS[vendor]}, since 20" in words
-        assert "the same command, --batch included, fetches the replies" in words
+        assert "run the same command with --batch to fetch the replies" in words
         server.done = lambda _: True
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         assert server.sizes == [18, 12]

@@ -1,4 +1,4 @@
-"""A run whose files can no longer be written ends at once, asks nothing more, and is carried on without a loss."""
+"""A run whose files cannot be written ends at once, sends no more requests, and resumes without loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cascades: the expensive judge is asked where the inexpensive one is not sure, never twice, whatever ends the run."""
+"""Cascades: the expensive judge is called only where the inexpensive one is uncertain, and never twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Derived judges: after their members, over the whole run, resumable, replayable; a failure is no number."""
+"""Derived judges: evaluated after their members, over the whole run; resumable and replayable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server on a bad day, and runs stopped on it: nothing is lost, nothing is asked twice, no failure is a number."""
+"""Runs against a failing server: nothing is lost, nothing is requested twice, no failure becomes a number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fences in what is sent are keyed by a secret of the call store; keys of calls and older stores know nothing of it."""
+"""Fences in prompts depend on a secret of the call store, but keys of calls do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prompts and files that settings name: read once, kept in the run, told apart by 64 bits."""
+"""Prompts and files that settings name: read once, copied into the run, identified by 64 bits."""
 
 from __future__ import annotations
 

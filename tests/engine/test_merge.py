@@ -1,4 +1,4 @@
-"""Several runs as one: the same bytes as a run made in one go; contradictions named; whole or not at all."""
+"""Merging runs: the same bytes as a single run, errors that name contradictions, all or nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Importing raw outputs and values: what is wrong with a row is said by line and field, and nothing is written."""
+"""Importing raw outputs and values: an error names the line and field, and nothing is written."""
 
 from __future__ import annotations
 

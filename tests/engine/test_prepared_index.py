@@ -1,4 +1,4 @@
-"""What earlier sessions prepared is read when it is asked for, and not by the thread of the event loop."""
+"""What earlier sessions prepared is read on demand, and not in the thread of the event loop."""
 
 from __future__ import annotations
 

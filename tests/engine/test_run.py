@@ -1,4 +1,4 @@
-"""A run from data to scores: what is written, carried on, and refused."""
+"""Runs from data to scores: the files, resuming, and refusals."""
 
 from __future__ import annotations
 

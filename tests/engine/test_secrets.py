@@ -1,4 +1,4 @@
-"""A secret in the address of an endpoint is sent, and neither shown nor kept; who turns us away ends with 2."""
+"""A secret in an endpoint's address is sent but never shown or stored; a rejected key exits with 2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs take: counted for each model and judge, stopped at a budget, foreseen by a dry run; and repeats."""
+"""Spending of runs: counts per model and judge, budgets, dry runs; and repeats."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class TestBudget:
         assert caught.value.exit_code == 130
         assert len(server.calls) <= 3
 
-    def test_untold_tokens_of_earlier_sessions_count_as_in_the_session(self, tmp_path: Path, prices: str) -> None:
+    def test_unreported_tokens_of_earlier_sessions_count_as_in_the_session(self, tmp_path: Path, prices: str) -> None:
         """A command that is given again and again must not spend the budget anew each time."""
 
         def without_tokens(call: Call) -> Reply:
@@ -137,7 +137,7 @@ class TestBudget:
         # The codes of fences, which a stored request has not, have a few tokens more or less.
         assert spent == pytest.approx(spent[:1] * 3, rel=0.02)
 
-    def test_untold_tokens_are_taken_at_the_mean_of_those_told(self, tmp_path: Path) -> None:
+    def test_unreported_tokens_are_estimated_by_the_mean_of_reported_ones(self, tmp_path: Path) -> None:
         with CallStore() as store:
             request = Request(model="m", messages=(Message(role="user", content="It rained \ud800 all day."),))
             thought = expected(request)
@@ -252,7 +252,7 @@ class TestRepeats:
 
     def test_one_run_without_repeats_is_told_how(self, tmp_path: Path) -> None:
         run = evaluate(rows(2), ["support"], out=tmp_path / "run")
-        with pytest.raises(UsageError, match="made with repeats"):
+        with pytest.raises(UsageError, match="a run with repeats"):
             self_consistency([run])
 
 

@@ -1,4 +1,4 @@
-"""Runs by several processes: the same files as a run by one, whatever dies meanwhile."""
+"""Runs by several processes give the same files as a run by one, even if processes die."""
 
 from __future__ import annotations
 

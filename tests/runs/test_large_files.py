@@ -1,4 +1,4 @@
-"""Files of a large run, which are read part by part, give what small ones give."""
+"""Files of a large run, which are read in parts, give the same results as small files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is finished, in columns: found again, small, and repaired as the lines say."""
+"""The index of finished judgments: found again, small, and repaired from the lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judgments read one summary at a time: the same as those read all at once, in whatever order the lines stand."""
+"""Judgments read one summary at a time equal those read at once, in any order of the lines."""
 
 from __future__ import annotations
 

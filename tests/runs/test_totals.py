@@ -1,4 +1,4 @@
-"""Reading a run item by item gives what reading it whole gave."""
+"""Reading a run item by item gives the same totals as reading it whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Usage: what is added, and what is known of a sum."""
+"""Usage: sums, and which parts of a sum are known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The views of a run that compares: pairs.jsonl and the pairs of summary.json."""
+"""The views of a pairwise run: pairs.jsonl and the pairs of summary.json."""
 
 from __future__ import annotations
 
