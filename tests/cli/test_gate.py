@@ -119,7 +119,7 @@ class TestGate:
         file = next((folder / "judgments").glob("*.jsonl"))
         file.write_text("".join(file.read_text("utf-8").splitlines(keepends=True)[:1]), "utf-8")
         assert ends("gate", folder, "--min", "faithfulness=0") == 2
-        assert "gone" in capsys.readouterr().err
+        assert "Restore the file" in capsys.readouterr().err
 
     def test_bounds(self) -> None:
         assert bounds(["a=0.5", " b = 1"]) == {"a": 0.5, "b": 1.0}
@@ -203,4 +203,4 @@ class TestMeta:
         rows = json.loads(result.stdout)["rows"]
         # Two documents are too few for a sample; the rows give this reason.
         assert {row["status"] for row in rows} == {"undefined"}
-        assert "fewer than the" in rows[0]["reason"]
+        assert "less than the number of documents" in rows[0]["reason"]

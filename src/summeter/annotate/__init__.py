@@ -21,7 +21,7 @@ _HOMES = {
     "disputes": "summeter.annotate.analysis.adjudicate",
     "exclude": "summeter.annotate.analysis.exclusion",
     "judgments_of": "summeter.annotate.analysis.aggregate",
-    "task_type": "summeter.annotate.tasks",
+    "task_type_named": "summeter.annotate.tasks",
     "merge": "summeter.annotate.analysis.aggregate",
     "merged_of": "summeter.annotate.analysis.aggregate",
     "platform_named": "summeter.annotate.platforms",
