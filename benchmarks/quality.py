@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from summeter.evaluators.support.scorer import LexicalScorer, Support, Use
+from summeter.evaluators.support.scorer import ClaimSupport, EvidenceName, LexicalScorer
+from summeter.evaluators.support.words import index_text
 from summeter.stats.base import Status
 from summeter.stats.classification import auroc, classify
 from summeter.text.ngrams import matched, ngrams, words
@@ -118,13 +119,13 @@ def rouge_scores(case: Case, n: int) -> list[float]:
     return found
 
 
-def support_scores(case: Case, scorer: LexicalScorer) -> list[Support]:
-    found: list[Support] = []
+def support_scores(case: Case, scorer: LexicalScorer) -> list[ClaimSupport]:
+    found: list[ClaimSupport] = []
     prepared, at = None, -1
     for unit in case.units:
         if unit.text != at:
             at = unit.text
-            prepared = scorer.prepare(*case.texts[at])
+            prepared = index_text(*case.texts[at])
         assert prepared is not None
         found.extend(scorer.score([unit.claim], prepared))
     return found
@@ -167,7 +168,7 @@ def speed(scorer: LexicalScorer, case: Case, words_wanted: int = 50_000) -> tupl
     text = text[: pieces[words_wanted - 1][1]]
     spans = [(m.start(), m.end()) for m in re.finditer(r"[^.]+\.?", text)]
     start = time.perf_counter()
-    evidence = scorer.prepare(text, spans)
+    evidence = index_text(text, spans)
     prepared = time.perf_counter()
     scorer.score([unit.claim for unit in case.units[:10]], evidence)
     return rate, prepared - start, time.perf_counter() - prepared
@@ -183,8 +184,8 @@ def table(folder: Path) -> str:
     points, draws = [], []
     for name in SETS:
         case = load(folder, name)
-        use: Use = "summary" if name == "realsumm" else "source"
-        verdicts = support_scores(case, LexicalScorer(use))
+        evidence_name: EvidenceName = "summary" if name == "realsumm" else "source"
+        verdicts = support_scores(case, LexicalScorer(evidence_name))
         kept = [i for i in range(len(case.units)) if verdicts[i].probability is not None]
         missing = len(case.units) - len(kept)
         one, two = rouge_scores(case, 1), rouge_scores(case, 2)

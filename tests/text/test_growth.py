@@ -9,7 +9,7 @@ import pytest
 from growth import assert_proportional
 
 from summeter.evaluators.support.scorer import LexicalScorer
-from summeter.evaluators.support.words import analyse, prepare
+from summeter.evaluators.support.words import analyse, index_text
 from summeter.text.chunks import tiles
 from summeter.text.match import find_quote
 from summeter.text.novelty import novelty
@@ -89,9 +89,9 @@ def located(text: str) -> None:
 
 
 def supported(text: str) -> None:
-    evidence = prepare(text, split(text))
+    evidence = index_text(text, split(text))
     LexicalScorer().score([PLAIN], evidence)
-    LexicalScorer().score([text], prepare(PLAIN, split(PLAIN)))
+    LexicalScorer().score([text], index_text(PLAIN, split(PLAIN)))
 
 
 READERS: dict[str, Callable[[str], object]] = {

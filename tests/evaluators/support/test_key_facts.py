@@ -13,7 +13,7 @@ def spans_of(sentences):
     return " ".join(sentences), spans
 
 
-def picked(sentences, limit):
+def selected(sentences, limit):
     text, spans = spans_of(sentences)
     return [text[a:b] for a, b in key_facts(text, spans, limit)]
 
@@ -24,32 +24,32 @@ SECOND = "Tourists photographed a glacier bridge."
 THIRD = "The bridge collapsed on tourists."
 
 
-def test_scores_by_hand():
-    # Taking part: FIRST {ranger, fenc, glacier}, SECOND {tourist, photograph, glacier, bridg}, THIRD {bridg,
-    # collaps, tourist}; the question is out. Others = 2. Centrality: FIRST (0 + 0 + 1/2) / 3 = 1/6;
+def test_worked_example_of_scores():
+    # Eligible: FIRST {ranger, fenc, glacier}, SECOND {tourist, photograph, glacier, bridg}, THIRD {bridg,
+    # collaps, tourist}; not the question. Others = 2. Centrality: FIRST (0 + 0 + 1/2) / 3 = 1/6;
     # SECOND (1/2 + 0 + 1/2 + 1/2) / 4 = 3/8; THIRD (1/2 + 0 + 1/2) / 3 = 1/3. Over the largest: 4/9, 1, 8/9.
     # Lead .5 / (1 + number), numbers 0, 2, 3: .5, .1667, .125. Scores .944, 1.167, 1.014.
     sentences = [FIRST, QUESTION, SECOND, THIRD]
-    assert picked(sentences, 1) == [SECOND]
-    # THIRD is next by score, but 2 of its 3 words stand in SECOND: more than half, so FIRST comes in.
-    assert picked(sentences, 2) == [FIRST, SECOND]
-    assert picked(sentences, 9) == [FIRST, SECOND]
+    assert selected(sentences, 1) == [SECOND]
+    # THIRD has the second score, but SECOND contains 2 of its 3 words, which is more than half. FIRST is selected.
+    assert selected(sentences, 2) == [FIRST, SECOND]
+    assert selected(sentences, 9) == [FIRST, SECOND]
 
 
-def test_short_sentences_only_when_there_is_nothing_else():
-    assert picked(["Yes.", "Rain fell."], 3) == ["Rain fell."]
-    assert picked(["Rain fell.", "Rangers fenced glaciers."], 3) == ["Rangers fenced glaciers."]
+def test_short_sentences_are_selected_only_if_no_sentence_is_longer():
+    assert selected(["Yes.", "Rain fell."], 3) == ["Rain fell."]
+    assert selected(["Rain fell.", "Rangers fenced glaciers."], 3) == ["Rangers fenced glaciers."]
 
 
-def test_nothing_to_pick_from():
-    assert picked([], 3) == []
-    assert picked(["It was.", "👍"], 3) == []
-    with pytest.raises(ValueError, match="at least one"):
+def test_no_sentence_is_eligible():
+    assert selected([], 3) == []
+    assert selected(["It was.", "👍"], 3) == []
+    with pytest.raises(ValueError, match="at least 1"):
         key_facts("x", [(0, 1)], 0)
 
 
 @given(st.lists(st.text("abc dé東?.", max_size=30), max_size=12), st.integers(1, 5))
-def test_picks_are_given_spans_in_order_and_few_enough(sentences, limit):
+def test_selected_spans_are_input_spans_in_order_within_the_limit(sentences, limit):
     text, spans = spans_of(sentences)
     found = key_facts(text, spans, limit)
     assert found == sorted(found)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from summeter.evaluators.support.numbers import numbers
 from summeter.evaluators.support.scorer import LexicalScorer
-from summeter.evaluators.support.words import analyse, prepare
+from summeter.evaluators.support.words import analyse, index_text
 
 
 @pytest.mark.parametrize(
@@ -16,13 +16,13 @@ from summeter.evaluators.support.words import analyse, prepare
         ("1,000 and 1000 and one thousand", [1000, 1000, 1000]),
         ("two hundred and five", [205]),
         ("twenty-five or twenty five", [25, 25]),
-        ("nineteen eighty-four", [19, 80, 4]),  # no single number word reading: taken apart
+        ("nineteen eighty-four", [19, 80, 4]),  # not one number, so three numbers
         ("three, four", [3, 4]),
         ("three four", [3, 4]),
         ("£3.5m, 2 million, 1.5bn, 10k", [3.5e6, 2e6, 1.5e9, 1e4]),
-        ("ran 100m in 9.58s", [100, 9.58]),  # metres: no sign of money
+        ("ran 100m in 9.58s", [100, 9.58]),  # metres, because there is no currency sign
         ("the 9th of June, 1980s", [9, 1980]),
-        ("the G20, covid19 and F-35", [35]),  # digits inside a name are no number
+        ("the G20, covid19 and F-35", [35]),  # digits inside a name are not a number
         ("won 6-1 at 12:30", [6, 1, 12, 30]),
         ("one of them", []),
         ("a 10,000-seater", [10_000]),
@@ -54,7 +54,7 @@ def test_kinds(text, kind):
 
 
 @given(st.text())
-def test_offsets_lie_in_the_text_and_in_order(text):
+def test_offsets_are_valid_and_in_order(text):
     found = numbers(text)
     assert all(0 <= n.start < n.end <= len(text) for n in found)
     assert all(a.end <= b.start for a, b in pairwise(found))
@@ -96,28 +96,28 @@ DIFFERENT = [
 
 
 def _keys(text):
-    """What is compared, without grammar words and without order of the money sign and its number."""
+    """Return the keys of content words, numbers and currencies."""
     found = analyse(text)
     return [w.key for w in found if w.content or w.key == "#1" or not w.key.isalpha() or w.key in ("dollar", "pound")]
 
 
 @pytest.mark.parametrize(("one", "other"), EQUAL)
-def test_written_otherwise_and_equal(one, other):
+def test_equal_numbers_in_different_forms(one, other):
     assert _keys(one) == _keys(other)
     assert [n.value for n in numbers(one)] == [n.value for n in numbers(other)]
 
 
 @pytest.mark.parametrize(("one", "other"), DIFFERENT)
-def test_alike_and_different(one, other):
+def test_similar_texts_with_different_numbers(one, other):
     assert _keys(one) != _keys(other)
 
 
-def test_one_is_found_as_1_but_never_missed():
+def test_one_matches_1_but_is_a_function_word():
     assert [w.key for w in analyse("one man")] == [w.key for w in analyse("1 man")] == ["#1", "man"]
     assert [w.content for w in analyse("one of them")] == [False, False, False]
 
 
-def test_money_is_found_by_its_name_and_never_missed():
+def test_a_currency_sign_matches_its_name_but_is_a_function_word():
     sign, name = analyse("£10"), analyse("10 pounds")
     assert [(w.key, w.content) for w in sign] == [("pound", False), ("#10", True)]
     assert [(w.key, w.content) for w in name] == [("#10", True), ("pound", True)]
@@ -146,18 +146,18 @@ _TEXT = """
     a the one two third thirds first twenty - , . 1 000 15 $ £ m k bn % per cent and half dozen million 's '90 90 s
     nineties pm p.m. : 30 / of times twice st nd th May ٣ ２ é
 """
-_SCRAPS = st.sampled_from([*_TEXT.split(), " ", "\u00a0", "\n"])
+_PIECES = st.sampled_from([*_TEXT.split(), " ", "\u00a0", "\n"])
 
 
-@given(st.lists(st.tuples(_SCRAPS, st.sampled_from(["", " ", "-"])), max_size=14))
-def test_nothing_crashes_and_spans_stay_in_the_text(pieces):
-    text = "".join(scrap + gap for scrap, gap in pieces)
+@given(st.lists(st.tuples(_PIECES, st.sampled_from(["", " ", "-"])), max_size=14))
+def test_random_pieces_give_valid_spans(pieces):
+    text = "".join(piece + gap for piece, gap in pieces)
     found = numbers(text)
     assert all(0 <= n.start < n.end <= len(text) for n in found)
     assert all(a.end <= b.start for a, b in pairwise(found))
-    read = analyse(text)
-    assert all(0 <= w.start < w.end <= len(text) and w.key for w in read)
-    assert all(a.end <= b.start for a, b in pairwise(read))
+    analysed = analyse(text)
+    assert all(0 <= w.start < w.end <= len(text) and w.key for w in analysed)
+    assert all(a.end <= b.start for a, b in pairwise(analysed))
 
 
 LONG = (
@@ -180,16 +180,16 @@ LONG = (
 
 
 @pytest.mark.parametrize("text", LONG, ids=range(len(LONG)))
-def test_no_number_is_too_long(text):
+def test_very_long_numbers(text):
     assert all(math.isfinite(number.value) for number in numbers(text))
-    evidence = prepare(f"The price was {text} in May.", [(0, len(text) + 22)])
+    evidence = index_text(f"The price was {text} in May.", [(0, len(text) + 22)])
     for claim in (f"The price was {text} in May.", f"The price was {text[:-1]} in June.", text):
         assert LexicalScorer().score([claim], evidence)[0].reasons
 
 
-def test_digits_beyond_every_float_are_compared_as_they_are_written():
+def test_digits_too_large_for_a_float_are_compared_as_text():
     long = "7" * 400
-    evidence = prepare(f"The code is {long}1.", [(0, 414)])
+    evidence = index_text(f"The code is {long}1.", [(0, 414)])
     right, wrong = LexicalScorer().score([f"The code is {long}1.", f"The code is {long}2."], evidence)
     assert right.supported
     assert right.reasons == ("copied word for word from here",)

@@ -1,4 +1,4 @@
-"""The benchmark behind reports/quality.md: its rules by hand, and that it says plainly when the data is absent."""
+"""Tests of the benchmark that writes reports/quality.md."""
 
 import subprocess
 import sys
@@ -20,7 +20,7 @@ def quality(root):
     del sys.modules[spec.name]
 
 
-def test_majority_and_ties(quality):
+def test_majority_label(quality):
     assert quality.majority({"a": 1, "b": 1, "c": 0}) == 1
     assert quality.majority({"a": 1, "b": 0}) == 0  # a tie is an error
     assert quality.majority({"a": 1, "b": None}) == 1
@@ -29,7 +29,7 @@ def test_majority_and_ties(quality):
     assert quality.majority(None) is None
 
 
-def test_bootstrap_draws_whole_documents_and_repeats(quality):
+def test_bootstrap_resamples_documents_with_a_fixed_seed(quality):
     units = [quality.LabelledClaim(0, f"d{i // 2}", "", i % 2) for i in range(20)]
     case = quality.Case("x", [], units)
     labels = np.array([unit.label for unit in units], dtype=float)
@@ -41,18 +41,18 @@ def test_bootstrap_draws_whole_documents_and_repeats(quality):
     assert np.array_equal(drawn, quality.gaps(case, columns, labels))
 
 
-def test_absent_data_is_said_plainly(root, tmp_path):
-    done = subprocess.run(
+def test_missing_data_is_an_error(root, tmp_path):
+    completed = subprocess.run(
         [sys.executable, str(root / "benchmarks" / "quality.py"), "--data", str(tmp_path)],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 2
-    assert "nothing was measured" in done.stderr
-    assert done.stdout == ""
+    assert completed.returncode == 2
+    assert "nothing was measured" in completed.stderr
+    assert completed.stdout == ""
 
 
-def test_the_page_shows_the_shipped_configuration(root):
+def test_report_has_the_scorer_id(root):
     page = (root / "reports" / "quality.md").read_text(encoding="utf-8")
     assert LexicalScorer().id in page

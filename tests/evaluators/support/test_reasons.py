@@ -1,4 +1,4 @@
-"""Reasons against the tables of `explained.yaml`: the planted error first, no false alarm, true quotations."""
+"""Tests of reasons on the sentences of `explained.yaml`: planted errors, false alarms and quotations."""
 
 from __future__ import annotations
 
@@ -12,20 +12,19 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from summeter.evaluators.support.checks import CAUTION, LONGEST, MOST, findings, reasons_for
-from summeter.evaluators.support.features import measure
-from summeter.evaluators.support.scorer import LexicalScorer, Support
-from summeter.evaluators.support.words import Evidence, analyse
+from summeter.evaluators.support.checks import CAUTION, MAX_REASON_LENGTH, MAX_REASONS, compare, reasons_for
+from summeter.evaluators.support.scorer import ClaimSupport, LexicalScorer
+from summeter.evaluators.support.words import Evidence, analyse, index_text
 from summeter.text.split import split
 
 
 class Case(NamedTuple):
-    """A sentence against a source; `wanted` are the texts that its first reason must hold."""
+    """A sentence with its source. The first reason must contain the texts in `expected`."""
 
     source: str
     kind: str
     claim: str
-    wanted: tuple[str, ...]
+    expected: tuple[str, ...]
 
 
 DATA = yaml.safe_load((Path(__file__).parent / "explained.yaml").read_text("utf-8"))
@@ -38,52 +37,51 @@ SCORER = LexicalScorer("source")
 
 @cache
 def evidence_of(source: str) -> Evidence:
-    return SCORER.prepare(TEXTS[source], split(TEXTS[source]))
+    return index_text(TEXTS[source], split(TEXTS[source]))
 
 
-def verdict(case: Case) -> Support:
+def support_of(case: Case) -> ClaimSupport:
     return SCORER.score([case.claim], evidence_of(case.source))[0]
 
 
 def kinds(claim: str, evidence: Evidence) -> set[str]:
-    words = analyse(claim)
-    return {finding.kind for finding in findings(claim, words, measure(claim, words, evidence), evidence, "source")[1]}
+    return {finding.kind for finding in compare(claim, analyse(claim), evidence, "source").findings}
 
 
-def named_first(case: Case) -> bool:
-    first = verdict(case).reasons[0].casefold()
-    return all(text.casefold() in first for text in case.wanted)
+def names_error_first(case: Case) -> bool:
+    first = support_of(case).reasons[0].casefold()
+    return all(text.casefold() in first for text in case.expected)
 
 
 def test_the_first_reason_names_the_planted_error() -> None:
-    # The rest are errors that no check looks for: roles, units, quantifiers, moods.
+    # No check finds the other errors, which concern roles, units, quantifiers and moods.
     least = {"planted": 57, "later planted": 30, "copied": 21, "reworded": 18}
-    named = {name: sum(map(named_first, CASES[name])) for name in least}
+    named = {name: sum(map(names_error_first, CASES[name])) for name in least}
     assert [name for name in least if named[name] < least[name]] == []
 
 
 @pytest.mark.parametrize("case", SOUND, ids=lambda case: case.claim)
-def test_a_faithful_sentence_is_accused_of_no_number_and_no_negation(case: Case) -> None:
-    grave = {"number", "negation", "opposite", "name"}
-    assert not kinds(case.claim, evidence_of(case.source)) & grave
+def test_faithful_sentences_have_no_conflicts(case: Case) -> None:
+    conflicts = {"number", "negation", "opposite", "name"}
+    assert not kinds(case.claim, evidence_of(case.source)) & conflicts
 
 
 @pytest.mark.parametrize("case", [*WRONG, *SOUND], ids=lambda case: case.claim)
-def test_reasons_are_few_short_and_quote_what_stands_there(case: Case) -> None:
-    found = verdict(case)
-    assert 1 <= len(found.reasons) <= MOST
+def test_reasons_are_short_and_quote_the_texts(case: Case) -> None:
+    found = support_of(case)
+    assert 1 <= len(found.reasons) <= MAX_REASONS
     assert len(set(found.reasons)) == len(found.reasons)
     texts = " ".join(f"{TEXTS[case.source]} {case.claim}".split())
     for reason in found.reasons:
-        assert len(reason) <= LONGEST
+        assert len(reason) <= MAX_REASON_LENGTH
         assert "None" not in reason
         for quoted in re.findall(r"(?<!\w)'([^']+)'(?!\w)", reason):
             assert all(piece.strip() in texts for piece in quoted.split("…")), quoted
 
 
 @pytest.mark.parametrize("case", WRONG, ids=lambda case: case.claim)
-def test_an_unsupported_sentence_names_a_culprit_and_a_supported_one_only_warns(case: Case) -> None:
-    found = verdict(case)
+def test_unsupported_sentences_have_a_quotation_and_supported_ones_only_cautions(case: Case) -> None:
+    found = support_of(case)
     if found.supported:
         assert all(reason.startswith(CAUTION) for reason in found.reasons[:-1])
         assert not found.reasons[-1].startswith(CAUTION)
@@ -106,15 +104,13 @@ def test_an_unsupported_sentence_names_a_culprit_and_a_supported_one_only_warns(
     ],
 )
 def test_wording(text: str, claim: str, reason: str) -> None:
-    evidence = SCORER.prepare(text, split(text))
-    words = analyse(claim)
-    found = findings(claim, words, measure(claim, words, evidence), evidence, "source")
-    assert reason in reasons_for(*found, supported=False)
+    evidence = index_text(text, split(text))
+    assert reason in reasons_for(compare(claim, analyse(claim), evidence, "source"), supported=False)
 
 
-def test_key_facts_are_looked_for_in_the_summary() -> None:
+def test_reasons_for_key_facts_name_the_summary() -> None:
     text = "Rain flooded Marlow on Tuesday. Twelve people were hurt."
-    evidence = LexicalScorer("summary").prepare(text, split(text))
+    evidence = index_text(text, split(text))
     scorer = LexicalScorer("summary")
     wrong, absent = scorer.score(["Rain flooded Marlow on Friday.", "The mayor thanked volunteers."], evidence)
     assert wrong.reasons[0] == "'Friday' is not in the summary; nearest: 'Tuesday'"
@@ -131,16 +127,16 @@ WORDS = st.sampled_from(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(WORDS, min_size=1, max_size=14), st.lists(WORDS, min_size=1, max_size=20))
-def test_any_words_have_reasons(claim: list[str], text: list[str]) -> None:
-    said, source = " ".join(claim), " ".join(text)
-    (found,) = SCORER.score([said], SCORER.prepare(source, split(source)))
-    assert 1 <= len(found.reasons) <= MOST
-    assert all(reason and len(reason) <= LONGEST for reason in found.reasons)
+def test_random_words_have_reasons(claim: list[str], text: list[str]) -> None:
+    sentence, source = " ".join(claim), " ".join(text)
+    (found,) = SCORER.score([sentence], index_text(source, split(source)))
+    assert 1 <= len(found.reasons) <= MAX_REASONS
+    assert all(reason and len(reason) <= MAX_REASON_LENGTH for reason in found.reasons)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(WORDS, min_size=1, max_size=14))
-def test_a_text_says_nothing_against_itself(words: list[str]) -> None:
+def test_a_text_has_no_findings_against_itself(words: list[str]) -> None:
     text = " ".join(words)
     if any(word.content for word in analyse(text)):
-        assert kinds(text, SCORER.prepare(text, [(0, len(text))])) == set()
+        assert kinds(text, index_text(text, [(0, len(text))])) == set()

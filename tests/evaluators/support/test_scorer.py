@@ -6,16 +6,15 @@ from hypothesis import strategies as st
 
 from summeter.evaluators.support.checks import CONFLICTS
 from summeter.evaluators.support.features import Overlap
-from summeter.evaluators.support.scorer import THRESHOLD, LexicalScorer, Weights, shipped
-from summeter.evaluators.support.words import prepare
+from summeter.evaluators.support.scorer import THRESHOLD, LexicalScorer, Weights, shipped_weights, sigmoid
+from summeter.evaluators.support.words import index_text
 from summeter.text.split import split
 
 SOURCE = "Profits rose 14 percent in May. Staff numbers fell. The board did not approve a merger with Acme."
 
 
-def judged(claim, text=SOURCE, named="source"):
-    scorer = LexicalScorer(named)
-    return scorer.score([claim], scorer.prepare(text, split(text)))[0]
+def support_of(claim, text=SOURCE):
+    return LexicalScorer().score([claim], index_text(text, split(text)))[0]
 
 
 @pytest.mark.parametrize(
@@ -33,23 +32,23 @@ def judged(claim, text=SOURCE, named="source"):
         ("Staff numbers fell.", "copied word for word from here"),
     ],
 )
-def test_reasons_a_person_checks_in_a_second(claim, reason):
-    assert reason in judged(claim).reasons
+def test_reasons(claim, reason):
+    assert reason in support_of(claim).reasons
 
 
 def test_evidence_points_at_the_sentence():
-    (span,) = judged("The merger with Acme was not approved.").evidence
+    (span,) = support_of("The merger with Acme was not approved.").evidence
     assert SOURCE[slice(*span)] == "The board did not approve a merger with Acme."
-    assert judged("Penguins swim.").evidence == ()
+    assert support_of("Penguins swim.").evidence == ()
 
 
-def test_a_claim_without_content_words_has_no_number():
+def test_texts_without_words_have_no_probability():
     for claim in ("", "It was.", "...", "👍", "And then they did it."):
-        verdict = judged(claim)
+        verdict = support_of(claim)
         assert verdict.probability is None
         assert verdict.reasons == ("no content words to check",)
-    assert judged("Profits rose.", "").reasons == ("the source has no words",)
-    assert judged("Profits rose.", "🎉 —").probability is None
+    assert support_of("Profits rose.", "").reasons == ("the source has no words",)
+    assert support_of("Profits rose.", "🎉 —").probability is None
 
 
 @pytest.mark.parametrize(
@@ -61,27 +60,27 @@ def test_a_claim_without_content_words_has_no_number():
         ("The team won 2 of 100 games.", "The team won 3 percent of its games.", "3 percent"),
     ],
 )
-def test_what_is_no_such_share_does_not_stand_for_one(source, claim, number):
-    (verdict,) = LexicalScorer("source").score([claim], prepare(source, split(source)))
+def test_other_shares_do_not_match(source, claim, number):
+    (verdict,) = LexicalScorer("source").score([claim], index_text(source, split(source)))
     assert f"{number} is not in the source" in verdict.reasons[0]
 
 
 def weights(words=0.0, density=0.0, checks=None, shift=0.0):
-    """Weights of two shares; checks that are not named never err."""
+    """Weights of two shares; other checks have a precision of 0."""
     return Weights(0.0, Overlap(words, 0.0, density), {**dict.fromkeys(CONFLICTS, 0.0), **(checks or {})}, 1.0, shift)
 
 
-def test_a_conflict_counts_however_well_the_words_match():
-    # Log-odds of 9 for a copy; a number that is nowhere is an error in six of ten.
+def test_a_conflict_lowers_the_probability_of_a_near_copy():
+    # A copy has log-odds of 9, and 60 % of missing numbers are errors.
     scorer = LexicalScorer(weights=weights(words=9.0, checks={"number": 0.6}))
-    evidence = scorer.prepare(SOURCE, split(SOURCE))
+    evidence = index_text(SOURCE, split(SOURCE))
     right, wrong = scorer.score(["Profits rose 14 percent in May.", "Profits rose 41 percent in May."], evidence)
     assert right.probability > 0.99
     assert wrong.probability < 0.4
     assert (right.supported, wrong.supported) == (True, False)
 
 
-def test_a_label_is_a_threshold_of_the_probability_and_the_base_rate_moves_it():
+def test_labels_and_base_rate():
     claims = [
         "Profits rose 14 percent.",
         "The board approved a merger.",
@@ -90,29 +89,29 @@ def test_a_label_is_a_threshold_of_the_probability_and_the_base_rate_moves_it():
     ]
     for base_rate in (0.1, 0.5, 0.9):
         scorer = LexicalScorer(base_rate=base_rate)
-        verdicts = scorer.score(claims, scorer.prepare(SOURCE, split(SOURCE)))
+        verdicts = scorer.score(claims, index_text(SOURCE, split(SOURCE)))
         assert all(verdict.supported == (verdict.probability >= THRESHOLD) for verdict in verdicts)
     even, rare = (LexicalScorer(base_rate=rate) for rate in (0.5, 0.1))
-    evidence = even.prepare(SOURCE, split(SOURCE))
+    evidence = index_text(SOURCE, split(SOURCE))
     for first, second in zip(even.score(claims, evidence), rare.score(claims, evidence), strict=True):
-        # Odds of one to nine in the place of even ones.
+        # The prior odds are 1 to 9 instead of 1 to 1.
         odds = first.probability / (1 - first.probability) / 9
         assert second.probability == pytest.approx(odds / (1 + odds))
 
 
-@pytest.mark.parametrize("named", ["source", "summary"])
-def test_the_reason_never_speaks_for_what_was_decided_against(named):
-    # Only what is copied in one piece counts: 1 for a copy, less for words that are joined otherwise.
-    scorer = LexicalScorer(named, weights=weights(density=4.0, shift=-2.0))
-    evidence = scorer.prepare(SOURCE, split(SOURCE))
+@pytest.mark.parametrize("evidence_name", ["source", "summary"])
+def test_positive_reasons_only_for_supported_claims(evidence_name):
+    # Only density has a weight. It is 1 for a copy and lower for the same words in another combination.
+    scorer = LexicalScorer(evidence_name, weights=weights(density=4.0, shift=-2.0))
+    evidence = index_text(SOURCE, split(SOURCE))
     claims = ["Staff numbers fell.", "Board with numbers.", "Angry staff numbers fell."]
-    copied, joined, missing = scorer.score(claims, evidence)
+    copied, recombined, missing = scorer.score(claims, evidence)
     assert (copied.supported, copied.reasons) == (True, ("copied word for word from here",))
-    assert (joined.supported, joined.reasons) == (
-        False, (f"'Board' and 'numbers' stand in the {named}, but not joined like this",),
+    assert (recombined.supported, recombined.reasons) == (
+        False, (f"'Board' and 'numbers' occur in the {evidence_name}, but not in this combination",),
     )  # fmt: skip
     assert missing.reasons == (
-        f"caution: 'Angry' has no support in the {named}", "the other content words found here",
+        f"caution: 'Angry' has no support in the {evidence_name}", "the other content words found here",
     )  # fmt: skip
 
 
@@ -130,20 +129,20 @@ SCRIPTS = {
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_any_script(script):
-    said, other = SCRIPTS[script]
-    text = f"{said} 👩‍👩‍👧 {other}"
-    same, foreign = judged(said, text), judged(said, other)
+def test_scripts(script):
+    sentence, other = SCRIPTS[script]
+    text = f"{sentence} 👩‍👩‍👧 {other}"
+    same, foreign = support_of(sentence, text), support_of(sentence, other)
     assert same.probability > foreign.probability
     assert (same.supported, foreign.supported) == (True, False)
-    assert any(said[:3] in text[a:b] for a, b in same.evidence)
+    assert any(sentence[:3] in text[a:b] for a, b in same.evidence)
 
 
 @settings(deadline=None)  # the first claim loads the weights
 @given(st.lists(st.text(max_size=40), max_size=4), st.text(max_size=200))
 def test_any_text_gives_valid_spans_and_the_same_verdict_twice(claims, text):
     scorer = LexicalScorer()
-    found = scorer.score(claims, scorer.prepare(text, split(text)))
+    found = scorer.score(claims, index_text(text, split(text)))
     assert len(found) == len(claims)
     for verdict in found:
         assert verdict.reasons
@@ -151,7 +150,7 @@ def test_any_text_gives_valid_spans_and_the_same_verdict_twice(claims, text):
         for start, end in verdict.evidence:
             assert 0 <= start < end <= len(text)
             assert text[start:end] == text[start:end].strip()
-    assert found == scorer.score(claims, scorer.prepare(text, split(text)))
+    assert found == scorer.score(claims, index_text(text, split(text)))
 
 
 def test_a_fact_at_the_end_of_a_long_source_is_found():
@@ -164,27 +163,27 @@ def test_a_fact_at_the_end_of_a_long_source_is_found():
         spans.append((at, at + len(sentence)))
         at += len(sentence) + 1
     scorer = LexicalScorer()
-    verdict = scorer.score(["A heron nested on the lighthouse."], scorer.prepare(text, spans))[0]
+    verdict = scorer.score(["A heron nested on the lighthouse."], index_text(text, spans))[0]
     assert verdict.supported
     assert verdict.evidence == (spans[-1],)
 
 
 def test_shipped_weights_keep_their_signs():
-    for use in shipped().values():
-        assert all(weight >= 0 for weight in use.overlap)
-        assert set(use.precision) == set(CONFLICTS)
-        assert all(0 < right < 1 for right in use.precision.values())
-        assert use.slope > 0
-    # The number, the name and the month that are not there: more often an error than not.
-    assert all(right > 0.5 for right in shipped()["source"].precision.values())
+    for weights in shipped_weights().values():
+        assert all(weight >= 0 for weight in weights.overlap)
+        assert set(weights.precision) == set(CONFLICTS)
+        assert all(0 < right < 1 for right in weights.precision.values())
+        assert weights.slope > 0
+    # The findings of each check are errors in the majority of cases.
+    assert all(right > 0.5 for right in shipped_weights()["source"].precision.values())
 
 
-def test_log_odds_by_hand():
+def test_worked_example_of_log_odds():
     fitted = Weights(-0.5, Overlap(2.0, 0.0, -1.0), {"number": 0.5, "name": 0.2}, slope=2.0, shift=-1.0, dialogue=0.25)
     overlap = Overlap(0.75, 0.3, 1.0)
     assert fitted.log_odds(overlap, {}) == pytest.approx(-1.0)
     assert fitted.log_odds(overlap, {}, is_dialogue=True) == pytest.approx(-0.75)
-    # P = .5 * .5 ** 2 * .8 = .1; a third number is no worse than two.
+    # P = .5 * .5 ** 2 * .8 = .1, because at most two findings of a kind count.
     assert fitted.log_odds(overlap, {"number": 3, "name": 1}) == pytest.approx(2 * math.log(0.1 / 0.9) - 1)
-    assert LexicalScorer().probability(1e6) == pytest.approx(1.0)
-    assert LexicalScorer().probability(-1e6) == pytest.approx(0.0)
+    assert sigmoid(1e6) == pytest.approx(1.0)
+    assert sigmoid(-1e6) == pytest.approx(0.0)

@@ -28,7 +28,7 @@ def test_forms_of_one_word_share_a_stem(forms):
 
 
 @pytest.mark.parametrize("words", ["king kin", "bus bu", "thing th", "news new", "was wa", "bring br"])
-def test_words_that_only_look_inflected_stay(words):
+def test_words_that_only_look_inflected_are_unchanged(words):
     first, second = words.split()
     assert first == "news" or stem(first) != second
 
@@ -37,7 +37,7 @@ def test_irregular_forms_are_single_words():
     assert all(form.isalpha() and base.isalpha() and form not in FUNCTION_WORDS for form, base in irregular().items())
 
 
-def test_negations_with_and_without_apostrophe():
+def test_negations():
     for text in (
         "They didn't pay.",
         "they did n't pay",
@@ -49,7 +49,7 @@ def test_negations_with_and_without_apostrophe():
     assert not any(word.negation for word in analyse("Mr T paid; the t-shirt is on."))
 
 
-def test_may_is_a_month_by_its_surroundings():
+def test_may_is_a_month_in_context():
     def content(text):
         return [word.key for word in analyse(text) if word.content]
 
@@ -59,7 +59,7 @@ def test_may_is_a_month_by_its_surroundings():
 
 
 @given(st.text(alphabet=st.sampled_from("ab 1,.2%-twenty-five one £kmé東も\u0301👍🏽'T")))
-def test_words_are_in_order_and_slice_inside_the_text(text):
+def test_words_have_valid_spans_in_order(text):
     found = analyse(text)
     assert all(0 <= w.start < w.end <= len(text) and w.key for w in found)
     assert all(a.start < b.start and a.end <= b.start for a, b in pairwise(found))

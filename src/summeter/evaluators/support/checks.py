@@ -1,39 +1,40 @@
-"""What a person can check of a claim: the checks, and the reasons that are written from what they find.
+"""Checks of a claim against a text, and the reasons that are written from their findings.
 
-A check reads a scene (a claim beside the sentence of the text that speaks of it) and yields what it finds: a text that
-a person checks in a second, and the claim's words that it accounts for. No word is reported twice: a check sees which
-words those before it account for (`Scene.accounted`). Findings of the kinds in `CONFLICTS` count against the claim. An
-ablation decided which checks there are (reports/quality.md).
+A check compares a claim with the evidence and yields findings. A finding has a short text that a person can verify and
+the words of the claim that it explains. No word is reported twice, because each check sees the words that earlier
+findings explain (`Comparison.explained`). Findings of the kinds in `CONFLICTS` count against the claim. The checks were
+selected by an ablation study (reports/quality.md).
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
-from summeter.evaluators.support.features import ClaimFeatures
-from summeter.evaluators.support.numbers import Number, letters, shares, signed
+from summeter.evaluators.support.features import ClaimFeatures, compute_features
+from summeter.evaluators.support.numbers import Number, letter_multiplier, shares, span_with_sign
 from summeter.evaluators.support.words import CONTRACTED, Evidence, Word, stem, words_of
 from summeter.interrupt import checkpoint
 
-Kind = Literal["number", "negation", "opposite", "sibling", "name", "missing", "elsewhere"]
-MOST = 3
-"""The most reasons of a verdict."""
-LONGEST = 140
-"""The most characters of a reason."""
+FindingKind = Literal["number", "negation", "opposite", "sibling", "name", "missing", "elsewhere"]
+MAX_REASONS = 3
+"""Maximum number of reasons for a claim."""
+MAX_REASON_LENGTH = 140
+"""Maximum number of characters of a reason."""
 CAUTION = "caution: "
-_QUOTED: Final = 3  # words quoted in one finding
-_LONGEST_QUOTE: Final = 48  # characters
-_ABBREVIATION: Final = 3  # letters of a word that is told by its capitals
-_JOINED: Final = 40  # characters on either side of a word that may be joined to it
+_MAX_QUOTES: Final = 3  # words quoted in one finding
+_MAX_QUOTE_LENGTH: Final = 48  # characters
+_MAX_ABBREVIATION: Final = 3  # letters; the case of shorter words is compared, because US is not us
+_MAX_ATTACHED: Final = 40  # characters on each side of a word that can be attached to it
 _CLAUSE_ENDS: Final = frozenset(",;:.!?()—")
 _PERCENT: Final = ("cent", "percent")
 
-# Word lists: opposites; groups of which a fact has one; what denies without "not"; other words for a number.
+# Word lists: opposites, groups of alternatives, verbs and adjectives that deny, and other words for a number.
 
 _OPPOSITES = """
     rise fall; rise drop; rise decline; increase decrease; increase reduce; increase fall; increase drop
@@ -87,7 +88,7 @@ _SIBLINGS = """
     suspected alleged confirmed convicted
 """
 
-_DENYING: Final = frozenset(
+_DENYING_WORDS: Final = frozenset(
     map(
         stem,
         words_of("""
@@ -96,26 +97,30 @@ _DENYING: Final = frozenset(
             """),
     )
 )
-# Not only, no other, no later than: these compare, they do not deny.
-_NO_DENIAL: Final = words_of("only just least as so other longer more less later fewer")
+# After a negation, these words make a comparison: not only, no other, no later than.
+_COMPARING: Final = words_of("only just least as so other longer more less later fewer")
 _AUXILIARY: Final = words_of(
     "do be is am are was were did does has have had will would can could shall should may might must"
 )
-# Everyday words whose absence from the text says little about a supported sentence.
-_LIGHT: Final = words_of("""
+# Common words. If the text lacks one of them, a supported sentence needs no caution.
+_COMMON: Final = words_of("""
     want take make get give become part include decide also begin start continue use show go come happen involve
     person thing way various several provide according reveal emerge follow hold see know discuss due
     say tell speak talk report announce state note add ask reply answer explain describe mention warn argue claim
     believe think
     """)
 _TITLES: Final = words_of("mr mrs ms miss dr sir prof professor president judge")
-_TIMES: Final = {1.0: "once single first", 2.0: "twice both pair couple double second", 3.0: "thrice triple third trio"}
+_NUMBER_SYNONYMS: Final = {
+    1.0: "once single first",
+    2.0: "twice both pair couple double second",
+    3.0: "thrice triple third trio",
+}
 _ORDINALS: Final = "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
 
 
 @cache
 def _opposites() -> dict[str, frozenset[str]]:
-    """Stem to the stems of its opposites."""
+    """Return the stems of the opposites of each stem."""
     table: dict[str, set[str]] = {}
     for pair in _OPPOSITES.replace("\n", ";").split(";"):
         if pair.strip():
@@ -127,84 +132,87 @@ def _opposites() -> dict[str, frozenset[str]]:
 
 @cache
 def _siblings() -> dict[str, tuple[frozenset[str], ...]]:
-    """A word as written to the groups that it is in."""
+    """Return the groups of alternatives that contain each word."""
     groups = [words_of(line) for line in _SIBLINGS.strip().splitlines()]
     return {word: tuple(group for group in groups if word in group) for group in groups for word in group}
 
 
 @cache
 def _other_words() -> dict[float, frozenset[str]]:
-    """The stems of other words for a number."""
-    table = {value: {stem(word) for word in words.split()} for value, words in _TIMES.items()}
+    """Return the stems of the words that can replace a number, such as "twice" for 2."""
+    table = {value: {stem(word) for word in words.split()} for value, words in _NUMBER_SYNONYMS.items()}
     for value, word in enumerate(_ORDINALS.split()):
         table.setdefault(float(value), set()).add(stem(word))
     return {value: frozenset(words) for value, words in table.items()}
 
 
-def shown(text: str, start: int, end: int) -> str:
-    """A stretch on one line; a long one loses its middle."""
+def shorten_quote(text: str, start: int, end: int) -> str:
+    """Return `text[start:end]` on one line, with an ellipsis in the middle if it is long."""
     stretch = " ".join(text[start:end].split())
-    half = _LONGEST_QUOTE // 2
+    half = _MAX_QUOTE_LENGTH // 2
     return (
         stretch
-        if len(stretch) <= _LONGEST_QUOTE
+        if len(stretch) <= _MAX_QUOTE_LENGTH
         else f"{stretch[: half - 1].rstrip()} … {stretch[1 - half :].lstrip()}"
     )
 
 
 class Finding(NamedTuple):
-    """Something a person can check: its kind, its text, and the claim's words it accounts for."""
+    """A difference between a claim and its evidence, and the words of the claim that it explains."""
 
-    kind: Kind
+    kind: FindingKind
     text: str
     words: tuple[Word, ...] = ()
 
 
 @dataclass(frozen=True)
-class Side:
-    """Words where they stand in a text: the claim's, or those of a part of the evidence."""
+class Passage:
+    """Consecutive words of a text: a claim, or some sentences of the evidence."""
 
     text: str
     words: tuple[Word, ...]
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """The keys of all words."""
+        """Keys of the words."""
         return frozenset(word.key for word in self.words)
 
     @cached_property
-    def places(self) -> dict[int, int]:
-        """The place of each word by where it starts."""
+    def index_by_start(self) -> dict[int, int]:
+        """Index of each word, by its start in the text."""
         return {word.start: at for at, word in enumerate(self.words)}
 
     @cached_property
-    def numbered(self) -> list[tuple[int, Word, Number]]:
-        """The words that are numbers, each with its place."""
+    def numbers(self) -> list[tuple[int, Word, Number]]:
+        """The words that are numbers, each after its index and before its value."""
         return [(at, word, word.number) for at, word in enumerate(self.words) if word.number]
 
     @cached_property
     def shares(self) -> list[Number]:
-        """What stands for a share of a whole."""
+        """The numbers that state a share of a whole."""
         return shares(self.text)
 
     @cached_property
     def number_keys(self) -> frozenset[str]:
-        """The keys of the numbers."""
-        return frozenset(word.key for _, word, _ in self.numbered)
+        """Keys of the numbers."""
+        return frozenset(word.key for _, word, _ in self.numbers)
 
     @cached_property
-    def number_edges(self) -> frozenset[int]:
-        """Where numbers start and end."""
-        return frozenset(edge for _, word, _ in self.numbered for edge in (word.start, word.end))
+    def number_boundaries(self) -> frozenset[int]:
+        """Starts and ends of the numbers in the text."""
+        return frozenset(edge for _, word, _ in self.numbers for edge in (word.start, word.end))
 
     def quote(self, first: Word, last: Word | None = None) -> str:
-        """A stretch of the text as written."""
-        return shown(self.text, first.start, (last or first).end)
+        """Return the text from one word to another as written, shortened if it is long."""
+        return shorten_quote(self.text, first.start, (last or first).end)
 
-    def joined(self, word: Word) -> str:
-        """The word with all that stands beside it without a space: the whole of e-mail, or of U.S. The word alone where
-        that is long: no abbreviation is, and text without spaces would be read again for each of its words."""
-        start, end = max(0, word.start - _JOINED), min(len(self.text), word.end + _JOINED)
+    def with_attached(self, word: Word) -> str:
+        """Return a word with the text attached to it without white space, such as e-mail or U.S.
+
+        If the attached text is long, return the word alone. A long text is not an abbreviation, and a text without
+        spaces would be searched again for each of its words.
+        """
+        start, end = max(0, word.start - _MAX_ATTACHED), min(len(self.text), word.end + _MAX_ATTACHED)
         before = max(self.text.rfind(space, start, word.start) for space in " \n\t")
         after = [at for at in (self.text.find(space, word.end, end) for space in " \n\t") if at >= 0]
         if (before < 0 < start) or (not after and end < len(self.text)):
@@ -212,207 +220,223 @@ class Side:
         return self.text[max(start, before + 1) : min(after, default=end)]
 
     def lower(self, word: Word) -> str:
-        """The word as written, in lower case."""
+        """Return a word as written, in lower case."""
         return self.text[word.start : word.end].lower()
 
-    def parted(self, first: Word, second: Word) -> bool:
-        """Whether a comma or a stop stands between two words."""
+    def is_clause_break(self, first: Word, second: Word) -> bool:
+        """Return True if punctuation that ends a clause separates two words."""
         between = self.text[first.end : second.start]
         return between != " " and any(sign in _CLAUSE_ENDS for sign in between)
 
-    def ahead(self, at: int, most: int) -> Iterator[Word]:
-        """At most ``most`` words behind place ``at``, up to the end of the clause."""
+    def words_after(self, at: int, most: int) -> Iterator[Word]:
+        """Yield at most ``most`` words after index ``at``, up to the end of the clause."""
         for i in range(at + 1, min(len(self.words), at + 1 + most)):
-            if self.parted(self.words[i - 1], self.words[i]):
+            if self.is_clause_break(self.words[i - 1], self.words[i]):
                 return
             yield self.words[i]
 
-    def behind(self, at: int, most: int) -> Iterator[Word]:
-        """At most ``most`` words in front of place ``at``, nearest first, up to the start of the clause."""
+    def words_before(self, at: int, most: int) -> Iterator[Word]:
+        """Yield at most ``most`` words before index ``at``, nearest first, up to the start of the clause."""
         for i in range(at - 1, max(-1, at - 1 - most), -1):
-            if self.parted(self.words[i], self.words[i + 1]):
+            if self.is_clause_break(self.words[i], self.words[i + 1]):
                 return
             yield self.words[i]
 
-    def following(self, word: Word) -> Word | None:
-        """The content word that is next, or next but one."""
-        at = self.places[word.start]
+    def next_content_word(self, word: Word) -> Word | None:
+        """Return the first content word among the next two words, or None."""
+        at = self.index_by_start[word.start]
         return next((other for other in self.words[at + 1 : at + 3] if other.content), None)
 
-    def key(self, at: int) -> str | None:
-        """The key of the word at a place; None if it is missing."""
+    def key_at(self, at: int) -> str | None:
+        """Return the key of the word at an index, or None if there is no such word."""
         return self.words[at].key if 0 <= at < len(self.words) else None
 
 
 @dataclass(frozen=True)
-class Scene:
-    """A claim and the evidence with the window found for it; ``named`` is what the evidence is called. ``accounted``:
-    where the claim's words start that a finding accounts for so far."""
+class Comparison:
+    """A claim compared with its evidence.
 
-    claim: Side
+    ``evidence_name`` is the noun that reasons use for the evidence. ``findings`` are the findings so far, most
+    important first, and ``explained`` holds the starts of the claim's words that they explain.
+    """
+
+    claim: Passage
     features: ClaimFeatures
     evidence: Evidence
-    named: str
-    accounted: set[int] = field(default_factory=set)
+    evidence_name: str
+    findings: list[Finding] = field(default_factory=list)
+    explained: set[int] = field(default_factory=set)
+
+    @property
+    def conflicts(self) -> dict[FindingKind, int]:
+        """Number of findings of each kind that count against the claim."""
+        return dict(Counter(finding.kind for finding in self.findings if finding.kind in CONFLICTS))
 
     @cached_property
-    def core(self) -> int:
-        """The sentence of the best window with most of the claim's words, rare ones counting more."""
+    def core_index(self) -> int:
+        """Index of the sentence in the best window that shares most words with the claim; rare words weigh more."""
         content = {
-            word.key: 1 + 1 / len(self.evidence.places.get(word.key, [0])) for word in self.claim.words if word.content
+            word.key: 1 + 1 / len(self.evidence.positions.get(word.key, [0]))
+            for word in self.claim.words
+            if word.content
         }
         first, last = self.features.best
         lines = [{word.key for word in self.evidence.words_of(i, i + 1)} for i in range(first, last)]
         counts = [sum(weight for key, weight in content.items() if key in line) for line in lines]
         return first + counts.index(max(counts))
 
-    def part(self, first: int, last: int) -> Side:
-        """Sentences ``first`` up to but without ``last`` of the evidence."""
-        return Side(self.evidence.text, self.evidence.words_of(first, last))
+    def passage(self, first: int, last: int) -> Passage:
+        """Return the sentences ``first`` to ``last - 1`` of the evidence."""
+        return Passage(self.evidence.text, self.evidence.words_of(first, last))
 
     @cached_property
-    def line(self) -> Side:
-        """The core sentence."""
-        return self.part(self.core, self.core + 1)
+    def core(self) -> Passage:
+        """The sentence at `core_index`."""
+        return self.passage(self.core_index, self.core_index + 1)
 
     @cached_property
-    def window(self) -> Side:
-        """The best window."""
-        return self.part(*self.features.best)
+    def window(self) -> Passage:
+        """The sentences of the best window."""
+        return self.passage(*self.features.best)
 
     @cached_property
-    def source(self) -> Side:
-        """The whole evidence."""
-        return Side(self.evidence.text, self.evidence.words)
+    def source(self) -> Passage:
+        """All sentences of the evidence."""
+        return Passage(self.evidence.text, self.evidence.words)
 
     @cached_property
     def is_question(self) -> bool:
-        """Whether the core sentence is a question."""
-        start, end = self.evidence.sentences[self.core]
+        """True if the core sentence is a question."""
+        start, end = self.evidence.sentences[self.core_index]
         return self.evidence.text[start:end].rstrip("\"'”’ \n").endswith(("?", "？", "؟"))
 
     @cached_property
     def missing(self) -> tuple[Word, ...]:
-        """Content words of the claim that stand nowhere in the evidence, however they are joined there."""
-        return tuple(word for word in self.features.missing if not self._joined_otherwise(word))
+        """Content words of the claim that do not occur in the evidence in any spelling."""
+        return tuple(word for word in self.features.missing if not self._is_spelled_differently(word))
 
-    def _joined_otherwise(self, word: Word) -> bool:
-        """e-mail for email, U.S. for US: whether its letters, with those joined to it, make words of the evidence."""
-        stretch = self.claim.joined(word)
+    def _is_spelled_differently(self, word: Word) -> bool:
+        """Return True if the evidence spells the word with other punctuation, such as e-mail for email."""
+        stretch = self.claim.with_attached(word)
         letters = "".join(filter(str.isalnum, stretch))
-        if letters.casefold() not in self.evidence.folded:
+        if letters.casefold() not in self.evidence.letters_and_digits:
             return False
         pattern = r"[\W_]?".join(map(re.escape, letters))
-        same_case = len(letters) <= _ABBREVIATION  # US is not us
+        same_case = len(letters) <= _MAX_ABBREVIATION  # US is not us
         return bool(re.search(rf"(?<!\w){pattern}(?!\w)", self.evidence.text, 0 if same_case else re.IGNORECASE))
 
     @cached_property
-    def absent_starts(self) -> frozenset[int]:
-        """Where the claim's words start that stand nowhere in the evidence."""
+    def missing_starts(self) -> frozenset[int]:
+        """Starts of the words in `missing`."""
         return frozenset(word.start for word in self.missing)
 
-    def instead(self, claimed: str, other: str) -> str:
-        """'claimed', where the source says 'other'."""
-        return f"'{claimed}', where the {self.named} says '{other}'"
+    def contrast(self, claimed: str, other: str) -> str:
+        """Return the text of a finding that the evidence has another word."""
+        return f"'{claimed}', where the {self.evidence_name} says '{other}'"
 
-    def absent(self, claimed: str, other: str | None) -> str:
-        """'claimed' is not in the source; nearest: 'other'."""
-        return f"'{claimed}' is not in the {self.named}" + (f"; nearest: '{other}'" if other else "")
-
-
-Raw = tuple[str, Sequence[Word]]
-"""What a check finds: the text of the finding, and the claim's words that it accounts for."""
+    def absence(self, claimed: str, other: str | None) -> str:
+        """Return the text of a finding that the evidence does not contain a word."""
+        return f"'{claimed}' is not in the {self.evidence_name}" + (f"; nearest: '{other}'" if other else "")
 
 
-def _listed(quotes: Iterable[str]) -> tuple[str, int]:
-    """A few quotations and how many more there are; and the number of all."""
+RawFinding = tuple[str, Sequence[Word]]
+"""Result of a check: the text of a finding, and the words of the claim that it explains."""
+
+
+def _quote_list(quotes: Iterable[str]) -> tuple[str, int]:
+    """Return the first quotations with the number of others, and the number of distinct quotations."""
     texts = list(dict.fromkeys(quotes))
-    more = f" and {len(texts) - _QUOTED} more" if len(texts) > _QUOTED else ""
-    return f"{', '.join(texts[:_QUOTED])}{more}", len(texts)
+    more = f" and {len(texts) - _MAX_QUOTES} more" if len(texts) > _MAX_QUOTES else ""
+    return f"{', '.join(texts[:_MAX_QUOTES])}{more}", len(texts)
 
 
-# Numbers that are not in the text.
+# Numbers.
 
-_ROUNDED: Final = 0.01  # a quarter is 26 percent
-_NEARLY: Final = 0.2  # of the share itself, at most: two of a hundred are not 3 percent
+_SHARE_TOLERANCE: Final = 0.01  # absolute: a quarter matches 26 percent
+_RELATIVE_TOLERANCE: Final = 0.2  # of the share: two of a hundred do not match 3 percent
 
 
-def numbers_absent(scene: Scene) -> Iterator[Raw]:
-    """Numbers that stand nowhere."""
-    for number in scene.features.numbers:
+def numbers_absent(comparison: Comparison) -> Iterator[RawFinding]:
+    """Yield the numbers of the claim that the evidence does not contain."""
+    for number in comparison.features.numbers:
         checkpoint()
-        if not _in_other_form(scene, number):
-            yield _absent_number(scene, number)
-    for word in scene.missing:  # digits that are no number: a code, or more than a float holds
-        if scene.claim.lower(word).isdecimal():
-            yield scene.absent(scene.claim.quote(word), None), (word,)
+        if not _in_other_form(comparison, number):
+            yield _absent_number(comparison, number)
+    for word in comparison.missing:  # digits without a value: a code, or too large for a float
+        if comparison.claim.lower(word).isdecimal():
+            yield comparison.absence(comparison.claim.quote(word), None), (word,)
 
 
-def _in_other_form(scene: Scene, number: Number) -> bool:
-    """Whether the value stands in words that the comparison does not know: twice, eighth, 340m, two in five."""
-    evidence, written = scene.evidence, scene.claim.text[number.start : number.end]
-    # 3-2: a number that a hyphen joins to another is part of a score.
-    of_score = not scene.claim.number_edges.isdisjoint((number.start - 1, number.end + 1))
-    others = _other_words().get(number.value, ()) if number.kind == "plain" and not of_score else ()
-    if any(key in evidence.places for key in others):
+def _in_other_form(comparison: Comparison, number: Number) -> bool:
+    """Return True if the evidence has the value in another form, such as twice, eighth, 340m or two in five."""
+    evidence, written = comparison.evidence, comparison.claim.text[number.start : number.end]
+    # A number that a hyphen attaches to another number belongs to a score: 3-2.
+    is_score = not comparison.claim.number_boundaries.isdisjoint((number.start - 1, number.end + 1))
+    others = _other_words().get(number.value, ()) if number.kind == "plain" and not is_score else ()
+    if any(key in evidence.positions for key in others):
         return True
-    # 123 , 456 in texts that were cut into tokens
+    # 123 , 456 in tokenised texts
     if "," in written and re.search(r"\s*,\s*".join(map(re.escape, written.split(","))), evidence.text):
         return True
-    times = letters(scene.claim.text, number)
-    return _is_same_share(scene, number.start) or any(
-        times != others for others in evidence.scaled.get(number.value * times, ())
+    times = letter_multiplier(comparison.claim.text, number)
+    return _is_same_share(comparison, number.start) or any(
+        times != others for others in evidence.multipliers.get(number.value * times, ())
     )
 
 
-def _is_same_share(scene: Scene, at: int) -> bool:
-    """Whether the source has the share of a whole that the claim has there: 40 percent for two in five."""
-    mine = [share for share in scene.claim.shares if share.start <= at < share.end]
+def _is_same_share(comparison: Comparison, at: int) -> bool:
+    """Return True if the evidence states the same share, such as 40 percent for two in five."""
+    claimed = [share for share in comparison.claim.shares if share.start <= at < share.end]
     return any(
-        "plain" in (share.kind, other.kind) and abs(other.value - share.value) <= min(_ROUNDED, _NEARLY * other.value)
-        for share in mine
-        for other in scene.evidence.shares
+        "plain" in (share.kind, other.kind)
+        and abs(other.value - share.value) <= min(_SHARE_TOLERANCE, _RELATIVE_TOLERANCE * other.value)
+        for share in claimed
+        for other in comparison.evidence.shares
     )
 
 
-def _absent_number(scene: Scene, number: Number) -> Raw:
-    claim = scene.claim
-    at = claim.places[number.start]
+def _absent_number(comparison: Comparison, number: Number) -> RawFinding:
+    claim = comparison.claim
+    at = claim.index_by_start[number.start]
     word = claim.words[at]
-    after = next(claim.ahead(at, 1), None)
-    if after and after.start in scene.absent_starts and number.kind == "plain":
-        return (scene.absent(claim.quote(word, after), None), (word, after))
+    after = next(claim.words_after(at, 1), None)
+    if after and after.start in comparison.missing_starts and number.kind == "plain":
+        return (comparison.absence(claim.quote(word, after), None), (word, after))
     claimed = claim.quote(word)
-    nearest = _nearest(scene, at)
+    nearest = _nearest_number(comparison, at)
     if nearest is None:
         tail = ", which has no numbers"
     else:
-        text, start, end = scene.evidence.text, nearest.start, nearest.end
-        if nearest.value == number.value or nearest.kind != number.kind:  # the sign is what differs
-            claimed = shown(claim.text, *signed(claim.text, number))
-            start, end = signed(text, nearest)
-        tail = f"; nearest: {_marked(shown(text, start, end))}"
-    return (f"{_marked(claimed)} is not in the {scene.named}{tail}", (word,))
+        text, start, end = comparison.evidence.text, nearest.start, nearest.end
+        if nearest.value == number.value or nearest.kind != number.kind:  # only the sign differs
+            claimed = shorten_quote(claim.text, *span_with_sign(claim.text, number))
+            start, end = span_with_sign(text, nearest)
+        tail = f"; nearest: {_quote_words(shorten_quote(text, start, end))}"
+    return (f"{_quote_words(claimed)} is not in the {comparison.evidence_name}{tail}", (word,))
 
 
-def _marked(text: str) -> str:
-    """In quotes where it is written in words; digits speak for themselves."""
+def _quote_words(text: str) -> str:
+    """Return the text in quotation marks if it begins with a letter, and unchanged otherwise."""
     return f"'{text}'" if text[:1].isalpha() else text
 
 
-def _nearest(scene: Scene, at: int) -> Number | None:
-    """The number in the claim's place: between its neighbours, beside one, of its kind, and only then by value."""
-    number = scene.claim.words[at].number
-    if number is None or not scene.evidence.numbers:
+def _nearest_number(comparison: Comparison, at: int) -> Number | None:
+    """Return the number of the evidence that best corresponds to the number at index ``at`` of the claim.
+
+    The criteria, in order, are shared neighbouring words, absence from the claim, the same kind, and the difference of
+    the values.
+    """
+    number = comparison.claim.words[at].number
+    if number is None or not comparison.evidence.numbers:
         return None
-    beside = _beside(scene.claim, at)
-    for side in (scene.line, scene.window, scene.source):
-        if side.numbered:
+    neighbours = _neighbours(comparison.claim, at)
+    for passage in (comparison.core, comparison.window, comparison.source):
+        if passage.numbers:
             _, _, nearest = min(
-                side.numbered,
+                passage.numbers,
                 key=lambda found: (
-                    -len(beside & _beside(side, found[0])),
-                    found[1].key in scene.claim.number_keys,
+                    -len(neighbours & _neighbours(passage, found[0])),
+                    found[1].key in comparison.claim.number_keys,
                     found[2].kind != number.kind,
                     abs(found[2].value - number.value),
                 ),
@@ -421,32 +445,32 @@ def _nearest(scene: Scene, at: int) -> Number | None:
     return None
 
 
-def _beside(side: Side, at: int) -> set[str]:
-    """The keys of the words on both sides of a place."""
-    return {word.key for word in (*side.words[max(0, at - 1) : at], *side.words[at + 1 : at + 2])}
+def _neighbours(passage: Passage, at: int) -> set[str]:
+    """Return the keys of the words directly before and after an index."""
+    return {word.key for word in (*passage.words[max(0, at - 1) : at], *passage.words[at + 1 : at + 2])}
 
 
 # Negations and opposites.
 
 
-def _denies(side: Side, but: str | None = None) -> bool:
-    """Whether anything in the words denies: not, fail, refuse (``but`` this: who does not deny says it)."""
-    return any(word.negation or (word.key in _DENYING and word.key != but) for word in side.words)
+def _denies(passage: Passage, but: str | None = None) -> bool:
+    """Return True if a passage contains a negation or a denying word, such as fail, whose key is not ``but``."""
+    return any(word.negation or (word.key in _DENYING_WORDS and word.key != but) for word in passage.words)
 
 
-def _denials(side: Side) -> list[tuple[Word, Word]]:
-    """Where each negation begins (with its auxiliary), and the content word it is about."""
+def _denials(passage: Passage) -> list[tuple[Word, Word]]:
+    """Return the first word of each negation (including an auxiliary) and the content word that it negates."""
     denials = []
-    for at, word in enumerate(side.words):
+    for at, word in enumerate(passage.words):
         if not word.negation:
             continue
-        about = next((following for following in side.ahead(at, 4) if following.content), None)
-        after = next(side.ahead(at, 1), None)
-        if about is None or about.number or (after and side.lower(after) in _NO_DENIAL):
+        about = next((following for following in passage.words_after(at, 4) if following.content), None)
+        after = next(passage.words_after(at, 1), None)
+        if about is None or about.number or (after and passage.lower(after) in _COMPARING):
             continue
         first = word
-        for before in side.behind(at, 2):
-            text = side.lower(before)
+        for before in passage.words_before(at, 2):
+            text = passage.lower(before)
             if before.end + 1 < first.start or not (text in _AUXILIARY or text in CONTRACTED or text == "n"):
                 break
             first = before
@@ -454,118 +478,130 @@ def _denials(side: Side) -> list[tuple[Word, Word]]:
     return denials
 
 
-def negation(scene: Scene) -> Iterator[Raw]:
-    """What one side denies and the other says outright; what both deny cancels out."""
-    claim, line = scene.claim, scene.line
-    denials, denials_there = _denials(claim), _denials(line)
-    denied, denied_there = {about.key for _, about in denials}, {about.key for _, about in denials_there}
-    denials = [denial for denial in denials if denial[1].key not in denied_there]
-    if scene.is_question:
-        # The claim says what the source asks, and the answer is no.
-        question = {word.key for word in line.words if word.content}
-        answered = scene.core + 1 < len(scene.evidence.sentences) and 2 * len(question & claim.keys) >= len(question)
+def negation(comparison: Comparison) -> Iterator[RawFinding]:
+    """Yield the first statement that either the claim or the evidence negates, but not both."""
+    claim, core = comparison.claim, comparison.core
+    denials, core_denials = _denials(claim), _denials(core)
+    denied, denied_in_core = {about.key for _, about in denials}, {about.key for _, about in core_denials}
+    denials = [denial for denial in denials if denial[1].key not in denied_in_core]
+    if comparison.is_question:
+        # The claim states what the source asks, and the source answers no.
+        question = {word.key for word in core.words if word.content}
+        has_answer = comparison.core_index + 1 < len(comparison.evidence.sentences)
+        answered = has_answer and 2 * len(question & claim.keys) >= len(question)
         if answered and not denials and not _denies(claim):
-            answer = scene.part(scene.core + 1, scene.core + 2)
+            answer = comparison.passage(comparison.core_index + 1, comparison.core_index + 2)
             for at, word in enumerate(answer.words[:3]):
                 if word.negation:
-                    last = next(answer.ahead(at, 1), word)
-                    yield (f"negated in the {scene.named}: '{answer.quote(word, last)}'", ())
+                    last = next(answer.words_after(at, 1), word)
+                    yield (f"negated in the {comparison.evidence_name}: '{answer.quote(word, last)}'", ())
                     return
         return
-    if not denials and not any(word.key in _DENYING for word in claim.words):
-        for first, about in denials_there:
+    if not denials and not any(word.key in _DENYING_WORDS for word in claim.words):
+        for first, about in core_denials:
             if about.key in claim.keys - denied:
-                yield (f"negated in the {scene.named}: '{line.quote(first, about)}'", ())
+                yield (f"negated in the {comparison.evidence_name}: '{core.quote(first, about)}'", ())
                 return
     for first, about in denials:
-        pool = line if about.key in line.keys else scene.window
-        if about.key in pool.keys and not _denies(pool, but=about.key):
-            yield (f"negated here, not in the {scene.named}: '{claim.quote(first, about)}'", ())
+        passage = core if about.key in core.keys else comparison.window
+        if about.key in passage.keys and not _denies(passage, but=about.key):
+            yield (f"negated here, not in the {comparison.evidence_name}: '{claim.quote(first, about)}'", ())
             return
 
 
-def opposite(scene: Scene) -> Iterator[Raw]:
-    """Opposites; those that are grammar words (after, before) only in front of the same word."""
-    denied = {about.start for _, about in _denials(scene.claim)}
-    denied_there = {about.start for _, about in _denials(scene.line)}
-    present = {word.key: word for word in scene.line.words}
-    for word in scene.claim.words:
-        if word.key in present or word.start in denied:
+def opposite(comparison: Comparison) -> Iterator[RawFinding]:
+    """Yield words of the claim that are replaced by an opposite in the core sentence.
+
+    Function words (after, before) count only if the same content word follows both.
+    """
+    denied = {about.start for _, about in _denials(comparison.claim)}
+    denied_in_core = {about.start for _, about in _denials(comparison.core)}
+    core_words = {word.key: word for word in comparison.core.words}
+    for word in comparison.claim.words:
+        if word.key in core_words or word.start in denied:
             continue
         for key in sorted(_opposites().get(word.key, ())):
-            if key not in present or key in scene.claim.keys:
+            if key not in core_words or key in comparison.claim.keys:
                 continue
-            other = present[key]
-            here, there = scene.claim.following(word), scene.line.following(other)
+            other = core_words[key]
+            here, there = comparison.claim.next_content_word(word), comparison.core.next_content_word(other)
             same_next = here is not None and there is not None and here.key == there.key
-            if other.start not in denied_there and (word.content or same_next):
-                text = scene.instead(scene.claim.quote(word), scene.line.quote(other))
+            if other.start not in denied_in_core and (word.content or same_next):
+                text = comparison.contrast(comparison.claim.quote(word), comparison.core.quote(other))
                 yield (text, (word,))
                 break
 
 
-# Single words: another one of their kind, or missing.
+# Single words: replaced by an alternative, or missing.
 
 Phrase = tuple[Word, ...]
 
 
-def siblings(scene: Scene) -> Iterator[Raw]:
-    """June for May, the third for the second, weeks for months: the claim has one of a group, its sentence another."""
-    for at, word in enumerate(scene.claim.words):
-        if not word.content or word.key in scene.line.keys:
+def siblings(comparison: Comparison) -> Iterator[RawFinding]:
+    """Yield words that differ from the core sentence within a group of alternatives, such as June for May."""
+    for at, word in enumerate(comparison.claim.words):
+        if not word.content or word.key in comparison.core.keys:
             continue
-        groups = [group for form in _forms(scene.claim.lower(word)) for group in _siblings().get(form, ())]
-        other = _sibling(scene, at, groups) if groups else None
+        groups = [group for form in _forms(comparison.claim.lower(word)) for group in _siblings().get(form, ())]
+        other = _sibling(comparison, at, groups) if groups else None
         if other is not None:
-            pair = scene.claim.quote(word), scene.line.quote(other)
-            yield ((scene.absent if word.start in scene.absent_starts else scene.instead)(*pair), (word,))
+            pair = comparison.claim.quote(word), comparison.core.quote(other)
+            describe = comparison.absence if word.start in comparison.missing_starts else comparison.contrast
+            yield describe(*pair), (word,)
 
 
 def _forms(text: str) -> tuple[str, ...]:
     return (text, text[:-1]) if text.endswith("s") else (text,)
 
 
-def _sibling(scene: Scene, at: int, groups: Sequence[frozenset[str]]) -> Word | None:
-    """The one of the word's group that stands in the core sentence and not in the claim."""
-    line, before = scene.line, scene.claim.key(at - 1)
-    free = [(at, word) for at, word in enumerate(line.words) if word.content and word.key not in scene.claim.keys]
+def _sibling(comparison: Comparison, at: int, groups: Sequence[frozenset[str]]) -> Word | None:
+    """Return a word of the same group that occurs in the core sentence but not in the claim, or None."""
+    core, before = comparison.core, comparison.claim.key_at(at - 1)
+    candidates = [
+        (at, word) for at, word in enumerate(core.words) if word.content and word.key not in comparison.claim.keys
+    ]
     for group in groups:
-        others = [(at, word) for at, word in free if any(form in group for form in _forms(line.lower(word)))]
-        if others:
-            return min(others, key=lambda other: (other[0] == 0 or line.key(other[0] - 1) != before, other[0]))[1]
+        alternatives = [
+            (at, word) for at, word in candidates if any(form in group for form in _forms(core.lower(word)))
+        ]
+        if alternatives:
+            return min(
+                alternatives,
+                key=lambda found: (found[0] == 0 or core.key_at(found[0] - 1) != before, found[0]),
+            )[1]
     return None
 
 
-def names_missing(scene: Scene) -> Iterator[Raw]:
-    """Names that stand nowhere, each with the name in its place."""
-    for phrase in _phrases(scene, (word for word in scene.missing if word.start not in scene.accounted)):
-        # Capitalised inside the sentence; at its start two words must be.
-        if phrase[-1].capital and (phrase[0].start != scene.claim.words[0].start or len(phrase) > 1):
-            # The name in its place: beside the same word; else one of the core sentence that begins as it does.
-            claim, line, start = scene.claim, scene.line, scene.claim.lower(phrase[-1])[:2]
-            left = claim.key(claim.places[phrase[0].start] - 1)
-            right = claim.key(claim.places[phrase[-1].start] + 1)
-            other = (
-                _run(scene, left, step=1)
-                or _run(scene, right, step=-1)
+def names_missing(comparison: Comparison) -> Iterator[RawFinding]:
+    """Yield names that the evidence does not contain, each with the corresponding name of the core sentence."""
+    for phrase in _phrases(comparison, (word for word in comparison.missing if word.start not in comparison.explained)):
+        # A name is capitalised inside the sentence. At its start, two words must be capitalised.
+        if phrase[-1].capital and (phrase[0].start != comparison.claim.words[0].start or len(phrase) > 1):
+            # The corresponding name: next to the same word, or else a name that begins with the same two letters.
+            claim, core, start = comparison.claim, comparison.core, comparison.claim.lower(phrase[-1])[:2]
+            left = claim.key_at(claim.index_by_start[phrase[0].start] - 1)
+            right = claim.key_at(claim.index_by_start[phrase[-1].start] + 1)
+            counterpart = (
+                _capitalised_words(comparison, left, step=1)
+                or _capitalised_words(comparison, right, step=-1)
                 or next(
                     (
-                        line.quote(word)
-                        for word in line.words
+                        core.quote(word)
+                        for word in core.words
                         if word.capital
                         and word.content
                         and word.key not in claim.keys
-                        and line.lower(word).startswith(start)
+                        and core.lower(word).startswith(start)
                     ),
                     None,
                 )
             )
-            yield (scene.absent(claim.quote(phrase[0], phrase[-1]), other), phrase)
+            yield (comparison.absence(claim.quote(phrase[0], phrase[-1]), counterpart), phrase)
 
 
-def _phrases(scene: Scene, words: Iterable[Word]) -> Iterator[Phrase]:
-    """Words of the claim that stand side by side make one phrase; a word that is said twice counts once."""
-    places = scene.claim.places
+def _phrases(comparison: Comparison, words: Iterable[Word]) -> Iterator[Phrase]:
+    """Group adjacent words of the claim into phrases, and skip repeated words."""
+    indices = comparison.claim.index_by_start
     phrase: list[Word] = []
     seen: set[str] = set()
     for word in words:
@@ -573,8 +609,8 @@ def _phrases(scene: Scene, words: Iterable[Word]) -> Iterator[Phrase]:
         if word.key in seen:
             continue
         seen.add(word.key)
-        joined = phrase and places[word.start] == places[phrase[-1].start] + 1 and word.capital == phrase[-1].capital
-        if phrase and not (joined and not scene.claim.parted(phrase[-1], word)):
+        joined = phrase and indices[word.start] == indices[phrase[-1].start] + 1 and word.capital == phrase[-1].capital
+        if phrase and not (joined and not comparison.claim.is_clause_break(phrase[-1], word)):
             yield tuple(phrase)
             phrase = []
         phrase.append(word)
@@ -582,64 +618,70 @@ def _phrases(scene: Scene, words: Iterable[Word]) -> Iterator[Phrase]:
         yield tuple(phrase)
 
 
-def _run(scene: Scene, beside: str | None, *, step: Literal[1, -1]) -> str | None:
-    """The capitalised words, none of them the claim's, that begin behind the word `beside` (step 1) or end before it
-    (step -1)."""
-    line = scene.line
+def _capitalised_words(comparison: Comparison, neighbour: str | None, *, step: Literal[1, -1]) -> str | None:
+    """Return the capitalised words of the core sentence next to the word `neighbour`, excluding words of the claim.
 
-    def free(at: int) -> bool:
-        word = line.words[at]
-        if not word.capital or not word.content or word.key in scene.claim.keys:
+    The words begin after `neighbour` if `step` is 1 and end before it if `step` is -1. Returns None if there are none.
+    """
+    core = comparison.core
+
+    def is_candidate(at: int) -> bool:
+        word = core.words[at]
+        if not word.capital or not word.content or word.key in comparison.claim.keys:
             return False
-        return line.lower(word) not in _TITLES
+        return core.lower(word) not in _TITLES
 
-    for at in range(len(line.words)):
-        if beside is None or line.key(at - step) != beside or not free(at):
+    for at in range(len(core.words)):
+        if neighbour is None or core.key_at(at - step) != neighbour or not is_candidate(at):
             continue
         end = at
-        while 0 <= end + step < len(line.words) and free(end + step):
+        while 0 <= end + step < len(core.words) and is_candidate(end + step):
             end += step
-        return line.quote(line.words[min(at, end)], line.words[max(at, end)])
+        return core.quote(core.words[min(at, end)], core.words[max(at, end)])
     return None
 
 
-def words_missing(scene: Scene) -> Iterator[Raw]:
-    """The rest of what stands nowhere, in one line."""
+def words_missing(comparison: Comparison) -> Iterator[RawFinding]:
+    """Yield one finding with the other content words that the evidence does not contain."""
     phrases = list(
         _phrases(
-            scene,
-            (word for word in scene.missing if word.start not in scene.accounted and not _is_excused(scene, word)),
+            comparison,
+            (
+                word
+                for word in comparison.missing
+                if word.start not in comparison.explained and not _is_excused(comparison, word)
+            ),
         )
     )
     if phrases:
-        texts, count = _listed(f"'{scene.claim.quote(phrase[0], phrase[-1])}'" for phrase in phrases)
-        text = f"{texts} {'has' if count == 1 else 'have'} no support in the {scene.named}"
+        texts, count = _quote_list(f"'{comparison.claim.quote(phrase[0], phrase[-1])}'" for phrase in phrases)
+        text = f"{texts} {'has' if count == 1 else 'have'} no support in the {comparison.evidence_name}"
         yield (text, tuple(word for phrase in phrases for word in phrase))
 
 
-def words_elsewhere(scene: Scene) -> Iterator[Raw]:
-    """Words that stand in the source, but not beside the rest."""
-    words = [word for word in scene.features.elsewhere if word.start not in scene.accounted]
+def words_elsewhere(comparison: Comparison) -> Iterator[RawFinding]:
+    """Yield one finding with the words that occur in the evidence, but outside the best window."""
+    words = [word for word in comparison.features.elsewhere if word.start not in comparison.explained]
     if words:
-        texts, count = _listed(f"'{scene.claim.quote(word)}'" for word in words)
-        verb = "stands" if count == 1 else "stand"
-        text = f"{texts} {verb} elsewhere in the {scene.named}, not beside the rest"
+        texts, count = _quote_list(f"'{comparison.claim.quote(word)}'" for word in words)
+        verb = "occurs" if count == 1 else "occur"
+        text = f"{texts} {verb} elsewhere in the {comparison.evidence_name}, not near the other words"
         yield (text, tuple(words))
 
 
-def _is_excused(scene: Scene, word: Word) -> bool:
-    """Whether the source has it in another form: a sign of money, a negation."""
-    # The source's "14%" has no word for "per cent"; its number was compared with the sign.
-    if scene.claim.lower(word) in _PERCENT or word.negation or _is_same_share(scene, word.start):
+def _is_excused(comparison: Comparison, word: Word) -> bool:
+    """Return True if the evidence has the word in another form, such as a currency sign or a negation."""
+    # "14%" has no word for "per cent", and its number was compared including the sign.
+    if comparison.claim.lower(word) in _PERCENT or word.negation or _is_same_share(comparison, word.start):
         return True
-    at = scene.claim.places[word.start]
-    number = scene.claim.words[at - 1].number if at else None
+    at = comparison.claim.index_by_start[word.start]
+    number = comparison.claim.words[at - 1].number if at else None
     if number is not None and number.kind == "currency":
         return True
-    return word.key in _DENYING and _denies(scene.line)
+    return word.key in _DENYING_WORDS and _denies(comparison.core)
 
 
-CHECKS: Final[dict[Kind, Callable[[Scene], Iterator[Raw]]]] = {
+CHECKS: Final[dict[FindingKind, Callable[[Comparison], Iterator[RawFinding]]]] = {
     "number": numbers_absent,
     "negation": negation,
     "opposite": opposite,
@@ -648,75 +690,76 @@ CHECKS: Final[dict[Kind, Callable[[Scene], Iterator[Raw]]]] = {
     "missing": words_missing,
     "elsewhere": words_elsewhere,
 }
-"""In the order in which they look, which is that of the reasons."""
-CONFLICTS: Final[tuple[Kind, ...]] = ("number", "negation", "opposite", "sibling", "name")
-"""Findings that count against a claim; the others say what its overlap lacks."""
+"""The checks in the order in which they run, which is also the order of the reasons."""
+CONFLICTS: Final[tuple[FindingKind, ...]] = ("number", "negation", "opposite", "sibling", "name")
+"""Findings that count against a claim. The other kinds only describe words without overlap."""
 
 
-def findings(
-    claim: str, words: Sequence[Word], features: ClaimFeatures, evidence: Evidence, named: str
-) -> tuple[Scene, list[Finding]]:
-    """The scene of a claim with these words, and all that is found against it, the most important first."""
-    scene = Scene(Side(claim, tuple(words)), features, evidence, named)
-    against: list[Finding] = []
-    for kind, find in CHECKS.items():
-        for text, accounted in find(scene):
-            starts = {word.start for word in accounted}
-            if not starts or not starts <= scene.accounted:
-                against.append(Finding(kind, text, tuple(accounted)))
-                scene.accounted.update(starts)
-    return scene, against
+def compare(claim: str, words: Sequence[Word], evidence: Evidence, evidence_name: str) -> Comparison:
+    """Compare a claim with a text and run all checks.
+
+    `words` are the words of the claim. They must include a content word, and the evidence must have a word.
+    """
+    features = compute_features(claim, words, evidence)
+    comparison = Comparison(Passage(claim, tuple(words)), features, evidence, evidence_name)
+    for kind, check in CHECKS.items():
+        for text, explained in check(comparison):
+            starts = {word.start for word in explained}
+            if not starts or not starts <= comparison.explained:
+                comparison.findings.append(Finding(kind, text, tuple(explained)))
+                comparison.explained.update(starts)
+    return comparison
 
 
-# Reasons, the most informative one first. Each is true by itself.
+# Reasons.
 
-_NEAR: Final = 5  # words between two that are joined
+_MAX_DISTANCE: Final = 5  # maximum number of words between two connected words
 
 
-def reasons_for(scene: Scene, against: Sequence[Finding], *, supported: bool) -> tuple[str, ...]:
-    """Why the claim is decided as it is, most telling first.
+def reasons_for(comparison: Comparison, *, supported: bool) -> tuple[str, ...]:
+    """Return the reasons for the decision on a claim, most informative first.
 
-    A supported claim gets what speaks for it; findings against it are marked as cautions. Where nothing is found
-    against one that is not supported, the reason is how its words are joined.
+    A supported claim gets one positive reason, preceded by its findings as cautions. For an unsupported claim without
+    findings, the reason is a pair of words that the evidence does not connect.
     """
     if not supported:
-        texts = [finding.text for finding in against] or [_unjoined(scene)]
-        return tuple(_short(text) for text in texts[:MOST])
-    cautions = [CAUTION + finding.text for finding in against if _worth(finding, scene)]
-    if any(finding.kind in ("number", "sibling", "name", "missing") for finding in against):
+        texts = [finding.text for finding in comparison.findings] or [_unrelated_words(comparison)]
+        return tuple(_truncate(text) for text in texts[:MAX_REASONS])
+    cautions = [CAUTION + finding.text for finding in comparison.findings if _needs_caution(finding, comparison)]
+    if any(finding.kind in ("number", "sibling", "name", "missing") for finding in comparison.findings):
         speaks_for = "the other content words found here"
-    elif scene.features.overlap.density == 1:
+    elif comparison.features.overlap.density == 1:
         speaks_for = "copied word for word from here"
     else:
         speaks_for = "all content words found here"
-    return tuple(_short(text) for text in (*cautions[: MOST - 1], speaks_for))
+    return tuple(_truncate(text) for text in (*cautions[: MAX_REASONS - 1], speaks_for))
 
 
-def _worth(finding: Finding, scene: Scene) -> bool:
-    """Whether a reader of a supported sentence should look: a name, a conflict, a number; not words that say little."""
+def _needs_caution(finding: Finding, comparison: Comparison) -> bool:
+    """Return True if a finding is worth a caution in a supported sentence; common words are not."""
     if finding.kind == "elsewhere":
         return any(word.capital for word in finding.words)
     if finding.kind != "missing":
         return True
-    return not all(scene.claim.lower(word) in _LIGHT or word.key in _LIGHT for word in finding.words)
+    return not all(comparison.claim.lower(word) in _COMMON or word.key in _COMMON for word in finding.words)
 
 
-def _unjoined(scene: Scene) -> str:
-    """Two neighbours of the claim that no sentence of the window has close to each other."""
-    content = [word for word in scene.claim.words if word.content and word.key not in _PERCENT]
-    lines = [[word.key for word in scene.part(i, i + 1).words] for i in range(*scene.features.best)]
+def _unrelated_words(comparison: Comparison) -> str:
+    """Return a reason that quotes two neighbouring words of the claim that are far apart in the best window."""
+    content = [word for word in comparison.claim.words if word.content and word.key not in _PERCENT]
+    lines = [[word.key for word in comparison.passage(i, i + 1).words] for i in range(*comparison.features.best)]
     for left, right in pairwise(content):
         near = (
-            right.key in line[max(0, at - _NEAR) : at + _NEAR + 1]
+            right.key in line[max(0, at - _MAX_DISTANCE) : at + _MAX_DISTANCE + 1]
             for line in lines
             for at, key in enumerate(line)
             if key == left.key
         )
         if left.key != right.key and not any(near):
-            quotes = f"'{scene.claim.quote(left)}' and '{scene.claim.quote(right)}' stand in the {scene.named}"
-            return f"{quotes}, but not joined like this"
-    return f"its words stand in the {scene.named}, but not joined like this"
+            quotes = f"'{comparison.claim.quote(left)}' and '{comparison.claim.quote(right)}'"
+            return f"{quotes} occur in the {comparison.evidence_name}, but not in this combination"
+    return f"its words occur in the {comparison.evidence_name}, but not in this combination"
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else text[: LONGEST - 1].rstrip() + "…"
+def _truncate(text: str) -> str:
+    return text if len(text) <= MAX_REASON_LENGTH else text[: MAX_REASON_LENGTH - 1].rstrip() + "…"

@@ -1,4 +1,4 @@
-"""`support`: evidence by words. Deterministic; needs no key, no GPU and no download."""
+"""`support`: a deterministic evaluator by word overlap that needs no API key, GPU or download."""
 
 from __future__ import annotations
 
@@ -8,25 +8,24 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
-from summeter.evaluators.support.checks import LONGEST
-from summeter.evaluators.support.key_facts import key_facts as facts_of_document
-from summeter.evaluators.support.scorer import THRESHOLD, LexicalScorer
-from summeter.evaluators.support.scorer import Support as Verdict
-from summeter.evaluators.support.words import prepare as index
+from summeter.evaluators.support.checks import MAX_REASON_LENGTH
+from summeter.evaluators.support.key_facts import key_facts as select_key_facts
+from summeter.evaluators.support.scorer import THRESHOLD, ClaimSupport, LexicalScorer
+from summeter.evaluators.support.words import index_text
 from summeter.records import Document, Item, Judgment, KeyFacts, Side, Span, Unit
 from summeter.text.split import split
 
 
 class Support(Evaluator):
-    """Evidence by words: where a claim's words are in the text, and which numbers and names are not.
+    """Find the words of each claim in the text, and report missing numbers and names.
 
-    `faithfulness` is the share of sentences that are supported (label 1: a value of at least .5), `completeness` the
-    share of key facts that the summary supports, by the same scorer, and `conciseness` the share of sentences that
-    convey some key fact. Key facts are the given ones, else the sentences of the first reference, else at most
-    `max_key_facts` sentences of the document selected by a rule (`key_facts.py`). Every judgment has evidence and
-    reasons. Values are probabilities from 0 to 1, calibrated for data in which half of the claims are supported;
-    `base_rate` is the share in other data. The scorer compares words, not meaning: `reports/quality.md` reports how
-    far its labels agree with people's.
+    `faithfulness` is the share of supported sentences (label 1, a value of at least .5). `completeness` is the share of
+    key facts that the summary supports, by the same scorer. `conciseness` is the share of sentences that convey a key
+    fact. Key facts are those of the document, or else the sentences of the first reference, or else at most
+    `max_key_facts` sentences of the document that a rule selects (`key_facts.py`). Every judgment has evidence and
+    reasons. Values are probabilities from 0 to 1, calibrated for data in which half of the claims are supported.
+    `base_rate` is the share of supported claims in other data. The scorer compares words, not meaning.
+    `reports/quality.md` reports its agreement with human labels.
     """
 
     name, version = "support", "3"
@@ -46,19 +45,19 @@ class Support(Evaluator):
         return THRESHOLD
 
     def signature_fields(self) -> dict[str, object]:
-        """Return the scorer's id, a hash of its weights and rules, and the settings that were changed."""
+        """Return the id of the scorer, which hashes its weights and rules, and the settings that were changed."""
         return {"scorer": LexicalScorer().id, **super().signature_fields()}
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
-        """Derive the key facts of a document."""
+        """Return the key facts of a document, which are selected by a rule if the document has none."""
         reference = next((text for text in document.references if text.strip()), None)
         if document.key_facts:
             facts = KeyFacts.of(document.key_facts, "given")
         elif reference is not None:
             facts = KeyFacts.of([reference[start:end] for start, end in split(reference)], "reference")
         else:
-            picked = facts_of_document(document.text, _places(document.sentences), self.max_key_facts)
-            facts = KeyFacts.of([document.text[start:end] for start, end in picked], "document")
+            selected = select_key_facts(document.text, _offsets(document.sentences), self.max_key_facts)
+            facts = KeyFacts.of([document.text[start:end] for start, end in selected], "document")
         data = {"key_facts": list(facts.texts), "origin": facts.origin}
         return Prepared(document_id=document.id, data=data)
 
@@ -66,36 +65,37 @@ class Support(Evaluator):
         """Return one judgment per sentence (faithfulness, conciseness) and per key fact (completeness)."""
         builder = self.builder(item, prepared, tools)
         facts = KeyFacts.of(prepared.data["key_facts"], prepared.data["origin"])
-        source = tools.once("source", lambda: index(item.document.text, _places(item.document.sentences)))
-        verdicts = LexicalScorer("source", base_rate=self.base_rate).score(item.sentences, source)
-        faithful = [
-            _judgment(builder, "faithfulness", ("sentence", place), verdict, "document")
-            for place, verdict in enumerate(verdicts)
+        source = tools.once("source", lambda: index_text(item.document.text, _offsets(item.document.sentences)))
+        support = LexicalScorer("source", base_rate=self.base_rate).score(item.sentences, source)
+        faithfulness = [
+            _judgment(builder, "faithfulness", ("sentence", position), claim, "document")
+            for position, claim in enumerate(support)
         ]
         if not facts.facts:
-            why = "no key facts: none are given, and there is neither a reference nor a sentence of the document"
+            why = "no key facts: the document has no key facts, no reference and no sentences"
             skipped = [builder.failed(aspect, "skipped", why) for aspect in ("completeness", "conciseness")]
-            return [*faithful, *skipped]
-        # Each key fact against the summary; then each sentence by the key fact it conveys best.
-        spans = _places(item.summary.sentences)
+            return [*faithfulness, *skipped]
+        # Compare each key fact with the summary, and then find the key fact that each sentence conveys best.
+        spans = _offsets(item.summary.sentences)
         scorer = LexicalScorer("summary", base_rate=self.base_rate)
-        found = scorer.score(facts.texts, index(item.summary.text, spans))
-        present = [
-            _judgment(builder, "completeness", ("key_fact", place), verdict, "summary", list_id=facts.id)
-            for place, verdict in enumerate(found)
+        fact_support = scorer.score(facts.texts, index_text(item.summary.text, spans))
+        completeness = [
+            _judgment(builder, "completeness", ("key_fact", position), fact, "summary", list_id=facts.id)
+            for position, fact in enumerate(fact_support)
         ]
-        return [*faithful, *present, *(self._carries(builder, place, facts, found) for place in range(len(spans)))]
+        conciseness = [self._best_fact(builder, position, facts, fact_support) for position in range(len(spans))]
+        return [*faithfulness, *completeness, *conciseness]
 
-    def _carries(self, builder: JudgmentBuilder, place: int, facts: KeyFacts, whole: Sequence[Verdict]) -> Judgment:
-        """Find the key fact that a sentence conveys best, alone or as evidence for a fact in several sentences."""
-        text, span = builder.item.sentences[place], builder.item.summary.sentences[place]
+    def _best_fact(
+        self, builder: JudgmentBuilder, position: int, facts: KeyFacts, fact_support: Sequence[ClaimSupport]
+    ) -> Judgment:
+        """Find the key fact that a sentence conveys best, alone or together with other sentences."""
+        text, span = builder.item.sentences[position], builder.item.summary.sentences[position]
         scorer = LexicalScorer("summary", base_rate=self.base_rate)
-        alone = scorer.probabilities(facts.texts, index(text, [(0, len(text))]))
+        alone = scorer.probabilities(facts.texts, index_text(text, [(0, len(text))]))
         together = [
-            verdict.probability
-            if any(span.start < end and start < span.end for start, end in verdict.evidence)
-            else None
-            for verdict in whole
+            fact.probability if any(span.start < end and start < span.end for start, end in fact.evidence) else None
+            for fact in fact_support
         ]
         candidates = [
             (probability, -number)
@@ -104,30 +104,30 @@ class Support(Evaluator):
             if probability is not None
         ]
         if not candidates:
-            return builder.failed("conciseness", "skipped", "no key fact has words to compare", "sentence", place)
+            return builder.failed("conciseness", "skipped", "no key fact has words to compare", "sentence", position)
         probability, negative = max(candidates)
-        carries = probability >= THRESHOLD
-        outcome = f"conveys key fact {1 - negative}" if carries else f"conveys no key fact; nearest: {1 - negative}"
-        fact, room = facts.texts[-negative], LONGEST - len(outcome) - 3
+        conveyed = probability >= THRESHOLD
+        outcome = f"conveys key fact {1 - negative}" if conveyed else f"conveys no key fact; nearest: {1 - negative}"
+        fact, room = facts.texts[-negative], MAX_REASON_LENGTH - len(outcome) - 3
         if len(fact) > room:
-            kept = fact[:room]  # one more than fits, to see whether a word ends there
-            fact = (kept[: kept.rfind(" ")] if " " in kept else kept[:-1]).rstrip(" ,;:.") + "…"
+            shortened = fact[:room]  # one character more than fits, because a word can end there
+            fact = (shortened[: shortened.rfind(" ")] if " " in shortened else shortened[:-1]).rstrip(" ,;:.") + "…"
         reason = f"{outcome} ({fact})"
-        return builder.ok("conciseness", "sentence", place, value=probability, label=int(carries), reason=reason)
+        return builder.ok("conciseness", "sentence", position, value=probability, label=int(conveyed), reason=reason)
 
 
 def _judgment(
-    builder: JudgmentBuilder, aspect: str, unit: tuple[Unit, int], verdict: Verdict, of: Side, **fields: Any
+    builder: JudgmentBuilder, aspect: str, unit: tuple[Unit, int], support: ClaimSupport, of: Side, **fields: Any
 ) -> Judgment:
-    reason = "; ".join(verdict.reasons) or None
-    if verdict.probability is None:
+    reason = "; ".join(support.reasons) or None
+    if support.probability is None:
         return builder.failed(aspect, "skipped", reason or "nothing to check", *unit, **fields)
-    evidence = tuple(Span(of=of, start=start, end=end) for start, end in verdict.evidence)
+    evidence = tuple(Span(of=of, start=start, end=end) for start, end in support.evidence)
     return builder.ok(
-        aspect, *unit, value=verdict.probability, label=int(bool(verdict.supported)), reason=reason, evidence=evidence,
+        aspect, *unit, value=support.probability, label=int(bool(support.supported)), reason=reason, evidence=evidence,
         **fields,
     )  # fmt: skip
 
 
-def _places(spans: Iterable[Span]) -> list[tuple[int, int]]:
+def _offsets(spans: Iterable[Span]) -> list[tuple[int, int]]:
     return [(span.start, span.end) for span in spans]

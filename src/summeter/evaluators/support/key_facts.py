@@ -1,8 +1,7 @@
-"""Key facts of a document with neither given key facts nor a reference: its own most central sentences.
+"""Selection of the most central sentences of a document, as key facts.
 
-A plain, documented stand-in, not a model: it says which sentences a summary would be expected to cover by two old
-rules of thumb, that a text's topic words recur (Luhn, 1958) and that its beginning matters (Edmundson, 1969). Facts
-given by people, or a reference, are better and always come first.
+The rule is used for documents that have neither key facts nor a reference. It is a heuristic, not a model. It combines
+two observations: topic words recur in a text (Luhn, 1958), and important sentences often come first (Edmundson, 1969).
 """
 
 from collections import Counter
@@ -11,47 +10,48 @@ from collections.abc import Sequence
 from summeter.evaluators.support.words import analyse
 
 LEAD_WEIGHT = 0.5
-LEAST_WORDS = 3
-REPEATED = 0.5
+MIN_WORDS = 3
+MAX_SHARED = 0.5
 
 
 def key_facts(text: str, sentences: Sequence[tuple[int, int]], limit: int) -> list[tuple[int, int]]:
-    """At most ``limit`` sentence spans (code points of ``text``) that stand for its key facts, in text order.
+    """Return the spans of at most ``limit`` sentences that serve as key facts, in text order.
 
-    The rule, for sentences numbered from 0 with their sets of content words:
+    ``sentences`` are the spans of all sentences, in code points of ``text``. The rule, for sentences numbered from 0
+    with their sets of content words:
 
-    1. A sentence takes part if it has at least three different content words and is no question. If none does, every
-       sentence with a content word takes part.
-    2. Its centrality is the mean, over its content words, of the share of the other taking-part sentences that have
-       the word; divided by the largest centrality of the document.
-    3. Its score is centrality + 0.5 / (1 + number): the first sentence gains .5, the second .25.
-    4. The best-scored sentences are taken in turn (the earlier one on equal scores), leaving out any sentence more
-       than half of whose content words stand in one already taken.
+    1. A sentence is eligible if it has at least three different content words and is not a question. If no sentence is
+       eligible, all sentences with a content word are.
+    2. The centrality of a sentence is the mean, over its content words, of the share of the other eligible sentences
+       that contain the word. It is divided by the largest centrality in the document.
+    3. The score is centrality + 0.5 / (1 + number), so the first sentence gains .5 and the second .25.
+    4. Sentences are selected by descending score (the earlier sentence wins a tie). A sentence is skipped if a selected
+       sentence contains more than half of its content words.
 
-    Deterministic. Raises ValueError if ``limit`` is below 1.
+    The selection is deterministic. Raises ValueError if ``limit`` is below 1.
 
     >>> text = "A dam broke in Lima. The broken dam flooded Lima town. It rained. Goats ate red hats."
     >>> [text[a:b] for a, b in key_facts(text, [(0, 20), (21, 54), (55, 65), (66, 85)], 2)]
     ['A dam broke in Lima.', 'Goats ate red hats.']
     """
     if limit < 1:
-        raise ValueError(f"at least one key fact must be asked for, got {limit}")
+        raise ValueError(f"limit must be at least 1, got {limit}")
     bags = [frozenset(w.key for w in analyse(text[start:end]) if w.content) for start, end in sentences]
-    taking_part = [
+    eligible = [
         i
         for i, (start, end) in enumerate(sentences)
-        if len(bags[i]) >= LEAST_WORDS and not text[start:end].rstrip("\"'”’ ").endswith(("?", "？", "؟"))
+        if len(bags[i]) >= MIN_WORDS and not text[start:end].rstrip("\"'”’ ").endswith(("?", "？", "؟"))
     ]
-    taking_part = taking_part or [i for i, bag in enumerate(bags) if bag]
-    counts = Counter(key for i in taking_part for key in bags[i])
-    others = max(1, len(taking_part) - 1)
-    central = {i: sum(counts[key] - 1 for key in bags[i]) / others / len(bags[i]) for i in taking_part}
+    eligible = eligible or [i for i, bag in enumerate(bags) if bag]
+    counts = Counter(key for i in eligible for key in bags[i])
+    others = max(1, len(eligible) - 1)
+    central = {i: sum(counts[key] - 1 for key in bags[i]) / others / len(bags[i]) for i in eligible}
     top = max(central.values(), default=0.0) or 1.0
-    scores = {i: central[i] / top + LEAD_WEIGHT / (1 + i) for i in taking_part}
+    scores = {i: central[i] / top + LEAD_WEIGHT / (1 + i) for i in eligible}
     chosen: list[int] = []
-    for i in sorted(taking_part, key=lambda i: (-scores[i], i)):
+    for i in sorted(eligible, key=lambda i: (-scores[i], i)):
         if len(chosen) == limit:
             break
-        if all(len(bags[i] & bags[j]) <= REPEATED * len(bags[i]) for j in chosen):
+        if all(len(bags[i] & bags[j]) <= MAX_SHARED * len(bags[i]) for j in chosen):
             chosen.append(i)
     return [(sentences[i][0], sentences[i][1]) for i in sorted(chosen)]

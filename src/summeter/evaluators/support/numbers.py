@@ -1,7 +1,6 @@
-"""Numbers in running text as values: 1,000 = 1 , 000 = one thousand = 1k, with their kind (percent, currency).
+"""Values and kinds (percent, currency) of the numbers in a text, so that 1,000 equals one thousand and 1k.
 
-Values are what claims are checked by; 41 written where the source says 14 is the commonest error a reader can
-verify in a second. Texts that a tokeniser has cut ("15 , 000", "$ 4 m") read as the uncut ones.
+Tokenised texts ("15 , 000", "$ 4 m") give the same values as the original texts.
 """
 
 import re
@@ -9,16 +8,16 @@ from itertools import pairwise
 from math import isfinite
 from typing import Literal, NamedTuple
 
-Kind = Literal["plain", "percent", "currency", "decade"]
+NumberKind = Literal["plain", "percent", "currency", "decade"]
 
 
 class Number(NamedTuple):
-    """A number, where it stands (code points of the text), and what it counts as far as its sign tells."""
+    """A number in a text, with its span in code points and its kind."""
 
     value: float
     start: int
     end: int
-    kind: Kind
+    kind: NumberKind
 
 
 _UNIT_WORDS = """
@@ -33,7 +32,7 @@ _ORDINAL_WORDS = """
 _UNITS = {word: value for value, word in enumerate(_UNIT_WORDS.split())}
 _TENS = {word: 10 * value for value, word in enumerate(_TEN_WORDS.split(), start=2)}
 _ORDINALS = {
-    "first": 1,  # only behind tens: alone it is a word with opposites (first, last), as "second" always is
+    "first": 1,  # only after tens; alone, "first" is a word with opposites (last), as "second" always is
     **{word: value for value, word in enumerate(_ORDINAL_WORDS.split(), start=3)},
     **{word[:-1] + "ieth": value for word, value in _TENS.items()},
 }
@@ -55,21 +54,21 @@ _SPOKEN = "|".join([*_UNITS, *_TENS])
 _ORDINAL = "|".join(word for word in _ORDINALS if word != "first")
 _SCALE_WORDS = "hundred|thousand|million|billion|trillion|dozen"
 _DECADES = {word[:-1] + "ies": 1900 + value for word, value in _TENS.items()}
-_SPACED = (  # what a tokeniser leaves of 15,000; 100 , 200 is as likely two of a list
+_SPACED = (  # tokenised 15,000; but 100 , 200 may be two items of a list
     r"\d{1,3}(?: , \d{3})*(?: , 0\d\d|,? 000| ,000)(?!\d)(?: \. \d+(?= (?:%|million|billion)))?"
     r"|(?<!\d , )\d{1,2} , \d{3}(?!\d| , \d)"
     r"|\d{1,3} \. \d{1,2}(?= ?(?:%|per ?cent\b|million\b|billion\b|trillion\b|bn\b))"
     r"|(?:(?<=[$£€])|(?<=[$£€] ))\d{1,3} \. \d{1,2}(?!\d)"
 )
 _PATTERN = re.compile(
-    # No letter or digit may stand before: the 20 of G20 is part of a name.
+    # No letter or digit before the number: the 20 of G20 belongs to a name.
     r"(?=[\d'’‘])(?<![A-Za-z0-9])(?:(?P<decade>['’‘][3-9]0|[12]\d\d0)s\b"
     r"|(?P<hour>[01]?\d)[:.](?P<minute>[0-5]\d)(?=\s?[ap]\.?m\b)"
     r"|(?P<numerator>[1-9])/(?P<denominator>[3-9])(?=\sof\b)"
     rf"|(?P<digits>\d{{1,3}}(?:[,\u00a0\u202f]\d{{3}})+(?!\d)(?:\.\d+)?|{_SPACED}|\d+(?:\.\d+)?)"
     r"(?P<ordinal>(?:st|nd|rd|th)\b)?"
     rf"(?:(?P<gap>[\s-]?)(?P<scale>{_SCALE_WORDS}|bn|mn|tn|k|m|b)\b|(?P<times>(?<=[23])\stimes)\b)?)"
-    # No word that follows begins otherwise: this is tried at every word of the text.
+    # Fast rejection: every alternative below begins with one of these letters.
     r"|\b(?=zer|one|t[wer]|th[ior]|the\s[emltfsn3-9]|fo[ru]|fi[fv]|six|sev|ei|ele|nin|hun|hal|mil|bil|doz|a\s[tefsn])(?:"
     rf"the\s(?:early[\s-]|mid[\s-]|late[\s-])?(?:(?P<short>[3-9]0)s|(?P<named>{'|'.join(_DECADES)}))\b"
     rf"|(?P<parts>one|two|three|four|five|six|seven)[\s-](?P<of_parts>{_ORDINAL})(?P<plural>s?)\b"
@@ -94,7 +93,7 @@ _COUNTED = re.compile(
 )
 _PARTS = {"half": 0.5, "quarter": 0.25}
 _PART = re.compile(r"\b(?:(?P<before>\w+)[\s-])?(?P<part>half|quarters?)\b", re.IGNORECASE)
-_QUARTERS = {"a": 1, "one": 1, "three": 3}  # any other is a quarter of a year, of a town
+_QUARTERS = {"a": 1, "one": 1, "three": 3}  # other words precede a quarter of a year or of a town
 _PERIODS = frozenset(["first", "1st", "second", "2nd", "last", "this", "next", "other", "latter", "each", "either"])
 _ONE_OF = re.compile(r"\bone(?=\s(?:in|out\sof)\b)", re.IGNORECASE)
 _OF = re.compile(r"\s(?:in|out\sof|of)(?:\s(?:every|the|all|its|their))?\s", re.IGNORECASE)
@@ -104,7 +103,7 @@ _MONTH_AFTER = re.compile(rf"\s(?:of\s)?{_MONTH}\b", re.IGNORECASE)
 
 
 def _spoken_value(words: list[str]) -> float | None:
-    """Value of number words in order ("two hundred five"); None if they are a list, or no number that there is."""
+    """Return the value of consecutive number words ("two hundred five"), or None if they do not form one number."""
     total = current = 0.0
     last = ""
     for word in words:
@@ -131,7 +130,7 @@ def _spoken_value(words: list[str]) -> float | None:
     return total + current if isfinite(total + current) else None
 
 
-def _kind(text: str, start: int, end: int) -> Kind:
+def _kind(text: str, start: int, end: int) -> NumberKind:
     if PERCENT.match(text, end):
         return "percent"
     if _CURRENCY.search(text, max(0, start - 5), start) or _AFTER_CURRENCY.match(text, end):
@@ -139,8 +138,8 @@ def _kind(text: str, start: int, end: int) -> Kind:
     return "plain"
 
 
-def _scaled(match: re.Match[str], text: str) -> bool:
-    """Whether what stands behind the digits multiplies them: "5 m" is more often five metres than five million."""
+def _is_scaled(match: re.Match[str], text: str) -> bool:
+    """Return True if the scale after the digits multiplies them; "5 m" is usually five metres, not five million."""
     scale = (match["scale"] or "").lower()
     if not scale or match["ordinal"]:
         return False
@@ -161,8 +160,8 @@ def _from_digits(match: re.Match[str], text: str) -> list[Number]:
     value = float(re.sub(r"[,\s]", "", written))
     dated = _MONTH_BEFORE.search(text, max(0, start - 15), start) or _MONTH_AFTER.match(text, end)
     if match["ordinal"] and value in (1, 2) and not dated:
-        return []  # first and second are words
-    if _scaled(match, text):
+        return []  # "first" and "second" are words
+    if _is_scaled(match, text):
         value, end = value * _SCALES[match["scale"].lower()], match.end("scale")
     elif match["times"] and written in ("2", "3"):
         end = match.end("times")
@@ -188,9 +187,8 @@ def _from_words(match: re.Match[str], text: str) -> list[Number]:
     return parts
 
 
-def _from_time(match: re.Match[str], text: str) -> list[Number]:
-    """8.30pm as 8 and 30, like 8:30; 8.00pm as 8pm."""
-    del text
+def _from_time(match: re.Match[str]) -> list[Number]:
+    """Return the hour and the minute of a time; 8.00pm has only the hour."""
     hour, minute = float(match["hour"]), float(match["minute"])
     if not minute:
         return [Number(hour, match.start(), match.end(), "plain")]
@@ -198,7 +196,7 @@ def _from_time(match: re.Match[str], text: str) -> list[Number]:
 
 
 def _from_parts(match: re.Match[str], text: str) -> list[Number]:
-    """Two thirds, one-third; but two third places are two numbers."""
+    """Return the value of a fraction in words (two thirds), or two numbers for "two third places"."""
     over, under = _UNITS[match["parts"].lower()], _ORDINALS[match["of_parts"].lower()]
     start, end = match.span()
     if (over > 1) != bool(match["plural"]):
@@ -208,7 +206,7 @@ def _from_parts(match: re.Match[str], text: str) -> list[Number]:
 
 
 def _from_other(match: re.Match[str], text: str) -> list[Number]:
-    """Decades, fractions of one, half a million, twice."""
+    """Return the value of a decade, a fraction with digits, a half of a scale, or a multiple such as twice."""
     start, end = match.span()
     if match["decade"]:
         written = match["decade"]
@@ -229,25 +227,25 @@ def _from_other(match: re.Match[str], text: str) -> list[Number]:
     return [Number(value, start, end, _kind(text, start, end))]
 
 
-def _read(match: re.Match[str], text: str) -> list[Number]:
+def _numbers_of(match: re.Match[str], text: str) -> list[Number]:
     if match["digits"] is not None:
         return _from_digits(match, text)
     if match["spoken"] is not None:
         alone = match["spoken"].lower() == "one" and not match["and_half"]
         return [] if alone else _from_words(match, text)
     if match["hour"] is not None:
-        return _from_time(match, text)
+        return _from_time(match)
     return _from_parts(match, text) if match["parts"] is not None else _from_other(match, text)
 
 
-def signed(text: str, number: Number) -> tuple[int, int]:
-    """From where to where a number stands with its sign of money or per cent."""
+def span_with_sign(text: str, number: Number) -> tuple[int, int]:
+    """Return the span of a number including its currency or percent sign."""
     before, after = _signs(text, number)
     return before.start() if before else number.start, after.end() if after else number.end
 
 
 def currency(text: str, number: Number) -> str | None:
-    """The money that a number's sign names, the same however it is written."""
+    """Return the normalised name of a number's currency, or None if it has no sign."""
     sign = next((sign for sign in _signs(text, number) if sign), None)
     if sign is None:
         return None
@@ -256,41 +254,43 @@ def currency(text: str, number: Number) -> str | None:
 
 
 def _signs(text: str, number: Number) -> tuple[re.Match[str] | None, re.Match[str] | None]:
-    """What stands before and behind a number as its sign."""
+    """Return the matches of a sign before and after a number."""
     before = _CURRENCY.search(text, max(0, number.start - 5), number.start)
     return before, PERCENT.match(text, number.end) or _AFTER_CURRENCY.match(text, number.end)
 
 
-def letters(text: str, number: Number) -> float:
-    """What a letter behind the number multiplies it by: the m of 340m euros."""
+def letter_multiplier(text: str, number: Number) -> float:
+    """Return the factor of a letter after the number, such as the m of 340m euros, or 1."""
     match = _ABBREVIATED.match(text, number.end)
     return _SCALES[match.group().lower()] if match else 1.0
 
 
 def shares(text: str) -> list[Number]:
-    """What stands for a share of a whole, from 0 to 1, however it is written.
+    """Return all shares of a whole in a text, in any form, with values from 0 to 1.
 
     >>> [share.value for share in shares("Two in five, a quarter, 40 per cent")]
     [0.25, 0.4, 0.4]
     >>> shares("the third quarter, the second half")
     []
     """
-    parts = [part for match in _PART.finditer(text) if (part := _part(match))]
-    every = numbers(text)
-    single = [number._replace(value=number.value / 100) for number in every if number.kind == "percent"]
-    single += [number for number in every if number.kind == "plain" and 0 < number.value < 1]
+    halves = [half for match in _PART.finditer(text) if (half := _half_or_quarters(match))]
+    all_numbers = numbers(text)
+    stated = [number._replace(value=number.value / 100) for number in all_numbers if number.kind == "percent"]
+    stated += [number for number in all_numbers if number.kind == "plain" and 0 < number.value < 1]
     ones = [Number(1.0, *match.span(), "plain") for match in _ONE_OF.finditer(text)]
-    counts = sorted([*every, *ones], key=lambda number: number.start)
-    of = [
-        Number(few.value / many.value, few.start, many.end, "plain")
-        for few, many in pairwise(counts)
-        if few.kind == many.kind == "plain" and 0 < few.value <= many.value and _OF.fullmatch(text, few.end, many.start)
+    counts = sorted([*all_numbers, *ones], key=lambda number: number.start)
+    ratios = [
+        Number(part.value / whole.value, part.start, whole.end, "plain")
+        for part, whole in pairwise(counts)
+        if part.kind == whole.kind == "plain"
+        and 0 < part.value <= whole.value
+        and _OF.fullmatch(text, part.end, whole.start)
     ]
-    return [*parts, *single, *of]
+    return [*halves, *stated, *ratios]
 
 
-def _part(match: re.Match[str]) -> Number | None:
-    """A half or quarters of a whole; None for a half or a quarter of a game, a year or a town."""
+def _half_or_quarters(match: re.Match[str]) -> Number | None:
+    """Return a half or quarters of a whole, or None for a period or a place, such as the third quarter."""
     part, before = match["part"].lower().rstrip("s"), (match["before"] or "").lower()
     times = _QUARTERS.get(before, 0) if part == "quarter" else int(before not in _PERIODS)
     start = match.start() if before == "three" else match.start("part")
@@ -298,9 +298,10 @@ def _part(match: re.Match[str]) -> Number | None:
 
 
 def numbers(text: str) -> list[Number]:
-    """All numbers of a text in order. "one" alone is left out: it is a pronoun as often as a count.
+    """Return all numbers in a text, in order.
 
-    So are "first" and "second", which are words with opposites, and 1st and 2nd where no month stands beside.
+    The result excludes "one" alone, which is often a pronoun, "first" and "second", which are words with opposites, and
+    1st and 2nd without a month.
 
     >>> [n.value for n in numbers("Two hundred and five men paid £1.5m, or 1,250 each, on the 9th.")]
     [205.0, 1500000.0, 1250.0, 9.0]
@@ -309,5 +310,7 @@ def numbers(text: str) -> list[Number]:
     >>> numbers("up 4 per cent")[0].kind
     'percent'
     """
-    # Digits that no float holds stay words, which are compared as they are written.
-    return [number for match in _PATTERN.finditer(text) for number in _read(match, text) if isfinite(number.value)]
+    # Digits that are too large for a float are compared as words.
+    return [
+        number for match in _PATTERN.finditer(text) for number in _numbers_of(match, text) if isfinite(number.value)
+    ]

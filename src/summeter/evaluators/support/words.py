@@ -1,6 +1,7 @@
-"""Texts as words that can be compared, and a text indexed so that claims are looked up in it.
+"""Tokenisation and stemming of texts, and an index of a text for the comparison with claims.
 
-Word lists are English. Text in other languages is compared word by word, scripts without spaces character by character.
+The word lists are English. Texts in other languages are compared word by word, and scripts without spaces character by
+character.
 """
 
 import re
@@ -12,18 +13,18 @@ from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from summeter.evaluators.support.numbers import MONEY, PERCENT, Number, letters, numbers, shares
+from summeter.evaluators.support.numbers import MONEY, PERCENT, Number, letter_multiplier, numbers, shares
 from summeter.interrupt import checkpoint
 from summeter.text.ngrams import words
 from summeter.text.spans import TextSpan
 
 
 def words_of(text: str) -> frozenset[str]:
-    """The words of a list written in one string."""
+    """Return the set of words in a string."""
     return frozenset(text.split())
 
 
-# Words that carry grammar rather than facts. "n", "t", "s" and their like are what a tokeniser leaves of "isn't".
+# Grammatical words. "n", "t", "s" and similar words are remains of tokenised contractions such as "isn't".
 FUNCTION_WORDS = words_of("""
     a an the this that these those such some any each every either both all another other others own same
     i you he she it we they me him her us them my your his its our their mine yours hers ours theirs
@@ -42,12 +43,12 @@ FUNCTION_WORDS = words_of("""
     """)
 
 NEGATIONS = words_of("not no never none nobody nothing nowhere neither nor without cannot unable nt hardly scarcely")
-# Before a "t" split off by the tokeniser these words make a negation ("isn't", "won't").
+# These words form a negation with the "t" that a tokeniser splits off ("isn't", "won't").
 CONTRACTED = words_of("""
     isn aren wasn weren don doesn didn hasn haven hadn won wouldn shan shouldn can couldn mustn needn mightn ain
     """)
 
-# Forms a suffix rule cannot bring home. Left the form, right the base.
+# Irregular forms, each followed by its base form.
 _IRREGULAR = """
     went go; gone go; made make; said say; told tell; took take; taken take; came come; gave give; given give
     got get; gotten get; found find; thought think; knew know; known know; became become; left leave; felt feel
@@ -78,12 +79,12 @@ _IRREGULAR = """
 
 @cache
 def irregular() -> dict[str, str]:
-    """Form to base form, for words the suffix rules cannot bring home."""
+    """Return the base form of each irregular form."""
     return dict(entry.split() for line in _IRREGULAR.strip().splitlines() for entry in line.split(";"))
 
 
 class Word(NamedTuple):
-    """One word: ``key`` is what is compared (a stem, or ``#value`` for a number); offsets are code points."""
+    """A word with its span in code points. Words are equal if their ``key`` is: a stem, or ``#value`` for a number."""
 
     key: str
     start: int
@@ -97,7 +98,7 @@ class Word(NamedTuple):
 _VOWEL = re.compile(r"[aeiouy]")
 
 
-def _plural_off(word: str) -> str | None:
+def _without_plural(word: str) -> str | None:
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
     if word.endswith(("sses", "shes", "ches", "xes")):
@@ -107,7 +108,7 @@ def _plural_off(word: str) -> str | None:
     return None
 
 
-def _verb_ending_off(word: str) -> str | None:
+def _without_verb_ending(word: str) -> str | None:
     for suffix in ("ing", "ed"):
         base = word.removesuffix(suffix)
         if base == word or len(base) < 3 or not _VOWEL.search(base):
@@ -116,7 +117,7 @@ def _verb_ending_off(word: str) -> str | None:
             return word[:-1]
         if suffix == "ed" and base.endswith("i"):
             return base[:-1] + "y"
-        # runn -> run; but fall, miss, buzz keep their end.
+        # runn -> run, but fall, miss and buzz keep both letters.
         doubled = len(base) > 3 and base[-1] == base[-2] and base[-1] not in "aeioulsz"
         return base[:-1] if doubled else base
     return None
@@ -124,7 +125,7 @@ def _verb_ending_off(word: str) -> str | None:
 
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
-    """A lower-cased word without its inflection; words with other than the letters a to z stay as they are.
+    """Return a lower-case word without its inflection. A word with a character outside a to z is unchanged.
 
     >>> [stem(w) for w in ("studies", "running", "made", "cars", "moved", "moving", "quickly")]
     ['study', 'run', 'mak', 'car', 'mov', 'mov', 'quick']
@@ -133,42 +134,42 @@ def stem(word: str) -> str:
         return word
     base = irregular().get(word)
     if base is None:
-        base = _plural_off(word) or _verb_ending_off(word)
+        base = _without_plural(word) or _without_verb_ending(word)
         if base is None:
             base = word[:-2] if word.endswith("ly") and len(word) > 5 else word
         base = irregular().get(base, base)
-    # A silent e is lost in moving and kept in moves: drop it everywhere.
+    # Remove a silent e everywhere, because "moving" has lost it and "moves" has not.
     return base[:-1] if base.endswith("e") and len(base) > 3 else base
 
 
 def number_key(value: float) -> str:
-    """How a number is spelled as a word key: 1,000 and one thousand are both ``#1000``."""
+    """Return the word key of a number; 1,000 and one thousand both have the key ``#1000``."""
     return f"#{value:.10g}"
 
 
-# What stands beside a number, written in many ways.
+# Signs before and after a number.
 _HALF_OF_DAY = re.compile(r"\s?(?P<sign>(?P<half>[ap])\.?m\b)", re.IGNORECASE)
 _MONEY = re.compile(r"[$£€¥₹]\s?$")
 _MINUTES = 60
-_ORDINALS = {"1st": "first", "2nd": "second"}  # where numbers() leaves them as words
+_ORDINALS = {"1st": "first", "2nd": "second"}  # numbers() does not return these
 
 
 def _sign_before(text: str, number: Number) -> list[Word]:
-    """The money of £5, for others to find (5 pounds), but no word to miss: $5 and 5 dollars are the same."""
+    """Return the currency sign before a number as a function word, so that 5 pounds matches £5."""
     money = _MONEY.search(text, max(0, number.start - 2), number.start) if number.kind == "currency" else None
     if money is None:
         return []
     name = MONEY[money.group()[0]]
-    return [_plain(stem(name), money.start(), money.start() + 1, content=False)]
+    return [_make_word(stem(name), money.start(), money.start() + 1, content=False)]
 
 
-def _sign_behind(text: str, number: Number) -> list[Word]:
-    """The per cent, am or pm of a number as one word: 14% has no word less than 14 per cent."""
+def _sign_after(text: str, number: Number) -> list[Word]:
+    """Return the percent sign, am or pm after a number as one word, so that 14% matches 14 per cent."""
     if number.kind == "percent":
         sign = PERCENT.match(text, number.end)
-        return [_plain(stem("percent"), *sign.span("sign"))] if sign else []
+        return [_make_word(stem("percent"), *sign.span("sign"))] if sign else []
     sign = _HALF_OF_DAY.match(text, number.end) if number.value < _MINUTES else None
-    return [_plain(sign["half"].lower() + "m", *sign.span("sign"))] if sign else []
+    return [_make_word(sign["half"].lower() + "m", *sign.span("sign"))] if sign else []
 
 
 _BEFORE_MONTH = frozenset(("in", "of", "last", "since", "by", "early", "late", "until"))
@@ -179,7 +180,7 @@ def _is_content(tokens: list[TextSpan], i: int, *, capital: bool) -> bool:
     after = tokens[i + 1].text if i + 1 < len(tokens) else ""
     before = tokens[i - 1].text if i else ""
     if text == "may":
-        # The month, not the verb: by its capital inside a sentence, or by its neighbours where all is lower-case.
+        # The month has a capital inside a sentence, or a typical neighbour in lower-case text.
         return (capital and i > 0) or before in _BEFORE_MONTH or after.isdigit()
     if text in CONTRACTED and after == "t":
         return False
@@ -191,7 +192,7 @@ def _word(text: str, tokens: list[TextSpan], i: int) -> Word:
     capital = text[token.start].isupper()
     contracted = token.text == "t" and i > 0 and (tokens[i - 1].text in CONTRACTED or tokens[i - 1].text == "n")
     return Word(
-        # No number, lest "one" as a pronoun be missed; yet 1 man is one man.
+        # "one" is not a number, because a pronoun must not be reported as missing, but "one man" matches "1 man".
         key="#1" if token.text == "one" else stem(_ORDINALS.get(token.text, token.text)),
         start=token.start,
         end=token.end,
@@ -202,123 +203,129 @@ def _word(text: str, tokens: list[TextSpan], i: int) -> Word:
     )
 
 
-def _plain(key: str, start: int, end: int, *, content: bool = True, number: Number | None = None) -> Word:
+def _make_word(key: str, start: int, end: int, *, content: bool = True, number: Number | None = None) -> Word:
     return Word(key, start, end, content, capital=False, number=number, negation=False)
 
 
 def analyse(text: str) -> list[Word]:
-    """The words of a text in order, each number one word however it is written, its signs words beside it.
+    """Return the words of a text in order. A number in any form is one word, and its signs are separate words.
 
     >>> [w.key for w in analyse("Twenty-five men weren't paid £1,000.")]
     ['#25', 'man', 'weren', 't', 'pay', 'pound', '#1000']
     """
     tokens = words(text)
     analysed: list[Word] = []
-    waiting = numbers(text)[::-1]
-    held: Number | None = None  # the number whose word stands last in found
-    at = 0  # all before is read
+    pending_numbers = numbers(text)[::-1]
+    last_number: Number | None = None  # the last number in `analysed`
+    at = 0  # end of the text in `analysed`
     for i, token in enumerate(tokens):
         if not i % 1024:
             checkpoint()
-        while waiting and waiting[-1].end <= token.start:
-            waiting.pop()
-        number = waiting[-1] if waiting else None
+        while pending_numbers and pending_numbers[-1].end <= token.start:
+            pending_numbers.pop()
+        number = pending_numbers[-1] if pending_numbers else None
         if number is None or token.end <= number.start:
             if token.start >= at:
                 analysed.append(_word(text, tokens, i))
             continue
-        if number is not held:
+        if number is not last_number:
             key = number_key(number.value) + ("s" if number.kind == "decade" else "")
-            word = _plain(key, number.start, number.end, number=number)
-            analysed += [*_sign_before(text, number), word, *_sign_behind(text, number)]
-            at, held = analysed[-1].end, number
+            word = _make_word(key, number.start, number.end, number=number)
+            analysed += [*_sign_before(text, number), word, *_sign_after(text, number)]
+            at, last_number = analysed[-1].end, number
         if token.end > max(at, number.end):  # the kg of 105kg
             unit = "".join(piece.text for piece in words(text[at : token.end]))
             if unit:
-                analysed.append(_plain(stem(unit), at, token.end, content=len(unit) > 1))
+                analysed.append(_make_word(stem(unit), at, token.end, content=len(unit) > 1))
     return analysed
 
 
 _SPEAKER = re.compile(r"^[ \t]*[^\W\d_][\w .'-]{0,30}?[ \t]?:", re.MULTILINE)
-PREFIX = 5  # words sharing this many first letters may be relatives (nutrition, nutritionist)
+PREFIX = 5  # words with this many first letters in common may be related (nutrition, nutritionist)
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """A prepared text.
+    """An indexed text.
 
-    ``sentences`` are its spans in code points; ``bounds`` the index of each sentence's first word, with the number
-    of words at the end; ``places`` gives the positions of each word key, ``pairs`` those of the first word of each
-    pair of neighbours, ``relatives`` the keys by their first letters.
+    ``sentences`` are the spans of the sentences in code points. ``bounds`` holds the index of the first word of each
+    sentence, followed by the number of words. ``positions`` maps a key to the indices of its words, ``pairs`` maps two
+    keys to the indices at which both follow each other, and ``relatives`` maps a prefix to the keys that begin with it.
     """
 
     text: str
     sentences: tuple[tuple[int, int], ...]
     words: tuple[Word, ...]
     bounds: tuple[int, ...]
-    places: dict[str, list[int]]
+    positions: dict[str, list[int]]
     pairs: dict[tuple[str, str], list[int]]
     relatives: dict[str, tuple[str, ...]]
     numbers: tuple[Number, ...]
 
     @cached_property
-    def scaled(self) -> dict[float, list[float]]:
-        """What letters multiply the numbers by (the m of 340m), by their value with it."""
-        scaled: dict[float, list[float]] = defaultdict(list)
+    def multipliers(self) -> dict[float, list[float]]:
+        """Factors of the letters after numbers (the m of 340m), by the multiplied value."""
+        multipliers: dict[float, list[float]] = defaultdict(list)
         for number in self.numbers:
-            times = letters(self.text, number)
-            scaled[number.value * times].append(times)
-        return dict(scaled)
+            times = letter_multiplier(self.text, number)
+            multipliers[number.value * times].append(times)
+        return dict(multipliers)
 
     @cached_property
     def shares(self) -> list[Number]:
-        """What stands for a share of a whole."""
+        """The numbers that state a share of a whole."""
         return shares(self.text)
 
     @cached_property
     def is_dialogue(self) -> bool:
-        """Whether most lines begin with a speaker's name."""
+        """True if at least two lines, and at least half of all lines, begin with the name of a speaker."""
         lines = sum(not line.isspace() for line in self.text.splitlines() if line)
         return 2 <= len(_SPEAKER.findall(self.text)) >= lines / 2
 
     @cached_property
-    def folded(self) -> str:
-        """The letters and digits of the text without what stands between them, in one case."""
+    def letters_and_digits(self) -> str:
+        """The letters and digits of the text, case-folded and without other characters."""
         return "".join(filter(str.isalnum, self.text)).casefold()
 
     def sentence_of(self, position: int) -> int:
-        """Index of the sentence the word at this position stands in."""
+        """Return the index of the sentence that contains the word at a position."""
         return bisect_right(self.bounds, position) - 1
 
     def words_of(self, first: int, last: int) -> tuple[Word, ...]:
-        """The words of sentences ``first`` up to but without ``last``."""
+        """Return the words of the sentences ``first`` to ``last - 1``."""
         return self.words[self.bounds[first] : self.bounds[last]]
 
 
-def _covering(sentences: Sequence[tuple[int, int]], length: int) -> tuple[tuple[int, int], ...]:
-    """The given spans, checked, with what they leave uncovered added, so that no word is out of every sentence."""
-    covering: list[tuple[int, int]] = []
+def _fill_gaps(sentences: Sequence[tuple[int, int]], length: int) -> tuple[tuple[int, int], ...]:
+    """Return the spans and the gaps between them, so that each word is in a sentence.
+
+    Raises ValueError if a span overlaps the previous one or ends after the text.
+    """
+    covered: list[tuple[int, int]] = []
     at = 0
     for start, end in sentences:
         if start < at or end < start or end > length:
-            raise ValueError(f"sentence {start}-{end} overlaps the one before or leaves the text of {length}")
+            raise ValueError(
+                f"sentence {start}-{end} overlaps the previous sentence or leaves the text of length {length}"
+            )
         if start > at:
-            covering.append((at, start))
-        covering.append((start, end))
+            covered.append((at, start))
+        covered.append((start, end))
         at = end
     if at < length:
-        covering.append((at, length))
-    return tuple(covering)
+        covered.append((at, length))
+    return tuple(covered)
 
 
-def prepare(text: str, sentences: Sequence[tuple[int, int]]) -> Evidence:
-    """Index a text. ``sentences`` are ordered spans in code points; gaps with words in them count as sentences.
+def index_text(text: str, sentences: Sequence[tuple[int, int]]) -> Evidence:
+    """Index a text.
 
-    Raises ValueError if spans overlap or leave the text.
+    ``sentences`` are the spans of the sentences in code points, in order. A gap between them counts as a sentence if it
+    contains a word. Raises ValueError if spans overlap or leave the text.
     """
-    spans = _covering(sentences, len(text))
+    spans = _fill_gaps(sentences, len(text))
     words = analyse(text)
-    kept: list[tuple[int, int]] = []
+    nonempty_spans: list[tuple[int, int]] = []
     bounds: list[int] = []
     at = 0
     for span in spans:
@@ -326,25 +333,25 @@ def prepare(text: str, sentences: Sequence[tuple[int, int]]) -> Evidence:
         while at < len(words) and words[at].start < span[1]:
             at += 1
         if at > first:
-            kept.append(span)
+            nonempty_spans.append(span)
             bounds.append(first)
     bounds.append(len(words))
-    places: dict[str, list[int]] = defaultdict(list)
+    positions: dict[str, list[int]] = defaultdict(list)
     for i, word in enumerate(words):
-        places[word.key].append(i)
+        positions[word.key].append(i)
     pairs: dict[tuple[str, str], list[int]] = defaultdict(list)
     for i, (left, right) in enumerate(pairwise(words)):
         pairs[left.key, right.key].append(i)
     relatives: dict[str, list[str]] = defaultdict(list)
-    for key in places:
+    for key in positions:
         if len(key) >= PREFIX and key.isalpha():
             relatives[key[:PREFIX]].append(key)
     return Evidence(
         text=text,
-        sentences=tuple(kept),
+        sentences=tuple(nonempty_spans),
         words=tuple(words),
         bounds=tuple(bounds),
-        places=dict(places),
+        positions=dict(positions),
         pairs=dict(pairs),
         relatives={prefix: tuple(keys) for prefix, keys in relatives.items()},
         numbers=tuple(word.number for word in words if word.number is not None),
