@@ -61,7 +61,7 @@ def test_scripts_contain_no_texts() -> None:
 
 
 def _prose(text: str) -> bool:
-    """Return whether a string is a text, and not the name of a key, element or header."""
+    """Return whether a string is a string, and not the name of a key, element or header."""
     names = {"Enter", "Shift", "Escape", "Backspace", "Arrow", "Home", "End", "Space"}
     return text not in names and not re.fullmatch(r"[A-Z]\w*[A-Z]\w*|[A-Z]+", text)
 
@@ -105,7 +105,7 @@ def test_a_custom_language_file_is_copied(tmp_path: Path) -> None:
         ({"page.minutes": "{n} min"}, "page.minutes: needs the plural forms one, other"),
         ({"page.minutes": {"other": "{n} min"}}, "page.minutes: has the plural forms other; it needs one, other"),
         ({"page.minutes": {"one": "{m} min", "other": "{n}"}}, "in the form one, {m} must occur"),
-        ({"work.document": True}, "work.document: is not a text; put it in quotes"),
+        ({"work.document": True}, "work.document: is not a string; put it in quotes"),
     ],
 )
 def test_an_invalid_language_file_is_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:

@@ -57,10 +57,10 @@ FINE = {"sure": 55, "tone": "dry", "harm": False}
         ({**FINE, "flaws": ["length", "length"]}, "flaws", "twice"),
         ({**FINE, "harm": 1}, "harm", "must be true or false"),
         ({**FINE, "harm": True}, "how", "is not answered"),
-        ({**FINE, "how": "so"}, "how", "is not asked with these answers"),
+        ({**FINE, "how": "so"}, "how", "is not asked after these answers"),
         ({**FINE, "harm": True, "how": "x" * 41}, "how", "1 to 40 characters"),
         ({**FINE, "harm": True, "how": "  "}, "how", "1 to 40 characters"),
-        ({**FINE, "why": "since"}, "why", "is not asked with these answers"),
+        ({**FINE, "why": "since"}, "why", "is not asked after these answers"),
         ({**FINE, "mood": "x"}, "mood", "is not a question of this campaign"),
         ({"sure": 55, "tone": "dry"}, "harm", "is not answered"),
     ],
@@ -225,7 +225,7 @@ def test_numeric_coefficients_refuse_names(tmp_path: Path) -> None:
         study = agree(dataset_of(service), coefficients=("alpha_ordinal", "alpha_masi"), resamples=0)
     rows = {(row.aspect, row.statistic): row for row in study}
     assert rows["tone", "alpha_ordinal"].value is None
-    assert rows["tone", "alpha_ordinal"].reason == "alpha_ordinal needs numbers, and these votes are names"
+    assert rows["tone", "alpha_ordinal"].reason == "alpha_ordinal needs numbers, but these votes are categories"
     assert rows["sure", "alpha_ordinal"].value is not None
     assert rows["sure", "alpha_masi"].reason is not None
 
@@ -244,7 +244,7 @@ def test_names_and_texts_have_no_mean(tmp_path: Path) -> None:
     ("scale", "message"),
     [
         ({"labels": ["one"]}, "must name two or more points"),
-        ({"labels": ["a", "b"], "high": 5}, "2 labels counted from 1 end at 2, not at 5"),
+        ({"labels": ["a", "b"], "high": 5}, "2 labels starting at 1 end at 2, not at 5"),
         ({"labels": ["a", "b"], "show": "slider"}, "labels name every point"),
         ({"low": 5, "high": 1}, "steps of 1 from low 5 do not reach high 1"),
         ({"low": 0, "high": 1, "step": 0.3}, "do not reach high 1"),

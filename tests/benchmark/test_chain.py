@@ -179,7 +179,7 @@ def test_until_a_step_and_only_one(bench: Path, tmp_path: Path) -> None:
     assert said[-1] == "summarize: running"
     for options, why in (
         ({"until": "shortst"}, "did you mean shortest"),
-        ({"until": "shortest", "only": "shortest"}, "exclude each other"),
+        ({"until": "shortest", "only": "shortest"}, "cannot be combined"),
     ):
         with pytest.raises(UsageError, match=why):
             run_chain(bench, tmp_path / "out", **options)

@@ -293,7 +293,7 @@ class TestDetect:
         ("settings", "why"),
         [
             ({"detector": "finesur"}, "finesur"),
-            ({"detector": {"run": "x", "models": {"judge": "a/b"}}}, "run excludes models"),
+            ({"detector": {"run": "x", "models": {"judge": "a/b"}}}, "run cannot be combined with models"),
             ({"detector": {"options": {"temprature": 1}}}, "temprature"),
         ],
     )

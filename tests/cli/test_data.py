@@ -67,9 +67,9 @@ class TestValidate:
         result = run("validate", faulty)
         assert result.exit_code == 2
         assert result.stdout.splitlines() == [
-            f"{faulty}:1: document: is null; give a text (it may be empty)",
+            f"{faulty}:1: document: is null; give a string (it may be empty)",
             f"{faulty}:2: is not JSON: Expecting value at column 1",
-            f"{faulty}:3: summary: is the number 3; give a text",
+            f"{faulty}:3: summary: is the number 3; give a string",
             "3 faults",
         ]
 
@@ -85,7 +85,7 @@ class TestValidate:
         assert found["valid"] is False
         assert found["rows"][0] == {
             "severity": "error", "file": str(faulty), "line": 1, "field": "document",
-            "message": "is null; give a text (it may be empty)",
+            "message": "is null; give a string (it may be empty)",
         }  # fmt: skip
         fine = json.loads(run("validate", flat, "--json").stdout)
         assert (fine["valid"], [one["severity"] for one in fine["rows"]]) == (True, ["warning"])

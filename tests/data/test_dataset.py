@@ -107,19 +107,19 @@ class TestFaults:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            ({"summary": None}, "rows:1: summary: is null; give a text (it may be empty)"),
-            ({"document": 5}, "rows:1: document: is the number 5; give a text"),
-            ({"doc_id": ["x"]}, "rows:1: doc_id: is a list; give a text"),
-            ({"doc_id": 1.5}, "rows:1: doc_id: is the number 1.5; give a text"),
-            ({"system": True}, "rows:1: system: is true; give a text"),
+            ({"summary": None}, "rows:1: summary: is null; give a string (it may be empty)"),
+            ({"document": 5}, "rows:1: document: is the number 5; give a string"),
+            ({"doc_id": ["x"]}, "rows:1: doc_id: is a list; give a string"),
+            ({"doc_id": 1.5}, "rows:1: doc_id: is the number 1.5; give a string"),
+            ({"system": True}, "rows:1: system: is true; give a string"),
             ({"system": ""}, "rows:1: system: is empty; leave it out"),
-            ({"domain": {}}, "rows:1: domain: is an object; give a text"),
+            ({"domain": {}}, "rows:1: domain: is an object; give a string"),
             ({"reference": ["a"]},
-             "rows:1: reference: is a list; give a text (`references` takes a list of texts)"),
+             "rows:1: reference: is a list; give a string (`references` takes a list of strings)"),
             ({"reference": "a", "references": ["b"]},
              "rows:1: reference: is not among `references`; give one of the two"),
-            ({"references": "a"}, "rows:1: references: is a text; give a list of texts"),
-            ({"key_facts": ["a", None]}, "rows:1: key_facts[1]: is null; give a text"),
+            ({"references": "a"}, "rows:1: references: is a string; give a list of strings"),
+            ({"key_facts": ["a", None]}, "rows:1: key_facts[1]: is null; give a string"),
             ({"key_facts": ["a", " "]}, "rows:1: key_facts[1]: is empty; leave it out"),
             ({"sentences": []}, ("rows:1: sentences: is an empty list for a summary that is not empty; leave it out "
                                 "to have it split")),
@@ -451,7 +451,7 @@ class TestFolder:
         )
 
     def test_options_of_flat_files_are_refused_for_a_folder(self, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match="is a folder; map, preset and format are for flat files"):
+        with pytest.raises(UsageError, match="is a folder; map, preset and format apply only to flat files"):
             load(tmp_path, preset="aggrefact")
 
 

@@ -134,7 +134,7 @@ class TestJSONLines:
             "F:4: contains -Infinity, which is not JSON; write null for a missing value",
             "F:5: has the key 'c' twice in one object; keep one",
             "F:6: is a list, not an object; each line is one JSON object {...}",
-            "F:7: is a text, not an object; each line is one JSON object {...}",
+            "F:7: is a string, not an object; each line is one JSON object {...}",
             "F:8: is not UTF-8: byte 0xe9 at byte 11 of the line; it may be Windows-1252; save the file as UTF-8",
             "F:9: contains the number 1e999, which is out of range",
             "F:10: is not JSON: Extra data at column 10",

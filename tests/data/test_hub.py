@@ -126,7 +126,7 @@ class TestCache:
         assert data.card.origin is not None
         assert list(data.card.origin["files"]) == list(files)
         fill(cache, "org/half", dict(list(files.items())[1:]))
-        assert "1 of its 2 files are in the cache; fetch it online first" in fault("hf:org/half#test")
+        assert "1 of its 2 files are in the cache; download it first" in fault("hf:org/half#test")
 
     def test_patterns_do_not_cross_folders(self, cache: Path) -> None:
         lines = LINES.splitlines(keepends=True)
@@ -150,14 +150,14 @@ class TestCache:
         home = fill(cache, "org/rain", {"test.jsonl": LINES})
         (tmp_path / "secret.jsonl").write_text(LINES, encoding="utf-8")
         (home / "snapshots" / COMMIT / "dev.jsonl").symlink_to(tmp_path / "secret.jsonl")
-        assert "which is outside of the cache of the repository" in fault("hf:org/rain#dev")
+        assert "which is outside the cache of the repository" in fault("hf:org/rain#dev")
 
     @pytest.mark.parametrize("path", ["../../secret.jsonl", "/etc/passwd", "https://x.org/a.jsonl", "data/../../a.csv"])
     def test_a_path_that_leaves_the_repository(self, cache: Path, path: str) -> None:
         head = f"---\nconfigs:\n- config_name: default\n  data_files:\n  - split: test\n    path: {path}\n---\n"
         fill(cache, "org/rain", {"README.md": head, "test.jsonl": LINES})
         said = fault("hf:org/rain#test")
-        assert f"README.md: configs: data_files: contains {path!r}, which is outside of the repository" in said
+        assert f"README.md: configs: data_files: contains {path!r}, which is outside the repository" in said
 
     def test_scripts_are_not_run(self, cache: Path) -> None:
         fill(cache, "org/rose", {"rose.py": "raise SystemExit", "rose_data.tar.gz": b"x"})
@@ -230,9 +230,9 @@ configs:
 
     @pytest.mark.parametrize(
         ("data_files", "problem"),
-        [("3", "is neither a path nor a list"), ("[a, 3]", "is neither a path nor a list"),
-         ("[{split: [a], path: x}]", "has a name that is not a text"),
-         ("[{split: test, path: 3}]", "has a split whose path is neither a text")],
+        [("3", "is neither a path, nor a list"), ("[a, 3]", "is neither a path, nor a list"),
+         ("[{split: [a], path: x}]", "has a name that is not a string"),
+         ("[{split: test, path: 3}]", "has a split whose path is neither a string")],
     )  # fmt: skip
     def test_useless_front_matter(self, cache: Path, data_files: str, problem: str) -> None:
         head = f"---\nconfigs:\n- config_name: default\n  data_files: {data_files}\n---\n"

@@ -200,12 +200,12 @@ class TestFaults:
     @pytest.mark.parametrize(
         ("human", "message"),
         [
-            ("x", "rows:1: human: is a text; give an object of human judgments"),
+            ("x", "rows:1: human: is a string; give an object of human judgments"),
             ({"rating": {}}, ("rows:1: human.rating: is not known; did you mean 'ratings'?; fields: ratings, "
              "crowd_ratings, overall, sentence_labels, sentence_error_types, conciseness_labels, key_fact_labels, "
              "alignment, spans, span_annotators, judgments")),
             ({"ratings": [1]}, "rows:1: human.ratings: is a list; give an object {name: value}"),
-            ({"ratings": {"x": "4"}}, "rows:1: human.ratings.x: is a text; give a number, or null for no vote"),
+            ({"ratings": {"x": "4"}}, "rows:1: human.ratings.x: is a string; give a number, or null for no vote"),
             ({"ratings": {"x": {"a": True}}}, "rows:1: human.ratings.x.a: is true; give a number, or null for no vote"),
             ({"ratings": {"x": {"": 1}}},
              "rows:1: human.ratings.x: has an annotator without a name; give each annotator an id"),
@@ -216,8 +216,8 @@ class TestFaults:
              "rows:1: human.sentence_labels: has 1 cells for 2 sentences; give one cell per sentence"),
             ({"sentence_labels": [1, 0.5]}, ("rows:1: human.sentence_labels[1]: is the number 0.5; give 1 (supported), "
              "0 (error), the name of an error type, or null")),
-            ({"sentence_labels": [1, {"a": ""}]}, ("rows:1: human.sentence_labels[1].a: is a text; give 1 (supported), "
-             "0 (error), the name of an error type, or null")),
+            ({"sentence_labels": [1, {"a": ""}]}, ("rows:1: human.sentence_labels[1].a: is a string; give 1 "
+             "(supported), 0 (error), the name of an error type, or null")),
             ({"sentence_error_types": [0, None]},
              "rows:1: human.sentence_error_types[0]: is the number 0; give an error type, or null"),
             ({"sentence_labels": ["EntE", 1], "sentence_error_types": ["OutE", None]},
@@ -225,7 +225,7 @@ class TestFaults:
              "give one of the two")),
             ({"conciseness_labels": [1]},
              "rows:1: human.conciseness_labels: has 1 cells for 2 sentences; give one cell per sentence"),
-            ({"conciseness_labels": [1, {"a": "EntE"}]}, ("rows:1: human.conciseness_labels[1].a: is a text; give "
+            ({"conciseness_labels": [1, {"a": "EntE"}]}, ("rows:1: human.conciseness_labels[1].a: is a string; give "
              "1 (carries a key fact), 0 (carries none) or null")),
             ({"key_fact_labels": [1, 0]},
              "rows:1: human.key_fact_labels: has 2 cells for 3 key facts; give one cell per key fact"),
@@ -244,7 +244,7 @@ class TestFaults:
             ({"judgments": [{"judge": "a", "signature": "x|v:1", "value": 1}]},
              "rows:1: human.judgments[0]: is not a judgment: aspect is missing"),
             ({"spans": ["x"]},
-             "rows:1: human.spans[0]: is a text; give an object with annotator, start, end and label"),
+             "rows:1: human.spans[0]: is a string; give an object with annotator, start, end and label"),
             ({"spans": [{"start": 0, "end": 22, "label": 0}]},
              "rows:1: human.spans[0]: runs from 0 to 22; give 0 <= start < end <= 21, code points of the summary"),
             ({"spans": [{"start": 0, "label": 0}]}, "rows:1: human.spans[0]: needs start and end as integers"),

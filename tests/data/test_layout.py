@@ -88,7 +88,7 @@ class TestAnotherLayout:
         path = put(tmp_path / "human_annotations_sentence.json", [row] * 5)
         assert faults(path, "finesure") == [
             (
-                f"{path}:1: model: is missing, but this layout has it; check the preset (preset finesure); "
+                f"{path}:1: model: is missing, but this layout requires it; check the preset (preset finesure); "
                 "its columns are those of preset=frank"
             )
         ]
@@ -101,7 +101,7 @@ class TestAnotherLayout:
         rows = [labelled(f"n{n}", [1], [1]) | {"key_facts": ["x"], "sentences": f"{n}"} for n in range(25)]
         assert faults(put(tmp_path / "a.jsonl", rows), "finesure") == [
             (
-                f"{tmp_path / 'a.jsonl'}:1: sentences: is not a list of texts, as this layout requires; "
+                f"{tmp_path / 'a.jsonl'}:1: sentences: is not a list of strings, as this layout requires; "
                 "check the preset (preset finesure) (the same in all 25 rows)"
             )
         ]

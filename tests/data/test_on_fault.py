@@ -35,7 +35,7 @@ class TestSkip:
         data = loaded(rows({}, {"summary": None}, {"human": {"overall": {"x": "high"}}}), "skip")
         assert data.systems == ("s0",)
         assert dropped(data) == [(2, "summary", "row", None), (3, "human.overall.x", "row", None)]
-        assert data.dropped[0].reason == "is null; give a text (it may be empty)"
+        assert data.dropped[0].reason == "is null; give a string (it may be empty)"
 
     def test_lines_that_cannot_be_read(self, tmp_path: Path) -> None:
         path = tmp_path / "a.jsonl"
@@ -161,7 +161,7 @@ class TestKeepValid:
     def test_label_as_text_is_not_an_error_type(self, text: str) -> None:
         span = {"start": 0, "end": 2, "label": text}
         for human in ({"sentence_labels": [text, 1]}, {"sentence_labels": [[text], 1]}, {"spans": [span]}):
-            with pytest.raises(InputError, match=r"is the text '.*'; give the number 1 or 0"):
+            with pytest.raises(InputError, match=r"is the string '.*'; give the number 1 or 0"):
                 load(rows({"human": human}))
         data = loaded(rows({"human": {"sentence_labels": [text, 1]}}), "keep-valid")
         assert [(row.judge, row.target.index, row.label) for row in data.judgments("human.raw")] == [("people", 1, 1)]
@@ -255,7 +255,7 @@ class TestFolder:
         with pytest.raises(SystemExit) as ended:
             main(["data", "import", str(self.bad(tmp_path)), "-o", str(tmp_path / "data")])
         assert (ended.value.code, (tmp_path / "data").exists()) == (2, False)
-        assert "bad.jsonl:4: domain: is an object; give a text" in capsys.readouterr().err
+        assert "bad.jsonl:4: domain: is an object; give a string" in capsys.readouterr().err
 
     def test_an_unknown_rule(self) -> None:
         rule: Any = "ignore"

@@ -60,11 +60,11 @@ class TestFineSurE:
 
     def test_faults(self) -> None:
         assert fault("finesure", {"doc_id": "x", "model": "m", "transcript": "t"}) == (
-            "rows:1: sentences: is missing, but this layout has it; check the preset (preset finesure)"
+            "rows:1: sentences: is missing, but this layout requires it; check the preset (preset finesure)"
         )
         votes = {"a": {"factuality_labels": [0, 2]}}
         assert fault("finesure", self.ROW | {"raw_annotations": votes}) == (
-            "rows:1: raw_annotations.factuality_labels: is 2, but this layout has 0 or 1; check the preset "
+            "rows:1: raw_annotations.factuality_labels: is 2, but must be 0 or 1 in this layout; check the preset "
             "(preset finesure)"
         )
         uneven = {"a": {"factuality_labels": [0, 0]}, "b": {"factuality_labels": [0]}}
@@ -96,7 +96,7 @@ def test_unisumeval() -> None:
     assert "document: is missing" in fault("unisumeval", row)
     assert "fact_verification_label: is [0]" in fault("unisumeval", row | {"fact_verification_label": [[0], [1]]})
     assert "is not a list with one label per key fact" in fault("unisumeval", row | {"keyfact_label": 1})
-    assert "is not a list of texts" in fault("unisumeval", row | {"fact_verification_error_type": [None, "x"]})
+    assert "is not a list of strings" in fault("unisumeval", row | {"fact_verification_error_type": [None, "x"]})
 
 
 def test_summeval() -> None:

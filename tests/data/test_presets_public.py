@@ -544,7 +544,7 @@ def test_cell_of_another_type_is_a_fault_or_is_kept(name: str, tmp_path: Path) -
         (
             "aggrefact",
             {"a.csv": [aggrefact("A", RAIN, "Rain.", 1) | {"label": "yes"}]},
-            "a.csv:2: label: is 'yes', but this layout has 0 or 1; check the preset",
+            "a.csv:2: label: is 'yes', but must be 0 or 1 in this layout; check the preset",
         ),
         (
             "xsumfaith",
@@ -554,7 +554,7 @@ def test_cell_of_another_type_is_a_fault_or_is_kept(name: str, tmp_path: Path) -
         (
             "tofueval",
             {"m.csv": [tofu(1, "It rained.", "maybe")]},
-            "m.csv:2: sent_label: is 'maybe', but this layout has yes or no; check the preset",
+            "m.csv:2: sent_label: is 'maybe', but must be yes or no in this layout; check the preset",
         ),
         (
             "tofueval",
@@ -602,12 +602,12 @@ def test_cell_of_another_type_is_a_fault_or_is_kept(name: str, tmp_path: Path) -
         (
             "bump",
             {"t.json": [bump(1, "x", "It snowed.") | {"reference_summary": None}]},
-            "t.json:2: reference_summary: is not a text, as this layout requires; check the preset",
+            "t.json:2: reference_summary: is not a string, as this layout requires; check the preset",
         ),
         (
             "summedits",
             {"summedits_news.json": [EDIT, {name: value for name, value in EDIT.items() if name != "doc"}]},
-            "summedits_news.json:13: doc: is missing, but this layout has it; check the preset",
+            "summedits_news.json:13: doc: is missing, but this layout requires it; check the preset",
         ),
         (
             "llm_aggrefact",
@@ -617,7 +617,7 @@ def test_cell_of_another_type_is_a_fault_or_is_kept(name: str, tmp_path: Path) -
                     {"doc": RAIN, "claim": "Rain."},
                 ]
             },
-            "dev.jsonl:2: label: is missing, but this layout has it; check the preset",
+            "dev.jsonl:2: label: is missing, but this layout requires it; check the preset",
         ),
     ],
 )
@@ -632,7 +632,7 @@ def test_file_of_another_layout_suggests_its_preset(name: str, tmp_path: Path) -
     files = CASES[name][0]
     rows = next(iter(files))
     (first, *_) = faults(tmp_path, other, {rows: files[rows]})
-    assert f"is missing, but this layout has it; check the preset (preset {other})" in first
+    assert f"is missing, but this layout requires it; check the preset (preset {other})" in first
     assert first.endswith(f"its columns are those of preset={name}")
 
 

@@ -170,10 +170,10 @@ def test_relative_positions_read_further_and_absolute_ones_do_not(folders: Path)
     asyncio.run(entailments(model, long))
     assert model.usage.truncated == 0
     assert "+max400" in opened(folders / "deberta", "[max_tokens=400]").id
-    with pytest.raises(UsageError, match="only has positions for 128 tokens"):
+    with pytest.raises(UsageError, match="supports at most 128 tokens"):
         classify(folders / "bert", "[max_tokens=400]")
     assert classify(folders / "roberta", "[max_tokens=128]", given=long).shape == (1, 3)
-    with pytest.raises(UsageError, match="only has positions for 128 tokens"):
+    with pytest.raises(UsageError, match="supports at most 128 tokens"):
         classify(folders / "roberta", "[max_tokens=129]")
 
 
@@ -332,7 +332,7 @@ def test_a_model_of_the_hubs_cache_is_found_without_the_hub(
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     for text in ("hf/org/nli", f"hf/org/nli@{commit}"):
         assert open_model(text, "classifier", offline=True).id == "hf/org/nli@1a2b3c4d5e6f7a8b"
-    with pytest.raises(UsageError, match=r"not in the cache of this machine, and this run is offline"):
+    with pytest.raises(UsageError, match=r"not in the local cache, and this run is offline"):
         open_model("hf/org/other", "classifier", offline=True)
 
 

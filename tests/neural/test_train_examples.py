@@ -225,5 +225,5 @@ class TestClaims:
 
     def test_an_invalid_row_is_reported_with_file_line_and_field(self, tmp_path: Path) -> None:
         read = runpy.run_path(str(EXAMPLES / "train_claims.py"))["read"]
-        with pytest.raises(SystemExit, match=r"rows.jsonl:1: claims: must be a list of texts"):
+        with pytest.raises(SystemExit, match=r"rows.jsonl:1: claims: must be a list of strings"):
             read(written(tmp_path / "rows.jsonl", [{"summary": "a", "claims": "a"}]))

@@ -561,7 +561,7 @@ def _annotate(inputs: Inputs, settings: AnnotateSettings, context: StepContext) 
         )
     if remaining:
         raise WaitingError(
-            f"annotate waits for annotators: {'; '.join(remaining)}. Run the same command again when they have finished"
+            f"annotate is waiting for annotators: {'; '.join(remaining)}. Run the command again when they have finished"
         )
     models = {} if campaigns.network is None else {"embed": campaigns.network.id}
     return _import_labels(data, changes, plans, {plan.name: folders[plan.name] for plan in plans}, models, context)

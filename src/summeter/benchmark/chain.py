@@ -165,7 +165,7 @@ def run_chain(
         if name is not None and name not in names:
             raise UsageError(f"the file has no step {name!r}{nearest(name, names)}; it has: {', '.join(names)}")
     if until is not None and only is not None:
-        raise UsageError(Parameter("only", only), " and ", Parameter("until", until), " exclude each other. Give one")
+        raise UsageError(Parameter("only", only), " and ", Parameter("until", until), " cannot be combined. Give one")
     last_name = only or until
     steps = chain.steps if last_name is None else chain.steps[: names.index(last_name) + 1]
     _claim(target, chain)
@@ -216,7 +216,7 @@ def chain_status(folder: str | Path, file: str | Path | None = None) -> list[Ste
     entry = _read_entry(target)
     if entry is None:
         raise UsageError(
-            f"{folder} is not the folder of a benchmark. Make one with `summeter bench run BENCH.yaml -o FOLDER`"
+            f"{folder} is not the folder of a benchmark. Create one with `summeter bench run BENCH.yaml -o FOLDER`"
         )
     chain = read_chain(Path(entry["file"]) if file is None else file)
     last, rows = _last_events(target), []

@@ -59,7 +59,7 @@ class Detector(Record):
     def _check(self) -> Self:
         build(self.evaluator)
         if self.run is not None and (self.models or self.options):
-            raise ValueError("run excludes models and options; remove run, or remove the others")
+            raise ValueError("run cannot be combined with models or options; remove run or the others")
         return self
 
 

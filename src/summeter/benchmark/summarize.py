@@ -286,9 +286,9 @@ def read_summary(reply: str, material: tuple[str, ...] = ()) -> str:
     def read(value: Any) -> str:
         text = value.get("summary")
         if not isinstance(text, str):
-            raise ReplyError(f'expected a text under "summary", got {show(text)}')
+            raise ReplyError(f'expected a string under "summary", got {show(text)}')
         if not _has_words(text):
-            raise ReplyError(f'{EMPTY}: expected a text under "summary", got {show(text)}')
+            raise ReplyError(f'{EMPTY}: expected a string under "summary", got {show(text)}')
         if is_refusal(text):
             raise ReplyError(f"refused: {show(text)}", kind="refused")
         return clean(text)
@@ -320,7 +320,7 @@ def _result(written: Sequence[Written], settings: SummarizeSettings, template: T
     failed = [each for each in written if each.text is None]
     if not summaries:
         first = failed[0]
-        raise CoverageError(f"every summary failed, the first one by {first.system} ({first.status}: {first.reason})")
+        raise CoverageError(f"every summary failed, the first being by {first.system} ({first.status}: {first.reason})")
     summarized = {summary.document_id for summary in summaries}
     documents = {each.document.id: each.document for each in written}
     dropped = [LeftOut("summary", f"{each.document.id} by {each.system}", each.status, each.reason) for each in failed]

@@ -212,7 +212,7 @@ def _check_dataset_target(data: Path, output: Path | None, *, force: bool) -> No
 
 def _applied(service: CampaignService, folder: Path | None, *, apply: bool, force: bool) -> Iterator[str]:
     if apply != (folder is not None):
-        raise typer.BadParameter("--apply goes with -o FOLDER, and -o with --apply")
+        raise typer.BadParameter("--apply and -o FOLDER must be given together")
     if folder is None:
         return
     from collections import Counter
@@ -377,7 +377,7 @@ def simulate(
     from summeter.records import UsageError
 
     if lazy > annotators:
-        raise UsageError(f"{lazy} of {annotators} annotators cannot be lazy")
+        raise UsageError(f"there are only {annotators} annotators, so {lazy} cannot be lazy")
     folder = CampaignFolder(campaign)
     usual = Profile(
         accuracy=accuracy, bias=bias, laziness=laziness, trust=trust, trust_reasons=trust_reasons, seconds=seconds

@@ -30,6 +30,6 @@ def fresh(folder: Path, name: str) -> None:
     if not (folder / MANIFEST).is_file():  # an empty folder, or a run killed at its start, which `evaluate` handles
         return
     if read_manifest(folder).data.source != name:
-        raise UsageError(f"{folder} holds a run of other data; choose another folder with -o")
+        raise UsageError(f"{folder} holds a run over other data; choose another folder with -o")
     with building(folder):
         pass

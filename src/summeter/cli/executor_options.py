@@ -73,9 +73,9 @@ def executor_of(
 
             if address is not None or gpus is not None:
                 option = "--gpus-per-worker" if address is None else "--ray-address"
-                raise UsageError(f"{option} goes with --executor ray")
+                raise UsageError(f"{option} requires --executor ray")
             if cpus is not None and not cpus.is_integer():
-                raise UsageError(f"--cpus-per-worker {cpus:g} must be a whole number for processes of this machine")
+                raise UsageError(f"--cpus-per-worker {cpus:g} must be a whole number with --executor processes")
             given_workers = {} if workers is None else {"workers": workers}
             return ProcessExecutor(threads=int(cpus or 1), **given_workers)
         case "ray":

@@ -381,7 +381,7 @@ def load(
     if paths and len(paths) == 1 and _is_folder(paths[0]) and not takes_folders:
         if map or preset or format or article_files:
             parameters = (Parameter("map"), ", ", Parameter("preset"), " and ", Parameter("format"))
-            raise UsageError(f"{paths[0]} is a folder; ", *parameters, " are for flat files")
+            raise UsageError(f"{paths[0]} is a folder; ", *parameters, " apply only to flat files")
         folder = Path(paths[0])
         if not folders.is_dataset(folder):
             message = (

@@ -51,7 +51,7 @@ def near_duplicates(
     if not 0 < threshold <= 1:
         raise UsageError(f"the threshold of near-duplicates must be above 0 and at most 1, not {threshold}")
     if shingle < 1:
-        raise UsageError(f"a shingle has at least one word, not {shingle}")
+        raise UsageError(f"a shingle must have at least one word, not {shingle}")
     ids = list(texts)
     shingles, indexes_of = _distinct(map(_Shingles(shingle).of, texts.values()))
     group = np.arange(len(shingles))

@@ -175,7 +175,7 @@ def _cached(address: Address, why: str) -> Snapshot:
     folder = home / "snapshots" / (commit or "")
     if commit is None or not folder.is_dir():
         if not (home / "snapshots").is_dir():
-            message = f"{why}, and the cache ({home.parent}) does not contain {address.repo}; fetch it online first"
+            message = f"{why}, and the cache ({home.parent}) does not contain {address.repo}; download it first"
             raise InputError.at(str(address), None, None, message)
         refs = home / "refs"
         known = [path.relative_to(refs).as_posix() for path in sorted(refs.rglob("*")) if path.is_file()]
@@ -257,7 +257,7 @@ def _from_front_matter(
             for pattern in patterns:
                 whole = f"{folder.strip('/')}/{pattern}" if folder else pattern
                 if "://" in whole or whole.startswith("/") or "\\" in whole or ".." in PurePosixPath(whole).parts:
-                    raise _bad_configs(address, f"contains {whole!r}, which is outside of the repository")
+                    raise _bad_configs(address, f"contains {whole!r}, which is outside the repository")
                 files = [path for path in sorted(snapshot.names) if _fits(path, whole)]
                 if not files and snapshot.online:
                     raise _bad_configs(address, f"contains {whole!r}, which matches no file of the repository")
@@ -277,19 +277,19 @@ def _patterns(address: Address, data_files: Any) -> list[tuple[str, list[str]]]:
         return [
             (_name(address, entry.get("split", "train")), _texts(address, entry.get("path"))) for entry in data_files
         ]
-    raise _bad_configs(address, "is neither a path nor a list of paths or of {split, path}")
+    raise _bad_configs(address, "is neither a path, nor a list of paths or of {split, path} objects")
 
 
 def _texts(address: Address, paths: Any) -> list[str]:
     listed = [paths] if isinstance(paths, str) else paths
     if not isinstance(listed, list) or not all(isinstance(path, str) for path in listed):
-        raise _bad_configs(address, "has a split whose path is neither a text nor a list of texts")
+        raise _bad_configs(address, "has a split whose path is neither a string nor a list of strings")
     return listed
 
 
 def _name(address: Address, value: Any) -> str:
     if not isinstance(value, str | int | float):
-        raise _bad_configs(address, "has a name that is not a text")
+        raise _bad_configs(address, "has a name that is not a string")
     return str(value)
 
 
@@ -360,7 +360,7 @@ def _chosen(address: Address, known: tuple[Tables, str | None]) -> tuple[str, st
     wanted = max((int(match["all"]) for match in shards), default=0)  # in names such as `-00000-of-00003`
     if not names or len(shards) < wanted:
         present = f"{len(shards)} of its {wanted} files are" if names else "none of its files is"
-        raise InputError.at(str(address), None, None, f"{present} in the cache; fetch it online first")
+        raise InputError.at(str(address), None, None, f"{present} in the cache; download it first")
     return config, split, names
 
 
@@ -381,9 +381,9 @@ def _file(address: Address, snapshot: Snapshot, name: str) -> Path:
     path = snapshot.folder / name
     real, home = path.resolve(), _cache(address)
     if not real.is_relative_to(home):
-        message = f"links to {real}, which is outside of the cache of the repository and is not read"
+        message = f"links to {real}, which is outside the cache of the repository and is not read"
         raise InputError.at(str(address), None, name, message)
     if not real.is_file():
-        message = f"is listed in the cache, but its content is missing ({real}); fetch it online first"
+        message = f"is listed in the cache, but its content is missing ({real}); download it first"
         raise InputError.at(str(address), None, name, message)
     return path

@@ -112,7 +112,7 @@ def _types_of(value: Any) -> str | None:
 def _label(value: Any) -> int | str | None:
     for text in value if isinstance(value, list) else [value]:
         if isinstance(text, str) and any(_is_label(name) for name in text.split(SEPARATOR)):
-            raise problem(f"is the text {text!r}; give the number 1 or 0")
+            raise problem(f"is the string {text!r}; give the number 1 or 0")
     label = binary(value)
     return _types_of(value) if label is None else label
 
@@ -311,7 +311,9 @@ def _message(field: str, details: ErrorDetails) -> str:
         known = tuple(HumanSpan.model_fields) if in_span else tuple(HumanBlock.model_fields)
         what = "fields of a span" if in_span else "fields"
         return f"is not known{meant(str(details['loc'][-1]), known)}; {what}: {', '.join(known)}"
-    expected = {"list_type": "a list", "dict_type": "an object {name: value}", "string_type": "a text"}[details["type"]]
+    expected = {"list_type": "a list", "dict_type": "an object {name: value}", "string_type": "a string"}[
+        details["type"]
+    ]
     return problem_of(details, expected=expected)
 
 

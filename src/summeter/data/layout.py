@@ -289,7 +289,7 @@ def _misfit(preset: Preset, table: Table) -> tuple[int, str | None, Message]:
     missing_of = {role.name: role.missing(table.columns) for role in preset.roles}
     nearest = max(preset.roles, key=lambda role: (len(role.columns) - len(missing_of[role.name]), role.name == ROWS))
     missing = missing_of[nearest.name]
-    fault = f"is missing, but this layout has it; check the preset (preset {preset.name})"
+    fault = f"is missing, but this layout requires it; check the preset (preset {preset.name})"
     if not missing:  # the role is determined by the file name
         patterns = ", ".join(nearest.files)
         fault = (

@@ -236,7 +236,7 @@ def _message(details: ErrorDetails, location: Location, root: type[BaseModel]) -
     """Return the message for the value at a location."""
     kind, expected = details["type"], None
     if kind in EXPECTED and len(details["loc"]) > len(location):  # the first type of a union
-        expected = "a number" if kind.startswith("int") else "a text, a number, or true or false"
+        expected = "a number" if kind.startswith("int") else "a string, a number, or true or false"
     elif kind == "model_type" and isinstance(location[-1], int) and not isinstance(details["input"], str | list):
         expected = "a name, in quotes if it looks like another type, or a mapping"
     section = _section(location[:-1], root) or root

@@ -225,12 +225,12 @@ def _message(field: str, details: ErrorDetails, cells: Mapping[str, Any]) -> str
     if field == SHARE:
         return f"is {details['input']!r}; give true or false"
     expected = {
-        "string_type": "a text",
-        "tuple_type": "a list of texts",
+        "string_type": "a string",
+        "tuple_type": "a list of strings",
         "dict_type": "an object of human judgments",
     }[details["type"]]
     if field in _ALIASES and details["input"] is None:
-        expected = "a text (it may be empty)"
+        expected = "a string (it may be empty)"
     elif field == "reference":
-        expected = "a text (`references` takes a list of texts)"
+        expected = "a string (`references` takes a list of strings)"
     return problem_of(details, expected=expected)

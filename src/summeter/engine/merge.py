@@ -56,7 +56,7 @@ def merge(folders: Sequence[str | Path], out: str | Path) -> Run:
     folders_seen = set[Path]()
     for run in runs:
         if (folder := run.folder.resolve()) in folders_seen:
-            raise UsageError(f"{run.folder} is given twice. Give each run once, or its usage would count twice")
+            raise UsageError(f"{run.folder} is given twice. Give it once; otherwise its usage would be counted twice")
         folders_seen.add(folder)
     check_folder(target)
     with building(target) as fresh:

@@ -58,7 +58,7 @@ def spent_before(store: CallStore, table: Prices) -> Usage:
             # pydantic's JSON parser would reject lone surrogates.
             return expected(Request.model_validate(json.loads(store.request(key))))
         except ValueError as error:
-            message = f"the request stored under {key[:12]} cannot be read. Restore the file, or make a new run"
+            message = f"the request stored under {key[:12]} cannot be read. Restore the file, or start a new run"
             raise InputError.at(store.path or "memory", None, None, message) from error
 
     for call in chain(store.tokens(), store.tokens("turned_away")):

@@ -145,7 +145,7 @@ class Cascade(DerivedEvaluator):
                         f"{name} has the threshold {value:g}, but the values of {binary} are 0 and 1; set its threshold"
                     )
         if self.share is not None and self.band != "auto":
-            raise ValueError("band and share exclude each other; remove one")
+            raise ValueError("band and share cannot be combined; remove one")
         if not self.auto and (unused := {"error", "confidence"} & self.model_fields_set):
             raise ValueError(f"{sorted(unused)[0]} requires band=auto; a given band or share is not tested")
         if self.auto and self.sample == 0:

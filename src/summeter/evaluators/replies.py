@@ -387,7 +387,7 @@ def required_text(entry: Mapping[str, Any], name: str) -> str:
     """Return the text of a field. Raises ReplyError if it is missing or blank."""
     text = optional_text({name: field(entry, name)}, name)
     if text is None:
-        raise ReplyError(f"the {name} is {show(entry[name])}, not a text")
+        raise ReplyError(f"the {name} is {show(entry[name])}, not a string")
     return text
 
 
@@ -395,7 +395,7 @@ def optional_text(entry: Mapping[str, Any], name: str = "reason") -> str | None:
     """Return the text of a field, or None if it is missing or blank. Raises ReplyError if it is not a text."""
     value = entry.get(name)
     if value is not None and not isinstance(value, str):
-        raise ReplyError(f"the {name} is {show(value)}, not a text")
+        raise ReplyError(f"the {name} is {show(value)}, not a string")
     return clean(value) or None if value else None
 
 

@@ -197,7 +197,7 @@ def _chosen(read: MetaInput, options: CalibrateOptions, use: ValueOrLabel) -> Sa
             judges = ", ".join(dict.fromkeys(pairs.judge.signature for pairs in fitting))
             raise UsageError(f"several judges match; choose one with the option judge: {judges}")
         return fitting[0]
-    raise first_error or UsageError("the run and the gold have no judgments in common")
+    raise first_error or UsageError("the run and the human judgments have none in common")
 
 
 def _agreement(pairs: Sample, decided: Floats, resample: Resampling) -> dict[str, Any]:

@@ -92,12 +92,12 @@ def errors(run: RunLike, gold: Gold, options: ErrorsOptions) -> Study:
     for aspect in options.aspects or (FAITHFULNESS,):
         types = _gold_types(both.gold, aspect, options)
         if not types:
-            raise UsageError(f"people named no error types of sentences on {aspect}")
+            raise UsageError(f"people assigned no error types to sentences for {aspect}")
         for question in both.judge.questions(aspect, options.judge):
             if question in both.judge.rows:
                 rows.extend(_rows(both, question, types, options))
         if not rows:
-            raise UsageError(f"no judge of the run named error types of sentences on {aspect}")
+            raise UsageError(f"no judge of the run assigned error types to sentences for {aspect}")
     return Study(STUDY, rows)
 
 

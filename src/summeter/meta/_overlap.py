@@ -199,7 +199,7 @@ def lists_of(source: str | Path | RunFolder | Dataset, judge: str | None = None)
 
     A run has lists that a judge prepared for documents, or else the claims of summaries that a judge judged (fenice,
     factscore). If several judges have lists, `judge` (a name or signature) selects one. A file has one row per document
-    or summary, with `doc_id`, optionally `system`, and `claims` or `key_facts`, a list of texts. Raises UsageError if
+    or summary, with `doc_id`, optionally `system`, and `claims` or `key_facts`, a list of strings. Raises UsageError if
     there are no lists or several, and InputError for invalid rows.
     """
     if not isinstance(source, RunFolder | Dataset):

@@ -135,7 +135,7 @@ def all_pairs(
                 else:
                     reasons.append(f"{question.judge} did not judge {judge_aspect} at the level {level.base}")
     if not found:
-        raise UsageError("; ".join(dict.fromkeys(reasons)) or "the run and the gold have no judgments in common")
+        raise UsageError("; ".join(dict.fromkeys(reasons)) or "the run and the human judgments have none in common")
 
 
 def summary_groups(read: MetaInput, options: Selection, by: str | None = None) -> list[Group]:

@@ -138,8 +138,8 @@ class Fault(NamedTuple):
 class InputError(UsageError):
     """Invalid input. `faults` lists all faults in file order; the message shows the first 20.
 
-    >>> str(InputError([Fault("a.jsonl", 3, "summary", "is null; give a text (it may be empty)")]))
-    'a.jsonl:3: summary: is null; give a text (it may be empty)'
+    >>> str(InputError([Fault("a.jsonl", 3, "summary", "is null; give a string (it may be empty)")]))
+    'a.jsonl:3: summary: is null; give a string (it may be empty)'
     """
 
     SHOWN: ClassVar[int] = 20

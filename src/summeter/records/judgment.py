@@ -85,7 +85,7 @@ class Judgment(Record):
     def _check_status(self) -> Self:
         if self.status != "ok":
             if self.value is not None or self.label is not None:
-                raise ValueError(f"a judgment with status {self.status!r} must have no value and no label")
+                raise ValueError(f"a judgment with status {self.status!r} must have neither a value nor a label")
             if not self.reason:
                 raise ValueError(f"a judgment with status {self.status!r} must have a `reason`")
         elif self.value is None and self.label is None:

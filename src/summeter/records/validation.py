@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 from summeter.records.errors import Fault, InputError, nearest
 
 EXPECTED = {
-    "string_type": "a text, in quotes if it looks like another type",
+    "string_type": "a string, in quotes if it looks like another type",
     "int_type": "a whole number",
     "int_parsing": "a whole number",
     "int_from_float": "a whole number",
@@ -43,7 +43,7 @@ def describe(value: Any) -> str:
     if isinstance(value, int | float):
         return f"the number {value}"
     if isinstance(value, str):
-        return "a text"
+        return "a string"
     if isinstance(value, list | tuple):
         return "a list"
     return "an object" if isinstance(value, dict) else f"a {type(value).__name__}"

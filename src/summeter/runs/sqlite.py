@@ -158,7 +158,7 @@ class KeyValueFile:
             name = key.hex() if isinstance(key, bytes) else key
             what = f"the {self.VALUE} stored under {name[:12]} is damaged"
             if self.readonly:
-                raise InputError.at(self.path or "memory", None, None, f"{what}. Restore the file, or make a new run")
+                raise InputError.at(self.path or "memory", None, None, f"{what}. Restore the file, or start a new run")
             log.warning("%s: %s and will be made again", self.path, what)
             damaged.append((key,))
         if damaged:
@@ -214,7 +214,7 @@ class KeyValueFile:
         Raises WriteError, and sets `broken` to it, if the file cannot be written.
         """
         if self.readonly:
-            raise UsageError(f"{self.path}: the {self.NAME} is open for reading only")
+            raise UsageError(f"{self.path}: the {self.NAME} is open read-only")
 
         def inside(connection: sqlite3.Connection) -> T:
             with transaction(connection):

@@ -151,7 +151,7 @@ def _code_matrix(votes: Votes, scale: Sequence[Hashable] | None = None) -> tuple
     code = {category: i for i, category in enumerate(categories)}
     unknown = [value for value in known if value not in code]
     if unknown:
-        raise ValueError(f"votes not on the scale {list(categories)}: {unknown[:5]}")
+        raise ValueError(f"votes are not on the scale {list(categories)}: {unknown[:5]}")
     lookup = np.array([-1 if i in empty else code[value] for i, value in enumerate(values)], np.int64)
     return (lookup[cells] if len(lookup) else cells), categories
 

@@ -156,11 +156,11 @@ class TestConvolution:
             build(f"summac[weights={_written(tmp_path / 'w.json')}]")
         with pytest.raises(UsageError, match="granularity 'word'"):
             build("summac[granularity=word]")
-        with pytest.raises(UsageError, match="no file of weights"):
+        with pytest.raises(UsageError, match="SummaC-Conv weights does not exist"):
             load(tmp_path / "none.json")
         for text, fault in [
-            ("{", "cannot be read"), ("[]", "is not summeter-summac-conv/1"),
-            ('{"schema": "summeter-summac-conv/1"}', "cannot be read as weights of SummaC-Conv"),
+            ("{", "cannot be read"), ("[]", "must be summeter-summac-conv/1"),
+            ('{"schema": "summeter-summac-conv/1"}', "cannot be read as SummaC-Conv weights"),
         ]:  # fmt: skip
             file = tmp_path / "bad.json"
             file.write_text(text)

@@ -222,7 +222,7 @@ GOOD = json.loads(votes("y", "y"))
         ({**GOOD, "2": {"useful": "yes", "response": "no"}}, "more than one field"),
         ([{"statement_id": 1, "response": "Yes"}, {"statement_id": 1, "response": "No"}], "two entries for key fact 1"),
         ({**GOOD, "2": "yes"}, "the entry is 'yes', not an object"),
-        ({**GOOD, "2": {"useful": "no", "reason": 1}}, "the reason is 1, not a text"),
+        ({**GOOD, "2": {"useful": "no", "reason": 1}}, "the reason is 1, not a string"),
     ],
 )
 def test_invalid_votes(value: Any, says: str) -> None:

@@ -101,5 +101,5 @@ class TestOwnAspect:
         custom = read_aspects(tone)["tone"]
         with pytest.raises(ValueError, match="defines 'tone', but `aspect` is 'coherence'"):
             ReasonThenScore(definition=custom)
-        with pytest.raises(ValueError, match="exclude each other"):
+        with pytest.raises(ValueError, match="cannot be combined"):
             ReasonThenScore(aspect="tone", definition=custom, aspect_file=tone)

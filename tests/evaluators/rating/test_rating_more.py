@@ -50,7 +50,7 @@ class TestTogether:
             ({"fluency": None}, "fluency: expected a reason and a score, got None"),
             ({"fluency": {"reason": "Fine."}}, "fluency: it has no field named score"),
             ({"fluency": {"reason": "Fine.", "score": 6}}, "fluency: the score is 6, which is not from 1 to 5"),
-            ({"fluency": {"reason": "", "score": 3}}, "fluency: the reason is '', not a text"),
+            ({"fluency": {"reason": "", "score": 3}}, "fluency: the reason is '', not a string"),
         ],
     )
     def test_a_missing_aspect_fails_alone(self, lacking: dict[str, object], says: str) -> None:

@@ -119,7 +119,7 @@ class TestImport:
         assert {one.value for one in preferences(Run(tmp_path / "legacy").judgments())} == {0.5}
 
     def test_an_unknown_aspect_writes_no_run(self, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match="'cohesion' is not known"):
+        with pytest.raises(UsageError, match="'h2h' has no aspect 'cohesion'"):
             import_outputs(load(rows(1)), self.raw(tmp_path, aspect="cohesion"), tmp_path / "run", "strict")
         assert not (tmp_path / "run").exists()
 
@@ -157,7 +157,7 @@ class TestSelections:
             ("h2h[pairs=a]", "pairs"),
             ("h2h[pairs=a:b:c]", "pairs"),
             ("h2h[pairs=a:b;b:a]", "contains a pair twice"),
-            ("h2h[pairs=a:b,systems=a;c]", "exclude each other"),
+            ("h2h[pairs=a:b,systems=a;c]", "cannot be combined"),
         ],
     )
     def test_invalid_pairs(self, text: str, says: str) -> None:

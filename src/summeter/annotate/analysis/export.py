@@ -161,7 +161,7 @@ def _read(service: CampaignService, file: Path) -> Iterator[Event]:
                 file, 1, "layout", f"is not {LAYOUT}; give a file written by `summeter annotate export --events`"
             )
         if head.get("campaign") != service.folder.owner:
-            raise InputError.at(file, 1, "campaign", "is another campaign's; import the file into that campaign")
+            raise InputError.at(file, 1, "campaign", "is that of another campaign; import the file into that campaign")
         for number, line in enumerate(lines, 2):
             fields = _object(file, number, line)
             if set(fields) != set(Event._fields):

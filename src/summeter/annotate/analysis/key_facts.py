@@ -118,7 +118,7 @@ def with_changes(data: Dataset, changes: Sequence[Change]) -> Dataset:
         document = data.documents.get(change.document_id)
         if document is None or document.key_facts[change.index : change.index + 1] != (change.key_fact,):
             name = f"key fact {change.index} of document {change.document_id!r}"
-            raise UsageError(f"{name} is not {change.key_fact!r} in this data; give the data of the campaign")
+            raise UsageError(f"{name} is not {change.key_fact!r} in this data; give the campaign's data")
         document_texts = texts.setdefault(change.document_id, [])
         document_origins = origins.setdefault(change.document_id, [])
         if change.text is not None and change.text not in document_texts:

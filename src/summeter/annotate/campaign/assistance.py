@@ -80,7 +80,7 @@ def read_scores(file: Path, sentences: Mapping[str, int]) -> dict[tuple[str, str
         if not isinstance(doc_id, str) or doc_id not in sentences:
             continue
         if not isinstance(text, str):
-            faults.add(line, "text", "is not a text; give the sentence or key fact that is shown")
+            faults.add(line, "text", "is not a string; give the sentence or key fact that is shown")
         elif not isinstance(scores, list) or not all(
             isinstance(score, int | float) and not isinstance(score, bool) for score in scores
         ):

@@ -100,7 +100,7 @@ class Scale(Section):
             raise ValueError("labels must name two or more points, and no label may be empty")
         if self.labels and self.high is not None and self.high != self.top:
             count = len(self.labels)
-            raise ValueError(f"{count} labels counted from {self.low:g} end at {self.top:g}, not at {self.high:g}")
+            raise ValueError(f"{count} labels starting at {self.low:g} end at {self.top:g}, not at {self.high:g}")
         if self.labels and (self.anchors != Anchors() or self.show == "slider"):
             raise ValueError("labels name every point; use anchors for a slider, or to label only the ends and middle")
         if steps < 1 or abs(steps - round(steps)) > 1e-6:
@@ -270,13 +270,13 @@ class OwnQuestion(Section):
         if has_options and not self.options:
             raise ValueError("has no options; list two or more")
         if self.options and not has_options:
-            raise ValueError(f"has options, but its type is {self.type}; options are for choice and choices")
+            raise ValueError(f"has options, but its type is {self.type}; only choice and choices have options")
         if self.type is QuestionType.CHOICE and len(self.options) < 2:
             raise ValueError("has one option; list two or more")
         if len(set(self.option_names)) != len(self.options):
             raise ValueError("has two options with the same name; rename one")
         if self.scale is not None and self.type is not QuestionType.SCALE:
-            raise ValueError(f"has a scale, but its type is {self.type}; a scale is for the type scale")
+            raise ValueError(f"has a scale, but its type is {self.type}; only the type scale has a scale")
         return self
 
     @property

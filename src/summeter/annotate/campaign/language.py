@@ -126,7 +126,7 @@ def _fault(error: Mapping[str, Any]) -> tuple[Location, str]:
     message = {
         "missing": "is missing",
         "extra_forbidden": "is unknown",
-        "string_type": "is not a text; put it in quotes",
+        "string_type": "is not a string; put it in quotes",
     }.get(error["type"], error["msg"].removeprefix("Value error, "))
     return tuple(error["loc"][:2]) or ("strings",), message
 

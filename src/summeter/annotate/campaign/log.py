@@ -222,7 +222,7 @@ class EventLog:
                 message = "is a log of another version of summeter; open it with that version"
                 raise InputError.at(self.file, None, None, message)
             if _value(connection, "SELECT owner FROM campaign") != self._owner:
-                raise UsageError(f"{self.file}: is the log of another campaign; keep one log per campaign folder")
+                raise UsageError(f"{self.file}: this is the log of another campaign; keep one log per campaign folder")
             self._catch_up()
             written = _value(connection, "SELECT max(seq) FROM sqlite_sequence WHERE name = 'events'") or 0
             if written > self.last_seq:

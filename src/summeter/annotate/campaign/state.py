@@ -258,7 +258,7 @@ class State:
                 submission = data.get("submission") or data.get("assignment") or ""
                 person.platform_status[str(submission)] = str(data.get("status", ""))
             case _:
-                raise ValueError(f"event {event.seq} is of the unknown kind {event.kind!r}")
+                raise ValueError(f"event {event.seq} has the unknown kind {event.kind!r}")
 
     def find(self, name: str) -> Person | None:
         """Return the annotator or adjudicator of a name, or None."""

@@ -150,7 +150,7 @@ class Question(Record):
                 return self._names(value, path)
             case "text":
                 if not isinstance(value, str) or not value.strip() or len(value) > self.longest:
-                    raise InvalidAnswer(path, f"must be a text of 1 to {self.longest} characters")
+                    raise InvalidAnswer(path, f"must be a string of 1 to {self.longest} characters")
                 return value
             case "sentences":
                 count = len(task.body["summary"]["sentences"])
@@ -404,7 +404,7 @@ def read(questions: Sequence[Question], content: Values, task: Task, path: Seque
     for question in questions:
         field = [*path, question.name]
         if question.name in values and question.name not in shown:
-            raise InvalidAnswer(field, "is not asked with these answers")
+            raise InvalidAnswer(field, "is not asked after these answers")
         if question.required and question.name in shown and question.name not in values:
             raise InvalidAnswer(field, "is not answered")
     return values

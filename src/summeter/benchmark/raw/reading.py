@@ -179,9 +179,11 @@ def _read_pdf(content: bytes, pypdf: Any, _suffix: str) -> _Extracted:
     except Exception as error:  # pypdf raises nearly any error for a broken file
         raise ValueError(f"is not a valid PDF file: {error}") from error
     if locked:
-        raise ValueError("is protected by a password. Save it without one")
+        raise ValueError("is password-protected. Save it without a password")
     if not any(page.strip() for page in pages):
-        raise ValueError(f"contains no text in {len(pages)} pages, probably a scan. Run text recognition (OCR) first")
+        raise ValueError(
+            f"has no text on its {len(pages)} pages; it is probably a scan. Run text recognition (OCR) first"
+        )
     empty = Counter({"pages without text": sum(not page.strip() for page in pages)})
     return _Extracted(PAGE.join(pages), +empty, {"title": title} if isinstance(title, str) and title.strip() else {})
 

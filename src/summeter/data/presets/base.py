@@ -59,7 +59,7 @@ class Columns(Cells):
 
     def __missing__(self, column: str) -> Any:
         name = self.released.get(column, column)
-        raise LayoutError(name, "is missing, but this layout has it; check the preset")
+        raise LayoutError(name, "is missing, but this layout requires it; check the preset")
 
     def pop(self, column: str, *default: Any) -> Any:
         """Remove a column and return it, or the default."""
@@ -252,7 +252,7 @@ def renamed(cells: Mapping[str, Any], columns: Mapping[str, str]) -> Columns:
 def taken(cells: Cells, column: str, form: TypeAdapter[T], what: str) -> T:
     """Remove a required column and return its value, validated by `form` (in words: `what`)."""
     if column not in cells:
-        raise LayoutError(column, "is missing, but this layout has it; check the preset")
+        raise LayoutError(column, "is missing, but this layout requires it; check the preset")
     return formed(cells.pop(column), column, form, what)
 
 
@@ -272,7 +272,7 @@ def supported(value: Any, column: str) -> int:
     """Return a label of 0 or 1, also from text. Raises LayoutError."""
     if (label := zero_or_one(value)) is not None:
         return label
-    raise LayoutError(column, f"is {value!r}, but this layout has 0 or 1; check the preset")
+    raise LayoutError(column, f"is {value!r}, but must be 0 or 1 in this layout; check the preset")
 
 
 def zero_or_one(value: Any) -> int | None:
@@ -323,7 +323,7 @@ def python_list(value: Any, column: str) -> list[Any]:
             with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
                 parsed = ast.literal_eval(value)
     if not isinstance(parsed, list):
-        raise LayoutError(column, "is not a list, or the text of one, as this layout requires; check the preset")
+        raise LayoutError(column, "is neither a list nor a string with one, as this layout requires; check the preset")
     return parsed
 
 
@@ -361,10 +361,10 @@ def located_span(text: str, wanted: str, start: int | None = None) -> tuple[int,
 
 
 def text_of(cells: Mapping[str, Any], column: str, released: str | None = None) -> str:
-    """Return a column that must be a text, called `released` in errors. Raises LayoutError."""
+    """Return a column that must be a string, called `released` in errors. Raises LayoutError."""
     value = cells.get(column)
     if not isinstance(value, str):
-        raise LayoutError(released or column, "is not a text, as this layout requires; check the preset")
+        raise LayoutError(released or column, "is not a string, as this layout requires; check the preset")
     return value
 
 

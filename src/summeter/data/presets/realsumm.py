@@ -56,7 +56,7 @@ def _kind_of(file: str) -> str:
     stem = path.name.partition(".")[0]
     kind = next((kind for kind in _KINDS if stem == kind or f"_{kind}_systems" in str(path.parent)), None)
     if kind is None:
-        raise ValueError("has a name and folder of neither the abstractive nor the extractive systems")
+        raise ValueError("does not have the name and folder of either the abstractive or the extractive systems")
     return kind
 
 

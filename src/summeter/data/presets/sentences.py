@@ -119,7 +119,7 @@ def _convert_cogensumm(joined: Joined) -> Iterator[Cells]:
         return
     for beam, content in row.items():
         if not isinstance(content, dict):
-            raise LayoutError(beam, "is not an object of {label, sents}, as this layout requires; check the preset")
+            raise LayoutError(beam, "is not an object with label and sents, as this layout requires; check the preset")
         yield _summary(dict(content), joined, doc_id, f"beam-{beam}")
 
 
@@ -180,7 +180,7 @@ def _row(record: Row, joined: Joined) -> Cells:
     row["domain"] = "cnndm" if re.fullmatch("[0-9a-f]{40}", str(row["doc_id"])) else "xsum"
     human: dict[str, Any] = {}
     if _LABELLED in row:
-        row["sentences"] = taken(row, _LABELLED, TEXTS, "a list of texts")
+        row["sentences"] = taken(row, _LABELLED, TEXTS, "a list of strings")
         sentences = taken(row, f"{_LABELLED}_annotations", _TYPES, "a list of {annotator: [categories]}")
         human["sentence_labels"] = [{judge: names or None for judge, names in cell.items()} for cell in sentences]
     scores = joined.first("scores")
@@ -258,7 +258,7 @@ def _human(rows: Sequence[Row]) -> dict[str, Any]:
     for row in rows:
         label = str(row.cells.get("sent_label")).strip().lower()
         if label not in _TOFUEVAL_LABELS:
-            raise LayoutError("sent_label", f"is {label!r}, but this layout has yes or no; check the preset")
+            raise LayoutError("sent_label", f"is {label!r}, but must be yes or no in this layout; check the preset")
         labels.append(_TOFUEVAL_LABELS[label])
         names = [name.strip() for name in str(row.cells.get("type") or "").split(",") if name.strip()]
         types.append(names if names and label == "no" else None)
@@ -322,7 +322,7 @@ def repair(text: str, warn: Callable[[int, str], None]) -> str:
 
 def _convert_storysumm(joined: Joined) -> Iterable[Cells]:
     row = renamed(joined.cells, {"story": "document", "model": "system", "story-id": "doc_id", "split": "cut"})
-    sentences = taken(row, "summary", TEXTS, "a list of texts")
+    sentences = taken(row, "summary", TEXTS, "a list of strings")
     human: dict[str, Any] = faithfulness(row)
     labels = taken(row, "errors", LIST, "a list with one label per sentence")
     if len(labels) == len(sentences):

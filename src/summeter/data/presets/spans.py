@@ -137,7 +137,7 @@ _LABELS = TypeAdapter(list[_Label])
 def _convert_ragtruth(joined: Joined) -> Iterable[Cells]:
     source = joined.first("sources")
     if source is None:
-        raise LayoutError("source_id", "is in no source_info.jsonl; give that file as well")
+        raise LayoutError("source_id", "occurs in no source_info.jsonl; give that file as well")
     task, quality = source.get("task_type"), joined.cells.get("quality")
     if task != "Summary":
         joined.warn("task_type", f"is {task}; such rows are left out, because only summaries are read")
@@ -322,7 +322,7 @@ def _convert_diasumfact(joined: Joined) -> Iterator[Cells]:
     row = joined.cells
     raw = row.get("annotations")
     annotations = taken(row, "annotations", _SUMMARIES, "an object of {model_prediction, sentence_annotations}")
-    utterances = taken(row, "utterances", TEXTS, "a list of texts")
+    utterances = taken(row, "utterances", TEXTS, "a list of strings")
     shared = {
         "doc_id": str(row.pop(RECORD_ID)),
         "document": "\n".join(utterances),

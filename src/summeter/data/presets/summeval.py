@@ -76,8 +76,8 @@ def _convert_summeval(joined: Joined) -> Iterable[Cells]:
 
 def _by_document(joined: Joined) -> Iterable[Cells]:
     row = renamed(joined.cells, {"id": "doc_id", "text": "document"})
-    summaries = taken(row, "machine_summaries", TEXTS, "a list of texts")
-    row["references"] = taken(row, "human_summaries", TEXTS, "a list of texts")
+    summaries = taken(row, "machine_summaries", TEXTS, "a list of strings")
+    row["references"] = taken(row, "human_summaries", TEXTS, "a list of strings")
     means = {aspect: taken(row, aspect, LIST, "a list of numbers") for aspect in _ASPECTS if aspect in row}
     for aspect, values in means.items():
         if len(values) != len(summaries):

@@ -19,7 +19,7 @@ from summeter.models.fitted import DataFile, read_fitted, write_fitted
 from summeter.records import HASH, InputError, digest
 
 SCHEMA = "summeter-summac-conv/1"
-WEIGHTS, SCRIPT = "weights of SummaC-Conv", "scripts/train_summac.py"
+WEIGHTS, SCRIPT = "SummaC-Conv weights", "scripts/train_summac.py"
 COLUMNS = {"e": ENTAIL, "c": CONTRADICT, "n": NEUTRAL}
 EVEN50 = tuple(round(step / 50, 2) for step in range(51))
 """Fifty bins of equal width."""
@@ -96,13 +96,13 @@ def load(file: str | Path | DataFile) -> Convolution:
 
     Raises UsageError if the file does not exist and InputError if it is invalid.
     """
-    file = DataFile.read(file, WEIGHTS, f"; {SCRIPT} makes one")
+    file = DataFile.read(file, WEIGHTS, f"; {SCRIPT} creates one")
     values = read_fitted(file, SCHEMA, WEIGHTS, SCRIPT)
     try:
         lists = {name: tuple(map(float, values[name])) for name in ("bins", "weights", "final")}
         return Convolution(**{**values, **lists})
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError.at(file.path, None, None, f"cannot be read as weights of SummaC-Conv: {error}") from error
+        raise InputError.at(file.path, None, None, f"cannot be read as SummaC-Conv weights: {error}") from error
 
 
 def released(

@@ -55,7 +55,7 @@ class SummaC(Evaluator):
     method: Literal["zs", "conv"] = "zs"
     granularity: str = "sentence"
     labels: Literal["e", "ec"] = "e"
-    weights: Annotated[DataFile | None, named_file(WEIGHTS, f"; {SCRIPT} makes one")] = None
+    weights: Annotated[DataFile | None, named_file(WEIGHTS, f"; {SCRIPT} creates one")] = None
     least: int = Field(default=0, ge=0)
     most: int | None = Field(default=None, ge=1)
     nearest: int | None = Field(default=None, ge=1)

@@ -77,7 +77,7 @@ class Fenice(PromptedEvaluator):
         "seq2seq": Role(
             "seq2seq",
             hint="The paper's network is hf/Babelscape/t5-base-summarization-claim-extractor (CC BY-NC-SA 4.0); "
-            "`python examples/train_claims.py` makes one. fenice[claims=llm] asks an LLM (role 'extractor') instead, "
+            "`python examples/train_claims.py` creates one. fenice[claims=llm] asks an LLM (role 'extractor') instead, "
             "and fenice[claims=sentence] uses each sentence as a claim",
         ),
         "extractor": Role(),

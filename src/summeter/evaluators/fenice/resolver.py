@@ -100,7 +100,7 @@ def read(value: Any) -> Quotes:
                 raise ReplyError("a mention is not an object with `mention` and `passage`")
             quote = Quote(field(entry, "mention"), field(entry, "passage"))
             if not all(isinstance(text, str) and text.strip() for text in quote):
-                raise ReplyError("a mention or its passage is blank or not a text")
+                raise ReplyError("a mention or its passage is blank or not a string")
             quotes.append(quote)
         found.append(tuple(quotes))
     return tuple(found)

@@ -220,7 +220,7 @@ def category(value: Any, taxonomy: Taxonomy) -> str:
     """
     label = choice(value)
     if label is None:
-        raise ReplyError(f"the category is {show(value)}, not a text")
+        raise ReplyError(f"the category is {show(value)}, not a string")
     name = canonical_error_type(label)
     if name in CATEGORIES[taxonomy]:
         return name
@@ -243,7 +243,7 @@ def quotes_of(entry: dict[str, Any]) -> tuple[str, ...]:
     quotes = []
     for quote in value if isinstance(value, list) else [value]:
         if quote is not None and not isinstance(quote, str):
-            raise ReplyError(f"the quote is {show(quote)}, not a text")
+            raise ReplyError(f"the quote is {show(quote)}, not a string")
         quotes.append(clean(quote or ""))
     return tuple(filter(None, quotes))
 

@@ -44,7 +44,7 @@ class BertScore(Evaluator):
     value_range = None
 
     layer: int | None = Field(default=None, ge=0)
-    idf: Annotated[DataFile | None, named_file(IDF_COUNTS, f"; {IDF_SCRIPT} makes one")] = None
+    idf: Annotated[DataFile | None, named_file(IDF_COUNTS, f"; {IDF_SCRIPT} creates one")] = None
     rescale: bool = False
     baseline: Annotated[DataFile | None, named_file(BASELINE_FILE)] = None
 

@@ -77,7 +77,7 @@ class Frequencies:
     @classmethod
     def load(cls, file: str | Path | DataFile) -> Frequencies:
         """Read a file written by `save`. Raises UsageError if it does not exist, InputError if it is invalid."""
-        return _frequencies(DataFile.read(file, IDF_COUNTS, f"; {IDF_SCRIPT} makes one"))
+        return _frequencies(DataFile.read(file, IDF_COUNTS, f"; {IDF_SCRIPT} creates one"))
 
 
 @lru_cache(maxsize=8)

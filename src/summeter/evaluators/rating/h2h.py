@@ -82,7 +82,7 @@ class HeadToHead(RatingJudge):
         if self.pairs is None:
             return self
         if self.systems is not None:
-            raise ValueError("`systems` and `pairs` exclude each other; remove one")
+            raise ValueError("`systems` and `pairs` cannot be combined; remove one")
         if not self.pairs or any(not all(pair) or len(set(pair)) < 2 for pair in self.pairs):
             raise ValueError("`pairs` must contain pairs of two different systems, such as A:B;C:D")
         if len({frozenset(pair) for pair in self.pairs}) < len(self.pairs):

@@ -56,7 +56,7 @@ class RatingJudge(LLMJudge[Rating]):
         if not isinstance(fields, dict) or fields.get("aspect_file") is None:
             return fields
         if fields.get("definition") is not None:
-            raise ValueError("`aspect_file` and `definition` exclude each other; remove one")
+            raise ValueError("`aspect_file` and `definition` cannot be combined; remove one")
         file = Path(fields["aspect_file"])
         known = read_aspects(file)
         name = fields.get("aspect") or next(iter(known))

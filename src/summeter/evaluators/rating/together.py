@@ -56,7 +56,7 @@ class RatedTogether(LLMJudge[Ratings]):
         if not isinstance(fields, dict) or fields.get("aspect_file") is None:
             return fields
         if fields.get("definitions"):
-            raise ValueError("`aspect_file` and `definitions` exclude each other; remove one")
+            raise ValueError("`aspect_file` and `definitions` cannot be combined; remove one")
         known = read_aspects(Path(fields["aspect_file"]))
         rated = semicolons(fields.get("rated")) or tuple(known)
         return {**fields, "rated": rated, "definitions": tuple(known[name] for name in rated if name in known)}

@@ -107,7 +107,7 @@ class Batches:
         if self._budget is not None and self._budget.budget.reached is not None:
             raise BudgetError(self._budget.budget.reached)
         self._pending.setdefault(request.key, request)
-        raise PendingCall(f"{self.llm.id}: the call waits for a batch")
+        raise PendingCall(f"{self.llm.id}: the call is waiting for a batch")
 
     async def fetch(self) -> None:
         """Submit the pending calls, wait until their batches have ended, and store the replies.

@@ -53,7 +53,7 @@ class Limits(NamedTuple):
             raise UsageError(f"the number of connections must be at least 1, not {self.connections}")
         for name, limit in (("requests", self.requests), ("tokens", self.tokens)):
             if limit is not None and not limit >= 1:
-                raise UsageError(f"the {name} per minute must be at least 1, not {limit:g}")
+                raise UsageError(f"the number of {name} per minute must be at least 1, not {limit:g}")
 
 
 class TokenBucket:

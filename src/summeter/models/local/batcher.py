@@ -65,8 +65,8 @@ def halving(
             raise
         if len(batch) == 1:
             raise ModelError(
-                f"memory is too small for a single input ({error}); set a lower max_tokens, or device=cpu, after the "
-                "name of the model: local/FOLDER[max_tokens=512]"
+                f"there is not enough memory for a single input ({error}); set a lower max_tokens, or "
+                "device=cpu, after the name of the model: local/FOLDER[max_tokens=512]"
             ) from error
     # Outside the handler, since the memory of the failed pass is held while its error is handled.
     middle = len(batch) // 2

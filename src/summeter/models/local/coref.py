@@ -89,7 +89,7 @@ def read_settings(loaded: LoadedModel) -> Settings:
     head = model.config.get("coref_head")
     if not isinstance(head, Mapping) or not {"max_segment_len", "max_span_length", "top_lambda"} <= set(head):
         raise UsageError(
-            f"{model.name} is not a coreference model in the format of f-coref: its config.json has no coref_head with "
+            f"{model.name} is not a coreference model in the f-coref format: its config.json has no coref_head with "
             "max_segment_len, max_span_length and top_lambda"
         )
     if model.config.get("hidden_act") != "gelu":
@@ -121,7 +121,7 @@ class CoreferenceHead:
         if missing := [name for name in names if name not in weights]:
             raise UsageError(
                 f"{model.folder} contains no weights for {', '.join(missing[:3])}{' ...' if missing[3:] else ''}: it "
-                "is not a coreference model in the format of f-coref, and its outputs would be random"
+                "is not a coreference model in the f-coref format, and its outputs would be random"
             )
         self._weights = {name: weights[name].astype(np.float32) for name in names}
 

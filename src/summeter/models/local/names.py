@@ -188,7 +188,7 @@ def _hub(name: LocalName, *, offline: bool) -> Located:
     except LocalEntryNotFoundError as error:
         why = "this run is offline" if offline or os.environ.get("HF_HUB_OFFLINE") else "the hub cannot be reached"
         raise UsageError(
-            f"{shown} is not in the cache of this machine, and {why}; download it first (hf download {name.path}), or "
+            f"{shown} is not in the local cache, and {why}; download it first (hf download {name.path}), or "
             "give a folder: local/FOLDER"
         ) from error
     except RepositoryNotFoundError as error:

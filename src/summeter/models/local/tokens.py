@@ -395,7 +395,7 @@ def load_tokens(model: Located, wanted: int | None) -> Tokens:
     config = model.config
     most = _positions(config)
     if wanted is not None and most is not None and wanted > most:
-        raise UsageError(f"{model.name}: max_tokens={wanted}, but the model only has positions for {most} tokens")
+        raise UsageError(f"{model.name}: max_tokens={wanted}, but the model supports at most {most} tokens")
     tokenizer_config = maybe_json(model.folder / "tokenizer_config.json")
     sentences = maybe_json(model.folder / "sentence_bert_config.json").get("max_seq_length")
     configured = int(sentences or tokenizer_config.get("model_max_length") or _HUGE)

@@ -150,7 +150,7 @@ class Provider:
         if key is None and base_url.startswith("https://"):
             raise UsageError(
                 f"no key for {bare_url(base_url)}: set the environment variable {variable} "
-                "(to any word, if the server asks for none)"
+                "(to any value if the server needs no key)"
             )
         return Endpoint(base_url, key, variable, self.address_variable)
 
@@ -279,7 +279,7 @@ def address(variable: str, options: Options, default: str | None = None, example
     except ValueError as error:
         raise UsageError("the base URL is not a URL; give one such as http://localhost:8000/v1") from error
     if url.user is not None or url.password is not None:
-        raise UsageError("the base URL contains a user name or password; put the key into its environment variable")
+        raise UsageError("the base URL contains a user name or password; put the key in its environment variable")
     if url.scheme not in {"http", "https"} or not url.host:
         raise UsageError(f"the base URL {bare_url(base_url)!r} is not an http:// or https:// address")
     return base_url
