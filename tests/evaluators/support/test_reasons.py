@@ -93,12 +93,9 @@ def test_unsupported_sentences_have_a_quotation_and_supported_ones_only_cautions
 @pytest.mark.parametrize(
     ("text", "claim", "reason"),
     [
-        ("The bridge is 14 metres wide.", "The bridge is 41 metres wide.", "41 is not in the source; nearest: 14"),
         ("He met three men.", "He met 5 men.", "5 is not in the source; nearest: 'three'"),
         ("She paid nothing.", "She paid 5 euros.", "5 is not in the source, which has no numbers"),
         ("Costs rose 4%.", "Costs rose $4.", "$4 is not in the source; nearest: 4%"),
-        ("He did not pay.", "He paid.", "negated in the source: 'did not pay'"),
-        ("They paid in May.", "They never paid in May.", "negated here, not in the source: 'never paid'"),
         ("The cat sat.", "The old grey cat sat.", "'old grey' has no support in the source"),
         ("It fell.", "Angry dogs fell near Ghent.", "'Ghent' is not in the source"),
     ],

@@ -150,11 +150,9 @@ def shorten_quote(text: str, start: int, end: int) -> str:
     """Return `text[start:end]` on one line, with an ellipsis in the middle if it is long."""
     stretch = " ".join(text[start:end].split())
     half = _MAX_QUOTE_LENGTH // 2
-    return (
-        stretch
-        if len(stretch) <= _MAX_QUOTE_LENGTH
-        else f"{stretch[: half - 1].rstrip()} … {stretch[1 - half :].lstrip()}"
-    )
+    if len(stretch) <= _MAX_QUOTE_LENGTH:
+        return stretch
+    return f"{stretch[: half - 1].rstrip()} … {stretch[1 - half :].lstrip()}"
 
 
 class Finding(NamedTuple):
@@ -332,7 +330,7 @@ class Comparison:
 
     def contrast(self, claimed: str, other: str) -> str:
         """Return the text of a finding that the evidence has another word."""
-        return f"'{claimed}', where the {self.evidence_name} says '{other}'"
+        return f"'{claimed}', but the {self.evidence_name} says '{other}'"
 
     def absence(self, claimed: str, other: str | None) -> str:
         """Return the text of a finding that the evidence does not contain a word."""

@@ -187,14 +187,6 @@ def _from_words(match: re.Match[str], text: str) -> list[Number]:
     return parts
 
 
-def _from_time(match: re.Match[str]) -> list[Number]:
-    """Return the hour and the minute of a time; 8.00pm has only the hour."""
-    hour, minute = float(match["hour"]), float(match["minute"])
-    if not minute:
-        return [Number(hour, match.start(), match.end(), "plain")]
-    return [Number(hour, *match.span("hour"), "plain"), Number(minute, *match.span("minute"), "plain")]
-
-
 def _from_parts(match: re.Match[str], text: str) -> list[Number]:
     """Return the value of a fraction in words (two thirds), or two numbers for "two third places"."""
     over, under = _UNITS[match["parts"].lower()], _ORDINALS[match["of_parts"].lower()]
@@ -234,7 +226,10 @@ def _numbers_of(match: re.Match[str], text: str) -> list[Number]:
         alone = match["spoken"].lower() == "one" and not match["and_half"]
         return [] if alone else _from_words(match, text)
     if match["hour"] is not None:
-        return _from_time(match)
+        hour, minute = float(match["hour"]), float(match["minute"])
+        if not minute:  # 8.00pm equals 8pm
+            return [Number(hour, match.start(), match.end(), "plain")]
+        return [Number(hour, *match.span("hour"), "plain"), Number(minute, *match.span("minute"), "plain")]
     return _from_parts(match, text) if match["parts"] is not None else _from_other(match, text)
 
 
