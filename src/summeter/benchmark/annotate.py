@@ -111,12 +111,12 @@ class SimulatedAnnotators(Record):
     trust_reasons: float | None = Field(
         None, ge=0, le=1, description="Share of verdicts followed if their reason is shown; default: `trust`."
     )
-    lazy: int = Field(0, ge=0, description="Number of annotators who never read.")
+    lazy: int = Field(0, ge=0, description="Number of annotators who answer without reading.")
     gold: str | None = Field(
         None, description="Data whose `human.raw` holds correct answers; missing answers are drawn with the seed."
     )
     key_facts: dict[str, str | None] = Field(
-        default_factory=dict, description="Replacements by the adjudicator, by text of the key fact; null drops it."
+        default_factory=dict, description="Adjudicator's replacement of each key fact, by its text; null drops it."
     )
 
     @model_validator(mode="after")

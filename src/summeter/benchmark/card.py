@@ -74,7 +74,7 @@ class Datasheet(Record):
 class ReleaseSettings(StepSettings):
     """Describe a release and divide it into splits."""
 
-    name: str = Field(description="Name of the benchmark; default: the one above the sections.")
+    name: str = Field(description="Name of the benchmark, unless the file has a top-level `name`.")
     version: str = Field("1.0", description="Version of the benchmark.")
     description: str | None = Field(None, description="Description in one or two sentences.")
     licence: str | None = Field(None, description="SPDX identifier of the licence of the benchmark.")

@@ -89,7 +89,8 @@ class Config(JudgeSettings):
     texts: TextList = Field(default_factory=list, description="Files of documents (the stories of story-summeval).")
     columns: dict[str, str] = Field(default_factory=dict, description="Names of columns in the files, by field.")
     scores: Literal["auto", "none"] | list[str] = Field(
-        "auto", description="Columns of published scores to measure too: a list, none, or auto (AggreFact's `*_score`)."
+        "auto",
+        description="Columns of published scores that are also measured: a list, none, or auto (AggreFact's `*_score`).",
     )
     thresholds: str | Annotated[float, AllowInfNan()] = Field(
         "protocol",
@@ -150,7 +151,7 @@ class Config(JudgeSettings):
 class CustomConfig(JudgeSettings):
     """Settings of a user's own benchmark: data with human judgments (docs/build.md)."""
 
-    protocol: Literal["own"] = Field("own", description="`own`.")
+    protocol: Literal["own"] = Field("own", description="Must be `own`.")
     data: str = Field(description="A dataset folder, a step's folder, a release, or a flat file.")
     by: TextList | None = Field(
         None, description="Columns, besides the domain, to break the results down by; default: `length`, `kind`."

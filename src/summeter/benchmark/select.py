@@ -48,7 +48,7 @@ class Detector(Record):
 
     evaluator: str = Field(DEFAULT_DETECTOR, description="Name of an evaluator; default: UniSumEval's fact check.")
     models: dict[str, str] = Field(default_factory=dict, description="Models of the evaluator, by role.")
-    run: Path | None = Field(None, description="Run that has judged these summaries, instead of a new run.")
+    run: Path | None = Field(None, description="Existing run with judgments of these summaries; default: a new run.")
     aspect: str = Field("faithfulness", description="Aspect whose verdicts count.")
     threshold: float | None = Field(
         None, description="Value below which a unit is an error; default: the evaluator's labels (0 is an error)."

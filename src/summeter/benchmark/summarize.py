@@ -66,7 +66,7 @@ class SummarizeSettings(ModelSettings):
         min_length=1, description="Systems by name: a model, or a local encoder-decoder (`local/...`, `hf/...`)."
     )
     length_from: str | None = Field(
-        None, description="Lead system, whose number of sentences the other systems are asked for; default: the first."
+        None, description="Lead system: the others are asked for as many sentences as it wrote; default: the first."
     )
     free: tuple[str, ...] = Field((), description="Systems that choose their own length, as local systems always do.")
     normalise: bool = Field(default=True, description="Ask the other systems for the lead's number of sentences.")

@@ -174,7 +174,7 @@ def _compare_rebuilt(
             for name in sorted({*stored[field], *computed[field]}):
                 one, other = stored[field].get(name), computed[field].get(name)
                 if one != other:
-                    yield Difference(MANIFEST, f"{field}.{name} is {_short(one)}, but computed is {_short(other)}")
+                    yield Difference(MANIFEST, f"{field}.{name} is {_short(one)}, but should be {_short(other)}")
         for name, sha256 in file_hashes(fresh).items():
             file = folder / name
             if not file.is_file():
@@ -201,12 +201,12 @@ def _compare_texts(name: str, file: Path, fresh: Path) -> Iterator[Difference]:
     if file.suffix == ".jsonl":  # both files hold the same records in the same order
         pairs = enumerate(zip_longest(stored, computed, fillvalue=""), 1)
         for number, (one, other) in islice((pair for pair in pairs if pair[1][0] != pair[1][1]), MAX_SHOWN):
-            yield Difference(name, f"line {number} is {_short(one)}, but computed is {_short(other)}")
+            yield Difference(name, f"line {number} is {_short(one)}, but should be {_short(other)}")
         return
     for tag, low, high, first, last in difflib.SequenceMatcher(None, stored, computed, autojunk=False).get_opcodes():
         if tag != "equal":
             one, other = " / ".join(stored[low:high]), " / ".join(computed[first:last])
-            yield Difference(name, f"line {low + 1} is {_short(one)}, but computed is {_short(other)}")
+            yield Difference(name, f"line {low + 1} is {_short(one)}, but should be {_short(other)}")
 
 
 def _compare_tables(name: str, file: Path, fresh: Path) -> Iterator[Difference]:

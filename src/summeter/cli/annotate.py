@@ -355,7 +355,7 @@ def simulate(
         float | None,
         typer.Option(min=0, max=1, help="Probability of following a verdict with a reason. Default: --trust."),
     ] = None,
-    lazy: Annotated[int, typer.Option(min=0, help="Number of simulated annotators who never read.")] = 0,
+    lazy: Annotated[int, typer.Option(min=0, help="Number of simulated annotators who answer without reading.")] = 0,
     gold: Annotated[
         str | None, typer.Option("--gold", metavar="DATA", help="Data with gold labels. Default: random labels.")
     ] = None,
@@ -480,7 +480,8 @@ def adjudicate_(
                 row = {"task": task, "as": taken, "answer": stored, "reason": reason}
                 decisions.append(decision_of_row(service, row, by))
             events = adjudicate(service, decisions)
-        typer.echo(f"{len(events)} decisions written to the log; `summeter annotate export` writes the labels")
+        decisions = "1 decision" if len(events) == 1 else f"{len(events)} decisions"
+        typer.echo(f"{decisions} written to the log; `summeter annotate export` writes the labels")
         return
     if taken is not None or answer is not None:
         raise typer.BadParameter("give the task to decide with --set TASK")

@@ -621,7 +621,7 @@ class Campaign(Section):
     preset: str | None = None
     """Preset of a published dataset; `summeter list presets` lists them."""
     format: str | None = None
-    """Format of the data file, if its name does not tell it."""
+    """Format of the data file, if its name does not show it."""
     map: dict[str, str] | None = None
     """Names of your columns, as in `{summary: output, system: model}`."""
     select: Select = Select()

@@ -62,7 +62,7 @@ class SourceSettings(StepSettings):
         "near-duplicates.",
     )
     on_fault: Literal["error", "skip"] = Field(
-        "error", description="Handling of files and rows that cannot be read: `error`, or `skip` them."
+        "error", description="What to do with files and rows that cannot be read: `error` or `skip`."
     )
 
     @field_validator("sources", mode="before")
