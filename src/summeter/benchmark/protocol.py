@@ -90,7 +90,7 @@ class Config(JudgeSettings):
     columns: dict[str, str] = Field(default_factory=dict, description="Names of columns in the files, by field.")
     scores: Literal["auto", "none"] | list[str] = Field(
         "auto",
-        description="Columns of published scores that are also measured: a list, none, or auto (AggreFact's `*_score`).",
+        description="Columns of published scores that are measured too: a list, none, or auto (AggreFact's `*_score`).",
     )
     thresholds: str | Annotated[float, AllowInfNan()] = Field(
         "protocol",
