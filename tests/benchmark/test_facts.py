@@ -170,7 +170,7 @@ def test_a_document_without_a_usable_vote_has_no_key_facts_and_is_named(tmp_path
     assert outcome.data.documents["a"].key_facts == ()
     assert outcome.data.documents["b"].key_facts == ("A shop opened.",)
     assert {fact.reason for fact in outcome.proposed if fact.reason} == {UNVOTED}
-    assert "without one usable reply" in outcome.without_facts["a"]
+    assert "no usable reply" in outcome.without_facts["a"]
 
 
 def test_no_key_fact_at_all_is_an_error_that_says_why(tmp_path: Path) -> None:

@@ -173,7 +173,7 @@ class TestRoles:
         code, said = ended(capsys, "score", flat, "-e", "finesure", "-m", "judge=openai/x", "-m", "jugde=openai/x",
                            "-o", tmp_path / "run")  # fmt: skip
         assert code == 2
-        assert "the role 'jugde', which no evaluator asks for (did you mean judge?); roles of finesure: " in said
+        assert "the role 'jugde', which no evaluator has (did you mean judge?)" in said
         assert not (tmp_path / "run").exists()
 
     @pytest.mark.parametrize("more", [[], ["--dry-run"]])
@@ -182,7 +182,7 @@ class TestRoles:
     ) -> None:
         code, said = ended(capsys, "score", flat, "-m", "openai/x", "-o", tmp_path / "run", *more)
         assert code == 2
-        assert "the role 'judge', but no model is asked by support, abstractiveness; drop -m" in said
+        assert "the role 'judge', but support, abstractiveness use no model" in said
         assert not (tmp_path / "run").exists()
 
 

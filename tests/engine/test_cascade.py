@@ -326,7 +326,7 @@ def test_the_last_judges_mean_is_estimated_from_the_sample(tmp_path: Path, monke
     machine = estimate_last_judge(run, run.cascade_samples()).one(statistic="machine_mean")
     assert machine.value == pytest.approx(0.45)
     without = evaluate(data([95]), [Of(band=[0, 1])], out=tmp_path / "without")
-    with pytest.raises(UsageError, match="no cascade with a sample"):
+    with pytest.raises(UsageError, match="no cascade with a random sample"):
         estimate_last_judge(without, without.cascade_samples())
 
 

@@ -339,7 +339,7 @@ def test_judges_that_no_process_can_find_are_told_at_once(tmp_path: Path) -> Non
     command = [sys.executable, "-", str(tmp_path / "run"), str(tmp_path)]
     env = {**os.environ, "PYTHONPATH": PATH}
     ended = subprocess.run(command, input=text.encode(), env=env, capture_output=True, check=False, timeout=60)
-    assert b"UsageError: judges that are defined in a notebook, at a prompt" in ended.stderr, ended.stderr
+    assert b"UsageError: judges defined in a notebook, at a prompt" in ended.stderr, ended.stderr
 
 
 @pytest.mark.parametrize("executor", ["ray", ProcessExecutor])

@@ -103,10 +103,10 @@ def test_unknown_members_and_settings(tmp_path: Path) -> None:
 def test_missing_models(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"fused needs a trained judge: fused\[model=FOLDER\]"):
         sm.evaluate(ROWS, ["fused"])
-    with pytest.raises(UsageError, match=r"there is no file of a fused judge: .*none; `summeter train`"):
+    with pytest.raises(UsageError, match=r"file of a fused judge does not exist: .*none; `summeter train`"):
         build(f"fused[{tmp_path / 'none'}]")
     (tmp_path / FILE).write_text('{"schema": "summeter-summac-conv/1"}', "utf-8")
-    with pytest.raises(UsageError, match=r"schema: is not summeter-fused/1"):
+    with pytest.raises(UsageError, match=r"schema: must be summeter-fused/1"):
         build(f"fused[{tmp_path}]")
 
 

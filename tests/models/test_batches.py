@@ -535,7 +535,7 @@ class TestResume:
     def test_an_invalid_log(self, tmp_path: Path) -> None:
         file = tmp_path / "batches.jsonl"
         file.write_text('{"event": "submitted", "nonce": "?", "id": "b"}\n')
-        with pytest.raises(InputError, match=r"batches.jsonl:1: is no line of a log of batches"):
+        with pytest.raises(InputError, match=r"batches.jsonl:1: is not a line of a batch log"):
             BatchLog(file)
 
 

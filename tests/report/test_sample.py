@@ -12,7 +12,7 @@ from summeter.engine.api import evaluate
 from summeter.report import views
 from summeter.report.blocks import Page, RunBlock
 from summeter.report.build import page
-from summeter.runs import places
+from summeter.runs import readers
 from summeter.runs.run import RunFolder
 
 ROWS = [
@@ -74,6 +74,6 @@ def test_a_page_creates_no_records_of_unlisted_judgments(run: RunFolder, monkeyp
 
     whole = page([run])
     monkeypatch.setattr(RunFolder, "iter_judgments", never)
-    monkeypatch.setattr(places, "from_json", never)
+    monkeypatch.setattr(readers, "from_json", never)
     assert blocks_of(page([run])) == blocks_of(whole)
     assert [view.scores for view in page([run]).items.views] == [view.scores for view in whole.items.views]

@@ -70,8 +70,9 @@ def item_hashes(items: Iterable[ItemKey]) -> Keys:
 def positions_of(hashes: Keys, keys: Keys) -> Ints:
     """Return the index of each hash in `keys`, or -1 if it is missing; the first of equal keys counts.
 
-    >>> positions_of(item_hashes([("a", "s", None), ("c", "s", None)]), item_hashes([("b", "s", None), ("a", "s",
-    None)])) array([ 1, -1])
+    >>> keys = item_hashes([("b", "s", None), ("a", "s", None)])
+    >>> positions_of(item_hashes([("a", "s", None), ("c", "s", None)]), keys)
+    array([ 1, -1])
     """
     if not len(keys):
         return np.full(len(hashes), -1, np.int64)

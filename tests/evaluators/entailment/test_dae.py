@@ -131,7 +131,7 @@ def test_the_document_is_truncated_not_the_summary(tmp_path: Path) -> None:
 
 
 def test_invalid_files_are_named_with_their_line(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there is no file of dependency arcs"):
+    with pytest.raises(UsageError, match="file of dependency arcs does not exist"):
         DAE(corenlp=tmp_path / "none.jsonl")
     file = tmp_path / "arcs.jsonl"
     for bad in ("{", '{"text": "a"}', reply("a b", [("nsubj", 1, 9)])):

@@ -154,7 +154,7 @@ def test_the_llm_prompt_and_sampling_are_those_of_its_training() -> None:
         (first((" Yes", 0.9), ("The", 0.1)), "unparsed", "neither yes nor no .* starts with ' Yes'"),
         (Completion(text="", finish_reason="length"), "unparsed", "the reply is empty"),
         (Completion(text="", refusal="I will not."), "refused", "I will not"),
-        (first(("Yes", 1.5)), "unparsed", "the log-probability .* is none"),
+        (first(("Yes", 1.5)), "unparsed", "log-probability .* finite"),
     ],
 )
 def test_unusable_replies_have_no_value_and_no_retry(reply: Completion, status: str, why: str) -> None:

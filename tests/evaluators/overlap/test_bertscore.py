@@ -155,7 +155,7 @@ class TestLayersAndBaselines:
             file.write_text(text)
             with pytest.raises(InputError, match=fault):
                 baseline_of("x", 10, file)
-        with pytest.raises(UsageError, match="no file of baselines"):
+        with pytest.raises(UsageError, match="file of baselines does not exist"):
             baseline_of("x", 10, tmp_path / "none")
         with pytest.raises(UsageError, match=r"models=\{'encoder': "):
             asyncio.run(BertScore().prepare(Document(id="d", text="A.", references=("B.",)), Tools("sig")))
