@@ -113,7 +113,7 @@ class Population(StrEnum):
 
 
 class ValueOrLabel(StrEnum):
-    """Use the score of a judgment (its `value`, else a numeric label), or its decision (`label`)."""
+    """Use the score of a judgment (its `value`, or else a numeric label), or its decision (`label`)."""
 
     VALUE = "value"
     LABEL = "label"

@@ -143,7 +143,7 @@ def _could_move(clean: Judgment, attack: Attack, ends: tuple[float, float]) -> b
 def _moved(
     unit: _AttackedUnit, table: Mapping[tuple[str, _Key], Judgment], variant: str, attack: Attack
 ) -> float | None:
-    """Return 1.0 if the verdict moved in the attack's direction, else 0.0; None if unusable."""
+    """Return 1.0 if the verdict moved in the attack's direction, else 0.0, or None if unusable."""
     after = table.get((document_id(unit.subject, variant), unit.key))
     if after is None or after.status != "ok" or after.target.list_id != unit.clean.target.list_id:
         return None  # a different list of key facts is a different question

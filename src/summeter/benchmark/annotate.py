@@ -442,7 +442,7 @@ def _open_campaign(folder: Path) -> Iterator[CampaignService]:
 def embedder(name: str) -> Network:
     """Return the network that embeds texts.
 
-    Raises UsageError for an unknown name, InstallError without its packages.
+    Raises UsageError for an unknown name, and InstallError without its packages.
     """
     from summeter.models.local.load import build as build_networks
     from summeter.models.local.load import identify
@@ -506,7 +506,7 @@ def _simulate(folder: Path, simulated: SimulatedAnnotators, settings: AnnotateSe
 
 
 def _decisions(service: CampaignService, simulated: SimulatedAnnotators, gold: Gold, which: str) -> list[Decision]:
-    """Return the decisions of an adjudicator who knows the gold."""
+    """Return the decisions of an adjudicator who knows the gold judgments."""
     task_type = service.task_type
     decisions: dict[str, Decision] = {}
     for dispute in _undecided(service, which):

@@ -210,7 +210,7 @@ def output_of(chain: Chain, folder: str | Path | None = None) -> Path:
 def chain_status(folder: str | Path, file: str | Path | None = None) -> list[StepRow]:
     """Return the state of each step in a folder. `file` is its BENCH.yaml, if that has moved.
 
-    Raises UsageError if `run_chain` did not create the folder, InputError if the file is invalid.
+    Raises UsageError if `run_chain` did not create the folder, and InputError if the file is invalid.
     """
     target = Path(folder).resolve()
     entry = _read_entry(target)

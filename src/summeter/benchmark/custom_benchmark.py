@@ -38,7 +38,7 @@ _LONG_COLUMNS = (
 def read(source: Path, judgment_set: str, by: Sequence[str] | None) -> Dataset:
     """Read the data.
 
-    Raises InputError if the data are invalid, UsageError if the judgment set or a column of `by` is missing.
+    Raises InputError if the data are invalid, and UsageError if the judgment set or a column of `by` is missing.
     """
     data = load(source)
     if judgment_set not in data.judgment_sets:

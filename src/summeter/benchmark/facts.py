@@ -63,7 +63,7 @@ class FactsSettings(ModelSettings):
 class ProposedFact(Record):
     """A proposed key fact.
 
-    `origin` holds its source and votes; `reason` says why it was dropped, None if it was kept.
+    `origin` holds its source and votes; `reason` says why it was dropped, or None if it was kept.
     """
 
     document_id: str

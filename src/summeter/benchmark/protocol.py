@@ -162,7 +162,10 @@ class CustomConfig(JudgeSettings):
     )
 
     def read(self, base: Path) -> Benchmark:
-        """Read the data. Raises InputError if it is invalid, UsageError if the judgment set or a column is missing."""
+        """Read the data.
+
+        Raises InputError if they are invalid, and UsageError if the judgment set or a column is missing.
+        """
         data = custom_benchmark.read(base / self.data, self.judgment_set, self.by)
         votes = sum(1 for _ in data.iter_judgments(self.judgment_set))
         line = (
@@ -208,7 +211,7 @@ def run_protocol(
     """Judge the items that are not judged yet, measure the judges, and write the study and its tables to `out`.
 
     The run is `out/run`, the study `out/study.json`. Raises UsageError if there is nothing to measure or a run is over
-    other data, InputError if a file is invalid.
+    other data, and InputError if a file is invalid.
     """
     folder = Path(out)
     benchmark = config.read(Path(base))

@@ -196,7 +196,7 @@ def _check_columns(data: Dataset, names: Mapping[str, str]) -> None:
 
 
 def _released_data(data: Dataset, splits: Mapping[str, str], names: Mapping[str, str]) -> Dataset:
-    """Return the data with splits and pseudonyms, without withheld texts and without folders of this machine."""
+    """Return the data with splits and pseudonyms, without withheld texts and without local folders."""
     summaries = []
     for summary in data.summaries:
         document, extra = data.documents[summary.document_id], summary.extra
@@ -273,7 +273,7 @@ _MODEL_PATH = re.compile(r"\b(scripted|local)//(?:[^/|\n]+/)*")
 
 
 def _model_name(text: str) -> str:
-    """Return the name of a model, or a signature with one, without the folders of this machine.
+    """Return the name of a model, or a signature with one, without local folders.
 
     >>> _model_name("judge:scripted//home/ana/models/judge.jsonl|t:0")
     'judge:scripted/judge.jsonl|t:0'

@@ -31,9 +31,9 @@ _FILES = frozenset({".csv", ".gz", ".htm", ".html", ".json", ".jsonl", ".parquet
 
 
 def check_folder_name(path: str | Path) -> None:
-    """Raise UsageError if the name of a new folder has the suffix of a file."""
+    """Raise UsageError if the name of a new folder has a file suffix."""
     if Path(path).suffix.lower() in _FILES and not Path(path).exists():
-        raise UsageError(f"{path} has the suffix of a file, but a folder is written; choose another name")
+        raise UsageError(f"{path} has a file suffix, but a folder is written; choose another name")
 
 
 def check_folder(

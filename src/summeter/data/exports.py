@@ -38,7 +38,7 @@ _FIRST = (*(name for name in FIELDS if name != "human"), "judgment_set")
 
 
 def target_of(path: str | Path, named: str | None = None) -> Target:
-    """Return the kind of export: `named`, else Parquet by suffix, else JSON Lines.
+    """Return the kind of export: `named`, or else Parquet by suffix, or else JSON Lines.
 
     >>> target_of("rows.parquet"), target_of("rows.jsonl.gz"), target_of("folder", "hub")
     ('parquet', 'jsonl', 'hub')

@@ -224,7 +224,7 @@ def _metadata(form: Claims, summary: Summary, split: str | None) -> tuple[dict[s
 
 
 def _scores(summary: Summary, columns: Sequence[str]) -> tuple[dict[str, float | None], list[Problem]]:
-    """Return the scores of a row by column, None if absent, and the problems."""
+    """Return the scores of a row by column, or None if absent, and the problems."""
     scores: dict[str, float | None] = {}
     problems: list[Problem] = []
     for name in columns:

@@ -175,10 +175,10 @@ class Batch:
 
 
 def sentence_offsets(text: str, sentences: Iterable[str]) -> Iterable[tuple[int, int]]:
-    """Return the offsets of given sentences: of exact matches, else those that `locate` finds.
+    """Return the offsets of the given sentences: those of exact matches, or else those that `locate` finds.
 
-    Sentences of released data may be cut within a word, which `locate` refuses; so exact matches come first. Raises
-    ValueError if the sentences do not occur in the text in this order.
+    Sentences in released data may be cut within a word, which `locate` refuses, so exact matches are tried first.
+    Raises ValueError if the sentences do not occur in the text in this order.
     """
     stripped = [sentence.strip() for sentence in sentences]
     located: Iterable[tuple[int, int]] | None = None

@@ -236,7 +236,7 @@ def _storage_fault(name: str, value: Any) -> str | None:
 
 
 def _check_json(cells: dict[str, Any]) -> None:
-    """Raise TypeError or ValueError if cells are not JSON, RecursionError if too deep."""
+    """Raise TypeError or ValueError if cells are not JSON, and RecursionError if too deep."""
     text = _ENCODER.encode(cells)
     text.encode("utf-8")
     if text.count("[") + text.count("{") <= DEEPEST:

@@ -42,7 +42,7 @@ _MARKUP = re.compile(r"</?[a-z][a-z0-9]{0,9} ?/?>|&(?:amp|lt|gt|quot|nbsp|#\d{1,
 
 
 class Lengths(NamedTuple):
-    """Mean lengths of documents and summaries of a group; None if the group has none.
+    """Mean lengths of the documents and summaries in a group, or None if the group has none.
 
     `by` is "all", "domain" or "length" (of the document, in words). `key_facts` is the mean over documents with key
     facts. `compression` is the mean ratio of the words of a document to the words of a summary. Documents with withheld

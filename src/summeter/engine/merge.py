@@ -163,8 +163,8 @@ class _Judge:
     def __init__(self, judge: JudgeEntry, runs: Sequence[RunFolder]) -> None:
         """Load the items.
 
-        Raises InputError if the judgments of a run are damaged, UsageError for a derived judge if no run has all its
-        items, because its judgments depend on all items of a run.
+        Raises InputError if the judgments of a run are damaged, and UsageError for a derived judge if no run has all
+        its items, because its judgments depend on all items of a run.
         """
         self.judge, self.runs = judge, runs
         self.files = [run.file_of(judge) for run in runs]

@@ -407,7 +407,7 @@ class PromptedEvaluator(Evaluator):
         return ()
 
     def load_template(self, name: str) -> Template:
-        """Return the template `name`: the user's, else `prompt_text`, else the shipped file."""
+        """Return the template `name`: the user's, or else `prompt_text`, or else the shipped file."""
         return Template.load(type(self).__module__.rpartition(".")[0], name, self.prompts, self.prompt_text)
 
     def used_templates(self) -> tuple[Template, ...]:

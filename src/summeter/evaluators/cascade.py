@@ -55,8 +55,8 @@ class CascadePlan(NamedTuple):
 
     `first` are the items that the first judge has judged. `passed_on` are those with a value in `band` (both ends
     included; None: no value) and those that it could not judge. Both judges judge the `sample`: the second has decided
-    the items in `sampled` and not yet judged those in `waiting`. `bound` is the bound on the additional error, None if
-    the band was given. `alike` is whether both judges judge the same kind of unit.
+    the items in `sampled` and not yet judged those in `waiting`. `bound` is the bound on the additional error, or None
+    if the band was given. `alike` is whether both judges judge the same kind of unit.
     """
 
     sample: Set[ItemKey]

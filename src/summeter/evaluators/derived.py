@@ -49,7 +49,7 @@ class MemberJudge(NamedTuple):
 
     @property
     def scale(self) -> Scale:
-        """The ends of the member's values: those of its rating scale, else 0 and 1."""
+        """The ends of the member's values: those of its rating scale, or else 0 and 1."""
         return self.evaluator.rating_scale or SHARES
 
 
@@ -199,7 +199,7 @@ def joint_scale(members: Sequence[MemberJudge]) -> Scale | None:
 
 
 def named_members(of: str, aspect: str | None = None) -> tuple[MemberJudge, ...]:
-    """Return the members in a text such as `rts+mcq[aspect=fluency]+rts@second`, written as for `-e`.
+    """Return the members in a string such as `rts+mcq[aspect=fluency]+rts@second`, written as for `-e`.
 
     A bundle counts as its components, except those that only prepare. `aspect` is passed to each member that has such a
     setting and no value for it. Raises UsageError for pairwise and derived judges.

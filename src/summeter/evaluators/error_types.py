@@ -31,8 +31,8 @@ class ErrorTypes(Evaluator):
     Role `error_types`. The labels in the classifier's config are error types, one of them "no error". With
     `problem_type: multi_label_classification` a sentence gets every type with a probability of at least 0.5, or the
     most probable one; otherwise the most probable type. `examples/train_error_types.py` trains such classifiers. Writes
-    one judgment per sentence, aspect faithfulness: 1 for a sentence without an error, else 0; `error_type` are its
-    types, `confidence` the least of their probabilities. A document that is too long is truncated and counted in
+    one judgment per sentence, aspect faithfulness: 1 for a sentence without an error and 0 for others; `error_type` are
+    its types, `confidence` the least of their probabilities. A document that is too long is truncated and counted in
     `truncated_tokens`.
     """
 

@@ -87,7 +87,7 @@ class Combination(Record):
     score = `intercept` + sum over inputs of `weights` x (input - `means`) / `deviations`: the weights are standardised
     coefficients and can be compared. `linear`: the value is `shift` + `slope` x score (calibration). `logistic`: it is
     1 / (1 + exp(-score)). `half_width`: for new documents, the share `confidence` of the values are within it of the
-    human labels (split conformal); None if unknown, as for probabilities.
+    human labels (split conformal), or None if unknown, as for probabilities.
     """
 
     link: Link = "linear"

@@ -39,7 +39,7 @@ class Regression(Evaluator):
 
     @property
     def active_aspects(self) -> tuple[str, ...]:
-        """The aspects in `only`, else SummQual's, although the folder may have others."""
+        """The aspects in `only`, or else SummQual's, although the folder may have others."""
         return self.only or self.aspects
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:

@@ -101,7 +101,7 @@ class AdviseOptions(Selection, GoldAtLeast, Draws):
 
 @study(AdviseOptions)
 def advise(runs: RunFolder | Sequence[RunFolder], gold: Gold | None, options: AdviseOptions) -> Study:
-    """Recommend a judge of the runs for such data, by agreement with people, cost and time.
+    """Recommend one of the runs' judges for such data, by agreement with people, cost and time.
 
     `gold` is by default the human judgments in the data of the first run.
 

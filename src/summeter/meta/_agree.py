@@ -220,7 +220,7 @@ def _statistics(sample: Sample, options: AgreeOptions) -> list[Statistic]:
 
 
 def default_coefficients(sample: Sample) -> tuple[str, ...]:
-    """Return the default coefficients: those of labels for votes 0 and 1 and for pairs, else those of ratings."""
+    """Return the default coefficients: those of labels for votes 0 and 1 and for pairs, or else those of ratings."""
     values = sample.value[~np.isnan(sample.value)]
     if sample.level != "pair" and not np.isin(values, (0.0, 1.0)).all():
         return FOR_RATINGS

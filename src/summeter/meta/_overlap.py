@@ -45,8 +45,8 @@ Similarity = Callable[[str, str], float]
 class ClaimMatch(NamedTuple):
     """Precision, recall and F1 of a list against a reference list.
 
-    Values are in [0, 1] for a similarity in [0, 1]. Precision (recall) is None if the list (reference list) is empty,
-    with a `reason`. If exactly one list is empty, F1 is 0.
+    Values are in [0, 1] for a similarity in [0, 1]. Precision (recall) is None if the list (reference list) is empty;
+    `reason` then says why. If exactly one list is empty, F1 is 0.
     """
 
     precision: float | None
@@ -68,7 +68,7 @@ class Lists(NamedTuple):
     name: str
 
     def of(self, item: Item) -> Sequence[str] | None:
-        """Return the list of a summary, else that of its document, or None if there is neither."""
+        """Return the list of a summary, or else that of its document, or None if there is neither."""
         return self.lists.get(item, self.lists.get((item[0], None)))
 
 
@@ -218,7 +218,7 @@ def lists_of(source: str | Path | RunFolder | Dataset, judge: str | None = None)
 
 
 def _of_run(run: RunFolder, judge: str | None) -> Lists:
-    """Return the lists that a judge prepared for documents, else the claims that it judged."""
+    """Return the lists that a judge prepared for documents, or else the claims that it judged."""
     lists: dict[str, Lists] = {}
     for entry in run.manifest.judges:
         if judge is None or judge in {entry.name, entry.signature}:

@@ -1,9 +1,9 @@
 """Plan human labels: how many items people should judge to answer a question about judged data, and which.
 
-A simulation predicts the width of the interval after k labels. A proxy replaces people (existing labels, else another
-judge, else an assumed correlation); k items are drawn, `meta estimate` is computed, and this is repeated (see
-`coverage`). The proposed items are a systematic random sample in the order of the judges' disagreement. All items have
-the same probability, so that the estimate is unbiased.
+A simulation predicts the width of the interval after k labels. A proxy replaces people (existing labels, or else
+another judge, or else an assumed correlation); k items are drawn, `meta estimate` is computed, and this is repeated
+(see `coverage`). The proposed items are a systematic random sample in the order of the judges' disagreement. All items
+have the same probability, so that the estimate is unbiased.
 """
 
 from __future__ import annotations
@@ -233,7 +233,7 @@ def _aligned(
 
 
 def _proxies(scores: _Units, options: PlanOptions) -> dict[str, Floats]:
-    """Return the proxies for people: existing labels, else each other judge, else the machine with noise."""
+    """Return the proxies for people: existing labels, or else each other judge, or else the machine with noise."""
     rng = np.random.default_rng(options.seed)
     known = np.flatnonzero(~np.isnan(scores.people))
     if len(known) >= PILOT:

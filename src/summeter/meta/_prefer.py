@@ -364,7 +364,7 @@ def _linked(games: Games, systems: int) -> bool:
 class Verdicts:
     """The pairwise verdicts of one judge on one aspect.
 
-    `pairs` are pairs of systems in alphabetical order. `ab` and `ba` are matrices pairs x documents with the points (1,
+    `pairs` are pairs of systems in alphabetical order. `ab` and `ba` are pairs x documents matrices with the points (1,
     1/2 or 0, NaN: no verdict) of the first system of a pair if its summary was shown first and second. `requested` has
     a mask of the requested verdicts for each of the two orders.
     """

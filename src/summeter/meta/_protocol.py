@@ -283,7 +283,7 @@ def _pairs(run: RunLike, gold: Gold, aspects: Sequence[str]) -> Iterator[Sample]
 
 
 class _Benchmark(NamedTuple):
-    """The labelled rows. `unit` is the number of the document of each test row (the resampled unit), else -1."""
+    """The labelled rows. `unit` is the number of the document of each test row (the resampled unit), or else -1."""
 
     units: Units
     gold: Floats

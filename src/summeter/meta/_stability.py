@@ -86,7 +86,7 @@ def stability(run: RunLike, gold: Gold, options: StabilityOptions) -> Study:
 def system_correlations(
     systems: Sequence[str], first: Floats, second: Floats, coefficients: Sequence[str], resample: Resampling
 ) -> SystemCorrelations:
-    """Correlate two matrices systems x documents on each system, with bootstrap samples over documents.
+    """Correlate two systems x documents matrices on each system, with bootstrap samples over documents.
 
     >>> got = system_correlations(
     ...     ["A"], np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0]]), ["spearman"], lambda n: Bootstrap(n, 10))

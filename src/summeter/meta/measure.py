@@ -228,7 +228,7 @@ def over_groups(
 
 
 def correlate_draws(first: Floats, second: Floats, name: str) -> Floats:
-    """Correlate two matrices draws x groups row by row, over the groups that have both values (NaN: undefined).
+    """Correlate two draws x groups matrices row by row, over the groups that have both values (NaN: undefined).
 
     >>> correlate_draws(np.array([[1.0, 2.0, 3.0]]), np.array([[2.0, 4.0, 5.0]]), "spearman").round(12).tolist()
     [1.0]

@@ -166,7 +166,7 @@ class Sample:
 
     @classmethod
     def of_values(cls, units: Units, raters: Sequence[Rater], values: Floats, why: Categorical | None = None) -> Sample:
-        """Return the sample of a matrix raters x units (NaN: no vote). `why` has one reason per cell, row by row."""
+        """Return the sample of a raters x units matrix (NaN: no vote). `why` has one reason per cell, row by row."""
         size, rows = values.shape
         unit, rater = np.tile(np.arange(rows), size), np.repeat(np.arange(size), rows)
         reasons = Categorical.same(None, size * rows) if why is None else why
@@ -189,7 +189,7 @@ class Sample:
 
     @cached_property
     def matrix(self) -> Floats:
-        """The votes as a matrix raters x units (NaN: no vote)."""
+        """The votes as a raters x units matrix (NaN: no vote)."""
         values = np.full((len(self.raters), len(self.units)), np.nan)
         values[self.rater, self.unit] = self.value
         return values

@@ -227,7 +227,7 @@ class Comparison:
         return f"{count(pair.units, pair.by)} {'is' if pair.units == 1 else 'are'} too few for a verdict ({why})"
 
     def _smallest_p(self, pairs: Sequence[PairDifference]) -> str:
-        """Return why no tested pair is significant: too few documents for all pairs, else the smallest corrected p."""
+        """Return why no tested pair is significant: too few documents for all pairs, or the smallest corrected p."""
         too_few = [self._too_few(pair) for pair in pairs]
         if all(too_few):
             return str(too_few[0])

@@ -157,7 +157,7 @@ async def _listed(server: _Server) -> int | None:
 
 
 async def _llamacpp(server: _Server) -> int | None:
-    """Return the context length of one slot from the server's properties, else the listed one."""
+    """Return the context length of one slot from the server's properties, or else the listed one."""
     try:
         props = await server.get(server.root, "props", query={"model": server.name})
     except ModelError:

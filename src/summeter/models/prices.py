@@ -68,8 +68,8 @@ ADDED_WITH = Parameter("prices", "FILE")
 class Price(Rates):
     """The price of a model.
 
-    `long` holds the rates of long prompts, if they differ. `batch` is the share of the price that a call in a batch
-    costs. `date` is the date of the price in a user's file, None for a price of genai-prices.
+    `long` holds the rates for long prompts, if they differ. `batch` is the share of the price that is charged for a
+    call in a batch. `date` is the date of the price in a user's file, or None for a price from genai-prices.
     """
 
     long: LongRates | None = None
@@ -98,7 +98,7 @@ class Price(Rates):
     def cost(self, tokens_in: int, tokens_out: int, cached: int = 0, written: int = 0) -> float:
         """Return the cost of one call in US dollars.
 
-        `cached` and `written` are the numbers of `tokens_in` that were read from and written to the provider's cache.
+        `cached` and `written` say how many of the `tokens_in` were read from and written to the provider's cache.
 
         >>> Price(input=2.0, cached=0.5, output=10.0, date="2026-01-31").cost(1_000_000, 100_000, 400_000)
         2.4
@@ -149,7 +149,7 @@ def default_file(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def prices(file: str | Path | None = None) -> Prices:
-    """Return the list prices, overridden by `file`, else by the user's default price file if it exists.
+    """Return the list prices, overridden by `file`, or else by the user's default price file if it exists.
 
     Raises InputError if the file does not have the format described in docs/running.md.
     """

@@ -116,7 +116,7 @@ class Template:
 
     @classmethod
     def load(cls, package: str, name: str, folder: PromptFolder | None = None, default: str | None = None) -> Template:
-        """Return the template `name` from the user's `folder`, else `default`, else from `package`/prompts."""
+        """Return the template `name` from the user's `folder`, or else `default`, or else from `package`/prompts."""
         source = default if folder is None else dict(folder.texts).get(name, default)
         return _packaged(package, name) if source is None else cls(name, source)
 

@@ -100,7 +100,7 @@ class BoundLLM:
 
     @cached_property
     def context(self) -> int | None:
-        """The context length in tokens: the setting, else that of a known hosted model, else None."""
+        """The context length in tokens: the setting, or else that of a known hosted model, or else None."""
         return self.settings.context if self.settings.context is not None else known_context(self.llm.id)
 
     async def ask(self, prompt: Prompt, form: Form[T], sampling: Sampling | None = None) -> Answer[T]:

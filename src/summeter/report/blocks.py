@@ -19,11 +19,11 @@ LISTED = 40
 
 
 class RunBlock(NamedTuple):
-    """Summary of a run: when it ran, what was judged, and how to repeat it. See also the `view`.
+    """Summary of a run: when it ran, what was judged, and how to repeat it.
 
-    `counts` maps statuses to numbers of judgments; `wanted` is the number without skipped ones. `missing` and
-    `truncated` are sentences on missing scores and on judgments of shortened documents. `replay` is the command that
-    repeats the run without a model, or None if judgments were imported.
+    `counts` maps statuses to numbers of judgments; `wanted` is the number that were not skipped. `missing` and
+    `truncated` are sentences about missing scores and about judgments of shortened documents. `replay` is the command
+    that repeats the run without a model, or None if judgments were imported.
     """
 
     view: RunView
@@ -84,7 +84,7 @@ class RankTable(NamedTuple):
 
 
 class AspectRank(NamedTuple):
-    """Rank of a system's mean among the `of` systems of the column; None if higher values are not better."""
+    """Rank of a system's mean among the `of` systems of the column, or None if higher values are not better."""
 
     source: str
     mean: SystemScore

@@ -112,7 +112,7 @@ def _run(view: RunView, judges: Sequence[Source]) -> RunBlock:
 
 
 def _when(start: str, end: str) -> str:
-    """Return a text such as `2026-11-21, 23:03 to 23:09 UTC`; other timestamp formats are returned unchanged."""
+    """Return a string such as `2026-11-21, 23:03 to 23:09 UTC`; other timestamp formats are returned unchanged."""
     try:
         first, last = datetime.fromisoformat(start).astimezone(UTC), datetime.fromisoformat(end).astimezone(UTC)
     except ValueError:

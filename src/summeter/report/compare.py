@@ -49,7 +49,7 @@ def comparisons(views: Sequence[RunView], sources: Sequence[Source], where: Wher
 
 
 def _pairs(first: RunView, second: RunView) -> list[Pair]:
-    """Return pairs of columns: with equal signatures, else of the same judge, else the only ones of an aspect."""
+    """Return pairs of columns: with equal signatures, or else of the same judge, or else the only ones of an aspect."""
     columns, others = first.table.columns(), second.table.columns()
     pairs: list[Pair] = []
     # By judge, signature and aspect; by judge and aspect; by aspect.

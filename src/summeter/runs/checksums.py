@@ -79,7 +79,7 @@ def verify(folder: Path) -> list[Fault]:
     """Return a fault for each file that has changed since the run ended.
 
     A run without recorded checksums, such as a killed one, is a fault too; its judgments are compared with its lines of
-    progress. Raises UsageError if the folder is not a run, InputError if run.json is damaged.
+    progress. Raises UsageError if the folder is not a run, and InputError if run.json is damaged.
     """
     manifest = read_manifest(folder)
     faults = [*_check_data(folder), *_check_stores(folder, recorded := _recorded(folder))]

@@ -45,7 +45,7 @@ def export(run: RunFolder, folder: Path) -> dict[Path, int]:
 
     The target of a judgment fills the columns `document_id` to `list_id`; `label` is text, `evidence` and `claim` are
     JSON. Existing files are replaced. Raises UsageError if `folder` is inside the run's folder, InputError if the run
-    is damaged, WriteError if the disk is full.
+    is damaged, and WriteError if the disk is full.
     """
     if folder.resolve().is_relative_to(run.folder.resolve()):
         raise UsageError(f"{folder} is inside the run's folder. Choose another folder for the exported files")

@@ -139,7 +139,7 @@ _RESTORE = "Restore the file, or run the command that made the run again"
 class RunFolder:
     """Read access to a run folder, finished or not.
 
-    Raises UsageError if the folder is not a run, InputError if a file in it is damaged.
+    Raises UsageError if the folder is not a run, and InputError if a file in it is damaged.
     """
 
     def __init__(self, folder: str | Path, *, data: Dataset | None = None) -> None:
@@ -413,7 +413,7 @@ def checksums_of(fields: Mapping[str, Any]) -> dict[str, str]:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read run.json. Raises UsageError if it is missing, InputError if it is damaged."""
+    """Read run.json. Raises UsageError if it is missing, and InputError if it is damaged."""
     file = folder / MANIFEST
     if not file.is_file():
         raise UsageError(f"{folder} is not a run: it has no {MANIFEST}")

@@ -95,7 +95,7 @@ def checksum_of(key: str | bytes, value: str | bytes) -> int:
 class KeyValueFile:
     """A key-value store in an SQLite file, or in memory if `path` is None. Writes are committed when a call returns.
 
-    Raises UsageError if a read-only file is missing, InputError if the file is not a store of this type. `MARK` and
+    Raises UsageError if a read-only file is missing, and InputError if the file is not a store of this type. `MARK` and
     `VERSION` identify the files of a store; `TABLE` has the columns `key`, `checksum` and `VALUE`; `ABSORB` copies new
     entries from a database `other`; `CONTENT` and `NAME` are used in messages.
     """

@@ -396,7 +396,7 @@ def composite_of(scores: ScoreTable, composite: Composite) -> ScoreTable:
 
 
 def coverage(scores: Iterable[Score], preferences: Iterable[tuple[int, int]] = ()) -> float | None:
-    """Return the share of units with a usable judgment, averaged over summaries and aspects; None if there are none.
+    """Return the share of units with a usable judgment, averaged over summaries and aspects, or None if there are none.
 
     A score counts by its share of usable units, and a missing score counts as 0. Composites are left out because they
     repeat other scores; skipped scores are left out because they could not have been judged. `preferences` are (n,

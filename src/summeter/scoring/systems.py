@@ -117,7 +117,7 @@ class SharedDocuments(NamedTuple):
 
     @property
     def means_note(self) -> str | None:
-        """Note that the means of systems are over different documents; None if they are over the same ones."""
+        """Note that the means of systems are over different documents, or None if they are over the same ones."""
         if self.note is None:
             return None
         counts = {**self.counts, **self.left_out}
@@ -129,7 +129,7 @@ class SharedDocuments(NamedTuple):
 
     @property
     def note(self) -> str | None:
-        """Note on the documents of the ranking; None if all systems are ranked on all of their documents."""
+        """Note on the documents of the ranking, or None if all systems are ranked on all of their documents."""
         without = ""
         if self.left_out:
             few = self.left_out
@@ -183,8 +183,8 @@ class Shared(NamedTuple):
 def leading_column(aspects: Sequence[str]) -> int:
     """Return the index of the column by which systems are ranked, given the aspects of the columns.
 
-    It is the first composite, else the best-known aspect, else the first column. An aspect for which more is not better
-    is chosen only if there is no other.
+    It is the first composite, or else the best-known aspect, or else the first column. An aspect for which more is not
+    better is chosen only if there is no other.
 
     >>> leading_column(["faithfulness", "composite", "composite"]), leading_column(["rouge1", "faithfulness"])
     (1, 1)
@@ -239,7 +239,7 @@ class SystemTable:
         return self._cells.get((system, *column))
 
     def shared(self, column: tuple[str, str, str]) -> Shared | None:
-        """Return the means of a column over the documents that its systems share; None if scores are unknown."""
+        """Return the means of a column over the documents that its systems share, or None if scores are unknown."""
         if self._scores is not None and column not in self._shared:
             of_column, values = self._of_column(column)
             shared = shared_documents(values)
@@ -289,12 +289,12 @@ class SystemTable:
         return mean.model_copy(update={"missing": cell.missing})
 
     def note(self, column: tuple[str, str, str]) -> str | None:
-        """Return a note on the documents of a column's ranking; None if all systems have the same documents."""
+        """Return a note on the documents of a column's ranking, or None if all systems have the same documents."""
         shared = self.shared(column)
         return None if shared is None else shared.documents.note
 
     def missing(self) -> str | None:
-        """Return a sentence on the missing scores, apart from composites; None if no score is missing."""
+        """Return a sentence on the missing scores, apart from composites, or None if no score is missing."""
         rows = [row for row in self.rows if row.aspect != COMPOSITE]
         missing = sum(row.missing for row in rows)
         if not missing:
@@ -308,7 +308,7 @@ class SystemTable:
         return f"{missing:,} of {total:,} scores are missing{skip_note}: left out of the means, never zero."
 
     def unjudged(self) -> str | None:
-        """Return a sentence on unjudged units of summaries with a score, by system; None if all were judged."""
+        """Return a sentence on unjudged units of summaries with a score, by system, or None if all were judged."""
         rows = [row for row in self.rows if row.aspect != COMPOSITE]
         lost: Counter[str] = Counter()
         units: Counter[str] = Counter()
@@ -362,7 +362,7 @@ class SystemTable:
 
 
 def show(cell: SystemScore | None) -> str:
-    """Return a text such as `0.83 [0.75, 0.90] n=18 missing=0`, with a dash instead of a missing value."""
+    """Return a string such as `0.83 [0.75, 0.90] n=18 missing=0`, with a dash instead of a missing value."""
     if cell is None or cell.value is None:
         return f"-  n=0 missing={cell.missing}" if cell else "-"
     return f"{with_interval(cell.value, cell.low, cell.high, 2)} n={cell.n} missing={cell.missing}"

@@ -1,6 +1,6 @@
 """Inter-annotator agreement: Krippendorff's alpha, kappas, AC1 and AC2, and intraclass correlation.
 
-Votes are a matrix raters x items; None or NaN is a missing vote, and categories may be strings. ``scale`` lists all
+Votes are a raters x items matrix; None or NaN is a missing vote, and categories may be strings. ``scale`` lists all
 possible categories in order. Weighted coefficients, AC1 and AC2 depend on it, so pass it if some category may not occur
 in the votes. ``clusters`` gives the cluster of each item as 0, 1, ...; by default each item is a cluster. Each
 coefficient of categories is a function of the weights of the clusters.
@@ -334,7 +334,7 @@ def _ordinal(paired: _PairedVotes) -> Parts:
 
 
 def _by_distance(paired: _PairedVotes, distance: Floats) -> Parts:
-    """Return the parts of alpha with any distance, given as a matrix of categories x categories."""
+    """Return the parts of alpha with any distance, given as a categories x categories matrix."""
     table = paired.table(paired.item, len(paired.counts)).toarray()
     within = ((table @ distance) * table).sum(axis=1)[paired.item] / paired.counts[paired.item] * paired.over()
     sums = paired.sums(within, np.ones(len(paired.item)))
@@ -613,7 +613,7 @@ def mean_pairwise(votes: Votes, coefficient: str = "pearson", clusters: Ints | N
 def mean_of_items(votes: Votes, of_item: Callable[[Floats], Floats]) -> Measurement:
     """Return the mean of ``of_item`` over the items with at least two votes.
 
-    ``of_item`` maps a matrix votes x items (NaN if missing) to one value per item.
+    ``of_item`` maps a votes x items matrix (NaN if missing) to one value per item.
 
     >>> mean_of_items([[1, 1, 2], [1, 3, None]], lambda votes: np.nanstd(votes, axis=0)).value
     0.5

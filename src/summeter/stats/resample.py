@@ -112,7 +112,7 @@ class Bootstrap:
 
     @cached_property
     def codes(self) -> Ints:
-        """Cluster of each row: 0, 1, ... in ascending order of integer labels, else in order of first appearance."""
+        """Cluster of each row: 0, 1, ... in ascending order of integer labels, or else in order of first appearance."""
         if isinstance(self.clusters, int):
             return np.arange(self.clusters)
         if isinstance(self.clusters, np.ndarray) and np.issubdtype(self.clusters.dtype, np.integer):

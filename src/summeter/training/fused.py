@@ -191,7 +191,7 @@ class FusedTask(Task):
 
 
 def _sources(how: FusedTraining, data: Dataset, runs: Sequence[RunFolder]) -> list[Source]:
-    """Return the members, each from the first run that contains it, else to be judged.
+    """Return the members, each from the first run that contains it, or else to be judged.
 
     Raises UsageError for a member that calls an LLM and is in no run, and for judges that cannot be members.
     """

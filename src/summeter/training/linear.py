@@ -1,4 +1,4 @@
-"""Linear models with scikit-learn: combinations of a few inputs, heads on the states of a network, and calibration.
+"""Linear models with scikit-learn: combinations of a few inputs, heads on the states of networks, and calibration.
 
 Penalties do not depend on the number of rows: `penalty` times the number of rows is scikit-learn's `alpha` or 1 / `C`.
 """

@@ -184,7 +184,7 @@ def _items(rows: JudgmentTable) -> list[_Item]:
 
 
 def _span_free(data: Dataset, labels: str) -> dict[_Item, float]:
-    """Return 1 for each summary in which most annotators marked no inconsistent span, else 0.
+    """Return 1 for each summary in which most annotators marked no inconsistent span, and 0 for others.
 
     Summaries without marked spans are labelled by the labels of their sentences.
     """

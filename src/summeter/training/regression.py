@@ -163,7 +163,7 @@ def load_data(data: str, base: Path, *, preset: str | None = None, columns: Mapp
 def open_backbone(text: str, base: Path, max_tokens: int | None, *, on_torch: bool = False) -> LoadedModel:
     """Open the encoder of a setting in fp32.
 
-    A path is relative to `base`, else to the working directory.
+    A path is relative to `base`, or else to the working directory.
     """
     name = parse(text)
     if name.settings.precision not in ("auto", "fp32"):

@@ -1,7 +1,7 @@
 """Judgments of annotators, and merged labels.
 
-A merged label is the adjudicated one, else the majority; a tie has no label until it is adjudicated. Ratings are merged
-by their mean. Aligned sentences, marked characters and error types are those chosen by more than half.
+A merged label is the adjudicated one, or else the majority; a tie has no label until it is adjudicated. Ratings are
+merged by their mean. Aligned sentences, marked characters and error types are those chosen by more than half.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Applying a finished key-fact validation to the data.
 
-Key facts are kept, reworded or dropped. The adjudicator decides on a key fact, else more than half of its answers. If
-more than half reject it, more than half of these must agree on dropping it or on the same wording. Other key facts must
-be adjudicated first.
+Key facts are kept, reworded or dropped. The adjudicator decides on a key fact, or else more than half of its answers.
+If more than half reject it, more than half of these must agree on dropping it or on the same wording. Other key facts
+must be adjudicated first.
 """
 
 from __future__ import annotations

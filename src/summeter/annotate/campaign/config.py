@@ -161,7 +161,7 @@ class Scale(Section):
         return gap > 0 and gap >= (self.top - self.low) / 2
 
     def noisy(self, value: float, accuracy: float, bias: float, rng: Random) -> float:
-        """Return the value with probability `accuracy`, else another one.
+        """Return the value with probability `accuracy`, and another one otherwise.
 
         The result is shifted by `bias` times half the scale.
         """

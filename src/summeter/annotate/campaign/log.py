@@ -111,7 +111,7 @@ class EventLog:
     be generated again after a power failure. `clock` returns seconds since 1970.
 
     Raises UsageError if the log belongs to another campaign or, with `readonly`, does not exist; InputError if it is
-    damaged; SummeterError if the file cannot be opened.
+    damaged; and SummeterError if the file cannot be opened.
     """
 
     def __init__(

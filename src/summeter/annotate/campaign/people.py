@@ -69,7 +69,7 @@ class Names:
         return f"{visitor.platform}-{self.mark('annotator', visitor.platform, visitor.id, length=10)}"
 
     def task(self, annotator: str, key: str) -> str:
-        """Return the identifier of a task in one annotator's browser."""
+        """Return the identifier by which an annotator's browser refers to a task."""
         return self.mark("task", annotator, key, length=24)
 
     def account(self, name: str) -> str:
@@ -110,7 +110,7 @@ class Names:
             return None
 
     def csrf(self, cookie: str) -> str:
-        """Return the CSRF token of a session, which every write must contain."""
+        """Return the CSRF token of a session, which every write request must contain."""
         return self.mark("csrf", cookie, length=40)
 
 

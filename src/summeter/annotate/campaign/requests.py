@@ -455,7 +455,7 @@ def _batch(request: PersonRequest, held: Batch) -> Json:
 
 
 def _done(request: PersonRequest) -> Json | None:
-    """Return the outcome and completion of an annotator who is done, else None."""
+    """Return the outcome and completion of an annotator who is done, or else None."""
     person = request.person
     if person is None or request.stage != "done":
         return None

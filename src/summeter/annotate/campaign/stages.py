@@ -114,7 +114,7 @@ def outcome_of(person: Person) -> str:
 
 
 def ended_at(person: Person) -> str:
-    """Return the stage at which an annotator was screened out, else `work`.
+    """Return the stage at which an annotator was screened out, or else `work`.
 
     The stage of the annotator must be `done`.
     """

@@ -122,7 +122,7 @@ class _Pages:
 
 
 def contact_link(contact: str) -> str | None:
-    """Return the link of a contact that is a mail or web address, else None.
+    """Return the link of a contact that is a mail or web address, or else None.
 
     >>> contact_link("team@example.org"), contact_link("https://example.org/help"), contact_link("Ann, room 5")
     ('mailto:team@example.org', 'https://example.org/help', None)

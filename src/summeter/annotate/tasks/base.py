@@ -137,7 +137,7 @@ class TaskType(ABC):
         return None
 
     def decides(self, answer: TaskAnswer) -> bool | None:
-        """Return whether an answer is positive; None if the task type makes no yes-or-no decision."""
+        """Return whether an answer is positive, or None if the task type makes no yes-or-no decision."""
         if not self.accepting:
             return None
         return all(answer.values[name] == value for name, value in self.accepting.items())
@@ -145,15 +145,15 @@ class TaskType(ABC):
     def deciding(self, task: Task, *, accepts: bool, rng: Random | None = None) -> Json:
         """Return values of a positive or negative answer.
 
-        They are random with `rng`, else the first possible ones.
+        They are random with `rng`, or else the first possible ones.
         """
         return dict(self.accepting) if accepts else self._rejecting()
 
     def right(self, task: Task, gold: Gold) -> TaskAnswer:
         """Return the known part of the right answer.
 
-        This is the expected answer of a check, else the gold decision. `right_answer` adds the gold values of the other
-        questions.
+        This is the expected answer of a check, or else the gold decision. `right_answer` adds the gold values of the
+        other questions.
         """
         if task.expected is not None:
             return TaskAnswer(values={name: value for name, value in task.expects.items() if name != "machine"})
@@ -210,7 +210,7 @@ class TaskType(ABC):
 
     @property
     def script(self) -> Path | None:
-        """The JavaScript file next to the module, with the same name; None if it does not exist."""
+        """The JavaScript file next to the module, with the same name, or None if it does not exist."""
         script = Path(inspect.getfile(type(self))).with_suffix(".js")
         return script if script.is_file() else None
 
@@ -298,8 +298,8 @@ class TaskType(ABC):
     def read(self, content: Any, task: Task, letters: Sequence[str] | None = None) -> TaskAnswer:
         """Validate an answer.
 
-        `letters` are the systems in the order of the letters; None if it contains systems. Raises InvalidAnswer with
-        the first invalid field.
+        `letters` are the systems in the order of the letters, or None if the answer names systems. Raises InvalidAnswer
+        with the first invalid field.
         """
         try:
             answer = TaskAnswer.model_validate(content)

@@ -157,9 +157,9 @@ class KeyFactAlignment(TaskType):
         return bool(machine["values"]["sentences"] == answer.values["sentences"])
 
     def right(self, task: Task, gold: Gold) -> TaskAnswer:
-        """Return the expected sentence of a check or the gold sentences.
+        """Return the sentence that a check expects, or the gold sentences of a task.
 
-        Without gold, return a random sentence or none.
+        Without a gold judgment, return a random sentence or an empty list.
         """
         random_sentence = [int(gold.chance(task, "place") * len(task.body["summary"]["sentences"]))]
         if task.expected is not None:

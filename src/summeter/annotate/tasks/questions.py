@@ -332,7 +332,7 @@ class Question(Record):
                 return []
 
     def noisy(self, right: Any, task: Task, profile: Profile, rng: Random) -> Any:
-        """Return the right value with the probability of the profile's accuracy, else a random one."""
+        """Return the right value with the probability of the profile's accuracy, and a random one otherwise."""
         match self.type:
             case "scale":
                 return self.scale.noisy(right, profile.accuracy, profile.bias, rng)

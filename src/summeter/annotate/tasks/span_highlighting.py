@@ -112,7 +112,7 @@ class SpanHighlighting(TaskType):
         return self._marks([] if accepts else [(start, end, None)])
 
     def right(self, task: Task, gold: Gold) -> TaskAnswer:
-        """Return the foreign sentence of a check, the gold spans, or a random sentence or none."""
+        """Return the foreign sentence of a check, the gold spans, or else a random sentence or nothing."""
         spans: list[tuple[int, int, str | None]] = [
             (known.evidence[0].start, known.evidence[0].end, known.error_type)
             for known in gold.spans(task)

@@ -31,7 +31,7 @@ class Cleaned(NamedTuple):
 
 
 def decode(content: bytes) -> Cleaned:
-    """Decode the text of a file: by its byte order mark, else as UTF-8, else as Windows-1252 (counted).
+    """Decode the text of a file: by its byte order mark, or else as UTF-8, or else as Windows-1252 (counted).
 
     Raises ValueError with the reason if the content cannot be decoded.
 

@@ -113,7 +113,7 @@ class _Draft(NamedTuple):
 def build(inputs: Inputs, settings: SourceSettings, context: StepContext) -> Result:
     """Read, clean and describe the documents, remove unsuitable ones and near-duplicates, and draw a sample.
 
-    Raises InputError with every file that cannot be read, UsageError if a source has no documents.
+    Raises InputError with every file that cannot be read, and UsageError if a source has no documents.
     """
     if inputs.folder is not None:
         raise UsageError("the first step reads raw documents, not the folder of an earlier step")

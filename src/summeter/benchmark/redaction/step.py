@@ -86,7 +86,7 @@ def redact(inputs: Inputs, settings: RedactSettings, context: StepContext) -> Re
 
     With `pairs`, the redacted copies are summarized, and their summaries judged, in the same way as the originals
     (`summarize_copies`). Raises UsageError if no document is selected, InputError if the review table is invalid,
-    WaitingError if the review is not finished, InstallError without the extra `build`.
+    WaitingError if the review is not finished, and InstallError without the extra `build`.
     """
     data = inputs.dataset
     sources = set(settings.sources)

@@ -53,7 +53,7 @@ def _with_ids(row: Cells) -> Cells:
 
 
 def _types(cells: Mapping[str, Any]) -> list[str] | None:
-    """Return the error types of a row: an empty list for "correct", None if absent."""
+    """Return the error types of a row: an empty list for "correct", or None if absent."""
     text = cells.get("error_type")
     if text is None or text == "":
         return None

@@ -1,4 +1,4 @@
-"""Judge in processes of this machine, with the standard library."""
+"""Judge in processes on this machine, with the standard library."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _STARTING = threading.Lock()
 
 
 class ProcessExecutor(Record):
-    """Judge in `workers` processes of this machine, each with `threads` threads for its networks.
+    """Judge in `workers` processes on this machine, each with `threads` threads for its networks.
 
     A part has `documents_per_part` documents; by default, the run chooses the number. A crashed worker is replaced, and
     its part is judged again.

@@ -125,7 +125,7 @@ def read_claims(text: str, material: Sequence[str] = ()) -> Texts:
 def anchored(texts: Sequence[str], summary: Summary) -> tuple[Claim, ...]:
     """Return the claims, each with the sentence of the summary that it comes from, if one is found.
 
-    That is the sentence that contains the claim, as language models quote (`text.match`), else the one that contains
+    That is the sentence that contains the claim, as language models quote (`text.match`), or else the one that contains
     most of its words (at least half). Ties go to the first sentence that is not before the previous claim's sentence.
     """
     finder = QuoteFinder(summary.text)

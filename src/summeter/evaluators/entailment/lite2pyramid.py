@@ -91,7 +91,7 @@ class Lite2Pyramid(Evaluator):
         return {**super().signature_fields(), **({"units": digest(self.units.text, HASH)} if self.units else {})}
 
     def skip_reason(self, item: Item) -> str | None:
-        """Return the reason of every evaluator, or that there are no units."""
+        """Return the general reason for skipping the item, or that there are no units."""
         if why := super().skip_reason(item):
             return why
         if self._units(item):

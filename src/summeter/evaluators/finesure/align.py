@@ -117,7 +117,7 @@ class Align(LLMJudge[Alignment]):
         return (self.template, *self._extraction.templates)
 
     def skip_reason(self, item: Item) -> str | None:
-        """Return the reason of every evaluator, or that the summary has no sentences."""
+        """Return the general reason for skipping the item, or that the summary has no sentences."""
         return super().skip_reason(item) or (None if item.sentences else "the summary has no sentences")
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:

@@ -82,8 +82,8 @@ class FactCheck(SentenceJudge):
     `taxonomy`: "finesure" (nine categories) or "unisumeval" (five). `prompts`: a folder whose templates replace the
     shipped ones of the same name.
 
-    Writes one judgment per sentence (aspect faithfulness): label 1 and value 1.0 for "no error" (or yes), else 0 and
-    0.0; `error_type` is the category; `evidence` are the quoted spans of the document. A quote that is not in the
+    Writes one judgment per sentence (aspect faithfulness): label 1 and value 1.0 for "no error" (or yes), otherwise 0
+    and 0.0; `error_type` is the category; `evidence` are the quoted spans of the document. A quote that is not in the
     document is reported in the reason. An unusable reply gives one failed judgment per sentence.
     """
 

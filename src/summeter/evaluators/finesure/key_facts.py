@@ -1,8 +1,8 @@
 """`finesure.key_facts`: the facts that a good summary of a document conveys.
 
-They come from the data, else an LLM extracts them from the reference summary (FineSurE, section 3.2: at most 16), else
-from the document (UniSumEval, section 3.2: at most 20). Several other LLMs can validate extracted lists by majority
-(UniSumEval).
+They come from the data, or else an LLM extracts them from the reference summary (FineSurE, section 3.2: at most 16), or
+else from the document (UniSumEval, section 3.2: at most 20). Several other LLMs can validate extracted lists by
+majority (UniSumEval).
 """
 
 from __future__ import annotations
@@ -62,10 +62,11 @@ MOST: Final = 100
 class KeyFactExtraction(PromptedEvaluator):
     """Derives the key facts of a document, once per document. It judges no summary: `judge` returns no judgments.
 
-    `source`: "auto" uses key facts in the data, else the first non-blank reference, else the document; other values use
-    only that source. `at_most`: maximum number of key facts (default 16 from a reference, 20 from a document).
-    `validators`: number of other models that vote on whether each extracted fact is useful (roles `validator`,
-    `validator2`, `validator3`, ...); a fact is removed if more than half reject it. `prompts`: a folder of templates.
+    `source`: "auto" uses key facts in the data, or else the first non-blank reference, or else the document; other
+    values use only that source. `at_most`: maximum number of key facts (default 16 from a reference, 20 from a
+    document). `validators`: number of other models that vote on whether each extracted fact is useful (roles
+    `validator`, `validator2`, `validator3`, ...); a fact is removed if more than half reject it. `prompts`: a folder of
+    templates.
 
     `Prepared.data` is {"key_facts": [str], "origin": "given" | "reference" | "document"}. For extracted lists it also
     contains "repeated" and "cut": the numbers of facts removed as repetitions and beyond the limit. For validated lists

@@ -1,4 +1,4 @@
-"""The base class of G-Eval judges: a form with a score from 1 to 5, and its computation."""
+"""The base class of G-Eval judges: a form with a score from 1 to 5, and how the score is computed."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def prompt_template(about: AspectDef) -> str:
 
     The placeholders are {0} for the document, {1} for the summary, and {2} and {3} for the codes of their fences;
     literal braces are doubled, as for `str.format`. An empty line separates the system's and the user's message. The
-    steps are those of the definition, else the tuned ones of the aspect, else `STEPS`.
+    steps are those of the definition, or else the tuned ones of the aspect, or else `STEPS`.
     """
     placeholders = {"document": "\ue000", "summary": "\ue001", "document_code": "\ue002", "summary_code": "\ue003"}
     steps = about.steps or TUNED.get(about.name, STEPS)

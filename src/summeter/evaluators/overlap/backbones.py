@@ -125,7 +125,7 @@ def layer_of(model: str, layers: int) -> int:
 def baseline_of(model: str, layer: int, file: str | Path | DataFile | None = None) -> Baseline:
     """Return the baseline from a file with the lines LAYER,P,R,F, or from the table.
 
-    Raises UsageError if the table has none for this model and layer, InputError if the file has none.
+    Raises UsageError if the table has none for this model and layer, and InputError if the file has none.
     """
     if file is not None:
         file = DataFile.read(file, BASELINE_FILE)

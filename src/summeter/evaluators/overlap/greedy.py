@@ -76,7 +76,7 @@ class Frequencies:
 
     @classmethod
     def load(cls, file: str | Path | DataFile) -> Frequencies:
-        """Read a file written by `save`. Raises UsageError if it does not exist, InputError if it is invalid."""
+        """Read a file written by `save`. Raises UsageError if it does not exist, and InputError if it is invalid."""
         return _frequencies(DataFile.read(file, IDF_COUNTS, f"; {IDF_SCRIPT} creates one"))
 
 
@@ -105,7 +105,7 @@ def greedy(candidate: TokenStates, reference: TokenStates, idf: Frequencies | No
 
 
 def weights(text: TokenStates, idf: Frequencies | None = None) -> Floats:
-    """Return the weight of each token: 0 for special tokens, else 1 or its idf."""
+    """Return the weight of each token: 0 for special tokens, and 1 or the idf for others."""
     values = [
         0.0 if special else idf.idf(token) if idf else 1.0
         for token, special in zip(text.tokens, text.special, strict=True)

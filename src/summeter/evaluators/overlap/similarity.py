@@ -46,7 +46,7 @@ class Similarity(Evaluator):
     pool: Literal["whole", "sentences"] = "whole"
 
     def skip_reason(self, item: Item) -> str | None:
-        """Return the reason of every evaluator, or that there is no reference to compare with."""
+        """Return the general reason for skipping the item, or that there is no reference to compare with."""
         if why := super().skip_reason(item):
             return why
         missing = self.against == "reference" and not _references(item.document)

@@ -103,7 +103,7 @@ class HeadToHead(RatingJudge):
         return [item for item in items if item.rival and (item.summary.system, item.rival.system) in chosen]
 
     def incompatible(self, systems: Collection[str]) -> str | None:
-        """Return the reason of every evaluator, or that a selected system has no summaries."""
+        """Return the general reason for skipping the item, or that a selected system has no summaries."""
         chosen = self.systems or tuple(dict.fromkeys(name for pair in self.pairs or () for name in pair))
         absent = [name for name in chosen if name not in systems]
         if absent:

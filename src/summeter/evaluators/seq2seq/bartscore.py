@@ -72,7 +72,7 @@ class BartScore(Evaluator):
         return tuple(ASPECTS[direction] for direction in self.directions)
 
     def skip_reason(self, item: Item) -> str | None:
-        """Return the reason of every evaluator; an empty document matters only if it is used."""
+        """Return the general reason for skipping the item; an empty document matters only if it is used."""
         if "src-hyp" in self.directions:
             return super().skip_reason(item)
         return None if item.summary.text.strip() else "the summary is empty"

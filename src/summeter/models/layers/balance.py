@@ -94,8 +94,8 @@ class Balanced:
     async def complete(self, request: Request) -> Completion:
         """Return the reply of the first server that gives one.
 
-        If all fail, raises the error that is most likely to be temporary: that of a busy server, else that of a failed
-        one, else that of an unreachable one.
+        If all fail, raises the error that is most likely to be temporary: that of a busy server, or else that of a
+        failed one, or else that of an unreachable one.
         """
         board, tokens = self._boards.get(), expected(request).total_tokens
         prefix = next((prefix for _, prefix in with_prefixes(request.messages) if prefix), None)

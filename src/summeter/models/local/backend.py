@@ -253,7 +253,7 @@ class Torch:
     def generate(self, ids: Ids, mask: Ids, generation: Generation, start: int | None = None) -> list[list[int]]:
         """Return the generated ids of each input, up to and including the first end-of-sequence token.
 
-        The token that starts the decoder (`start`, else the model's) is not included.
+        The token that starts the decoder (`start`, or else the model's) is not included.
         """
         if generation.search is not None:
             first = self._network.config.decoder_start_token_id if start is None else start

@@ -55,7 +55,7 @@ def halving(
 
     If memory is exhausted, the batch is halved recursively.
 
-    `out_of_memory` recognises the errors of exhausted memory. Raises ModelError if memory does not suffice for a single
+    `out_of_memory` recognises out-of-memory errors. Raises ModelError if memory does not suffice for a single
     input.
     """
     try:

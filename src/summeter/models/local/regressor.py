@@ -62,7 +62,7 @@ def framed(
     """Return the inputs for (document, summary) pairs: the pairs, or each pair in the prompt of each aspect.
 
     `prompts` holds a template by aspect with the placeholders {0} (document), {1} (summary), {2} and {3} (their fence
-    codes); it is empty for pairs. Returns the rows of texts with their framing, once for pairs, else once per prompt.
+    codes); it is empty for pairs. Returns the rows of texts with their framing, once for pairs, or per prompt.
     """
     if not prompts:
         return [(FRAMING, pairs)]

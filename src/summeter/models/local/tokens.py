@@ -388,7 +388,7 @@ def cut_sizes(lengths: Sequence[int], room: int, cut: Cut) -> tuple[int, ...]:
 
 
 def load_tokens(model: Located, wanted: int | None) -> Tokens:
-    """Return the tokenizer of a model with the maximum length `wanted`, else the one in the model's files.
+    """Return the tokenizer of a model with the maximum length `wanted`, or else the one in the model's files.
 
     Raises UsageError if `wanted` exceeds the number of positions of the model.
     """

@@ -185,7 +185,7 @@ class _Signer:
 
 
 def _credentials(environ: Mapping[str, str]) -> Any:
-    """Return the credentials of `environ`, else those of the provider chain, else None."""
+    """Return the credentials of `environ`, or else those of the provider chain, or else None."""
     from botocore.credentials import Credentials
     from botocore.session import Session
 

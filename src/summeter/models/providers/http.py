@@ -95,7 +95,8 @@ class HttpLLM(ABC):
     async def complete(self, request: Request) -> Completion:
         """Send one POST request and return the reply.
 
-        Raises TransientError for temporary failures, CapabilityError for unsupported features, else ModelError.
+        Raises TransientError for temporary failures, CapabilityError for unsupported features, and ModelError
+        otherwise.
         """
         body = to_bytes(self.payload(request))
         return self.read(await self._within(Exchange("POST", self._url, body), self.options.timeout), request)

@@ -139,7 +139,7 @@ class Provider:
         return client.open(self, name, options)
 
     def endpoint(self, options: Options) -> Endpoint:
-        """Return the endpoint, with the address of the options, else of the environment, else of the provider.
+        """Return the endpoint, with the address of the options, or else of the environment, or else of the provider.
 
         Raises UsageError if an address is missing or invalid, or an https endpoint has no key; for servers that do not
         check keys, the key may be any word.

@@ -208,7 +208,7 @@ def error_of(answer: Answer) -> Any:
 
 
 def _server_message(answer: Answer) -> str:
-    """Return the message of the server's error object, else an excerpt of the answer."""
+    """Return the message of the server's error object, or else an excerpt of the answer."""
     error = error_of(answer)
     if isinstance(error, dict):
         parts = [error.get(name) for name in ("message", "code", "type", "param", "status")]
