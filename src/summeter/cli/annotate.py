@@ -480,8 +480,8 @@ def adjudicate_(
                 row = {"task": task, "as": taken, "answer": stored, "reason": reason}
                 decisions.append(decision_of_row(service, row, by))
             events = adjudicate(service, decisions)
-        decisions = "1 decision" if len(events) == 1 else f"{len(events)} decisions"
-        typer.echo(f"{decisions} written to the log; `summeter annotate export` writes the labels")
+        count = "1 decision" if len(events) == 1 else f"{len(events)} decisions"
+        typer.echo(f"{count} written to the log; `summeter annotate export` writes the labels")
         return
     if taken is not None or answer is not None:
         raise typer.BadParameter("give the task to decide with --set TASK")

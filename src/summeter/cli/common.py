@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from summeter.meta.results import Study
     from summeter.records import Parameter
 
-Map = Annotated[list[str] | None, typer.Option("--map", metavar="FIELD=COLUMN", help="Column of a field. Repeatable.")]
+Map = Annotated[list[str] | None, typer.Option("--map", metavar="FIELD=COLUMN", help="A field's column. Repeatable.")]
 Preset = Annotated[str | None, typer.Option("--preset", help="Layout of a public dataset (`summeter list presets`).")]
 Format = Annotated[
     str | None, typer.Option("--format", help="jsonl, json, csv, tsv, parquet or xlsx. Default: by the file's suffix.")

@@ -41,10 +41,10 @@ Output = Annotated[
 ]  # fmt: skip
 Replay = Annotated[
     Path | None,
-    typer.Option(metavar="RUN", help="Answer calls from the stored replies of this run, without network and key."),
+    typer.Option(metavar="RUN", help="Use the stored replies of this run instead of a network and a key."),
 ]
 Coverage = Annotated[
-    float, typer.Option("--min-coverage", min=0, max=1, help="Exit with 4 if a smaller share of judgments is usable.")
+    float, typer.Option("--min-coverage", min=0, max=1, help="Exit with code 4 if fewer judgments are usable.")
 ]
 
 
@@ -122,7 +122,7 @@ def score(
 def demo(
     out: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="Folder of the run.")] = Path("runs/demo"),
 ) -> None:
-    """Score the bundled example with the embedded evaluator, without key or network, and write a report."""
+    """Score the bundled example with `support`, without a key or a network, and write a report."""
     from summeter.cli.example import NAME, bundled, fresh
     from summeter.data.dataset import load
     from summeter.engine.api import evaluate

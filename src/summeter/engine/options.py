@@ -29,7 +29,7 @@ class Options(Record):
     limit: int | None = Field(
         default=None, ge=1, description="Judge only the first N documents, with all their summaries."
     )
-    seed: int | None = Field(default=None, description="Random seed of the bootstrap, and of the models if given.")
+    seed: int | None = Field(default=None, description="Random seed of the bootstrap, and of models if given.")
     temperature: float | None = Field(
         default=0.0, ge=0, le=10, description="Sampling temperature; none: the provider's default."
     )
@@ -38,7 +38,7 @@ class Options(Record):
         default=1,
         ge=1,
         le=100,
-        description="Number of times each LLM evaluator judges every item, to measure its self-agreement.",
+        description="Number of times each LLM evaluator judges every item, to measure its consistency.",
     )
     concurrency: int = Field(default=16, ge=1, description="Maximum number of concurrent calls and documents.")
     rpm: float | None = Field(default=None, ge=1, description="Rate limit of each endpoint, in requests per minute.")
@@ -72,7 +72,7 @@ class Options(Record):
     )
     on_overflow: Overflow = Field(
         default="window",
-        description="Handling of documents that exceed the context: judge them in windows (window), truncate them "
+        description="What to do with documents that exceed the context: judge them in windows (window), truncate them "
         "(truncate), or fail (error).",
     )
     batch: bool = Field(

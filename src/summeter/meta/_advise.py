@@ -101,16 +101,16 @@ class AdviseOptions(Selection, GoldAtLeast, Draws):
 
 @study(AdviseOptions)
 def advise(runs: RunFolder | Sequence[RunFolder], gold: Gold | None, options: AdviseOptions) -> Study:
-    """Recommend one of the runs' judges for such data, by agreement with people, cost and time.
+    """Recommend one of the judges of the runs, by agreement with people, cost and time.
 
     `gold` is by default the human judgments in the data of the first run.
 
     Rows have the study "advise". Each judge has `auroc` or `spearman`, with `details.frontier` (no cheaper judge agrees
     as well) and `details.recommended`, and `cost_per_1000` and `seconds_per_1000` (US dollars and seconds per 1,000
     summaries; the seconds are those of sequential calls and of local computation). For the best judge and the
-    recommended one, or else the next best ("A-B"), there are the `difference` (fields as in `compare_evaluators`) and
-    `labels_needed`, the number of labelled documents needed to detect it with power 0.8. A judge that cannot be
-    compared has a row `agreement` without a value. The notes contain the recommendation.
+    recommended one, or else the next best ("A-B"), there are rows with the `difference` (fields as in
+    `compare_evaluators`) and `labels_needed`, the number of labelled documents needed to detect it with power 0.8. A
+    judge that cannot be compared has a row `agreement` without a value. The notes contain the recommendation.
 
     The recommended judge is the cheapest of those that agree significantly better than chance (on at least 6 documents)
     and are not significantly worse than the best of these. If no judge qualifies, none is recommended. Raises

@@ -114,10 +114,10 @@ class AgreeOptions(VotesOptions, By, Coefficients, Draws):
 
 @study(AgreeOptions)
 def agree(gold: Gold, options: AgreeOptions) -> Study:
-    """Measure agreement among annotators, and with judges.
+    """Measure agreement among annotators, and of judges with them.
 
-    Both use the same coefficients. `merge`, `tie` and `min_votes` apply to the comparison of a judge with people. The
-    overlap of spans needs a data set or judgments, not a table. Raises UsageError if there are no votes.
+    `merge`, `tie` and `min_votes` apply to the comparison of a judge with people. The overlap of spans needs a data set
+    or judgments, not a table. Raises UsageError if there are no votes.
     """
     draws = options.resampling
     records, table, context = _read(gold, options.judgment_set)
@@ -568,8 +568,8 @@ def override_rate(shown: RunLike, gold: Gold, options: OverrideOptions) -> Study
     """Measure how often people overruled the machine labels that they were shown (UniSumEval, Table 12).
 
     `shown` are the judgments of the machine, by any judge. Rows have the study "overruled": the share of overruled
-    units among all units, and among those shown as 1 and as 0 (`details.shown`), optionally by a column. `n` units
-    have both labels. Raises UsageError if no unit has both.
+    units among all units, and among those shown as 1 and as 0 (`details.shown`), optionally by a column. `n` is the
+    number of units with both labels. Raises UsageError if no unit has both.
     """
     level = Level(options.level)
     read = meta_input(shown, gold, options)

@@ -136,7 +136,7 @@ class CalibrateOptions(Selection, GoldAtLeast, Draws):
 def calibrate(run: RunFolder, gold: Gold, options: CalibrateOptions) -> Calibration:
     """Calibrate a judge on at least 50 human labels.
 
-    The study gives agreement, a baseline, agreement among people, and the disagreements.
+    The rows have the agreement with people, that of a baseline, the agreement among people, and the disagreements.
     Human values that are not 0 or 1 need `gold_at_least`. Raises UsageError for fewer than 50 labels (unless
     `allow_few`), for several matching judges (select one with `judge`), and for a dev split without labels.
     """

@@ -83,7 +83,6 @@ class CardOptions(Selection, Draws):
 def card(run: RunFolder | None, gold: Dataset | None, options: CardOptions) -> Study:
     """Summarise a run or labelled data.
 
-    The card has means, domain stability, error types, abstractiveness, redaction and groups.
     The human judgments in `gold` appear as an additional judge. Either `run` or `gold` can be None.
 
     Rows have the study "card" and these statistics: `mean`, `domain_average` (mean of the domain means),

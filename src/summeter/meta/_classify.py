@@ -77,8 +77,8 @@ def classify(run: RunLike, gold: Gold, options: ClassifyOptions) -> Study:
     At the summary level, human values must be 0 or 1, or `gold_at_least` is the smallest value that counts as 1 (with
     `gold_at_least=1.0`, all sentences must be supported).
 
-    Rows have the study "classification" and these statistics, all in [0, 1], and the `success_ratio`: the share of
-    judged summaries whose judgments are usable and complete (on exactly the units that people judged).
+    Rows have the study "classification", these statistics, all in [0, 1], and the `success_ratio`: the share of judged
+    summaries whose judgments are usable and complete (on exactly the units that people judged).
 
     Raises UsageError if judges and people have nothing in common, for another level, and for an empty dev split.
 

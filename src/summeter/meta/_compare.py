@@ -410,8 +410,8 @@ def compare_evaluators(runs: RunLike | Sequence[RunLike], gold: Gold, options: C
     Rows have the study "compare": one per judge with its correlation on all units that it shares with people
     (`statistic` is the coefficient), one per pair (`<coefficient>_difference`; `pair` is "a-b" and the value is a's
     correlation minus b's on the units that both have, `p` is that of the permutation test, `details.p_holm` the
-    corrected one, `details.p_williams` that of Williams' test if it applies), and `cluster` rows. With an average by
-    document or system, the test exchanges the correlations within each. `permutations` is limited to 1,000 for rank
+    corrected one, and `details.p_williams` that of Williams' test if it applies), and `cluster` rows. With an average
+    by document or system, the test exchanges the correlations within each. `permutations` is limited to 1,000 for rank
     coefficients, and `resamples` to 1,000 for intervals of differences.
 
     Raises UsageError if no aspect of the gold has at least two judges.

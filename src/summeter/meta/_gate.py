@@ -43,7 +43,7 @@ def gate(run: RunFolder, minimums: Mapping[str, float], options: GateOptions) ->
     Rows have the study "gate" and the statistic mean, one for each aspect in `minimums`, judge and system (all of them,
     or those selected), with `details.min` and `details.passed`. If units of these summaries were not judged, the row
     also has `details.units` (judged) and `details.units_missing`. With a calibration of an aspect, only the calibrated
-    judge is checked. See `check` for the exit code.
+    judge is checked.
 
     Raises UsageError for an aspect, judge or system that the run does not have, and for a stale calibration, whose
     signature is not in the run. Raises CoverageError if nothing has been judged yet.

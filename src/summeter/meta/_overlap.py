@@ -128,11 +128,11 @@ class OverlapOptions(By, Draws):
 def overlap(first: Lists, second: Lists, options: OverlapOptions) -> Study:
     """Match claims or key facts with reference lists.
 
-    Statistics are precision, recall and F1 of ClaimMatch (FENICE, equations 9-10).
-    Rows have the study "overlap" and the statistics precision, recall and f1: means over lists with a bootstrap
-    interval by document. `n` is the number of lists with a value, and `missing` that of lists without one (a list is
-    missing, or both are empty), with the reasons in `details.missing_reasons`. `details.f1_of_means` is the F1 of the
-    mean precision and recall. Raises UsageError if the sources have no document in common.
+    Rows have the study "overlap" and the statistics precision, recall and f1 of ClaimMatch (FENICE, equations 9-10):
+    means over lists with a bootstrap interval by document. `n` is the number of lists with a value, and `missing` that
+    of lists without one (a list is missing, or both are empty), with the reasons in `details.missing_reasons`.
+    `details.f1_of_means` is the F1 of the mean precision and recall. Raises UsageError if the sources have no document
+    in common.
     """
     all_items = dict.fromkeys((*first.lists, *second.lists))
     summaries = [item for item in all_items if item[1] is not None]

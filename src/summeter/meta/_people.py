@@ -35,12 +35,13 @@ class AgreementOptions(Selection, GoldAtLeast, Draws):
 def agreement_with_people(run: RunLike, gold: Gold | None, options: AgreementOptions) -> Study:
     """Measure the agreement of the judges of a run with people on the data of the run.
 
-    `gold` is by default the data of the run. Rows have the study "agreement_with_people", one per judge and aspect that
-    people also judged. The statistic is `balanced_accuracy` if both sides decide 0 or 1 (on sentences, else key facts,
-    else summaries), else `spearman` of the scores of summaries. `n` units have both values. `details.chance` is the
-    value of a random judge (0.5 or 0). `details.verdict` is "above chance", "below chance" or "cannot be told from
-    chance" (the interval contains the value, or there are fewer than 6 documents), or None without a value. There are
-    no rows if people judged nothing. A note reports scores that are too large.
+    `gold` is by default the data of the run. There is one row, of the study "agreement_with_people", for each judge and
+    each of its aspects that people also judged. The statistic is `balanced_accuracy` if both sides decide 0 or 1 (on
+    sentences, else key facts, else summaries), else `spearman` of the scores of summaries. `n` is the number of units
+    with both values. `details.chance` is the value of a random judge (0.5 or 0). `details.verdict` is "above chance",
+    "below chance" or "cannot be told from chance" (the interval contains the value, or there are fewer than 6
+    documents), or None without a value. There are no rows if people judged nothing. If scores are too large to compute
+    with, a note says so.
 
         sm.meta.agreement_with_people(run).rows
     """

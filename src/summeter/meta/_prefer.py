@@ -66,11 +66,11 @@ class PreferOptions(Selection, By, Pairs, Draws):
 def prefer(run: RunLike | None, gold: Gold, options: PreferOptions) -> Study:
     """Measure whether judges and people prefer the same systems.
 
-    The study gives correct preferences, win rates and Bradley-Terry strengths.
-    Without a run, the study returns win rates and strengths by human judgments. It uses scores of summaries and
-    pairwise verdicts, whichever the run and people have (scores of people first; source="pairs" selects their
-    verdicts). The chain of neighbours follows people's ranking by the mean over all aspects of the block (Shen et al.
-    rank by the average of four ratings). Raises UsageError if there is nothing to compare or a system is unknown.
+    The rows have correct preferences, win rates and Bradley-Terry strengths. Without a run, the study returns win rates
+    and strengths by human judgments. It uses scores of summaries and pairwise verdicts, whichever the run and people
+    have (scores of people first; source="pairs" selects their verdicts). The chain of neighbours follows people's
+    ranking by the mean over all aspects of the block (Shen et al. rank by the average of four ratings). Raises
+    UsageError if there is nothing to compare or a system is unknown.
     """
     if run is None:
         return _people_alone(gold_input(gold, options.judgment_set)[0], options)

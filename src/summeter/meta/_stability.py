@@ -57,10 +57,9 @@ class StabilityOptions(Selection, GoldAtLeast, By, Together, Draws):
 def stability(run: RunLike, gold: Gold, options: StabilityOptions) -> Study:
     """Test whether judges are equally reliable on all systems.
 
-    Per-candidate correlation and meta-correlation (Shen et al., 2023).
-    Both steps use the same coefficient. Intervals resample documents, the same ones for all systems, and recompute both
-    steps. The p-value of the meta-correlation is that of a correlation of k systems. Raises UsageError if judges and
-    people have nothing in common.
+    The rows have the per-candidate correlations and the meta-correlation (Shen et al., 2023), by the same coefficient.
+    Intervals resample documents, the same ones for all systems, and recompute both. The p-value of the meta-correlation
+    is that of a correlation of k systems. Raises UsageError if judges and people have nothing in common.
     """
     coefficients = options.coefficients
     rows: list[Row] = []

@@ -100,7 +100,9 @@ def _values(annotation: Any, metadata: Sequence[Any] = ()) -> str:
         alternatives = ["number"] if arguments[:2] == (int, float) else members
         return " or ".join(dict.fromkeys(alternatives)) + _bounds(metadata)
     if origin is tuple:
-        return f"list of {_values(arguments[0])}{_bounds(metadata, ' entries')}"
+        entries = f"{_values(arguments[0])}{_bounds(metadata, ' entries')}"
+        entries = f"texts{entries.removeprefix('text')}" if entries.startswith("text") else entries
+        return f"list of {entries.replace(' characters) (', ' characters each; ')}"
     if origin is dict:
         return f"mapping of names to {_values(arguments[1])}"
     if annotation is Any:
