@@ -3,8 +3,8 @@
     from summeter.evaluators import FineSurE, Rouge
     from summeter.evaluators import Evaluator, Item, Judgment, Prepared, Role, Tools
 
-Classes are imported when they are first used; `catalog` maps catalog names to them. docs/extending.md explains how to
-write an evaluator. The imports below serve type checkers only.
+Classes are imported when they are first used; the module `catalog` maps catalog names to classes. docs/extending.md
+explains how to write an evaluator. The imports below are only for type checkers.
 """
 
 from __future__ import annotations

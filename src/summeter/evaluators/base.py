@@ -47,12 +47,12 @@ _FILES = (Path, PromptFolder, DataFile)
 
 
 def semicolons(value: Any) -> Any:
-    """Split the text of a list setting at semicolons; return any other value unchanged."""
+    """Split a string at semicolons; return any other value unchanged."""
     return tuple(part.strip() for part in value.split(";") if part.strip()) if isinstance(value, str) else value
 
 
 Semicolons = Annotated[tuple[T, ...], BeforeValidator(semicolons)]
-"""A tuple that may be written as text with semicolons (`h2h[systems=A;B;C]`)."""
+"""A tuple that may be written as a string with semicolons (`h2h[systems=A;B;C]`)."""
 
 
 def _distinct(values: tuple[T, ...]) -> tuple[T, ...]:
@@ -62,19 +62,19 @@ def _distinct(values: tuple[T, ...]) -> tuple[T, ...]:
 
 
 Choices = Annotated[tuple[T, ...], BeforeValidator(semicolons), AfterValidator(_distinct)]
-"""As `Semicolons`, with at least one value and without repetitions."""
+"""Like `Semicolons`, but with at least one value and no repeated values."""
 
 
 def named_file(noun: str, hint: str = "", *, inside: str | None = None) -> BeforeValidator:
-    """Return a validator that reads the file named by a setting; parameters as in `DataFile.read`."""
+    """Return a validator that reads the file named by a setting. Its parameters are those of `DataFile.read`."""
     return BeforeValidator(lambda file: None if file is None else DataFile.read(file, noun, hint, inside=inside))
 
 
 class Prepared(Record):
-    """What an evaluator derives once per document for all its summaries.
+    """Data that an evaluator derives once per document for all summaries of the document.
 
-    It is stored in the run, and judgments refer to it by `id`. `data` is JSON whose form the evaluator defines. If
-    preparing failed, `status` and `reason` say why.
+    The data are stored in the run, and judgments refer to them by `id`. `data` is a JSON object whose form the
+    evaluator defines. If the preparation failed, `status` and `reason` say why.
     """
 
     document_id: str
@@ -85,19 +85,20 @@ class Prepared(Record):
 
     @property
     def id(self) -> str:
-        """Twelve hexadecimal digits of the hash of the content."""
+        """The first twelve hexadecimal digits of the hash of the content."""
         return digest([self.document_id, self.data, self.status], 12)
 
     @property
     def stored_id(self) -> str | None:
-        """The id if there is data or a failure to store, else None."""
+        """The id, or None if there are no data and no failure to store."""
         return self.id if self.data or self.status != "ok" else None
 
 
 class Checkpoint(NamedTuple):
-    """Published weights for a role: their name and the licence on their model card.
+    """Published weights for a role, with their name and the licence stated on their model card.
 
-    `commercial` is False if the licence forbids commercial use. `alias` is the name that servers use, if it differs.
+    `commercial` is False if the licence forbids commercial use. `alias` is the name that servers use, or None if they
+    use `model`.
     """
 
     model: str
@@ -110,9 +111,8 @@ class Checkpoint(NamedTuple):
 class Role:
     """A model that an evaluator may use.
 
-    `kind` is "llm" or the task of a local network. `hint` is
-    appended to the error message if no model is bound. `checkpoints` are the published weights for this role; other
-    models are not checked for their licence.
+    `kind` is "llm" or the task of a local network. `hint` is appended to the error message that is raised if no model
+    is bound. `checkpoints` are the published weights for this role; the licences of other models are not checked.
     """
 
     kind: Literal["llm"] | ModelTask = "llm"
@@ -122,9 +122,9 @@ class Role:
 
 @dataclass(frozen=True)
 class ExpectedJudgment:
-    """A judgment that an item should have, written as failed if the item cannot be judged.
+    """A judgment that an item should have. If the item cannot be judged, it is written as failed.
 
-    Without `unit` it is about the whole item, as in `target`.
+    If `unit` is None, the judgment is about the whole item, as in `target`.
     """
 
     aspect: str
@@ -135,11 +135,11 @@ class ExpectedJudgment:
 
 @dataclass(frozen=True)
 class Tools:
-    """The models that a judge may use, by role. Created by the run, never stored.
+    """The models that a judge may use, by role. The run creates this object and never stores it.
 
     `llms` and `networks` hold the LLMs and the local networks by role. `signature` is the evaluator's signature in this
-    run. `scratch` caches expensive intermediate results (one dict per document and evaluator, dropped after the
-    document).
+    run. `scratch` caches expensive intermediate results; there is one dict per document and evaluator, which is
+    discarded after the document.
     """
 
     signature: str
@@ -173,22 +173,26 @@ def _bound(models: Mapping[str, T], role: str) -> T:
 
 
 class Evaluator(BaseModel):
-    """A judge of summaries: settings as frozen fields, class attributes, and the methods `prepare` and `judge`.
+    """Base class of all evaluators, which have frozen settings and the methods `prepare` and `judge`.
 
-    - `aspects`: the aspects it judges. `needs`: what an item must have.
-    - `roles`: the models it may use; `required_roles` are those it uses with its settings.
-    - `reduce`: how a summary's score is computed: "share" of labels that are 1, "mean" of values, or "whole" for the
-      judgment of the summary itself.
-    - `value_range`: the least and the greatest value, or None if values are unbounded. A rating scale takes precedence.
-    - `binary_units`: units whose judgments are all 0 or 1.
+    The settings are fields of the class. The class attributes and properties are:
+
+    - `aspects`: the aspects that it judges. `needs`: what an item must have.
+    - `roles`: the models that it may use. `required_roles`: the roles that it uses with its current settings.
+    - `reduce`: how the score of a summary is computed: "share" is the share of labels that are 1, "mean" the mean of
+      the values, and "whole" the judgment of the summary itself.
+    - `value_range`: the lowest and the highest possible value, or None if values are unbounded. A rating scale takes
+      precedence.
+    - `binary_units`: the kinds of unit whose judgments are always 0 or 1.
     - `reads_sentences`: whether results depend on the sentence splitter, which is then part of the signature.
-    - `prepares_only`: it derives data from documents and writes no judgments. `pairwise`: it compares two summaries.
-    - `positional_setting`: the setting of a value without a name in `-e` (`geval[single]`).
+    - `prepares_only`: whether it derives data from documents and writes no judgments. `pairwise`: whether it compares
+      two summaries.
+    - `positional_setting`: the setting that receives a value given without a name in `-e` (`geval[single]`).
     - `code_licence`: the licence of the method's released code.
-    - `measured_agreement`: agreement with people by aspect, as measured for summeter (`reports/quality.md`). A run
-      prints it next to the scores if its data have no human judgments of the aspect.
+    - `measured_agreement`: the agreement with people by aspect, as measured for summeter (`reports/quality.md`). A run
+      prints it next to the scores if the data of the run contain no human judgments of the aspect.
 
-    `judge` is called only for items that can be judged; `unjudged` writes the judgments of the others.
+    `judge` is called only for items that can be judged; `unjudged` returns the judgments of all other items.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -212,7 +216,7 @@ class Evaluator(BaseModel):
     if not TYPE_CHECKING:  # type checkers see the fields instead
 
         def __init__(self, **settings: Any) -> None:
-            """Raises SettingError for an unknown setting or an invalid value."""
+            """Create an evaluator. Raises SettingError for an unknown setting or an invalid value."""
             try:
                 super().__init__(**settings)
             except ValidationError as error:
@@ -231,10 +235,10 @@ class Evaluator(BaseModel):
                 raise SettingError(f"evaluator {name!r}: {'; '.join(faults)}") from error
 
     def noncommercial_weights(self, models: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the bound weights whose licence forbids commercial use, each with that licence.
+        """Return the bound models whose licence forbids commercial use, each with its licence.
 
-        A model matches a checkpoint of its role if it contains the checkpoint's name or alias, or if it is a local
-        folder and all checkpoints of the role are non-commercial.
+        A model matches a checkpoint of its role if the name of the model contains the name or the alias of the
+        checkpoint, or if the model is a local folder and all checkpoints of the role are non-commercial.
         """
         restricted = []
         for name in self.required_roles:
@@ -250,26 +254,29 @@ class Evaluator(BaseModel):
         return tuple(restricted)
 
     def role(self, name: str) -> Role:
-        """Return the role `name`, or an LLM role if it is not in `roles` (a member's role of a derived judge)."""
+        """Return the role `name`.
+
+        If `name` is not in `roles` (a role used by a member of a derived judge), return an LLM role.
+        """
         return self.roles.get(name, Role())
 
     def components(self) -> tuple[Evaluator, ...]:
-        """Return the evaluators that do the work: itself, or the components of a bundle."""
+        """Return the evaluators that write the judgments: this one, or the components of a bundle."""
         return (self,)
 
     @property
     def active_aspects(self) -> tuple[str, ...]:
-        """The aspects that it judges with its settings. Default: all of `aspects`."""
+        """The aspects that are judged with the current settings. Default: all of `aspects`."""
         return self.aspects
 
     @property
     def required_roles(self) -> tuple[str, ...]:
-        """The roles whose models it uses with its settings. Default: all of `roles`."""
+        """The roles whose models are used with the current settings. Default: all of `roles`."""
         return tuple(self.roles)
 
     @property
     def asks_llm(self) -> bool:
-        """Whether it uses an LLM with its settings. Local models are deterministic."""
+        """Whether an LLM is used with the current settings."""
         return any(self.role(name).kind == "llm" for name in self.required_roles)
 
     def items(self, document: Document, summaries: Sequence[Summary]) -> list[Item]:
@@ -284,20 +291,21 @@ class Evaluator(BaseModel):
         ]
 
     def merged(self, other: Evaluator) -> Evaluator:
-        """Return one evaluator for the items of both; `other` has the same signature.
+        """Return one evaluator for the items of this one and of `other`, which has the same signature.
 
-        Only settings that do not affect judgments are unsigned (such as which pairs are compared). Default: itself.
+        The two can differ only in settings that do not affect judgments and are therefore not part of the signature,
+        such as the pairs to compare. Default: this evaluator.
         """
         return self
 
     def incompatible(self, systems: Collection[str]) -> str | None:
-        """Return why it cannot judge data with summaries by these systems, or None."""
+        """Return why data with summaries by these systems cannot be judged, or None if they can."""
         if self.pairwise and len(systems) < 2:
             return f"{self.name} compares two systems, but the data contain summaries by only one"
         return None
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Return the fields of the signature other than models, splitter and version. Default: changed settings."""
+        """Return the fields of the signature except models, splitter and version. Default: the changed settings."""
         return {
             name: getattr(self, name)
             for name, info in type(self).model_fields.items()
@@ -306,17 +314,17 @@ class Evaluator(BaseModel):
 
     @property
     def decision_threshold(self) -> float | None:
-        """The value from which labels are 1, or None if labels do not depend on values. Default: `threshold`."""
+        """The lowest value with the label 1, or None if labels do not depend on values. Default: `threshold`."""
         threshold: float | None = getattr(self, "threshold", None)
         return threshold
 
     @property
     def rating_scale(self) -> tuple[float, float] | None:
-        """The ends of the rating scale, as in the signature, or None for evaluators that do not rate."""
+        """The ends of the rating scale, as in the signature, or None if the evaluator does not rate."""
         return None
 
     def files_to_keep(self) -> Mapping[str, str]:
-        """Return the texts that judgments depend on (prompts, weights), by file name in the run."""
+        """Return the texts on which judgments depend (prompts, weights), by their file name in the run."""
         return {
             f"files/{value.path.stem}.{digest(value.text, HASH)}{value.path.suffix}": value.text
             for name in type(self).model_fields
@@ -337,7 +345,7 @@ class Evaluator(BaseModel):
         return signature(self.name, {**roles, **sampled, **self.signature_fields(), "split": split, "v": self.version})
 
     def skip_reason(self, item: Item) -> str | None:
-        """Return why the item cannot be judged, so that it is skipped, or None."""
+        """Return why the item is skipped, or None if it can be judged."""
         if not item.summary.text.strip():
             return "the summary is empty"
         if not item.document.text.strip():
@@ -353,7 +361,7 @@ class Evaluator(BaseModel):
         return None
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
-        """Derive what all summaries of the document share. Default: nothing."""
+        """Derive the data that all summaries of the document share. Default: no data."""
         return Prepared(document_id=document.id)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
@@ -361,17 +369,17 @@ class Evaluator(BaseModel):
         raise NotImplementedError
 
     def builder(self, item: Item, prepared: Prepared, tools: Tools, **fields: Any) -> JudgmentBuilder:
-        """Return a builder of judgments about the item; `fields` are those all judgments share."""
+        """Return a builder of judgments about the item; `fields` are the fields that all judgments share."""
         return JudgmentBuilder(self, item, tools.signature, prepared.stored_id, **fields)
 
     def expected(self, item: Item, data: Mapping[str, Any], parser: Parser = "strict") -> list[ExpectedJudgment]:
-        """Return the judgments that an item should have. Default: one per aspect, of the summary."""
+        """Return the judgments that an item should have. Default: one judgment of the summary per aspect."""
         return [ExpectedJudgment(aspect) for aspect in self.active_aspects]
 
     def unjudged(self, item: Item, signature: str, prepared: Prepared | None = None) -> list[Judgment] | None:
-        """Return the judgments of an item that cannot be judged, or None if it can.
+        """Return the judgments of an item that cannot be judged, or None if it can be judged.
 
-        They are skipped judgments if `skip_reason` returns a reason, and failed ones if `prepared` failed.
+        The judgments are skipped if `skip_reason` returns a reason, and failed if the preparation failed.
         """
         builder = JudgmentBuilder(self, item, signature)
         if why := self.skip_reason(item):
@@ -383,9 +391,9 @@ class Evaluator(BaseModel):
         return builder.all_failed(prepared.status, why, self.expected(item, prepared.data))
 
     def read(self, output: str, item: Item, parser: Parser, signature: str) -> list[Judgment]:
-        """Return judgments from a raw reply of an experiment, by the strict or the released parser.
+        """Return judgments from a raw reply of an experiment, read by the strict or the released parser.
 
-        The item must be one that can be judged. Raises UsageError if the evaluator has no parser.
+        The item must be one for which `unjudged` returns None. Raises UsageError if the evaluator has no parser.
         """
         raise UsageError(f"{self.name} has no parser for raw outputs; give rows with a `value` instead")
 
@@ -393,8 +401,8 @@ class Evaluator(BaseModel):
 class PromptedEvaluator(Evaluator):
     """An evaluator with prompt templates: `prompts/NAME.txt` in the package of its module, or `prompt_text`.
 
-    `prompts`: a folder whose templates replace the shipped ones of the same name. It is read once, when the evaluator
-    is created, so that later edits do not change judgments under the same signature.
+    `prompts` is a folder whose templates replace the shipped ones of the same name. The folder is read once, when the
+    evaluator is created, so that later edits do not change judgments under the same signature.
     """
 
     prompt_text: ClassVar[str | None] = None
@@ -403,35 +411,35 @@ class PromptedEvaluator(Evaluator):
 
     @property
     def templates(self) -> tuple[str, ...]:
-        """The names of the templates that affect its judgments."""
+        """The names of the templates that affect the judgments."""
         return ()
 
     def load_template(self, name: str) -> Template:
-        """Return the template `name`: the user's, or else `prompt_text`, or else the shipped file."""
+        """Return the template `name` from the user's folder, or else `prompt_text`, or else the shipped file."""
         return Template.load(type(self).__module__.rpartition(".")[0], name, self.prompts, self.prompt_text)
 
     def used_templates(self) -> tuple[Template, ...]:
-        """Return all templates that affect its judgments."""
+        """Return all templates that affect the judgments."""
         return tuple(map(self.load_template, self.templates))
 
     @property
     def prompt_hash(self) -> str | None:
-        """The hash of the templates in the signature, or None if no template is used."""
+        """The hash of the templates, as in the signature, or None if no template is used."""
         hashes = [template.hash for template in self.used_templates()]
         return hashes[0] if len(hashes) == 1 else digest(hashes, HASH) if hashes else None
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Return changed settings and the hash of the prompts."""
+        """Return the changed settings and the hash of the prompts."""
         return {**super().signature_fields(), "prompt": self.prompt_hash}
 
     def files_to_keep(self) -> Mapping[str, str]:
-        """Return the files of every evaluator and the prompt templates."""
+        """Return the files that every evaluator keeps and the prompt templates."""
         texts = {f"prompts/{template.name}.{template.hash}.txt": template.source for template in self.used_templates()}
         return {**super().files_to_keep(), **texts}
 
 
 def target(item: Item, unit: Unit | None = None, index: int | None = None, list_id: str | None = None) -> Target:
-    """Return the target of a judgment: a unit or, without `unit`, the summary or the pair."""
+    """Return the target of a judgment: the unit, or the summary or pair if `unit` is None."""
     rival = item.rival.system if item.rival else None
     return Target(
         document_id=item.document.id,
@@ -447,7 +455,7 @@ def target(item: Item, unit: Unit | None = None, index: int | None = None, list_
 class JudgmentBuilder:
     """Builds the judgments of one evaluator about one item.
 
-    `prepared` is the id of the prepared data, `calls` the keys of the LLM calls behind the judgments.
+    `prepared` is the id of the prepared data. `calls` are the keys of the LLM calls on which the judgments are based.
     """
 
     evaluator: Evaluator
@@ -459,7 +467,7 @@ class JudgmentBuilder:
     truncated_tokens: int | None = None
 
     def ok(self, aspect: str, unit: Unit | None = None, index: int | None = None, **fields: Any) -> Judgment:
-        """Return a judgment of `unit` or, without it, of the item, with these fields."""
+        """Return a judgment of `unit`, or of the item if `unit` is None, with these fields."""
         list_id = fields.pop("list_id", None)
         return Judgment(
             target=target(self.item, unit, index, list_id),
@@ -481,11 +489,11 @@ class JudgmentBuilder:
         index: int | None = None,
         **fields: Any,
     ) -> Judgment:
-        """Return a judgment without a value, with the reason."""
+        """Return a judgment without a value, with the status and the reason."""
         return self.ok(aspect, unit, index, status=status, reason=reason, **fields)
 
     def all_failed(self, status: Status, reason: str, expected: Iterable[ExpectedJudgment]) -> list[Judgment]:
-        """Return a failed judgment for each expected one."""
+        """Return a failed judgment for each expected judgment."""
         return [self.failed(one.aspect, status, reason, one.unit, one.index, list_id=one.list_id) for one in expected]
 
     def skipped(self, reason: str) -> list[Judgment]:
@@ -499,7 +507,7 @@ class JudgmentBuilder:
         fields: Callable[[list[T]], Mapping[str, Any]],
         missing: str,
     ) -> list[Judgment]:
-        """Return one judgment per sentence of the summary, computed from the entries that start in it.
+        """Return one judgment per sentence of the summary, computed from the entries that start in the sentence.
 
         `entries` are pairs of an offset and an object; `fields` computes the fields of a judgment from the objects of
         one sentence. A sentence without entries is skipped with the reason `missing`.

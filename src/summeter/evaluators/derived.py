@@ -15,11 +15,11 @@ from summeter.records import HASH, Item, Judgment, Status, Target, Unit, UsageEr
 from summeter.scoring import summary_scores
 
 ItemKey = tuple[str, str, str | None]
-"""(document, system, rival)."""
+"""The key of an item: (document, system, rival)."""
 
 Scale = tuple[float, float]
 UnitKey = tuple[Unit, int | None, str | None]
-"""(unit, index, list_id)."""
+"""The key of a unit: (unit, index, list_id)."""
 
 SHARES: Scale = (0.0, 1.0)
 
@@ -29,8 +29,8 @@ _AT_ROLE = re.compile(r"(?P<spec>.*)@(?P<role>[A-Za-z_][\w-]*)")
 class MemberJudge(NamedTuple):
     """A judge that a derived judge uses.
 
-    `role` is the role whose model the member uses instead of `judge`, to use a second model. A `partial` member judges
-    only the items selected by `DerivedEvaluator.undecided`.
+    `role` is the role whose model the member uses instead of that of the role `judge`. A `partial` member judges only
+    the items selected by `DerivedEvaluator.undecided`.
     """
 
     evaluator: Evaluator
@@ -39,7 +39,7 @@ class MemberJudge(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name in reasons: `rts`, `rts@second`."""
+        """The name of the member in reasons, such as `rts` or `rts@second`."""
         return self.evaluator.name if self.role is None else f"{self.evaluator.name}@{self.role}"
 
     @property
@@ -49,7 +49,7 @@ class MemberJudge(NamedTuple):
 
     @property
     def scale(self) -> Scale:
-        """The ends of the member's values: those of its rating scale, or else 0 and 1."""
+        """The ends of the member's rating scale, or 0 and 1 if it has none."""
         return self.evaluator.rating_scale or SHARES
 
 
@@ -64,25 +64,25 @@ class MemberJudgments(NamedTuple):
 
 
 class DerivedEvaluator(Evaluator):
-    """A judge computed from the judgments of other judges of the same run; it uses no model itself.
+    """A judge that is computed from the judgments of other judges of the same run and uses no model itself.
 
-    A subclass defines its `members` and the function `derive`. The engine first runs the members, which are judges of
-    the run with their own signatures, files and scores. It then calls `derive` with all items that every member has
-    finished, in this session or an earlier one. `derive` may use the whole run (to rank, to fit a scale, to find a
-    threshold). It must be a pure function of its judgments and the settings: no model, file, clock or unseeded
-    randomness. `rescore`, `runs merge` and resuming a run compute its judgments again.
+    A subclass defines the property `members` and the method `derive`. The engine first runs the members, which are
+    judges of the run with their own signatures, files and scores. It then calls `derive` with all items that every
+    member has finished, in this session or an earlier one. `derive` may use the whole run (to rank, to fit a scale, to
+    find a threshold). It must be a pure function of the members' judgments and the settings, without a model, a file, a
+    clock or unseeded randomness. `rescore`, `runs merge` and resuming a run compute the derived judgments again.
 
     **Failures.** `derive` receives a member's failed judgments (`unparsed`, `refused`, `skipped`) and writes judgments
     with a status for them, never values. It does not receive items that a member could not judge (`error`): the derived
-    judge has the same error, with the member's reason, and both are tried again when the run is resumed. The engine
-    skips items with a `skip_reason`.
+    judgment has the same error and reason, and both judges try the item again when the run is resumed. The engine skips
+    items with a `skip_reason`.
 
-    **Signature.** It contains a digest of the members' names and signatures, the changed settings and those in
-    `always_signed`, and the members' models by role.
+    **Signature.** The signature contains a digest of the members' names and signatures, the changed settings, the
+    settings in `always_signed`, and the members' models by role.
 
-    **Partial members** judge only some items. The engine calls `undecided` before any work and again when these items
-    are judged. `undecided` and `derive` then receive every item that can be judged, with the judgments so far; `derive`
-    writes judgments of the decided items.
+    **Partial members** judge only some items. The engine calls `undecided` before any judge runs, and again when the
+    items that it returned are judged. `undecided` and `derive` then receive every item that can be judged, with the
+    judgments so far; `derive` yields judgments of the decided items.
 
     Members and the derived judge judge the same items: summaries, or pairs (`pairwise`).
 
@@ -111,33 +111,34 @@ class DerivedEvaluator(Evaluator):
     @property
     @abstractmethod
     def members(self) -> tuple[MemberJudge, ...]:
-        """The judges it uses, in the order in which `derive` receives their judgments."""
+        """The member judges, in the order in which `derive` receives their judgments."""
 
     @abstractmethod
     def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:
         """Yield the judgments, signed with `signature`; the judgments of one item are consecutive.
 
-        `judged` contains every finished item in the order of the data. It reads the run's files lazily and may be
-        iterated several times; `judged[5]` reads one item.
+        `judged` contains every finished item in the order of the data. It reads the files of the run lazily and can be
+        iterated several times; `judged[5]` reads only one item.
         """
 
     def undecided(self, judged: Sequence[MemberJudgments]) -> Container[ItemKey]:
         """Return the items that partial members must judge.
 
-        It is a pure function, like `derive`. It is called with no judgments before any work, and again when the other
-        members have judged all items and the partial ones the items that it returned first.
+        This method must be a pure function, like `derive`. It is called without judgments before any judge runs, and
+        again when the other members have judged all items and the partial members the items that the first call
+        returned.
         """
         raise NotImplementedError(f"{self.name} does not define which items its partial members judge")
 
     def check_members(self, signatures: Sequence[str]) -> None:
         """Check the members' signatures in this run, given in the order of `members`.
 
-        It is called before any work. Raises UsageError if the judge cannot be computed from these members. Default: no
-        check.
+        The engine calls this method before any judge runs. Raises UsageError if the judge cannot be computed from these
+        members. Default: no check.
         """
 
     def components(self) -> tuple[Evaluator, ...]:
-        """Return the members that use the run's judge (or no model), and itself."""
+        """Return the members that use the run's judge or no model, followed by this evaluator."""
         return (*(member.evaluator for member in self.members if member.role is None), self)
 
     @property
@@ -151,14 +152,14 @@ class DerivedEvaluator(Evaluator):
         return any(member.evaluator.asks_llm for member in self.members)
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Return changed settings, the digest of the members, and the rating scale."""
+        """Return the changed settings, the digest of the members, and the rating scale."""
         signed = [[member.name, member.evaluator.sign({})] for member in self.members]
         scale = f"{self.rating_scale[0]:g}-{self.rating_scale[1]:g}" if self.rating_scale else None
         always = {name: getattr(self, name) for name in self.always_signed}
         return {**super().signature_fields(), **always, "members": digest(signed, HASH), "scale": scale}
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """Not implemented: the engine calls `derive`."""
+        """Raise NotImplementedError; the engine calls `derive` instead."""
         raise NotImplementedError(f"{self.name} is computed from the judgments of its members; see `derive`")
 
     def judgment(
@@ -173,8 +174,8 @@ class DerivedEvaluator(Evaluator):
     ) -> Judgment:
         """Return a judgment about an item, with the models and calls of its `sources`.
 
-        `fields` are those of Judgment (`value`, `label`, `reason`, ...). A failed judgment has `status` and `reason`
-        and no value. A value that is not finite gives status error.
+        `fields` are fields of Judgment (`value`, `label`, `reason`, ...). A failed judgment has a `status` and a
+        `reason` but no value. If the value is not finite, the status is `error`.
         """
         value = fields.get("value")
         if value is not None and not isfinite(value):
@@ -193,7 +194,7 @@ class DerivedEvaluator(Evaluator):
 
 
 def joint_scale(members: Sequence[MemberJudge]) -> Scale | None:
-    """Return the members' rating scale, (0, 1) if they differ, or None if no member rates."""
+    """Return the members' rating scale, (0, 1) if their scales differ, or None if no member rates."""
     scales = {member.scale for member in members}
     return None if scales == {SHARES} else scales.pop() if len(scales) == 1 else SHARES
 
@@ -201,8 +202,8 @@ def joint_scale(members: Sequence[MemberJudge]) -> Scale | None:
 def named_members(of: str, aspect: str | None = None) -> tuple[MemberJudge, ...]:
     """Return the members in a string such as `rts+mcq[aspect=fluency]+rts@second`, written as for `-e`.
 
-    A bundle counts as its components, except those that only prepare. `aspect` is passed to each member that has such a
-    setting and no value for it. Raises UsageError for pairwise and derived judges.
+    A bundle is replaced by its components, except those that only prepare data. `aspect` is passed to each member that
+    has a setting `aspect` without a value. Raises UsageError for pairwise and derived judges.
     """
     members: list[MemberJudge] = []
     for spec in split_outside(of, "+"):
@@ -229,9 +230,9 @@ def check_named_once(members: Sequence[MemberJudge]) -> None:
 
 
 class Opinion(NamedTuple):
-    """One member's verdict on one unit: its judgment, or the status and reason of a failure.
+    """One member's verdict on one unit, or the status and reason of a failure.
 
-    `value` is on the member's scale, and None if the label is a word.
+    `value` is on the member's scale; it is None if the label is a word.
     """
 
     member: MemberJudge
@@ -241,7 +242,7 @@ class Opinion(NamedTuple):
     reason: str
 
     def on(self, scale: Scale) -> float | None:
-        """Return `value` converted from the member's scale to another, or None."""
+        """Return `value` converted from the member's scale to `scale`, or None if there is no value."""
         if self.value is None:
             return None
         (low, high), (start, end) = self.member.scale, scale
@@ -251,7 +252,8 @@ class Opinion(NamedTuple):
 def common_units(rows_by_member: Sequence[Sequence[Judgment]]) -> Sequence[UnitKey | None]:
     """Return the units that all members judged, in order.
 
-    If members judged different units, return [None], the summary. Members without any usable judgment are ignored.
+    Return [None], which stands for the summary, if the members judged different units. Members without any usable
+    judgment are ignored.
     """
     judged = [rows for rows in rows_by_member if any(row.status == "ok" for row in rows)]
     keys = list(dict.fromkeys(unit_of(row) for rows in judged for row in rows))
@@ -259,12 +261,12 @@ def common_units(rows_by_member: Sequence[Sequence[Judgment]]) -> Sequence[UnitK
 
 
 def unit_of(judgment: Judgment) -> UnitKey:
-    """Return the unit of its item that a judgment is about."""
+    """Return the key of the unit that a judgment is about."""
     return judgment.target.unit, judgment.target.index, judgment.target.list_id
 
 
 def opinion_of(member: MemberJudge, rows: Sequence[Judgment], unit: UnitKey | None = None) -> Opinion:
-    """Return a member's verdict on one unit or, without `unit`, its score of the summary."""
+    """Return a member's verdict on one unit, or its score of the summary if `unit` is None."""
     if unit is None:
         score = next(iter(summary_scores(rows, {member.evaluator.name: member.evaluator.reduce})), None)
         if score is None or score.value is None:

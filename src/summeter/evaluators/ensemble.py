@@ -36,19 +36,21 @@ How = Literal["auto", "majority", "mean"]
 
 
 class Ensemble(DerivedEvaluator):
-    """Combined evaluators: `of` lists them as for `-e`, separated by plus signs (`rts+mcq+stareval`).
+    """Combine the judgments of several evaluators.
+
+    `of` lists the evaluators as for `-e`, separated by plus signs (`rts+mcq+stareval`).
 
     `NAME@ROLE` uses the model in another role: `rts+rts@second` is one judge with two models. `aspect` is passed to
-    every member that has such a setting, and only this aspect is combined; by default, every aspect that two members
-    judge. `how` is "majority" of labels, "mean" of values, or "auto": labels if all members give 0 or 1, else values.
-    `at_least` is the least number of members with a verdict.
+    every member that has a setting of this name, and only this aspect is combined; by default, every aspect that at
+    least two members judge is combined. `how` is "majority" (of labels), "mean" (of values), or "auto", which combines
+    labels if all members give 0 or 1, and values otherwise. `at_least` is the minimum number of members with a verdict.
 
-    Writes one judgment per sentence, claim or key fact if all members judge the same ones, else one per summary.
-    Majority: `label` is the most frequent label, `value` the share of votes for 1, `confidence` the share of votes for
-    `label`; a tie is skipped. Mean: `value` is on the members' scale, or from 0 to 1 if they have different ones;
-    `confidence` is 1 minus the mean difference between two members as a share of the scale. Members without a verdict
-    are left out and listed in the reason. With fewer than `at_least` verdicts the judgment has the most severe status
-    of the members.
+    Writes one judgment per sentence, claim or key fact if all members judge the same units, and otherwise one per
+    summary. With a majority vote, `label` is the most frequent label, `value` the share of votes for 1, and
+    `confidence` the share of votes for `label`; a tie is skipped. With the mean, `value` is on the members' scale, or
+    in [0, 1] if their scales differ, and `confidence` is 1 minus the mean difference between two members, as a share of
+    the scale. Members without a verdict are left out and listed in the reason. If fewer than `at_least` members have a
+    verdict, the judgment has the most severe status of the members.
     """
 
     name, version = "ensemble", "1"
@@ -81,7 +83,7 @@ class Ensemble(DerivedEvaluator):
 
     @cached_property
     def members(self) -> tuple[MemberJudge, ...]:
-        """The combined evaluators; a bundle counts as its components."""
+        """The combined evaluators. A bundle is replaced by its components."""
         members = named_members(self.of, self.aspect)
         check_named_once(members)
         return members
@@ -94,7 +96,7 @@ class Ensemble(DerivedEvaluator):
 
     @property
     def decision_threshold(self) -> float | None:
-        """Half of the members if they vote; a tie has no label."""
+        """One half if the members vote (a tie has no label), or else None."""
         labels = any(
             member.evaluator.decision_threshold is not None or member.evaluator.binary_units for member in self.members
         )
@@ -102,7 +104,7 @@ class Ensemble(DerivedEvaluator):
 
     @property
     def rating_scale(self) -> Scale | None:
-        """The members' scale, or 0 to 1 if they have different ones."""
+        """The members' scale, or (0, 1) if their scales differ."""
         return joint_scale(self.members)
 
     def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:

@@ -1,8 +1,8 @@
-"""LLMJudge: an evaluator that asks an LLM about an item and writes judgments from its reply.
+"""LLMJudge, an evaluator that asks an LLM about an item and writes judgments from the reply.
 
 A subclass provides a prompt (a template file beside its module, or `prompt_text`), the `reply_schema`, `parse` (the
-strict parser) and `judgments`. The base class asks, repairs, splits long documents, reads stored replies and writes
-failed judgments.
+strict parser) and `judgments`. The base class asks the LLM, requests repairs, splits long documents, reads stored
+replies and writes failed judgments.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from summeter.records import Item, Judgment, ReplyError, Status
 R = TypeVar("R")
 
 NO_DATA: Final[Mapping[str, Any]] = MappingProxyType({})
-"""The prepared data of evaluators that prepare nothing."""
+"""The prepared data of evaluators that prepare no data."""
 
 
 class NoVerdict(NamedTuple):
-    """Why there is no verdict on a unit."""
+    """The status and the reason of a unit without a verdict."""
 
     status: Status
     reason: str
 
 
 class LLMJudge(PromptedEvaluator, Generic[R]):
-    """A judge that asks an LLM one question per item; R is the type of a parsed reply.
+    """A judge that asks an LLM one question per item. `R` is the type of a parsed reply.
 
-    Class attributes: `prompt_text`, the template if it is not in a file; `reply`, the fields of the JSON reply with
-    their schemas; `long_documents`, how a document longer than the model's context is shown: "passages" (its beginning
-    and the passages most similar to the summary), "windows" (one question per window until `is_decided`, then
-    `combine`) or "unread" (the prompt does not contain the document); `reply_tokens`, the expected number of tokens of
-    a reply.
+    The class attribute `prompt_text` is the template if it is not in a file. `reply` maps the fields of the JSON reply
+    to their schemas. `long_documents` says how a document longer than the model's context is shown: "passages" (the
+    beginning and the passages most similar to the summary), "windows" (one question per window until `is_decided`, then
+    `combine`) or "unread" (the prompt does not contain the document). `reply_tokens` is the expected number of tokens
+    of a reply.
 
     The parameter `data` of the methods is `Prepared.data`.
     """
@@ -55,7 +55,7 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
         return object_schema(self.reply)
 
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> R:
-        """Parse a reply strictly. Raises ReplyError if it is not unambiguous."""
+        """Parse a reply strictly. Raises ReplyError if the reply is ambiguous or invalid."""
         raise NotImplementedError
 
     def parse_released(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> R:
@@ -70,7 +70,9 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
 
     @property
     def template(self) -> str:
-        """The name of the prompt template and the JSON schema: the evaluator's, with underscores for dots."""
+        """The name of the prompt template and of the JSON schema. Default: the evaluator's name, with underscores for
+        dots.
+        """
         return self.name.replace(".", "_")
 
     @property
@@ -79,7 +81,7 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
         return (self.template,)
 
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the variables of the template. Default: the item's texts and the codes of their fences."""
+        """Return the variables of the template. Default: the texts of the item and the codes of their fences."""
         return texts(item)
 
     def expected_tokens(self, item: Item) -> int:
@@ -87,18 +89,18 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
         return self.reply_tokens
 
     def is_decided(self, answers: Sequence[Answer[R]], item: Item) -> bool:
-        """Return whether the replies on the windows so far determine the result."""
+        """Return whether the replies on the windows asked so far determine the result."""
         return False
 
     def combine(self, answers: Sequence[Answer[R]], item: Item, views: Sequence[DocumentView]) -> R | NoVerdict:
-        """Combine the answers on all windows into one reply. Default: there is one window."""
+        """Combine the answers on all windows into one reply. Default: return the only answer."""
         (answer,) = answers
         if answer.data is None:
             return NoVerdict(answer.status, answer.reason or "no usable reply")
         return answer.data
 
     async def ask(self, llm: BoundLLM, item: Item, data: Mapping[str, Any]) -> Answer[R]:
-        """Ask the question, and ask once for a repair if the reply cannot be parsed."""
+        """Ask the question; if the reply cannot be parsed, ask once for a repair."""
         return await llm.ask(self.prompt(item, data), self.form(item, data))
 
     # --- the same for all judges ---
@@ -108,7 +110,7 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
         return self.load_template(self.template).fill(**self.template_variables(item, data))
 
     def form(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> Form[R]:
-        """Return the schema of a reply about this item with the strict parser."""
+        """Return the schema of a reply about this item, together with the strict parser."""
         return Form(self.template, self.reply_schema(item, data), lambda text: self.parse(text, item, data))
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
@@ -130,7 +132,7 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
         return self.judgments(reply, builder)
 
     def read(self, output: str, item: Item, parser: Parser, signature: str) -> list[Judgment]:
-        """Return judgments from a stored reply, by the strict or the released parser."""
+        """Return judgments from a stored reply, read by the strict or the released parser."""
         builder = JudgmentBuilder(self, item, signature)
         data = self.stored_data(item)
         try:
@@ -140,11 +142,11 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
             return builder.all_failed(error.kind, str(error), self.expected(item, data, parser))
 
     def stored_data(self, item: Item) -> Mapping[str, Any]:
-        """Return the prepared data to use when a stored reply is parsed."""
+        """Return the prepared data that the parser of a stored reply receives."""
         return NO_DATA
 
     def document_views(self, item: Item, data: Mapping[str, Any], llm: BoundLLM) -> DocumentViews:
-        """Return the views of the document to ask about, one question each."""
+        """Return the views of the document; one question is asked about each."""
         if self.long_documents == "unread" or llm.context is None:
             return DocumentViews((DocumentView(item.document.text, 0),))
         near = None
@@ -156,9 +158,9 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
 
 
 def texts(item: Item) -> dict[str, Any]:
-    """Return the texts of an item with the codes of their fences.
+    """Return the texts of an item and the codes of their fences, as template variables.
 
-    The code of the document depends on the document alone, so that all its prompts start with the same text.
+    The fence code of a document depends only on the document, so that all prompts about it start with the same text.
     """
     document, summary = item.document.text, item.summary.text
     rival = item.rival.text if item.rival else None
@@ -166,6 +168,6 @@ def texts(item: Item) -> dict[str, Any]:
 
 
 def material(item: Item) -> tuple[str, ...]:
-    """Return the texts under judgment; JSON that is quoted from them does not count as an answer."""
+    """Return the texts under judgment. JSON that a reply quotes from them does not count as an answer."""
     rival = (item.rival.text,) if item.rival else ()
     return (item.document.text, item.summary.text, *rival)

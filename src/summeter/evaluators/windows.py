@@ -1,14 +1,16 @@
-"""Documents longer than the model's context: which parts a judge is shown, in which questions.
+"""Selection of the parts of a document to show to a judge if it exceeds the model's context.
 
 A document that fits into the prompt is shown whole. Otherwise `--on-overflow` decides: "window" (the default) omits
-nothing without a note, "truncate" keeps the beginning and counts the omitted tokens, "error" judges nothing.
+nothing without a note, "truncate" keeps the beginning and counts the omitted tokens, and "error" does not judge the
+document.
 
 With "window", the evaluator chooses the views by the kind of question:
 
-- Does the document support this? One question per window (`document_views`); a yes in one window is a yes.
-- What are its key facts? One question per window; the lists are joined.
-- How good is the summary? Ratings of windows do not make a rating of the whole. The judge is shown the beginning of the
-  document, the passages most similar to the summary, and others at even distances (`document_views` with `near`).
+- Does the document support a statement? One question per window (`document_views`); a yes in one window is a yes.
+- What are the key facts of the document? One question per window; the lists are joined.
+- How good is the summary? Ratings of windows cannot be combined into a rating for the whole document. The judge is
+  shown the beginning of the document, the passages most similar to the summary, and other passages at even distances
+  (`document_views` with `near`).
 """
 
 from __future__ import annotations
@@ -26,22 +28,22 @@ from summeter.text.chunks import WordIndex, runs, tiles
 from summeter.text.spans import TextSpan
 
 RESERVE = 0.1
-"""Share of the context left free for errors of the estimate and for what servers add (a chat template, a schema)."""
+"""Share of the context reserved for estimation errors and for text added by servers (a chat template, a schema)."""
 MAX_TOKENS_PER_CHARACTER = 2
 """Upper bound of the estimated number of tokens per character."""
 LEAST = 64
-"""Least number of tokens of the document in a window."""
+"""Minimum number of document tokens in a window."""
 OVERLAP = 8
-"""A window repeats at most one eighth of its length from the end of the window before."""
+"""Maximum overlap of consecutive windows: one eighth of the length of a window."""
 OPENING, NEAREST = 0.25, 0.75
-"""Shares of the room for passages: the beginning fills up to the first, similar passages up to the second."""
+"""Shares of the available tokens: the beginning fills up to the first share, and similar passages up to the second."""
 GAP = "\n[...]\n"
 
 
 class DocumentView(NamedTuple):
     """The text of a document that one question shows.
 
-    `start` is its offset in code points, or None for several passages.
+    `start` is the offset of the text in the document, in code points, or None if the text consists of several passages.
     """
 
     text: str
@@ -49,7 +51,7 @@ class DocumentView(NamedTuple):
 
 
 class DocumentViews(NamedTuple):
-    """The views that a judge is shown, and the estimated number of tokens in none of them."""
+    """The views that a judge is shown, and the estimated number of document tokens that no view contains."""
 
     views: tuple[DocumentView, ...]
     truncated_tokens: int | None = None
@@ -65,10 +67,10 @@ def document_views(
 ) -> DocumentViews:
     """Return the views of a document that a judge is shown.
 
-    `frame` is the prompt with an empty document, `reply` the expected number of tokens of the reply (the run's limit on
-    new tokens takes precedence). With `near` (the sentences under judgment), a document that is too long becomes one
-    view of passages instead of several windows. Raises ContextError if the document does not fit and must not be cut,
-    or if nothing of it fits.
+    `frame` is the prompt with an empty document, and `reply` the expected number of tokens of the reply (the run's
+    limit on new tokens takes precedence). If `near` is given (the sentences under judgment), a document that is too
+    long becomes one view of passages instead of several windows. Raises ContextError if the document does not fit and
+    must not be cut, or if no part of it fits.
     """
     room = room_for(document, llm, frame, reply)
     if room is None:
@@ -131,15 +133,15 @@ def _windows(text: str, cut: Sequence[TextSpan], costs: Sequence[int], room: int
 
 
 def with_document(item: Item, text: str) -> Item:
-    """Return the item with this text as its document."""
+    """Return a copy of the item with `text` as its document."""
     document = item.document.model_copy(update={"text": text, "sentences": ()})
     return item.model_copy(update={"document": document})
 
 
 def closest(text: str, views: Sequence[DocumentView], among: Sequence[int] | None = None) -> int:
-    """Return the number of the view that shares most words with the text.
+    """Return the index of the view that shares the most words with the text.
 
-    Rare words count more; ties go to the first view.
+    Rare words have more weight. Ties go to the first view.
     """
     indices = list(range(len(views)) if among is None else among)
     if len(indices) == 1:
@@ -149,7 +151,7 @@ def closest(text: str, views: Sequence[DocumentView], among: Sequence[int] | Non
 
 
 def room_for(document: Document, llm: BoundLLM, frame: Prompt, reply: int) -> int | None:
-    """Return the number of tokens left for the document, or None if it fits or the limit is unknown."""
+    """Return the number of tokens left for the document, or None if the document fits or the limit is unknown."""
     context = llm.context
     if context is None:
         return None

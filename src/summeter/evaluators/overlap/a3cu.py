@@ -1,4 +1,4 @@
-"""`a3cu`: the content units that summary and reference share, estimated by a regression network.
+"""`a3cu`: the share of content units common to summary and reference, estimated by a regression network.
 
 A3CU (Liu et al., EMNLP 2023) estimates the scores of `a2cu` without extracting units.
 """
@@ -18,25 +18,25 @@ from summeter.records import Item, Judgment
 
 RECALL, PRECISION, F1 = "a3cu_recall", "a3cu_precision", "a3cu_f1"
 LONGEST = 254
-"""Maximum tokens of each text."""
+"""Maximum number of tokens of each text."""
 SHORTEST = 10
-"""Number of words below which the authors consider A3CU unsuitable."""
+"""Number of words below which the authors consider A3CU unsuitable for a text."""
 
 
 Floats = NDArray[np.float64]
 
 
 class A3CU(Evaluator):
-    """Estimated recall, precision and F1 of content units between summary and reference (A3CU).
+    """Estimate recall, precision and F1 of content units between summary and reference (A3CU).
 
-    The network returns one number at the first token of (summary, reference) for recall and of (reference, summary) for
-    precision; each text is truncated to 254 tokens. Both are regression outputs, near [0, 1] but not limited to it. For
-    negative values F1 = 2PR / (P + R + 1e-10) is unbounded (opposite signs: -2e8), so negative P and R count as 0.
-    `variant`: `paper`, or `legacy` for the released code: F1 of the unclipped values, and marks such as `[SEP]` inside
-    a text are special tokens.
+    The network returns one number at the first token of the pair (summary, reference) for recall and of (reference,
+    summary) for precision; each text is truncated to 254 tokens. Both numbers are regression outputs, which are close
+    to [0, 1] but not limited to it. For values with opposite signs, F1 = 2PR / (P + R + 1e-10) is unbounded (down to
+    -2e8), so negative P and R count as 0. `variant` is `paper`, or `legacy` for the released code, which computes F1
+    from the unclipped values and reads marks such as `[SEP]` inside a text as special tokens.
 
-    With several references each score is the mean. Truncated tokens are counted in `truncated_tokens` and reported at
-    the end of the run. Writes one judgment of the summary for each aspect.
+    If there are several references, each score is the mean over them. Truncated tokens are counted in
+    `truncated_tokens` and reported at the end of the run. Writes one judgment of the summary for each aspect.
     """
 
     name, version = "a3cu", "1"
@@ -83,7 +83,7 @@ class A3CU(Evaluator):
 
 
 def f1(precision: Floats, recall: Floats, *, clip: bool) -> Floats:
-    """Return 2PR / (P + R + 1e-10); with `clip`, negative P and R count as 0.
+    """Return 2PR / (P + R + 1e-10). If `clip` is true, negative P and R count as 0.
 
     >>> f1(np.array([0.4]), np.array([0.6]), clip=True).round(3).tolist()
     [0.48]

@@ -1,8 +1,8 @@
-"""The layers of encoders that BERTScore uses, and the baseline scores of unrelated sentences.
+"""The encoder layers that BERTScore uses, and the baseline scores of unrelated sentences.
 
-The layers correlated best with human judgments on WMT16 (to-English). The baselines are mean scores of pairs of
-unrelated English sentences of Common Crawl at that layer. Both were published in the repository of the `bert_score`
-package (Zhang et al., MIT licence): `model2layers` and `rescale_baseline/en`.
+The layers are those that correlated best with human judgments on WMT16 (to-English). The baselines are the mean scores
+of pairs of unrelated English sentences from Common Crawl at that layer. Both were published in the repository of the
+`bert_score` package (Zhang et al., MIT licence): `model2layers` and `rescale_baseline/en`.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ LAYERS: dict[str, int] = {
     "xlnet-base-cased": 5,
     "xlnet-large-cased": 7,
 }
-"""Layers by the last component of a model's name."""
+"""Published layers, by the last component of the model's name."""
 
 BASELINES: dict[tuple[str, int], Baseline] = {
     ("bert-large-uncased", 18): Baseline(0.4278576, 0.42786714, 0.42646673),
@@ -99,7 +99,7 @@ BASELINES: dict[tuple[str, int], Baseline] = {
     ("distilbert-base-uncased", 5): Baseline(0.6666034, 0.66660464, 0.66620487),
     ("roberta-large", 17): Baseline(0.83150584, 0.8314941, 0.83122575),
 }
-"""Baselines by the last component of a model's name and the layer; English."""
+"""Baselines for English, by the last component of the model's name and the layer."""
 
 
 def backbone(model: str) -> str:
@@ -112,7 +112,7 @@ def backbone(model: str) -> str:
 
 
 def layer_of(model: str, layers: int) -> int:
-    """Return the published layer of a model with this number of layers. Raises UsageError if it does not exist."""
+    """Return the published layer of a model that has `layers` layers. Raises UsageError if there is none."""
     layer = LAYERS.get(backbone(model).lower())
     if layer is None:
         raise UsageError(
@@ -123,9 +123,9 @@ def layer_of(model: str, layers: int) -> int:
 
 
 def baseline_of(model: str, layer: int, file: str | Path | DataFile | None = None) -> Baseline:
-    """Return the baseline from a file with the lines LAYER,P,R,F, or from the table.
+    """Return the baseline from a file with lines of the form LAYER,P,R,F, or from the table if `file` is None.
 
-    Raises UsageError if the table has none for this model and layer, and InputError if the file has none.
+    Raises UsageError if the table has no baseline for this model and layer, and InputError if the file has none.
     """
     if file is not None:
         file = DataFile.read(file, BASELINE_FILE)

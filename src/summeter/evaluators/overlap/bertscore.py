@@ -1,4 +1,4 @@
-"""`bertscore`: similarity of the contextual token embeddings of summary and references."""
+"""`bertscore`: similarity between the contextual token embeddings of the summary and the references."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ from summeter.text.spans import TextSpan, evidence
 PRECISION, RECALL, F1 = ASPECTS = ("bertscore_precision", "bertscore_recall", "bertscore_f1")
 SHOWN = 3
 MATCHED = 0.995
-"""Least similarity of a token that counts as present in the reference."""
+"""Minimum similarity of a token that counts as present in the reference."""
 
 
 class BertScore(Evaluator):
-    """Precision, recall and F1 of token embeddings against the references (BERTScore: Zhang et al., ICLR 2020).
+    """Compute precision, recall and F1 of token embeddings (BERTScore: Zhang et al., ICLR 2020).
 
-    Role `encoder`. With several references the best value of each measure counts, as in the released package. `layer`:
-    the layer of the embeddings (None: the one published for the model, `backbones.LAYERS`). `idf`: a file of token
-    counts over references (`scripts/bertscore_idf.py`), which gives rare tokens more weight. `rescale`: scores are
-    rescaled so that unrelated sentences get 0, with the published baseline of the model or that of the file `baseline`.
+    The network has the role `encoder`. If there are several references, the best value of each measure counts, as in
+    the released package. `layer` is the layer of the embeddings; None selects the layer published for the model
+    (`backbones.LAYERS`). `idf` is a file of token counts over references (written by `scripts/bertscore_idf.py`), which
+    gives rare tokens more weight. If `rescale` is true, scores are rescaled so that unrelated sentences have a score of
+    0, using the published baseline of the model or that of the file `baseline`.
 
-    Writes three judgments of the summary, and one of each sentence (precision of its tokens against the reference with
-    the best F1), whose evidence are its least similar words. Values are in [-1, 1], mostly high; compare them with each
-    other, not with a fixed threshold.
+    Writes three judgments of the summary, and one of each sentence: the precision of its tokens against the reference
+    with the best F1, with its least similar words as evidence. Values are in [-1, 1] before rescaling and mostly high;
+    compare them with each other, not with a fixed threshold.
     """
 
     name, version = "bertscore", "1"
@@ -55,7 +56,7 @@ class BertScore(Evaluator):
         return self
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Return changed settings and the hashes of files."""
+        """Return the changed settings and the hashes of the files."""
         fields = dict(super().signature_fields())
         if self.idf is not None:
             fields["idf"] = Frequencies.load(self.idf).id
@@ -64,7 +65,7 @@ class BertScore(Evaluator):
         return fields
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
-        """Compute the references' embeddings, which are cached for all summaries of the document."""
+        """Compute the embeddings of the references and cache them for all summaries of the document."""
         await self._references(document, tools)
         return Prepared(document_id=document.id)
 
@@ -115,7 +116,7 @@ class BertScore(Evaluator):
 def _sentences(
     builder: JudgmentBuilder, candidate: TokenStates, match: Greedy, base: Baseline | None
 ) -> list[Judgment]:
-    """Return the precision of each sentence; one without weighted or read tokens is skipped."""
+    """Return a judgment of each sentence; a sentence without any weighted token that was read is skipped."""
     text = builder.item.summary.text
     shift = len(text) - len(text.lstrip())
     starts = np.array([start for start, _ in candidate.offsets]) + shift

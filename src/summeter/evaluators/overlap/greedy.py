@@ -1,9 +1,9 @@
-"""BERTScore's arithmetic: each token of one text is matched with the most similar one of another.
+"""The arithmetic of BERTScore, which matches each token of a text with the most similar token of another text.
 
-Zhang et al. (ICLR 2020, equations 2 and 3). With embeddings x_i of a candidate and y_j of a reference, normalised to
-unit length, and weights w: precision = sum_i w_i max_j x_i . y_j / sum_i w_i, recall the same with the texts exchanged,
-F1 their harmonic mean. w is 1, or the idf of the token over references. As in the released package, special tokens
-([CLS], </s>) have weight 0, but other tokens may be matched with them.
+See Zhang et al. (ICLR 2020, equations 2 and 3). Let x_i and y_j be the embeddings of a candidate and a reference,
+normalised to unit length, and let w be weights. Then precision = sum_i w_i max_j x_i . y_j / sum_i w_i, recall is the
+same with the texts exchanged, and F1 is the harmonic mean of both. w is 1, or the idf of the token over references. As
+in the released package, special tokens ([CLS], </s>) have weight 0, but other tokens may be matched with them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ class Greedy(NamedTuple):
 
 @dataclass(frozen=True)
 class Frequencies:
-    """The number of references that contain each token: idf = ln((references + 1) / (those with the token + 1)).
+    """The number of references that contain each token.
+
+    The idf of a token is ln((number of references + 1) / (number of references with the token + 1)).
 
     >>> one = Frequencies(3, {"the": 3, "mill": 1})
     >>> [round(one.idf(token), 4) for token in ("the", "mill", "boat")]
@@ -51,17 +53,17 @@ class Frequencies:
     holding: Mapping[str, int]
 
     def idf(self, token: str) -> float:
-        """Return the token's weight; tokens in no reference have the largest."""
+        """Return the weight of a token; tokens that occur in no reference have the largest weight."""
         return log((self.references + 1) / (self.holding.get(token, 0) + 1))
 
     @property
     def id(self) -> str:
-        """Sixteen hexadecimal digits of the hash of all numbers."""
+        """The first sixteen hexadecimal digits of the hash of all numbers."""
         return digest([self.references, dict(self.holding)], HASH)
 
     @classmethod
     def of(cls, references: Iterable[TokenStates]) -> Frequencies:
-        """Count in how many references each token occurs."""
+        """Count the references in which each token occurs."""
         counts: Counter[str] = Counter()
         total = 0
         for states in references:
@@ -76,13 +78,16 @@ class Frequencies:
 
     @classmethod
     def load(cls, file: str | Path | DataFile) -> Frequencies:
-        """Read a file written by `save`. Raises UsageError if it does not exist, and InputError if it is invalid."""
+        """Read a file written by `save`.
+
+        Raises UsageError if the file does not exist, and InputError if it is invalid.
+        """
         return _frequencies(DataFile.read(file, IDF_COUNTS, f"; {IDF_SCRIPT} creates one"))
 
 
 @lru_cache(maxsize=8)
 def _frequencies(file: DataFile) -> Frequencies:
-    """Read the counts of a file, cached because every document of a run uses them."""
+    """Read the counts in a file. The result is cached because every document of a run uses it."""
     values = read_fitted(file, IDF_SCHEMA, IDF_COUNTS, IDF_SCRIPT)
     try:
         counts = {str(token): int(count) for token, count in values["holding"].items()}
@@ -92,7 +97,7 @@ def _frequencies(file: DataFile) -> Frequencies:
 
 
 def greedy(candidate: TokenStates, reference: TokenStates, idf: Frequencies | None = None) -> Greedy | None:
-    """Return the match of two texts, or None if one of them has no token with a weight."""
+    """Return the match of two texts, or None if one of them has no token with a positive weight."""
     candidate_weights, reference_weights = weights(candidate, idf), weights(reference, idf)
     if not candidate_weights.sum() or not reference_weights.sum():
         return None
@@ -105,7 +110,7 @@ def greedy(candidate: TokenStates, reference: TokenStates, idf: Frequencies | No
 
 
 def weights(text: TokenStates, idf: Frequencies | None = None) -> Floats:
-    """Return the weight of each token: 0 for special tokens, and 1 or the idf for others."""
+    """Return the weight of each token: 0 for special tokens, and 1 or the idf for other tokens."""
     values = [
         0.0 if special else idf.idf(token) if idf else 1.0
         for token, special in zip(text.tokens, text.special, strict=True)

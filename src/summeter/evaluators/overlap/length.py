@@ -1,4 +1,4 @@
-"""Length as an evaluator: a baseline that judges should outperform."""
+"""The length of a summary as an evaluator, which is a baseline that judges should outperform."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from summeter.text.ngrams import words
 
 
 class Length(Evaluator):
-    """Words, sentences and words per sentence of a summary, and its share of the document's words.
+    """Count the words, sentences and words per sentence of a summary, and compute its relative length.
+
+    The relative length is the number of words of the summary divided by that of the document.
 
     Length describes a summary and does not measure its quality; ratings that correlate with it may depend on length.
     """

@@ -1,4 +1,4 @@
-"""Abstractiveness as an evaluator: the share of the summary's n-grams that are new (UniSumEval, eq. 5-6)."""
+"""Abstractiveness as an evaluator: the share of n-grams that are not in the document (UniSumEval, eq. 5-6)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from summeter.text.novelty import LENGTHS, novelty
 
 
 class Abstractiveness(Evaluator):
-    """Mean share of the summary's 1-, 3- and 5-grams that are not in the document, in [0, 1].
+    """Compute the mean share of the summary's 1-, 3- and 5-grams that are not in the document, in [0, 1].
 
-    Abstractiveness describes a summary and does not measure its quality: a copy has 0. Lengths for which the summary is
-    too short are left out.
+    Abstractiveness describes a summary and does not measure its quality. A copy of the document has the value 0. Values
+    of n for which the summary is too short are left out.
     """
 
     name, version = "abstractiveness", "1"

@@ -13,12 +13,13 @@ from summeter.text.split import split
 
 
 class Rouge(Evaluator):
-    """ROUGE-1, -2, -L and -Lsum against the references, each in [0, 1]; the best reference counts.
+    """Compute ROUGE-1, -2, -L and -Lsum against the references, each in [0, 1]; the best reference counts.
 
-    `measure` is F1, precision or recall. `stemmer` uses NLTK's Porter stemmer, like the reference package (`pip install
-    'summeter[rouge]'`). `lsum` defines the sentences of ROUGE-Lsum: lines (as in the reference package) or stored
-    sentences. On English the values equal the `rouge_score` package to 1e-9. Other scripts are kept; `tokenizer:
-    reference` deletes them, like the package.
+    `measure` is F1, precision or recall. If `stemmer` is true, words are stemmed by NLTK's Porter stemmer, as in the
+    reference package (`pip install 'summeter[rouge]'`). `lsum` defines the sentences of ROUGE-Lsum: lines (as in the
+    reference package) or stored sentences. For English, the values agree with those of the `rouge_score` package to
+    within 1e-9. Words in other scripts are kept, unless `tokenizer` is `reference`, which deletes them, as the package
+    does.
     """
 
     name, version = "rouge", "1"
@@ -32,7 +33,7 @@ class Rouge(Evaluator):
     lsum: Literal["lines", "sentences"] = "lines"
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Return changed settings. Raises InstallError if the stemmer is not installed."""
+        """Return the changed settings. Raises InstallError if the stemmer is set but not installed."""
         if self.stemmer:
             check_stemmer()
         return super().signature_fields()

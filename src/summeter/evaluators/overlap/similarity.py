@@ -1,4 +1,4 @@
-"""`similarity`: cosine similarity of the embeddings of the summary and the document or reference."""
+"""`similarity`: cosine similarity between the embeddings of the summary and the document or a reference."""
 
 from __future__ import annotations
 
@@ -19,20 +19,23 @@ Floats = NDArray[np.float64]
 
 
 Embeddings = tuple[Floats, Floats | None]
-"""One vector per text that summaries are compared with and, against the document, one per sentence of it."""
+"""One vector per text to compare with and, if that text is the document, one vector per sentence of the document."""
 
 
 class Similarity(Evaluator):
-    """The cosine of the embeddings of the summary and the document, or the most similar reference; in [-1, 1].
+    """Compute the cosine similarity between the summary and the document or the most similar reference.
 
-    Role `embed`. `against`: document or reference. `pool`: `whole` embeds a text in one pass (and truncates it to the
-    network's limit); `sentences` is the mean of its sentences' embeddings, which covers long documents.
+    Values are in [-1, 1].
 
-    It measures whether two texts are about the same topic, not whether they agree: a summary with changed numbers is
-    nearly as similar as the original.
+    The network has the role `embed`. `against` is `document` or `reference`. If `pool` is `whole`, a text is embedded
+    in one pass and truncated to the network's limit. If it is `sentences`, the embedding of a text is the mean of the
+    embeddings of its sentences, which covers long documents.
 
-    Writes one judgment of the summary and, against the document, one of each sentence: the cosine with the most similar
-    sentence of the document, which is its evidence.
+    The similarity measures whether two texts are about the same topic, not whether they agree. A summary with changed
+    numbers is nearly as similar as the original.
+
+    Writes one judgment of the summary and, against the document, one of each sentence: the cosine similarity to the
+    most similar sentence of the document, which is the evidence.
     """
 
     name, version = "similarity", "1"
@@ -46,14 +49,14 @@ class Similarity(Evaluator):
     pool: Literal["whole", "sentences"] = "whole"
 
     def skip_reason(self, item: Item) -> str | None:
-        """Return the general reason for skipping the item, or that there is no reference to compare with."""
+        """Return the reason for skipping the item, such as a missing reference, or None."""
         if why := super().skip_reason(item):
             return why
         missing = self.against == "reference" and not _references(item.document)
         return "there is no reference summary" if missing else None
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
-        """Compute the embeddings of the document or the references, cached for all summaries."""
+        """Compute the embeddings of the document or the references and cache them for all summaries."""
         await self._embeddings(document, tools)
         return Prepared(document_id=document.id)
 
@@ -115,7 +118,7 @@ async def _vectors(network: Network, texts: list[str]) -> Floats:
 
 
 def _mean(vectors: Floats) -> Floats:
-    """Return the mean of unit vectors, normalised to unit length."""
+    """Return the mean of the vectors, normalised to unit length."""
     total: Floats = vectors.sum(axis=0)
     length = float(np.linalg.norm(total))
     return total / length if length else total

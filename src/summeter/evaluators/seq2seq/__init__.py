@@ -1,1 +1,1 @@
-"""Judges that use an encoder-decoder: BARTScore, UniEval, TrueTeacher, A2CU."""
+"""Judges that use an encoder-decoder network: BARTScore, UniEval, TrueTeacher and A2CU."""

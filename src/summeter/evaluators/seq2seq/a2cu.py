@@ -1,6 +1,6 @@
 """`a2cu`: whether the summary contains the content units extracted from the reference.
 
-A2CU: Liu et al., EMNLP 2023.
+See Liu et al. (EMNLP 2023).
 """
 
 from __future__ import annotations
@@ -31,25 +31,27 @@ BETWEEN = "|||"
 """Separator between the extracted units."""
 WRITTEN = Generation(max_new_tokens=511, num_beams=4, length_penalty=1.0, early_stopping=True)
 READ = 256
-"""Maximum tokens of a text whose units are extracted."""
+"""Maximum number of tokens of a text whose units are extracted."""
 TEXT, UNIT = 200, 100
-"""Maximum tokens of a text and a unit that are matched."""
+"""Maximum number of tokens of a text and a unit together when they are matched."""
 THRESHOLD = 0.5
 HELD = 2
-"""The matching network's class of a unit that the text contains."""
+"""The class that the matching network assigns to a unit that the text contains."""
 
 
 class A2CU(Evaluator):
-    """The share of the reference's content units that the summary contains (A2CU).
+    """Compute the share of the reference's content units that the summary contains (A2CU).
 
-    Roles `acu_writer` (extracts the units of a text, separated by `|||`) and `acu_matcher` (a classifier of text and
-    unit, whose third class is that the text contains the unit). `measures`, with semicolons: `recall`, the share of the
-    reference's units that the summary contains; `precision`, with both sides exchanged; `f1`, 2PR / (P + R + 1e-10).
-    Repeated and empty units are removed.
+    The network in the role `acu_writer` extracts the units of a text, separated by `|||`. The network in the role
+    `acu_matcher` classifies pairs of a text and a unit; its third class means that the text contains the unit.
+    `measures` lists the measures, separated by semicolons: `recall` is the share of the reference's units that the
+    summary contains, `precision` the share of the summary's units that the reference contains, and `f1` is 2PR / (P + R
+    + 1e-10). Repeated and empty units are removed.
 
-    With several references each score is their mean. The units of a reference are extracted once for all summaries.
-    Writes one judgment of the summary per measure, in [0, 1], one of each unit of the reference (unit key_fact), and
-    for precision one of each unit of the summary (unit claim). Label 1: a probability above 0.5.
+    If there are several references, each score is the mean over them. The units of a reference are extracted once for
+    all summaries. Writes one judgment of the summary per measure, in [0, 1], one of each unit of the reference (unit
+    key_fact), and for precision one of each unit of the summary (unit claim). The label is 1 if the probability exceeds
+    0.5.
     """
 
     name, version = "a2cu", "1"
@@ -81,7 +83,7 @@ class A2CU(Evaluator):
         return tuple(ASPECTS[measure] for measure in self.measures)
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
-        """Return the units of all references, in one list, and the number of units of each reference."""
+        """Return the units of all references in one list, and the number of units of each reference."""
         texts = [text for text in document.references if text.strip()]
         if not texts:
             return Prepared(document_id=document.id)

@@ -26,21 +26,23 @@ _WORDS: Mapping[Direction, str] = {
 }
 _AGAINST_REFERENCES = frozenset({"ref-hyp", "hyp-ref", "avg", "harm"})
 LONGEST = 1024
-"""Maximum tokens of each text."""
+"""Maximum number of tokens of each text."""
 
 
 class BartScore(Evaluator):
-    """The mean log-probability of a text's tokens given another text (BARTScore).
+    """Compute the mean log-probability of a text's tokens given another text (BARTScore).
 
-    Role `bartscore`. `directions`, with semicolons: `src-hyp` (document to summary: faithfulness), `ref-hyp` (reference
-    to summary: precision), `hyp-ref` (summary to reference: recall), `avg` (their mean, the paper's F), `harm` (their
-    product divided by their sum, as released), `hyp` (nothing to summary). `references`: the `mean` or `max` over
-    several references, in each direction. `variant=legacy` treats marks such as `</s>` inside a text as special tokens,
-    as the released class does.
+    The network has the role `bartscore`. `directions` lists the directions, separated by semicolons: `src-hyp`
+    (document to summary: faithfulness), `ref-hyp` (reference to summary: precision), `hyp-ref` (summary to reference:
+    recall), `avg` (the mean of `ref-hyp` and `hyp-ref`, the paper's F), `harm` (their product divided by their sum, as
+    in the released code) and `hyp` (no source text). `references` selects the `mean` or the `max` over several
+    references in each direction. With `variant=legacy`, marks such as `</s>` inside a text are read as special tokens,
+    as in the released class.
 
     A document is encoded once for all its summaries. Each text is truncated to 1,024 tokens. Writes one judgment of the
-    summary per direction: a mean of natural logarithms over the target's tokens, including special tokens (eq. 2, equal
-    weights); at most 0, mostly -5 to -1. Compare values with each other, not with a fixed threshold.
+    summary per direction: the mean of the natural logarithms of the probabilities of the target's tokens, including
+    special tokens (eq. 2, equal weights). Values are at most 0 and mostly between -5 and -1. Compare values with each
+    other, not with a fixed threshold.
     """
 
     name, version = "bartscore", "1"
@@ -72,7 +74,7 @@ class BartScore(Evaluator):
         return tuple(ASPECTS[direction] for direction in self.directions)
 
     def skip_reason(self, item: Item) -> str | None:
-        """Return the general reason for skipping the item; an empty document matters only if it is used."""
+        """Return the reason for skipping the item, or None. An empty document is a reason only if it is used."""
         if "src-hyp" in self.directions:
             return super().skip_reason(item)
         return None if item.summary.text.strip() else "the summary is empty"

@@ -16,17 +16,18 @@ FAITHFULNESS = "faithfulness"
 # The input format of the checkpoint's training.
 _TEMPLATE = "premise: {0} hypothesis: {1}"
 LONGEST = 2048
-"""Maximum tokens of an input."""
+"""Maximum number of tokens of an input."""
 
 
 class TrueTeacher(Evaluator):
-    """The probability that a network calls the whole summary consistent (TrueTeacher).
+    """Compute the probability that the whole summary is consistent with the document (TrueTeacher).
 
-    Role `trueteacher`. The value is the probability of 1 at the first step, over the whole vocabulary. `labels`: the
-    label is whether the value reaches `threshold`, or what the network generates (`written`: 1 or 0; other texts give
-    no label). An input is truncated to 2,048 tokens, in the document.
+    The network has the role `trueteacher`. The value is the probability of the token 1 at the first step, over the
+    whole vocabulary. `labels` selects the source of the label: whether the value reaches `threshold`, or the text that
+    the network generates (`written`: 1 or 0; other texts give no label). If an input exceeds 2,048 tokens, its document
+    is truncated.
 
-    Writes one judgment of the summary, aspect faithfulness, in [0, 1].
+    Writes one judgment of the summary (aspect faithfulness), in [0, 1].
     """
 
     name, version = "trueteacher", "1"
@@ -48,7 +49,7 @@ class TrueTeacher(Evaluator):
 
     @property
     def decision_threshold(self) -> float | None:
-        """The setting `threshold`, if labels depend on it."""
+        """The setting `threshold`, or None if labels do not depend on it."""
         return self.threshold if self.labels == "threshold" else None
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:

@@ -1,4 +1,4 @@
-"""`unieval`: questions that a network answers with Yes or No (UniEval: Zhong et al., EMNLP 2022)."""
+"""`unieval`: questions about the summary that a network answers with Yes or No (UniEval: Zhong et al., EMNLP 2022)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Dimension = Literal["coherence", "consistency", "fluency", "relevance"]
 OVERALL = "overall"
 LONGEST = 1024
-"""Maximum tokens of an input; its end is truncated, which is the document's."""
+"""Maximum number of tokens of an input. Longer inputs are truncated at their end."""
 
 
 # These texts are part of the checkpoints' training and must not be changed.
@@ -39,18 +39,20 @@ _WORDS: Mapping[Dimension, str] = {
 
 
 class UniEval(Evaluator):
-    """The probability of Yes instead of No for a question about the summary (UniEval).
+    """Compute the probability of Yes relative to No for a question about the summary (UniEval).
 
-    `task=sum`: role `unieval`, `dimensions` (with semicolons) among coherence, consistency, fluency and relevance,
-    which needs a reference (the first non-blank one is used). `task=fact`: consistency alone, by the checkpoint in the
-    role `unieval_fact`. `threshold`: least value of the label 1; scores do not depend on it. `variant=legacy` treats
-    marks such as `</s>` inside a text as special tokens, as the released class does. `sentences`: `punkt` splits the
-    summary like the released class (NLTK's English Punkt), `stored` uses the sentences of the data.
+    With `task=sum`, the network in the role `unieval` judges the `dimensions` (separated by semicolons): coherence,
+    consistency, fluency and relevance. Relevance needs a reference; the first non-blank one is used. With `task=fact`,
+    the network in the role `unieval_fact` judges only consistency. `threshold` is the lowest value with the label 1;
+    scores do not depend on it. With `variant=legacy`, marks such as `</s>` inside a text are read as special tokens, as
+    in the released class. `sentences` is `punkt` to split the summary as the released class does (with NLTK's English
+    Punkt), or `stored` to use the sentences of the data.
 
-    The value is p(Yes) / (p(Yes) + p(No)), for the first tokens of both words at the first step. Coherence and
-    relevance are asked about the whole summary; consistency and fluency about each sentence, and the summary's own
-    judgment is their mean. Each stored sentence has a judgment; one that Punkt does not produce does not count in the
-    mean. With several dimensions a last judgment, overall, is their mean. Inputs are truncated to 1,024 tokens, at the
+    The value is p(Yes) / (p(Yes) + p(No)), where p is the probability of the first token of each word at the first
+    step. Questions about coherence and relevance concern the whole summary. Questions about consistency and fluency
+    concern each sentence, and the value of the summary is the mean over its sentences. Each stored sentence has a
+    judgment, but a sentence that Punkt does not produce is not included in the mean. If there are several dimensions,
+    an additional judgment with the aspect `overall` is the mean of them. Inputs are truncated to 1,024 tokens, at the
     end of the document or reference.
     """
 
@@ -91,16 +93,16 @@ class UniEval(Evaluator):
 
     @property
     def active_aspects(self) -> tuple[str, ...]:
-        """The dimensions, and their mean if there are several."""
+        """The dimensions and, if there are several, `overall`."""
         return self._questions if len(self._questions) == 1 else (*self._questions, OVERALL)
 
     @property
     def required_roles(self) -> tuple[str, ...]:
-        """The network of the task."""
+        """The role of the network for the task."""
         return ("unieval",) if self.task == "sum" else ("unieval_fact",)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """Return judgments of the summary, and of sentences for consistency and fluency."""
+        """Return judgments of the summary and, for consistency and fluency, of its sentences."""
         network = tools.network(self.required_roles[0])
         builder = self.builder(item, prepared, tools, model=network.id)
         reference = next((text for text in item.references if text.strip()), None)
