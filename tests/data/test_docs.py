@@ -16,7 +16,8 @@ def steady(text: str) -> str:
 
 
 def same(command: str, printed: str, expected: str) -> None:
-    assert steady(printed) == steady(expected), command
+    shown = expected.removesuffix("...\n")
+    assert steady(printed if shown == expected else printed[: len(shown)]) == steady(shown), command
 
 
 def test_examples_of_the_page(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
