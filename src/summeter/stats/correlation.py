@@ -1,8 +1,8 @@
 """Correlation of two lists of scores: Pearson, Spearman, Kendall's tau-b and tau-c, with p-values and tests.
 
-Each coefficient is a function of the weights of rows (`CORRELATIONS`): a bootstrap draw gives every row a weight, and
-with all weights 1 it is the coefficient itself. Values and p-values agree with scipy (``pearsonr``, ``spearmanr``, and
-``kendalltau`` with its ``auto`` rule). The correlation of a list that is constant, up to rounding, is undefined. Rank
+Each coefficient in `CORRELATIONS` is a function of row weights: a bootstrap draw gives every row a weight, and weights
+of 1 give the coefficient of the rows themselves. Values and p-values agree with scipy (``pearsonr``, ``spearmanr``, and
+``kendalltau`` with its ``auto`` rule). The correlation is undefined if a list is constant up to rounding. Rank
 coefficients compare scores exactly, so compute both sides in the same way: 4.333 and 13/3 are not tied.
 """
 
@@ -36,10 +36,10 @@ from .base import (
 )
 from .resample import Weighted
 
-_ROUNDING = 1e-13  # a spread this small relative to the mean is rounding error (scipy warns at the same point)
+_ROUNDING = 1e-13  # a spread this small relative to the mean is a rounding error (scipy warns at the same limit)
 _BLOCK = 2_000_000  # maximum number of cells in a block of draws
-_FEW_ROWS = 60  # maximum number of rows for a matrix of pairs per draw, if each draw has its own lists
-_PAIRS_AT_ONCE = 2_000  # maximum number of rows for a matrix of pairs that all draws share
+_FEW_ROWS = 60  # maximum number of rows for one matrix of pairs per draw, if each draw has different lists
+_PAIRS_AT_ONCE = 2_000  # maximum number of rows for one matrix of pairs that all draws share
 
 Variant = Literal["b", "c"]  # of Kendall's tau
 
@@ -47,12 +47,12 @@ Variant = Literal["b", "c"]  # of Kendall's tau
 def correlate(x: Values, y: Values, coefficient: str = "pearson") -> Estimate:
     """Return a correlation of x and y over their complete pairs, with its two-sided p-value.
 
-    ``pearson``: p from Student's t with n - 2 degrees of freedom (1 for two pairs). ``spearman``: Pearson's r of the
-    average ranks, with the same p (None for two pairs). ``kendall_b``: (C - D) / sqrt((T - Tx)(T - Ty)), where C and D
-    are the numbers of concordant and discordant pairs, T of all pairs, and Tx and Ty of pairs tied in x and in y.
-    ``kendall_c``: Stuart's 2 (C - D) / (n^2 (m - 1) / m), where m is the smaller number of distinct values. The
-    p-values of both taus are scipy's: exact without ties if n <= 33 or at most one pair is discordant, else normal with
-    the tie-corrected variance.
+    ``pearson``: the p-value is from Student's t with n - 2 degrees of freedom (1 for two pairs). ``spearman``:
+    Pearson's r of the average ranks, with a p-value computed in the same way (None for two pairs). ``kendall_b``: (C -
+    D) / sqrt((T - Tx)(T - Ty)), where C, D and T are the numbers of concordant, discordant and all pairs, and Tx and Ty
+    those of pairs tied in x and in y. ``kendall_c``: Stuart's 2 (C - D) / (n^2 (m - 1) / m), where m is the smaller
+    number of distinct values. The p-values of both taus are scipy's: exact if there are no ties and n <= 33 or at most
+    one pair is discordant (or concordant), and otherwise from a normal distribution with the tie-corrected variance.
 
     Raises ValueError for an unknown coefficient or lists of different lengths.
 
@@ -88,9 +88,11 @@ def _of_lists(x: Floats, y: Floats, coefficient: str) -> Floats:
 
 
 def weighted_correlations(x: Floats, y: Floats, weights: Floats, coefficient: str) -> Floats:
-    """Return the coefficient of each draw; NaN if a side is constant or fewer than two rows were drawn.
+    """Return the coefficient of each draw.
 
-    ``weights`` (draws x rows) holds how often each row was drawn, as integers. ``x`` and ``y`` have one row for all
+    It is NaN if one side is constant or fewer than two rows were drawn.
+
+    ``weights`` (draws x rows) says how often each row was drawn, as integers. ``x`` and ``y`` have one row for all
     draws or one row per draw; cells with the weight 0 may be NaN.
 
     >>> x, y = np.array([1.0, 2.0, 3.0, 9.0]), np.array([1.0, 3.0, 2.0, 9.0])
@@ -110,9 +112,11 @@ def weighted_correlations(x: Floats, y: Floats, weights: Floats, coefficient: st
 
 
 def correlation_of(x: Floats, y: Floats, labels: Ints, coefficient: str) -> Weighted:
-    """Return the correlation of complete rows as a function of the weights of their clusters (``labels``).
+    """Return the correlation of complete rows as a function of cluster weights.
 
-    It is undefined in constant draws; see ``Bootstrap.of_samples``.
+    ``labels`` gives the cluster of each row.
+
+    The correlation is undefined in constant draws; see ``Bootstrap.of_samples``.
 
     >>> from summeter.stats import Bootstrap
     >>> x, y = np.array([1.0, 2, 3, 4, 5, 6]), np.array([1.0, 3, 2, 4, 6, 5])
@@ -140,13 +144,13 @@ def _in_blocks(of_block: Callable[[slice], Floats], weights: Floats) -> Floats:
     for start in range(0, len(weights), size):
         rows = slice(start, start + size)
         values[rows] = of_block(rows)
-    # A perfect line should give exactly 1: with few pairs, the p-value depends on the last bit.
+    # Points on a line should give exactly 1, because with few pairs the p-value depends on the last bit.
     values = np.where(np.abs(values) > 1 - 2e-15, np.sign(values), values)
     return np.asarray(np.where(weights.sum(axis=1) >= 2, values, np.nan))
 
 
 def near_one(side: Floats) -> Floats:
-    """Return an array (or each row) divided by a power of two, exactly, so that its largest value is near 1."""
+    """Return an array (or each row) divided exactly by a power of two so that the largest value is near 1."""
     largest = np.abs(side).max(axis=-1, keepdims=True, initial=0.0)
     return np.asarray(np.ldexp(side, -np.frexp(largest)[1]))
 
@@ -159,7 +163,7 @@ def _flat(side: Floats) -> Bools:
 
 
 def _centred(side: Floats) -> Floats:
-    """Return values minus their mean, scaled so that squares neither underflow nor overflow."""
+    """Return the values minus their mean, scaled so that squares neither underflow nor overflow."""
     side = near_one(side)
     return near_one(side - side.mean(axis=-1, keepdims=True))
 
@@ -178,7 +182,7 @@ def _spearman(x: Floats, y: Floats) -> Weighted:
 
 
 def _moments(weights: Floats, x: Floats, y: Floats) -> Floats:
-    """Return the product-moment correlation of each draw, if each draw has its own lists."""
+    """Return the product-moment correlation of each draw, if each draw has different lists."""
     wx, wy = weights * x, weights * y
     sums = (wx, wy, wx * x, wy * y, wx * y)
     return _product_moment(weights.sum(axis=1), *(side.sum(axis=1) for side in sums))
@@ -223,7 +227,10 @@ def _ranks(values: Floats) -> Weighted:
 
 
 def _sizes(values: Floats) -> tuple[Weighted, Ints]:
-    """Return the weight of each distinct value (ascending) as a function of weights, and each row's value index."""
+    """Return the weights of the distinct values as a function of row weights, and an index.
+
+    Distinct values are in ascending order; the index gives the distinct value of each row.
+    """
     order = np.argsort(values, kind="stable")
     index = np.unique(values, return_inverse=True)[1].astype(np.int64)
     starts = np.flatnonzero(np.append(True, np.diff(index[order]) > 0))
@@ -272,21 +279,25 @@ def _tau_of_lists(x: Floats, y: Floats, variant: Variant) -> Weighted:
 
 
 def _tau_of_signs(x: Floats, y: Floats, weights: Floats, variant: Variant) -> Floats:
-    """Return tau of each draw, if each draw has its own lists."""
+    """Return tau of each draw, if each draw has different lists."""
     signs = [np.sign(side[:, :, None] - side[:, None, :]) for side in (x, y)]
     here, earlier = weights > 0, np.tri(weights.shape[1], k=-1, dtype=np.bool_)
 
     def paired(table: Floats) -> Floats:
         return np.asarray(np.matmul(np.matmul(weights[:, None, :], table), weights[:, :, None])[:, 0, 0])
 
-    # A row has a new value unless an earlier drawn row is tied with it.
+    # A row has a new value unless it is tied with an earlier row of the draw.
     classes = [(here & ~((side == 0) & here[:, None, :] & earlier).any(axis=2)).sum(axis=1) for side in signs]
     untied = [paired(np.abs(side)) for side in signs]
     return _tau_from(variant, paired(signs[0] * signs[1]), untied, classes, weights.sum(axis=1))
 
 
 def _tau_from(variant: Variant, excess: Floats, untied: list[Floats], classes: list[Ints], total: Floats) -> Floats:
-    """Return tau from the doubled excess of concordant pairs, the doubled untied pairs and the distinct values."""
+    """Return tau from doubled numbers of pairs and the numbers of distinct values.
+
+    ``excess`` is twice the difference of concordant and discordant pairs, and ``untied`` twice the numbers of untied
+    pairs.
+    """
     match variant:
         case "b":
             below = np.sqrt(untied[0]) * np.sqrt(untied[1])
@@ -320,10 +331,10 @@ def _tau_p(x: Floats, y: Floats, value: float, *, variant: Variant) -> float:  #
 class Correlation(NamedTuple):
     """A correlation coefficient.
 
-    ``of`` maps x and y (a list each, or one list per draw) to the coefficient as a function of weights (draws x rows),
-    NaN if it is undefined; see ``weighted_correlations``. ``p`` maps x, y and the coefficient to a two-sided p-value,
-    or to None if undefined. ``scale_free`` is True if the coefficient is invariant under a positive factor and a
-    shift of either side.
+    ``of`` maps x and y (one list each, or one list each per draw) to the coefficient as a function of weights (draws x
+    rows), which is NaN if it is undefined; see ``weighted_correlations``. ``p`` maps x, y and the coefficient to a
+    two-sided p-value, or to None if the p-value is undefined. ``scale_free`` is True if the coefficient is invariant
+    under a positive factor and a shift of either side.
     """
 
     of: Callable[[Floats, Floats], Weighted]
@@ -353,7 +364,7 @@ def _correlation(name: str) -> Correlation:
 def correlation_by_group(
     x: Values, y: Values, groups: Labels, coefficient: str = "pearson", *, with_p: bool = True
 ) -> dict[Hashable, Estimate]:
-    """Return the correlation of x and y within each group, in order of first appearance.
+    """Return the correlation of x and y within each group, in order of first appearance of the groups.
 
     Set ``with_p=False`` to omit the p-values, which take most of the time of Kendall's tau.
 
@@ -383,16 +394,16 @@ def correlation_by_group(
     return statistics
 
 
-# ---- tests of two correlations with the same gold, which are dependent (Graham & Baldwin, 2014; Deutsch et al., 2021)
+# ---- tests of two dependent correlations, with the same gold (Graham & Baldwin, 2014; Deutsch et al., 2021)
 
 
 class PermutedStatistic(NamedTuple):
     """A measure of agreement between lists of scores and the gold, for `permute_agreements`.
 
-    ``of`` maps the gold and lists (lists x rows) to the agreement of each list, NaN if it is undefined. ``scale_free``
-    is True if the agreement is invariant under a positive factor and a shift of a list. ``gaps``, a faster alternative
-    if given, maps the gold, the scores of two evaluators and exchanges (exchanges x rows) to the difference of
-    agreements after each exchange.
+    ``of`` maps the gold and the lists (lists x rows) to the agreement of each list, or NaN if it is undefined.
+    ``scale_free`` is True if the agreement is invariant under a positive factor and a shift of a list. ``gaps`` is an
+    optional faster alternative: it maps the gold, the scores of two evaluators and a mask of exchanges (exchanges x
+    rows) to the difference of the agreements after each exchange.
     """
 
     of: Callable[[Floats, Floats], Floats]
@@ -403,8 +414,8 @@ class PermutedStatistic(NamedTuple):
 class CorrelationComparison(NamedTuple):
     """Two agreements with the same gold, their difference (first minus second) and its two-sided p-value.
 
-    ``t`` is Williams' statistic (None for the permutation test); ``resamples`` and ``seed`` are those of the
-    permutation test (None for Williams' test).
+    ``t`` is Williams' statistic (None for the permutation test); ``resamples`` and ``seed`` describe the permutation
+    test (None for Williams' test).
     """
 
     first: float | None
@@ -422,12 +433,13 @@ class CorrelationComparison(NamedTuple):
 
 
 def williams(gold: Values, first: Values, second: Values) -> CorrelationComparison:
-    """Return Williams' test of two dependent Pearson correlations (Williams, 1959; Graham & Baldwin, 2014, eq. 1).
+    """Return Williams' test of two dependent Pearson correlations (Williams, 1959).
 
-    With r12 and r13 the correlations of the gold with the two evaluators, r23 that of the evaluators, and
-    K = 1 - r12^2 - r13^2 - r23^2 + 2 r12 r13 r23,
-    t = (r12 - r13) sqrt((n - 1)(1 + r23) / (2 K (n - 1)/(n - 3) + (r12 + r13)^2 (1 - r23)^3 / 4)), df = n - 3.
-    Undefined with fewer than 4 complete rows, for constant input, and if the two evaluators are the same up to scale.
+    Let r12 and r13 be the correlations of the gold with the two evaluators, r23 the correlation of the evaluators with
+    each other, and K = 1 - r12^2 - r13^2 - r23^2 + 2 r12 r13 r23. Then t = (r12 - r13) sqrt((n - 1)(1 + r23) / (2 K (n
+    - 1)/(n - 3) + (r12 + r13)^2 (1 - r23)^3 / 4)) has n - 3 degrees of freedom (Graham & Baldwin, 2014, eq. 1). The
+    test is undefined with fewer than 4 complete rows, for constant input, and if the scores of the two evaluators are
+    equal up to scale.
 
     >>> got = williams([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 7], [2, 1, 4, 3, 6, 5])
     >>> got.first > got.second, got.p < 0.10
@@ -469,7 +481,9 @@ def permute_correlations(
     resamples: int = 1000,
     seed: Seed = 0,
 ) -> CorrelationComparison:
-    """Return the permutation test of two dependent correlations (Deutsch et al., 2021); see `permute_agreements`.
+    """Return the permutation test of two dependent correlations (Deutsch et al., 2021).
+
+    See `permute_agreements`.
 
     Pearson's r is computed for all exchanges at once, rank coefficients for one exchange at a time.
     """
@@ -492,11 +506,11 @@ def permute_agreements(
     resamples: int = 1000,
     seed: Seed = 0,
 ) -> CorrelationComparison:
-    """Return the permutation test of the agreement of two evaluators with the same gold.
+    """Return the permutation test of two evaluators' agreement with the same gold.
 
-    The scores of both evaluators are standardised (unless the statistic depends on their scale), then exchanged cluster
-    by cluster (row by row without clusters). p = (c + 1) / (resamples + 1), where c is the number of exchanges whose
-    absolute difference is at least the observed one.
+    The scores of both evaluators are standardised (unless the statistic depends on their scale) and then exchanged
+    cluster by cluster, or row by row if there are no clusters. p = (c + 1) / (resamples + 1), where c is the number of
+    exchanges whose absolute difference is at least the observed one.
     """
     (g, a, b), kept = complete(gold, first, second)
     n = len(g)
@@ -520,7 +534,7 @@ def permute_agreements(
 
     size = max(1, _BLOCK // n)
     permuted = np.concatenate([differences(swaps[at : at + size, labels]) for at in range(0, len(swaps), size)])
-    # An undefined difference (NaN) counts as reaching the observed one, since it cannot be called smaller.
+    # An undefined difference (NaN) counts as reaching the observed difference, since it is not known to be smaller.
     reached = int((~(np.abs(permuted) < abs(r_a - r_b) - 1e-12)).sum())
     return shell._replace(
         first=r_a, second=r_b, difference=r_a - r_b, p=(reached + 1) / (resamples + 1), status=Status.OK
@@ -539,7 +553,7 @@ def _shell(method: str, n: int, missing: int) -> CorrelationComparison:
 
 
 def _standard(mask: Floats, g: Floats, a: Floats, b: Floats) -> Floats:
-    """Return r(g, a + mask (b - a)) of each row of ``mask``; g has mean 0 and standard deviation 1."""
+    """Return r(g, a + mask (b - a)) for each row of ``mask``; g has mean 0 and standard deviation 1."""
     n = len(g)
     mean = (a.sum() + mask @ (b - a)) / n
     square = ((a**2).sum() + mask @ (b**2 - a**2)) / n

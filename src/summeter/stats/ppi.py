@@ -1,9 +1,10 @@
-"""Prediction-powered inference for a mean: many machine judgments, few human labels, a valid confidence interval.
+"""Prediction-powered inference: means from many machine judgments and few human labels.
 
-The mean of the machine judgments over all items is inexpensive but biased; a human-labelled sample estimates the bias
-and removes it (Angelopoulos et al., 2023, Science 382). PPI++ weights the machine by how well it predicts the human
-labels, so the interval is never much wider than the one from the human labels alone (Angelopoulos, Duchi & Zrnic,
-2023). The human labels must be a *random* sample of the items; a sample chosen by the machine's score would be biased.
+The mean of the machine judgments over all items is inexpensive but biased; the bias is estimated on a human-labelled
+sample and subtracted, which gives a valid confidence interval (Angelopoulos et al., 2023, Science 382). PPI++ weights
+the machine by how well it predicts the human labels, so that the interval is never much wider than that from the human
+labels alone (Angelopoulos, Duchi & Zrnic, 2023). The human labels must be a *random* sample of the items; a sample
+chosen by the machine's score would be biased.
 """
 
 import math
@@ -22,10 +23,10 @@ TOO_FEW_LABELS = "fewer than 2 labelled clusters: no interval"
 class PpiMean(NamedTuple):
     """A mean estimated from human labels and machine judgments, and from the human labels alone.
 
-    ``estimate`` counts the rows with both judgments (n), the rows without a machine judgment (missing) and the labelled
-    clusters; ``human`` uses the labels alone. ``unlabelled`` is the number of rows with a machine judgment only.
-    ``weight`` is the weight of the machine (lambda), and ``bias`` its mean minus the human mean on the labelled rows;
-    both are None without a label.
+    ``estimate`` is the prediction-powered mean, with the numbers of rows with both judgments (n), of rows without a
+    machine judgment (missing) and of labelled clusters. ``human`` is the mean of the labels alone. ``unlabelled`` is
+    the number of rows with a machine judgment only. ``weight`` is the weight of the machine (lambda), and ``bias`` is
+    the machine mean minus the human mean on the labelled rows; both are None if there are no labels.
     """
 
     estimate: Estimate
@@ -36,7 +37,7 @@ class PpiMean(NamedTuple):
 
     @property
     def narrower(self) -> float | None:
-        """Width of the interval divided by the width from the labels alone, or None if either is undefined."""
+        """Width of the interval divided by that from the labels alone, or None if either is undefined."""
         ends = [self.estimate.low, self.estimate.high, self.human.low, self.human.high]
         low, high, human_low, human_high = (math.nan if end is None else end for end in ends)
         share = (high - low) / (human_high - human_low) if human_high > human_low else math.nan
@@ -59,17 +60,18 @@ def ppi_mean(
     level: float = 0.95,
     tuned: bool = True,  # noqa: FBT001, FBT002 - reads as ppi_mean(..., tuned=False)
 ) -> PpiMean:
-    """Return the prediction-powered mean of the human judgments over all items, with its interval.
+    """Return the prediction-powered mean of the human judgments over all items, with an interval.
 
-    ``human`` and ``machine`` are aligned. None or NaN in ``human`` marks an unlabelled row, and in ``machine`` a
-    missing judgment (the row is dropped and counted). With w the weight of the machine, value = w mean(machine,
-    unlabelled) + mean(human - w machine, labelled). w = 1 is plain PPI; if ``tuned``, w = cov / ((1 + n / N) var),
-    clipped to [0, 1] (PPI++, section 6). The standard error is that of two independent means, summed within clusters if
-    they are given. The half-width uses Student's t with one degree of freedom fewer than labelled clusters, because
-    labels are few. For the difference of two systems, pass the differences per document. Raises ValueError if ``level``
-    is not between 0 and 1 or the lengths differ.
+    ``human`` and ``machine`` are aligned. None or NaN in ``human`` marks an unlabelled row; in ``machine`` it marks a
+    missing judgment, whose row is dropped and counted. The value is w mean(machine, unlabelled) + mean(human - w
+    machine, labelled), where w is the weight of the machine. Plain PPI uses w = 1; if ``tuned`` is True, w = cov / ((1
+    + n / N) var), clipped to [0, 1] (PPI++, section 6). The standard error is that of two independent means, summed
+    within clusters if they are given. The half-width uses Student's t with one degree of freedom fewer than labelled
+    clusters, because labels are few. For the difference of two systems, pass the differences per document. Raises
+    ValueError if ``level`` is not between 0 and 1 or the lengths differ.
 
-    Machine 2, 4 on labelled rows with human labels 1, 3, and machine 3, 5 elsewhere: plain PPI gives 4 + (-1) = 3.
+    If the machine values are 2 and 4 on rows with the human labels 1 and 3, and 3 and 5 on the other rows, plain PPI
+    gives 4 + (-1) = 3.
 
     >>> ppi_mean([1, 3, None, None], [2, 4, 3, 5], tuned=False).estimate.value
     3.0
@@ -110,9 +112,9 @@ def ppi_mean(
 def error_to_find(difference: float, level: float = 0.95, power: float | None = None) -> float:
     """Return the largest standard error with which a true ``difference`` is detected.
 
-    A difference is detected if the normal interval at ``level`` excludes 0; this happens with probability ``power``.
-    Without a power, the half-width of the interval equals the difference. All label plans use this function: the
-    standard error of a mean decreases with the square root of the number of labels.
+    A difference is detected if the normal interval at ``level`` excludes 0, which happens with probability ``power``.
+    If ``power`` is None, the half-width of the interval equals the difference. All label plans use this function
+    together with the fact that the standard error of a mean decreases with the square root of the number of labels.
 
     >>> round(error_to_find(0.1), 4), round(error_to_find(0.1, power=0.8), 4)
     (0.051, 0.0357)
@@ -122,7 +124,9 @@ def error_to_find(difference: float, level: float = 0.95, power: float | None = 
 
 
 def labels_to_find(labels: int, error: float, target: float) -> int:
-    """Return the number of labels that reduces a standard error of ``error``, from ``labels`` labels, to ``target``.
+    """Return the number of labels that reduces the standard error to ``target``.
+
+    ``error`` is the standard error with ``labels`` labels.
 
     >>> labels_to_find(50, 0.1, 0.05)
     200
@@ -137,17 +141,18 @@ def labels_needed(
     level: float = 0.95,
     power: float | None = None,
 ) -> Estimate:
-    """Return how many of the rows people must label for an interval of mean +- ``half_width``.
+    """Return how many rows people must label for an interval with the given ``half_width``.
 
     The plan uses a pilot: the variance and covariance of the rows labelled so far, and the variance of the machine over
-    all rows, which form the pool to label from. With m of T rows labelled and the best weight, the variance is
-    s_y^2 / m - c^2 (T - m) / (m T s_f^2), where s_y^2 is the human variance, s_f^2 that of the machine and c the
-    covariance. With ``power``, the number suffices to detect a true difference of ``half_width`` with that probability.
-    To compare two systems, pass the differences per document and the difference to detect as ``half_width``.
+    all rows, which are the pool from which rows are labelled. With m of T rows labelled and the best weight, the
+    variance is s_y^2 / m - c^2 (T - m) / (m T s_f^2), where s_y^2 is the human variance, s_f^2 that of the machine and
+    c the covariance. If ``power`` is given, the number suffices to detect a true difference of ``half_width`` with that
+    probability. To compare two systems, pass the differences per document, and the difference to be detected as
+    ``half_width``.
 
     The value is None if labelling all n rows would not suffice. ``details`` holds the number of labels needed without
-    the machine (human_only, not limited by the pool) and the size of the pool. Raises ValueError if ``half_width`` is
-    not positive.
+    the machine (``human_only``, not limited by the pool) and the size of the pool. Raises ValueError if ``half_width``
+    is not positive.
     """
     if half_width <= 0:
         raise ValueError(f"half_width must be positive, got {half_width}")
@@ -162,7 +167,7 @@ def labels_needed(
     predicted = float(sample.machine.var(ddof=1))
     m = np.arange(2, pool + 1)
     helps = covariance > 0 and predicted > 0
-    # The weight is clipped at 1, as in the estimate; if it is clipped, the variance follows from weight 1.
+    # The weight is clipped at 1, as in the estimate; if it is clipped, the variance is that with weight 1.
     weight = np.minimum((pool - m) / pool * covariance / predicted, 1.0) if helps else np.zeros(len(m))
     rest = np.maximum(pool - m, 1)
     variance = weight**2 * predicted / rest + (spread - 2 * weight * covariance + weight**2 * predicted) / m
@@ -201,7 +206,8 @@ def _weight(sample: _Sample, *, tuned: bool) -> float:
 def _standard_error(sample: _Sample, weight: float) -> float:
     """Return the cluster-robust standard error over labelled and unlabelled rows.
 
-    With every row in its own cluster it is sqrt(s^2(human - w machine) / n + w^2 s^2(machine) / N), s^2 unbiased.
+    If every row is a cluster, it is sqrt(s^2(human - w machine) / n + w^2 s^2(machine) / N), where s^2 is the unbiased
+    variance.
     """
     pulls = np.zeros(int(sample.clusters.max()) + 1)
     corrected = sample.human - weight * sample.machine

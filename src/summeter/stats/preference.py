@@ -1,8 +1,8 @@
-"""Preference between systems: points, correct preferences (#CP), best rates, order effects and Bradley-Terry strengths.
+"""Preferences between systems: points, rates, order effects and Bradley-Terry strengths.
 
 A system gets 1 point on a document if it scores above its rival, 1/2 if the scores are equal, and 0 if it scores below
 (Shen et al., 2023, section 4.4). Scores are compared exactly, so compute both sides in the same way. A system is
-preferred if it has more than half of the points; exactly half is a verdict of its own.
+preferred if it has more than half of the points; exactly half is a third verdict.
 """
 
 import math
@@ -34,8 +34,9 @@ _SPLIT = "some systems never lost (or never won) to the others: strengths are no
 class OrderEffect(NamedTuple):
     """How verdicts change when the order of the two summaries is swapped.
 
-    ``consistent`` pairs got the same verdict in both orders. Of the others, in ``first_slot`` and ``second_slot`` pairs
-    the summary shown first (second) was chosen both times, and ``half_tied`` pairs were a tie in one order only.
+    ``consistent`` counts the pairs with the same verdict in both orders. Of the other pairs, ``first_slot``
+    (``second_slot``) counts those in which the summary shown first (second) was chosen both times, and ``half_tied``
+    those that were a tie in one order only.
     """
 
     consistent: int
@@ -47,12 +48,12 @@ class OrderEffect(NamedTuple):
 
     @property
     def flip_rate(self) -> float | None:
-        """Share of pairs whose verdict changes with the order, or None if no pair was judged in both orders."""
+        """Share of pairs whose verdict depends on the order, or None if no pair was judged in both orders."""
         return 1 - self.consistent / self.n if self.n else None
 
 
 def points(first: Values, second: Values) -> Floats:
-    """Return the first system's points on each document: 1, 1/2 or 0, NaN if a score is missing.
+    """Return the first system's points on each document: 1, 1/2 or 0, or NaN if a score is missing.
 
     >>> points([3, 2, 1], [2, 2, 2]).tolist()
     [1.0, 0.5, 0.0]
@@ -62,7 +63,7 @@ def points(first: Values, second: Values) -> Floats:
 
 
 def order_effect(ab: Values, ba: Values) -> OrderEffect:
-    """Count the verdicts that do not change when the order is swapped.
+    """Return the numbers of verdicts that change or do not change when the order is swapped.
 
     Verdicts are points of the first system, which is shown first in ``ab`` and second in ``ba``. Raises ValueError if a
     verdict is not 1, 0.5, 0 or missing.
@@ -81,7 +82,9 @@ def order_effect(ab: Values, ba: Values) -> OrderEffect:
 
 
 def side_of_half(points: Floats, n: Floats | int) -> Floats:
-    """Return 1 if the points are above half of `n`, -1 if below and 0 if equal, ignoring rounding errors.
+    """Return 1 if the points are above half of `n`, -1 if they are below it, and 0 if equal.
+
+    Differences up to rounding are ignored.
 
     >>> side_of_half(np.array([1 / 2 + 5 / 6 + 1 / 6, 2.0, 1.0]), 3).tolist()  # the first is 1.5 + 2e-16
     [0.0, 1.0, -1.0]
@@ -104,7 +107,9 @@ def chain(means: Values) -> list[tuple[int, int]]:
 
 
 class Rates(NamedTuple):
-    """Points that each system won, and could have won, on each document (both arrays are systems x documents).
+    """Points that each system won and could have won on each document.
+
+    Both arrays are systems x documents.
 
     ``missing`` is the number of points of each system that could not be computed; ``reason`` says why a system without
     any point has no rate.
@@ -167,7 +172,11 @@ def best_rates(scores: Values) -> Rates:
 
 
 class Games(NamedTuple):
-    """Comparisons as aligned arrays: two system numbers, the points of the first (0 to 1, a tie 0.5), the cluster."""
+    """Comparisons as aligned arrays.
+
+    Each comparison has two system numbers, the points of the first system (from 0 to 1; a tie is 0.5), and a
+    cluster.
+    """
 
     first: Ints
     second: Ints
@@ -176,7 +185,7 @@ class Games(NamedTuple):
 
 
 def games_from_scores(scores: Values) -> Games:
-    """Return one comparison per pair of systems and document from a matrix of scores (systems x documents)."""
+    """Return one comparison per pair of systems and document, from scores (systems x documents)."""
     matrix = np.asarray(scores, dtype=np.float64)
     systems, documents = matrix.shape
     first, second = np.triu_indices(systems, 1)
@@ -203,11 +212,11 @@ def bradley_terry(
     with Hunter's MM algorithm, 2004). A tie is half a win for each side. Resamples with infinite strengths are left
     out.
 
-    ``prior`` adds that many half-won games between every two systems, which keeps strengths finite if a system wins
-    every game; 0 is maximum likelihood, which is undefined in that case. Comparisons with a missing result are dropped
-    and counted.
+    ``prior`` is the number of half-won games added between every two systems, which keeps strengths finite if a system
+    wins every game. A prior of 0 gives the maximum-likelihood estimate, which is undefined in that case. Comparisons
+    with a missing result are dropped and counted.
 
-    Three wins and one loss: s = +- log(3) / 2.
+    After three wins and one loss, the strengths are +- log(3) / 2.
 
     >>> import numpy as np
     >>> zeros = np.zeros(4, dtype=np.int64)
@@ -242,7 +251,7 @@ def bradley_terry(
 
 
 def _cluster_wins(games: Games, systems: int) -> tuple[Floats, int, int]:
-    """Return wins (clusters x systems x systems), the number of games used and the number dropped."""
+    """Return the wins (clusters x systems x systems) and the numbers of games used and dropped."""
     (result,), kept = complete(games.points)
     if len(games.first) != len(kept) or len(games.second) != len(kept):
         raise ValueError("first, second and points must have the same length")
@@ -258,9 +267,10 @@ def _cluster_wins(games: Games, systems: int) -> tuple[Floats, int, int]:
 
 
 def _fit(wins: Floats) -> Floats:
-    """Return centred log strengths of each table of wins (tables x systems x systems), iterated together.
+    """Return the centred log strengths of each table of wins (tables x systems x systems).
 
-    Hunter (2004), eq. 3: p_i <- W_i / sum_j n_ij / (p_i + p_j), until no log strength changes.
+    All tables are iterated together with Hunter (2004), eq. 3, p_i <- W_i / sum_j n_ij / (p_i + p_j), until no log
+    strength changes.
     """
     won = wins.sum(axis=2)
     played = wins + wins.transpose(0, 2, 1)

@@ -1,9 +1,9 @@
 """Bootstrap resampling of clusters, and confidence intervals.
 
 The *cluster* (normally the document) is resampled, because the scores of summaries of one document are correlated;
-resampling rows would make the intervals too narrow (Field & Welsh, 2007). A draw gives every cluster a weight: how
-often it was drawn. A statistic is a function of the weights (draws x clusters), vectorised over the draws; with all
-weights 1 it gives the estimate.
+resampling rows would make the intervals too narrow (Field & Welsh, 2007). A draw gives every cluster a weight, which is
+how often the cluster was drawn. A statistic is a function of the weights (draws x clusters) that is vectorised over the
+draws; if all weights are 1, it gives the estimate.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,11 +34,14 @@ from .base import (
 )
 
 Weighted = Callable[[Floats], Floats]
-"""A statistic as a function of weights (draws x clusters); returns one value per draw (or draws x columns), or NaN."""
+"""A statistic as a function of weights (draws x clusters).
+
+It returns one value per draw (or draws x columns), NaN if undefined.
+"""
 
 _CELLS = 500_000  # cells sampled at a time, which keeps the memory of one block near 8 MB
 _KEPT = 5_000_000  # maximum number of cached counts (20 MB)
-_REPEATS = 8  # mean repetitions of a cluster from which sampling counts is faster than sampling clusters
+_REPEATS = 8  # mean number of repetitions of a cluster above which sampling counts is faster than sampling clusters
 _MANY = 50_000
 _FEWEST_DRAWS = 2
 _LARGEST_POWER = 256  # squares, cubes and sums of values up to 2^256 do not overflow (the limit is 2^1024)
@@ -49,7 +52,9 @@ PERCENTILE, NORMAL = "percentile", "normal"
 
 
 def interval_text(method: str, level: float, by: str, resamples: int, lost: int, seed: int | None) -> str:
-    """Describe an interval; ``resamples`` draws gave a value and ``lost`` draws did not.
+    """Return a description of an interval.
+
+    ``resamples`` is the number of draws with a value, and ``lost`` the number without.
 
     >>> interval_text("percentile", 0.95, "document", 1000, 0, 0)
     '95% percentile bootstrap by document, 1000 resamples, seed 0'
@@ -69,7 +74,10 @@ def _sample_counts(rng: np.random.Generator, units: int, draws: int) -> Ints:
 
 @lru_cache(maxsize=2)
 def _cached_draws(seed: int, units: int, resamples: int) -> np.ndarray[Any, np.dtype[np.uint32]]:
-    """Return all draws of a seed; cached, because aspects of one data set share them and sampling is slow."""
+    """Return all draws of a seed.
+
+    They are cached because sampling is slow and the aspects of a data set share the draws.
+    """
     rng, size = generator(seed), max(1, _CELLS // max(1, units))
     blocks = [_sample_counts(rng, units, min(size, resamples - start)) for start in range(0, resamples, size)]
     return np.concatenate([block.astype(np.uint32) for block in blocks or [_sample_counts(rng, units, 0)]])
@@ -79,9 +87,10 @@ def _cached_draws(seed: int, units: int, resamples: int) -> np.ndarray[Any, np.d
 class Bootstrap:
     """Bootstrap draws of whole clusters with replacement, reproducible by seed.
 
-    ``clusters`` labels the rows; an integer means that many rows, each its own cluster. ``resamples`` is the number of
-    draws (0: no intervals); each draws as many clusters as there are. ``level`` is the confidence level, and ``by``
-    says what a cluster is. Raises ValueError if ``resamples`` is negative or ``level`` is not between 0 and 1.
+    ``clusters`` gives the label of each row's cluster; an integer is a number of rows, each of which is a cluster.
+    ``resamples`` is the number of draws (0 for no intervals); each draw contains as many clusters as there are.
+    ``level`` is the confidence level, and ``by`` says what a cluster is. Raises ValueError if ``resamples`` is negative
+    or ``level`` is not between 0 and 1.
 
     The mean of 1, 2 and 6, as a function of the weights of the rows:
 
@@ -112,7 +121,10 @@ class Bootstrap:
 
     @cached_property
     def codes(self) -> Ints:
-        """Cluster of each row: 0, 1, ... in ascending order of integer labels, or else in order of first appearance."""
+        """Cluster of each row: 0, 1, ... in order of the labels.
+
+        Integer labels are in ascending order, other labels in order of first appearance.
+        """
         if isinstance(self.clusters, int):
             return np.arange(self.clusters)
         if isinstance(self.clusters, np.ndarray) and np.issubdtype(self.clusters.dtype, np.integer):
@@ -136,9 +148,9 @@ class Bootstrap:
         return totals
 
     def weights(self, width: int = 1) -> Iterator[Floats]:
-        """Yield blocks of draws x clusters: how often each draw contains each cluster.
+        """Yield blocks of weights (draws x clusters): how often each draw contains each cluster.
 
-        The draws of an integer seed are cached if there are few enough. ``width`` is the number of values that the
+        The draws of an integer seed are cached if they are not too many. ``width`` is the number of values that the
         caller computes per draw, and limits the size of a block.
 
         >>> [block.sum(axis=1).tolist() for block in Bootstrap(3, resamples=2).weights()]
@@ -178,8 +190,9 @@ class Bootstrap:
     ) -> Estimate:
         """Return the value of a statistic with its interval.
 
-        ``value`` is the statistic of the whole sample; it is computed if it is None. ``n`` defaults to the number of
-        rows. ``undefined`` is the reason to give if there is no value. See ``of_samples`` for undefined draws.
+        ``value`` is the statistic of the whole sample, which is computed if ``value`` is None. ``n`` defaults to the
+        number of rows. ``undefined`` is the reason that is given if there is no value. See ``of_samples`` for undefined
+        draws.
         """
         if value is None:
             estimate = statistic(np.ones((1, self.units)))[0] if self.units else np.nan
@@ -198,12 +211,12 @@ class Bootstrap:
         missing: int = 0,
         undefined: str = EMPTY,
     ) -> Estimate:
-        """Return a value with the interval of its samples, one per draw.
+        """Return a value with an interval computed from its samples, one per draw.
 
-        Undefined draws (NaN, for example for a constant sample) are left out and counted. No interval is given with
-        fewer than 2 draws, if more than half of them are undefined, or if the ends do not enclose the value: the
-        statistic is then biased under resampling. (The rank correlation of the means of few systems is an example,
-        because both sides share the noise of the resampled documents.)
+        Undefined draws (NaN, for example for a constant sample) are left out and counted. No interval is given if there
+        are fewer than 2 draws, if more than half of them are undefined, or if the ends do not enclose the value,
+        because the statistic is then biased under resampling. (The rank correlation of the means of few systems is an
+        example, because both sides share the noise of the resampled documents.)
         """
         shell = Estimate(
             value,
@@ -246,12 +259,12 @@ class Bootstrap:
         return replace(got, resamples=0, lost=0, method=self._method(0), status=Status.NO_INTERVAL, reason=reason)
 
     def mean(self, values: Values) -> Estimate:
-        """Return the mean of the rows' ``values`` (None or NaN = missing) with its interval.
+        """Return the mean of the rows' ``values`` (None or NaN if missing) with an interval.
 
-        The mean of a draw is its sum divided by its number of values, so every row has the same weight as in the plain
-        mean. Clusters without a value are not resampled, and the order of the rows does not matter. Clusters with the
-        same sum and size are sampled as one multinomial count, which has the same distribution. With at least 50,000
-        clusters whose sums are not skewed, a normal interval is returned, as its ``method`` says.
+        The mean of a draw is the sum of its values divided by their number, so that every row has the same weight as in
+        the plain mean. Clusters without a value are not resampled, and the order of the rows does not matter. Clusters
+        with the same sum and size are sampled as one multinomial count, which has the same distribution. With at least
+        50,000 clusters whose sums are not skewed, the interval is normal, as ``method`` says.
 
         >>> got = Bootstrap(5, seed=7).mean([1, 0, 1, 1, None])
         >>> got.value, got.n, got.missing, got.low <= 0.75 <= got.high
@@ -287,7 +300,10 @@ class Bootstrap:
         return used.of_samples(mean, samples, n=n, missing=missing)
 
     def subset(self, mask: Bools) -> "Bootstrap":
-        """Return the bootstrap of the rows in a mask; raises ValueError if its length is not the number of rows."""
+        """Return the bootstrap of the rows in a mask.
+
+        Raises ValueError if the length of the mask is not the number of rows.
+        """
         if len(mask) != self.rows:
             raise ValueError(f"{self.rows} cluster labels for {len(mask)} rows")
         if mask.all():
@@ -297,20 +313,20 @@ class Bootstrap:
 
 
 def undefined_in_all(weights: Floats) -> Floats:
-    """Return NaN for every draw: a statistic without an interval."""
+    """Return NaN for every draw, for a statistic without an interval."""
     return np.full(len(weights), np.nan)
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """A statistic of some rows: its value, and the statistic as a function of the weights of clusters.
+    """A statistic of rows: the value, and a function of cluster weights.
 
-    ``value`` is None if it is undefined; ``reason`` then says why. ``n`` rows were used and ``missing`` were not. ``p``
-    is the two-sided p-value, if there is one. ``details`` holds further figures.
+    ``value`` is None if the statistic is undefined; ``reason`` then says why. ``n`` rows were used and ``missing`` were
+    not. ``p`` is the two-sided p-value, if there is one. ``details`` holds further figures.
 
-    ``weighted`` maps weights (draws x clusters) to the statistic, and ``width`` is the number of values it computes per
-    draw. A statistic that is a mean sets ``rows`` instead: the values to average (NaN: undefined), one per row or one
-    per cluster. With neither, no interval is computed.
+    ``weighted`` maps weights (draws x clusters) to the statistic, and ``width`` is the number of values that
+    ``weighted`` computes per draw. A statistic that is a mean sets ``rows`` instead: the values to average (NaN:
+    undefined), one per row or one per cluster. If neither is given, no interval is computed.
     """
 
     value: float | None
@@ -324,7 +340,9 @@ class Measurement:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def estimate(self, bootstrap: Bootstrap) -> Estimate:
-        """Return the value with its interval; ``bootstrap.codes`` are the clusters that ``weighted`` expects.
+        """Return the value with its interval.
+
+        ``bootstrap.codes`` must be the clusters that ``weighted`` expects.
 
         >>> import numpy as np
         >>> values = np.array([1.0, 2.0, 6.0])
@@ -346,11 +364,14 @@ class Measurement:
 
 
 Resampling = Callable[[Labels | int], Bootstrap]
-"""Makes a `Bootstrap` from cluster labels or a number of rows."""
+"""A function that makes a `Bootstrap` from cluster labels or a number of rows."""
 
 
 def of_rows(statistic: Callable[..., float | None], columns: Sequence[Floats], labels: Ints) -> Weighted:
-    """Return a statistic of rows as a function of weights; every row is repeated as often as its cluster was drawn."""
+    """Return a statistic of rows as a function of cluster weights.
+
+    Every row is repeated as often as its cluster was drawn.
+    """
     groups = [rows for _, rows in split_rows(labels)]
 
     def weighted(weights: Floats) -> Floats:
@@ -367,17 +388,17 @@ def of_rows(statistic: Callable[..., float | None], columns: Sequence[Floats], l
 
 
 def empty_reason(missing: int) -> str:
-    """Return why a statistic of no rows is undefined: all values missing, or no values."""
+    """Return why a statistic of no rows is undefined: all values are missing, or there are none."""
     return ALL_MISSING if missing else EMPTY
 
 
 def _normal_error(sums: Floats, counts: Floats, value: float) -> float | None:
-    """Return the standard error of a mean whose distribution is normal, or None if it must be resampled."""
+    """Return the standard error of a normally distributed mean, or None if it must be resampled."""
     if len(sums) < _MANY:
         return None
     pulls = sums - value * counts
     square = float((pulls**2).sum())
-    # A skewness of .05 moves the ends by 2 % of the standard error; the random error of 2,000 draws is 6 %.
+    # A skewness of .05 moves the ends by 2 % of the standard error; the random error of 2,000 draws is 6 % of it.
     if abs(float((pulls**3).sum())) > 0.05 * square**1.5:
         return None
     return float(np.sqrt(square) / counts.sum())

@@ -1,4 +1,4 @@
-"""Learn-then-Test: find the decision rules whose mean loss stays below a bound.
+"""Learn-then-Test: find the decision rules whose mean loss is below a bound.
 
 A loss between 0 and 1 is defined for each item of a finite population (for example, whether its label is wrong) and is
 known for a random sample drawn without replacement. For each rule, the null hypothesis "its mean loss over the
@@ -30,10 +30,10 @@ def risk_p_value(losses: Values, bound: float, population: int | None = None) ->
     """Return the p-value of the hypothesis "the mean loss of the population is above ``bound``".
 
     ``losses`` are between 0 and 1, in random order, from a random sample drawn without replacement from ``population``
-    items (None for an infinite population). If all losses are 0 or 1, the test is exact: hypergeometric, or binomial as
-    in Clopper & Pearson (1934). Otherwise a betting test is used (Waudby-Smith & Ramdas, 2023, theorem 4, and section 5
-    for a finite population), which is valid for any losses in [0, 1]. Raises ValueError if a loss or the bound is
-    outside [0, 1], or if the sample is larger than the population.
+    items (None for an infinite population). If all losses are 0 or 1, the test is exact: it is hypergeometric, or
+    binomial as in Clopper & Pearson (1934). Otherwise a betting test is used (Waudby-Smith & Ramdas, 2023, theorem 4,
+    and section 5 for a finite population), which is valid for any losses in [0, 1]. Raises ValueError if a loss or the
+    bound is outside [0, 1], or if the sample is larger than the population.
 
     No error in 60 of 1,000 items rejects "more than 5 % are wrong" at the level .05:
     >>> round(risk_p_value([0] * 60, 0.05, 1000), 3)
@@ -60,7 +60,7 @@ def risk_p_value(losses: Values, bound: float, population: int | None = None) ->
 
 
 def _betting(values: Floats, bound: float, population: int | None) -> float:
-    """Return the reciprocal of the largest capital that bets on smaller losses reach.
+    """Return the reciprocal of the largest capital reached by bets on smaller losses.
 
     Each stake depends on earlier losses only, so under the null hypothesis the expected gain is not positive.
     """
@@ -70,7 +70,7 @@ def _betting(values: Floats, bound: float, population: int | None) -> float:
     # Mean of the remaining losses if the mean over the population equals the bound.
     means = np.full(n, bound) if population is None else (population * bound - before) / (population - counts)
     if bool((means > 1).any()):
-        # The remaining items cannot have enough loss, so the null hypothesis is false.
+        # The losses of the remaining items cannot be large enough, so the null hypothesis is false.
         return 0.0
     squares = np.concatenate([[0.0], np.cumsum((values - (0.5 + np.cumsum(values)) / (2 + counts)) ** 2)[:-1]])
     variances = (0.25 + squares) / (1 + counts)
@@ -106,10 +106,11 @@ def risk_bound(losses: Values, confidence: float = 0.95, population: int | None 
 def certified(
     losses: Iterable[Values], bound: float, confidence: float = 0.95, population: int | None = None
 ) -> int:  # fmt: skip
-    """Return the number of leading rules whose mean loss is at most ``bound``, by fixed-sequence testing.
+    """Return the number of leading rules whose mean loss is certified to be at most ``bound``.
 
-    The probability that all of them keep the bound is at least ``confidence``. ``losses`` gives the losses of the
-    sample under each rule, and is consumed lazily. The order of the rules must not depend on the losses.
+    The rules are tested in a fixed sequence. The probability that the mean losses of all certified rules are at most
+    the bound is at least ``confidence``. ``losses`` yields the losses of the sample under each rule, and is consumed
+    lazily. The order of the rules must not depend on the losses.
 
     >>> certified([[0] * 100, [0] * 99 + [1], [0] * 90 + [1] * 10, [0] * 100], 0.05)
     2

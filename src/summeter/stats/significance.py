@@ -1,9 +1,9 @@
-"""Comparison of all pairs of systems: permutation tests, Holm's correction, simultaneous intervals and clusters.
+"""Comparison of all pairs of systems by permutation tests with Holm's correction.
 
 Under the null hypothesis the two scores of a document are exchangeable; an exchange flips the sign of their difference.
 All flips form one matrix of +1 and -1 that all pairs of systems share, so thousands of tests are a single matrix
-product. p = (c + 1) / (n + 1), where c of n random flips give a mean difference at least as far from zero (Phipson &
-Smyth, 2010). With few documents, all 2^k flips are enumerated and p = c / 2^k is exact.
+product. The p-value is (c + 1) / (n + 1), where c of n random flips give a mean difference at least as far from zero as
+the observed one (Phipson & Smyth, 2010). With few documents, all 2^k flips are enumerated, and p = c / 2^k is exact.
 """
 
 import math
@@ -24,7 +24,10 @@ _REACHED = 10  # number of flips that a p-value near the significance level shou
 _CELLS = 200_000  # signs per block, which fit in the processor cache
 _MANY = 50_000
 _SHARE = 1e-3
-"""Limit on the sum of fourth powers relative to the squared variance; above it, the sum over a flip is not normal."""
+"""Limit on the sum of fourth powers relative to the squared variance.
+
+Above this limit, the sum over a flip is not treated as normal.
+"""
 _ROUNDING = 1e-12  # relative difference up to which scores are equal
 _MAX_EXACT = 20  # at most 2^20 flips are enumerated
 
@@ -40,7 +43,8 @@ class Flips(NamedTuple):
 def sign_flips(units: int, resamples: int, seed: Seed = 0) -> Flips:
     """Return sign flips: one row of +1 and -1 per flip, one column per unit.
 
-    All 2^units flips are enumerated if they are at most ``resamples``; otherwise ``resamples`` are sampled.
+    All 2^units flips are enumerated if there are at most ``resamples`` of them; otherwise ``resamples`` flips are
+    sampled.
 
     >>> [block.tolist() for block in sign_flips(1, 10).blocks]
     [[[1.0], [-1.0]]]
@@ -62,10 +66,11 @@ def sign_flips(units: int, resamples: int, seed: Seed = 0) -> Flips:
 
 
 def permutation_p(differences: Floats, flips: Flips) -> Floats:
-    """Return the two-sided p-value of each column of ``differences`` (units x tests); consumes the flips.
+    """Return the two-sided p-value of each column of ``differences`` (units x tests).
 
-    A cell is the summed difference of one cluster, 0 if it has none. Sums are compared instead of means, because a flip
-    does not change the number of rows. Flips that equal the observed sum up to rounding count as reaching it.
+    A cell is the sum of the differences of one cluster, or 0 if the cluster has none. The iterator of flips is
+    consumed. Sums are compared instead of means, because a flip does not change the number of rows. Flips that equal
+    the observed sum up to rounding count as reaching it.
     """
     observed = np.abs(differences.sum(axis=0))
     # Rounding errors grow with the sum of magnitudes; the threshold is lowered accordingly.
@@ -78,7 +83,9 @@ def permutation_p(differences: Floats, flips: Flips) -> Floats:
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Return Holm's (1979) adjusted p-values in the given order; None stays None and is not counted as a test.
+    """Return p-values in the given order, adjusted by Holm's method (Holm, 1979).
+
+    None stays None and is not counted as a test.
 
     The i-th smallest of m p-values is multiplied by m - i + 1, made monotone, and limited to 1. Raises ValueError if a
     p-value is not between 0 and 1.
@@ -100,12 +107,14 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def clusters_of_equals(means: Values, p_values: PMatrix, alpha: float = 0.05) -> list[int | None]:
-    """Return each system's cluster, 1 for the best, from two-sided p-values (corrected beforehand, if needed).
+    """Return each system's cluster, 1 for the best, from two-sided p-values.
 
-    Going down the ranking, a new cluster starts at the first system that is significantly worse than any system of
-    the current cluster (mt-metrics-eval). A system is significantly better than another if its mean is higher and
-    p <= alpha; a missing p-value is not significant. Systems without a mean get no cluster. Equal means keep their
-    order. Raises ValueError if the matrix of p-values has the wrong shape.
+    The p-values are not corrected here; pass corrected ones if needed.
+
+    Going down the ranking, a new cluster starts at the first system that is significantly worse than at least one
+    system of the current cluster (as in mt-metrics-eval). A system is significantly better than another if its mean is
+    higher and p <= alpha; a missing p-value is not significant. Systems without a mean get no cluster. Equal means keep
+    their order. Raises ValueError if the matrix of p-values has the wrong shape.
 
     >>> p = [[None, .5, .01], [.5, None, .2], [.01, .2, None]]
     >>> clusters_of_equals([3.0, 2.5, 2.0], p)
@@ -128,12 +137,12 @@ def clusters_of_equals(means: Values, p_values: PMatrix, alpha: float = 0.05) ->
 
 
 class PairDifference(NamedTuple):
-    """The mean of ``first`` minus that of ``second`` over the ``n`` rows with both values, and its test.
+    """Difference of the means of two systems, ``first`` minus ``second``, and its test.
 
-    ``missing`` rows lack a value. ``p`` is the p-value of a test that exchanges ``units`` (``by`` says what a unit is),
-    ``p_holm`` the p-value after correction over ``family`` pairs, and ``least_p`` the smallest possible p with that
-    many units. ``better`` is the system claimed to be better, or None. ``text`` describes the interval
-    ``low``-``high``; ``reason`` says why the interval or the difference is undefined.
+    ``n`` rows have both values; ``missing`` rows lack one. ``p`` is the p-value of a test that exchanges ``units``
+    (``by`` says what a unit is), ``p_holm`` the p-value after correction over ``family`` pairs, and ``least_p`` the
+    smallest possible p with that many units. ``better`` is the system claimed to be better, or None. ``text`` describes
+    the interval ``low``-``high``; ``reason`` says why the interval or the difference is undefined.
     """
 
     first: str
@@ -156,7 +165,9 @@ class PairDifference(NamedTuple):
 
 
 def enough_permutations(family: int, alpha: float, flips: int = _REACHED) -> int:
-    """Return the number of permutations with which a p-value at Holm's limit rests on at least ``flips`` flips.
+    """Return the number of permutations needed for p-values at Holm's limit.
+
+    A p-value at the limit then rests on at least ``flips`` flips.
 
     >>> enough_permutations(6, 0.05)
     1200
@@ -165,7 +176,9 @@ def enough_permutations(family: int, alpha: float, flips: int = _REACHED) -> int
 
 
 def least_p(units: int, permutations: int | None = None) -> float:
-    """Return the smallest two-sided p of exchanging ``units`` with sampled ``permutations`` (None: all of them).
+    """Return the smallest possible two-sided p-value of exchanging ``units``.
+
+    ``permutations`` is the number of sampled permutations, or None if all are enumerated.
 
     >>> least_p(6), least_p(30, 99)
     (0.03125, 0.01)
@@ -176,15 +189,15 @@ def least_p(units: int, permutations: int | None = None) -> float:
 def paired_differences(
     families: Sequence[Mapping[str, Values]], alpha: float = 0.05, permutations: int = 10_000, seed: Seed = 0
 ) -> list[list[PairDifference]]:
-    """Compare every two systems on their shared documents, with a correction for all pairs.
+    """Return the comparison of every two systems on their shared documents.
 
-    Each family maps system names to one score per document (None or NaN if missing); all families (for example, the
-    domains of a data set) are corrected together. The test exchanges the scores of two systems document by document. A
-    difference is claimed if p after Holm's correction is at most ``alpha`` and at least MIN_DOCUMENTS documents are
-    shared. An interval holds the differences that the test does not reject at ``alpha`` / family, so all intervals hold
-    simultaneously with confidence 1 - ``alpha``. If only Holm's step-down procedure claims the difference, the interval
-    ends at 0 (Strassburger & Bretz, 2008); it excludes 0 exactly if a difference is claimed. ``permutations`` is
-    increased if it is too small for the number of pairs.
+    Each family maps system names to one score per document (None or NaN if missing); the pairs of all families (for
+    example, of the domains of a data set) are corrected together. The test exchanges the scores of two systems document
+    by document. A difference is claimed if p after Holm's correction is at most ``alpha`` and at least MIN_DOCUMENTS
+    documents are shared. An interval holds the differences that the test does not reject at ``alpha`` / family, so all
+    intervals hold simultaneously with confidence 1 - ``alpha``. If only Holm's step-down procedure claims the
+    difference, the interval ends at 0 (Strassburger & Bretz, 2008); it excludes 0 exactly if a difference is claimed.
+    ``permutations`` is increased if it is too small for the number of pairs.
 
     Six differences of 1: two of the 64 flips reach a mean of 1.
 
@@ -213,7 +226,10 @@ def paired_differences(
 
 
 def corrected(pairs: Sequence[PairDifference], alpha: float) -> list[PairDifference]:
-    """Return the pairs with Holm-adjusted p-values, claims, and intervals that exclude 0 exactly for claims."""
+    """Return the pairs with Holm-adjusted p-values, claims and adjusted intervals.
+
+    An interval excludes 0 exactly if the difference is claimed.
+    """
     adjusted = holm([pair.p for pair in pairs])
     family = sum(pair.p is not None for pair in pairs)
     result = []
@@ -240,16 +256,18 @@ def permuted_differences(
     seed: Seed,
     by: str = "document",
 ) -> list[PairDifference]:
-    """Return the difference of each pair before Holm's correction, with an interval at the level of `family` pairs.
+    """Return the difference of each pair before Holm's correction.
 
-    ``table`` holds the differences, documents (or the units that ``by`` names) x pairs, NaN if missing.
+    The interval has the level corrected for `family` pairs.
 
-    A flip splits the documents of a pair in two parts. The test counts the flip against a difference exactly if the
+    ``table`` holds the differences as documents (or the units that ``by`` names) x pairs, with NaN if missing.
+
+    A flip splits the documents of a pair into two parts. The test counts the flip against a difference exactly if the
     difference is between the means of the two parts. The ends of the interval are therefore the k-th lowest of the
     lower means and the k-th highest of the higher means, where p falls below the level.
 
     With at least 50,000 documents, none of which dominates, the sum over a random flip is normal. The results of such
-    pairs are computed instead of sampled, as their text says.
+    pairs are computed instead of sampled, as their ``text`` says.
     """
     gaps = floats(table, 2)
     normal = _is_normal(gaps)
@@ -267,7 +285,9 @@ def permuted_differences(
 
 
 def _is_normal(gaps: Floats) -> Bools:
-    """Return which columns have so many differences, none dominating, that the sum over a flip is normal.
+    """Return the mask of the columns for which the sum over a flip is normal.
+
+    Such a column has many differences, none of which dominates.
 
     The distribution is symmetric, and its kurtosis, 3 - 2 times the share below, changes no p-value above 1e-6 by more
     than a hundredth of it.
@@ -286,7 +306,7 @@ def _normal_difference(pair: tuple[str, str], gaps: Floats, alpha: float, family
     """Return the difference of a pair with a normal approximation of the permutation test.
 
     Exchanging scores turns the sum S of n differences into one with mean 0 and variance Q, the sum of their squares.
-    The interval holds each d with (S - nd)^2 <= z^2 (Q - 2dS + nd^2).
+    The interval contains each d for which (S - nd)^2 <= z^2 (Q - 2dS + nd^2).
     """
     known = gaps[~np.isnan(gaps)]
     n, mean = len(known), float(known.mean())
@@ -309,7 +329,7 @@ def _sampled_differences(
     seed: Seed,
     by: str,
 ) -> list[PairDifference]:
-    """Return `permuted_differences` by enumerating or sampling flips."""
+    """Return the result of `permuted_differences` by enumerating or sampling flips."""
     documents = len(gaps)
     present = (~np.isnan(gaps)).astype(np.float64)
     gaps = np.nan_to_num(gaps)

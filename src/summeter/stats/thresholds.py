@@ -1,8 +1,8 @@
 """Thresholds that turn scores into decisions, tuned on development data (AggreFact's percentile protocol).
 
 Candidates are the percentiles 0, 0.2, ..., 99.8 of the development scores; the last candidate with the best balanced
-accuracy is chosen, and a score *above* the threshold is decided 1 (Laban et al., 2022; their code is also used by Tang
-et al., 2023, and by FENICE's ``aggrefact.py``). See ``Candidates`` for alternatives.
+accuracy is chosen, and a score *above* the threshold gives the decision 1 (Laban et al., 2022; their code is also used
+by Tang et al., 2023, and by FENICE's ``aggrefact.py``). See ``Candidates`` for alternatives.
 """
 
 from collections.abc import Hashable
@@ -16,13 +16,15 @@ from .classification import NO_NEGATIVES, NO_POSITIVES, classify, decide
 
 
 class Candidates(StrEnum):
-    """Candidate thresholds, and how they are compared. The last (highest) of equally good thresholds is chosen.
+    """Candidate thresholds, and how they are compared.
+
+    The last (highest) of equally good thresholds is chosen.
 
     ``percentiles``: the percentiles 0, 0.2, ..., 99.8, with balanced accuracies compared as exact fractions; both
     classes are required. ``released``: the same percentiles, computed and compared in floating point as in the released
     code; if the development data have only one class, its recall is maximised, as with scikit-learn's balanced
-    accuracy. ``scores``: every observed score, so that no threshold is better; the choice is invariant under increasing
-    transformations.
+    accuracy. ``scores``: every observed score, so that no other threshold is better than the best candidate; the choice
+    is invariant under increasing transformations.
     """
 
     PERCENTILES = "percentiles"
@@ -58,7 +60,7 @@ class GroupedAccuracy(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """Mean and standard deviation of a statistic over bootstrap resamples, and the number of defined resamples."""
+    """Mean and standard deviation of a statistic over ``resamples`` bootstrap resamples."""
 
     mean: float | None
     deviation: float | None
@@ -67,7 +69,9 @@ class Spread(NamedTuple):
 
 
 def tune_threshold(labels: Values, scores: Values, candidates: str = Candidates.PERCENTILES) -> Threshold:
-    """Return the best candidate threshold, undefined if a class is absent (except with ``released``).
+    """Return the best candidate threshold.
+
+    The threshold is undefined if a class is absent, except with ``released``.
 
     Raises ValueError if a label is not 0, 1 or missing.
 
@@ -90,7 +94,7 @@ def tune_threshold(labels: Values, scores: Values, candidates: str = Candidates.
         return shell._replace(reason=absent_class)
     match how:
         case Candidates.RELEASED:
-            # Not arange(500) / 5: the last bits differ, which matters for a percentile that equals a score.
+            # arange(500) / 5 differs in the last bits, which matters if a percentile equals a score.
             tried = np.percentile(column, np.arange(0, 100, 0.2))
             rounded = _rounded_accuracy(gold, column, tried)
             return _last_best(shell, tried, rounded, absent_class and f"{absent_class}: its recall")
@@ -112,7 +116,10 @@ def _last_best(shell: Threshold, tried: Floats, values: Floats | Ints, note: str
 
 
 def _rounded_accuracy(gold: Floats, scores: Floats, thresholds: Floats) -> Floats:
-    """Return balanced accuracy above each threshold, rounded as in scikit-learn: the mean recall of present classes."""
+    """Return the balanced accuracy of each threshold, rounded as in scikit-learn.
+
+    It is the mean recall of the classes that are present.
+    """
     negatives, positives = np.sort(scores[gold == 0]), np.sort(scores[gold == 1])
     rejected = np.searchsorted(negatives, thresholds, side="right")
     hits = len(positives) - np.searchsorted(positives, thresholds, side="right")
@@ -121,7 +128,10 @@ def _rounded_accuracy(gold: Floats, scores: Floats, thresholds: Floats) -> Float
 
 
 def tune_thresholds(labels: Values, scores: Values, groups: Labels) -> dict[Hashable, Threshold]:
-    """Return one tuned threshold per group (in AggreFact: origin, data set and system category)."""
+    """Return one tuned threshold per group.
+
+    In AggreFact, a group is an origin, a data set and a category of systems.
+    """
     return {
         group: tune_threshold(gold, column) for group, (gold, column) in _split(labels, scores, groups).items()
     }  # fmt: skip
@@ -130,7 +140,9 @@ def tune_thresholds(labels: Values, scores: Values, groups: Labels) -> dict[Hash
 def grouped_accuracy(
     labels: Values, scores: Values, groups: Labels, thresholds: dict[Hashable, Threshold]
 ) -> GroupedAccuracy:
-    """Apply each group's threshold to test data, and average the balanced accuracies weighted by group size.
+    """Return balanced accuracies on test data with one threshold per group, and their mean.
+
+    The mean is weighted by group size.
 
     A group without a threshold, or with a single class, is listed with the reason in ``undefined``.
 
@@ -158,11 +170,11 @@ def grouped_accuracy(
 def bootstrap_deviation(
     labels: Values, scores: Values, threshold: float, resamples: int = 1000, seed: Seed = 0
 ) -> Spread:
-    """Return the mean and standard deviation of balanced accuracy over bootstrap resamples of the rows.
+    """Return the mean and standard deviation of balanced accuracy over bootstrap resamples.
 
-    The standard deviation divides by the number of resamples - 1. Resamples with a single class are left out. A
-    resample of n rows is sampled as a multinomial count of the four cells of the confusion table, which has the same
-    distribution as sampling the rows.
+    Rows are resampled. The standard deviation divides by the number of resamples - 1. Resamples with a single class are
+    left out. A resample of n rows is sampled as a multinomial count of the four cells of the confusion table, which has
+    the same distribution as sampling the rows.
     """
     gold, column, _ = as_pairs(labels, scores)
     decided = column > threshold

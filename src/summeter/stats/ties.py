@@ -1,9 +1,9 @@
 """Pairwise accuracy with tie calibration (Deutsch et al., 2023).
 
 Annotators often give two summaries the same score; an evaluator with continuous scores hardly ever does, and Kendall's
-tau either penalises it for that or ignores ties. Pairwise accuracy counts a pair as correct if the evaluator and the
-annotators agree on its order *or* on its being a tie. Calibration finds the difference below which two scores of the
-evaluator are treated as tied.
+tau either penalises the evaluator for that or ignores ties. Pairwise accuracy counts a pair as correct if the evaluator
+and the annotators agree on the order *or* agree that there is a tie. Calibration finds the difference below which two
+scores of the evaluator are treated as tied.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,10 @@ _SLACK = 1 + 1e-12
 
 
 class _Pairs(NamedTuple):
-    """All pairs within groups: the sign of the gold difference, the score difference, and the weight of the pair."""
+    """All pairs within groups.
+
+    Each pair has the sign of the gold difference, the difference of the scores, and a weight.
+    """
 
     gold: Floats
     score: Floats
@@ -32,18 +35,20 @@ def pairwise_accuracy(
     epsilon: float = 0.0,
     average: str = "pooled",
 ) -> Measurement:
-    """Return the share of pairs that the scores order or tie as the gold does (Deutsch et al., 2023, eq. 3, acc_eq).
+    """Return the share of pairs that the scores order or tie as the gold does.
+
+    This is acc_eq of Deutsch et al. (2023, eq. 3).
 
     Two scores are tied if they differ by at most ``epsilon``; gold ties are exact. With ``groups`` (documents) only
     rows of the same group are paired; ``average`` is ``pooled`` (every pair has the same weight) or ``group`` (the mean
     of the groups' accuracies, as in WMT's "group by item").
 
-    The ``details`` of the result are ``epsilon``; ``pairs``, the number of pairs over all ``groups``; and
+    The ``details`` of the result are ``epsilon``; ``pairs``, the number of pairs in all ``groups``; and
     ``groups_too_small``, the number of groups with fewer than two complete rows. Raises ValueError if ``epsilon`` is
     negative or ``average`` is unknown.
 
-    Gold 1, 1, 2 and scores .1, .2, .3: the tie is missed and both orders are right, so the accuracy is 2/3. With an
-    epsilon of .1 the tie is found, but the order of (.2, .3) is lost.
+    In the example, the tie is missed and both orders are right, so the accuracy is 2/3. With an epsilon of .1 the tie
+    is found, but the order of (.2, .3) is lost.
 
     >>> round(pairwise_accuracy([1, 1, 2], [.1, .2, .3]).value, 4)
     0.6667
@@ -54,10 +59,10 @@ def pairwise_accuracy(
 
 
 def calibrate_ties(gold: Values, scores: Values, groups: Labels | None = None, average: str = "pooled") -> Measurement:
-    """Return pairwise accuracy with the epsilon that maximises it on the same pairs (Deutsch et al., 2023).
+    """Return pairwise accuracy with the best epsilon for the same pairs (Deutsch et al., 2023).
 
-    Every observed difference (and 0) is tried in one sorted pass, in O(P log P) for P pairs. The smallest of equally
-    good values is chosen. To evaluate on other data, pass this epsilon to ``pairwise_accuracy``.
+    All observed differences, and 0, are tried in one sorted pass, which takes O(P log P) for P pairs. The smallest of
+    equally good values is chosen. To evaluate on other data, pass this epsilon to ``pairwise_accuracy``.
 
     >>> got = calibrate_ties([1, 1, 5, 5], [1.0, 1.5, 4.0, 4.25])
     >>> got.value, got.details["epsilon"]
@@ -104,7 +109,11 @@ def _all_pairs(gold: Floats, scores: Floats, labels: Ints, *, by_group: bool) ->
 
 
 def _best_epsilon(pairs: _Pairs) -> float:
-    """Increase epsilon step by step: a newly tied pair is a gain if gold ties it, and a loss if its order was right."""
+    """Return the smallest epsilon with the highest accuracy.
+
+    Epsilon is increased step by step: a newly tied pair is a gain if it is tied in the gold, and a loss if its order
+    was right.
+    """
     size = np.abs(pairs.score)
     order = np.argsort(size, kind="stable")
     size, gold, sign = size[order], pairs.gold[order], np.sign(pairs.score)[order]
