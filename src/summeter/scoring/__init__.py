@@ -1,4 +1,7 @@
-"""Scores: from judgments to values of summaries and means of systems, with n, missing count and interval."""
+"""Scores of summaries and means of systems, computed from judgments.
+
+Each has a sample size, a missing count and, for means, an interval.
+"""
 
 from summeter.scoring.pairs import PairScore, Preference, pair_scores, preferences
 from summeter.scoring.replies import ReplyCount, reply_counts

@@ -1,4 +1,4 @@
-"""Preferences between two systems: from judgments of pairs to preferences per document and their means.
+"""Preferences between two systems, per document and on average, from judgments of pairs.
 
 If two verdicts on a pair contradict each other when the order is swapped, the pair is a tie.
 """
@@ -18,7 +18,7 @@ from summeter.stats import Bootstrap, paired_differences
 
 
 class Preference(Record):
-    """How far `system` is preferred to `rival` on one document: 1 always, 0 never, 0.5 a tie.
+    """Preference for `system` over `rival` on one document: 1 always, 0 never, 0.5 for a tie.
 
     `n` verdicts were used and `missing` verdicts have no value; `flipped` is True if two verdicts contradict each
     other.
@@ -37,10 +37,10 @@ class Preference(Record):
 
 
 class Claim(Record):
-    """Test of a preference among all pairs of one judge and aspect.
+    """Test of the preference in one pair, corrected for all pairs of one judge and aspect.
 
-    A permutation test over documents with Holm's correction; `low`-`high` excludes 0.5 exactly if the preference is
-    `settled` (significant).
+    The test is a permutation test over documents with Holm's correction. The interval from `low` to `high` excludes 0.5
+    exactly if the preference is `settled`, which means significant.
     """
 
     low: float | None
@@ -52,9 +52,10 @@ class Claim(Record):
 class PairScore(Record):
     """Mean preference of `system` over `rival` over all documents; 0.5 means no preference.
 
-    `low`-`high` is the percentile bootstrap interval over documents (None with fewer than two). `n` documents have a
-    preference and `missing` have none. `twice` documents were judged more than once; on `flips` of them the verdicts
-    contradict each other, and `flip_rate` is their share (None if no document was judged twice).
+    `low` and `high` are the ends of the percentile bootstrap interval over documents (None with fewer than two
+    documents). `n` documents have a preference and `missing` documents have none. `twice` documents were judged more
+    than once; on `flips` of these the verdicts contradict each other, and `flip_rate` is the share `flips` / `twice`
+    (None if no document was judged twice).
     """
 
     system: str
@@ -77,12 +78,12 @@ class PairScore(Record):
 
     @property
     def settled(self) -> bool:
-        """True if one of the two is significantly preferred, corrected for all pairs."""
+        """True if one of the two systems is significantly preferred after the correction for all pairs."""
         return self.claim is not None and self.claim.settled
 
     @property
     def ends(self) -> tuple[float | None, float | None]:
-        """Interval to show: that of the corrected test, or (None, None) without a test."""
+        """Interval to show: that of the corrected test, or (None, None) if there is no test."""
         return (self.claim.low, self.claim.high) if self.claim else (None, None)
 
     def turned(self) -> PairScore:
@@ -109,12 +110,14 @@ def _complement(value: float | None) -> float | None:
 
 
 def preferences(judgments: Iterable[Judgment] | JudgmentTable) -> list[Preference]:
-    """Return one preference per document, pair of systems, judge and aspect; the pair is in alphabetical order.
+    """Return one preference per document, pair of systems, judge and aspect.
 
-    The value of a pair judgment is 1 if `system` wins, 0 if `rival` wins, and 0.5 for a tie. The order of presentation
-    is the order of the names in the target, so a value v of (B, A) counts as 1 - v for (A, B).
+    The systems of a pair are in alphabetical order. The value of a judgment is 1 if `system` wins, 0 if `rival` wins,
+    and 0.5 for a tie. The order of presentation is the order of the names in the target, so that a value v of (B, A)
+    counts as 1 - v for (A, B).
 
-    A wins in both orders but one: the values 1 and 1 - 1 = 0 have the mean 0.5, and the pair is flipped.
+    If the summary shown first wins in both orders, the values for (A, B) are 1 and 1 - 1 = 0: their mean is 0.5, and
+    the pair is flipped.
     """
     pairs = JudgmentTable.of(judgments).where(unit="pair")
     columns = (pairs.document, pairs.system, pairs.rival, pairs.judge, pairs.signature, pairs.aspect)
@@ -149,9 +152,10 @@ def preferences(judgments: Iterable[Judgment] | JudgmentTable) -> list[Preferenc
 
 
 def pair_scores(rows: Iterable[Preference], *, seed: int = 0) -> list[PairScore]:
-    """Return mean preferences by (pair of systems, judge, signature, aspect), in order of first appearance.
+    """Return mean preferences by (pair of systems, judge, signature, aspect).
 
-    Two documents with preferences 1 and 0.5, the second flipped: value 0.75, flip rate 0.5.
+    The results are in order of first appearance. If two documents have the preferences 1 and 0.5 and the second is
+    flipped, the value is 0.75 and the flip rate 0.5.
     """
     groups: dict[tuple[str, ...], list[Preference]] = {}
     for row in rows:
@@ -161,7 +165,7 @@ def pair_scores(rows: Iterable[Preference], *, seed: int = 0) -> list[PairScore]
         families.setdefault(key[2:], []).append(key)
     claims: dict[tuple[str, ...], Claim] = {}
     for keys in families.values():
-        # The test exchanges the difference of the two sides' points, 2 p - 1, document by document.
+        # The test flips the sign of the difference of the two systems' points, 2 p - 1, document by document.
         sides = [{key[0]: [row.value for row in groups[key]], key[1]: [_complement(row.value) for row in groups[key]]}
                  for key in keys]  # fmt: skip
         for key, (pair,) in zip(keys, paired_differences(sides, seed=seed), strict=True):

@@ -1,4 +1,4 @@
-"""Counts of a judge's usable replies and, by class of error, of the unusable ones.
+"""Counts of a judge's usable replies, and of the unusable ones by class of error.
 
 The classes refine those of FineSurE, section 4.2 (Song et al., ACL 2024); see `REPLY_FAULTS`.
 """
@@ -17,7 +17,7 @@ _WORDS: dict[str, str] = {str(fault): words for fault, words in REPLY_FAULTS.ite
 
 
 class ReplyCount(Record):
-    """Reply counts of one judge.
+    """Numbers of usable and unusable replies of one judge.
 
     `faults` counts the unusable replies by class: no_json, meaningless, wrong_count, ambiguous, truncated, refused, or
     "other" if the reason names no class.
@@ -50,11 +50,13 @@ class ReplyCount(Record):
 
 
 def reply_counts(judgments: Iterable[Judgment] | JudgmentTable) -> list[ReplyCount]:
-    """Return one count per signature, in order of first appearance, without judges that made no calls.
+    """Return one count per signature, in order of first appearance.
 
-    A reply comprises all judgments of one item from the same calls. An item that failed before the call (for example,
-    because it has no key facts) counts as one unusable reply. Judgments that were skipped or met an error have no
-    reply.
+    Judges that made no calls are left out.
+
+    All judgments of one item that come from the same calls count as one reply. An item that failed before the call (for
+    example, because it has no key facts) counts as one unusable reply. Judgments that were skipped or ended in an error
+    have no reply.
 
     >>> reply_counts([])
     []
@@ -77,7 +79,7 @@ class ReplyCounter:
         unusable = table.status.equal("unparsed", "refused")
         answered = table.take(unusable | (table.status.equal("ok") & ~table.calls.equal("")))
         replies = answered.groups("signature", "document", "system", "rival", "calls")
-        # A reply is unusable if any of its units is; the last such unit gives the reason.
+        # A reply is unusable if the judgment of any unit is unusable; the last such judgment gives the reason.
         deciding = replies.first.copy()
         failed = np.flatnonzero(~answered.status.equal("ok"))
         deciding[replies.of[failed]] = failed

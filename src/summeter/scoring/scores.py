@@ -1,8 +1,8 @@
-"""Scores of summaries, computed from judgments: one score per summary, judge and aspect.
+"""Scores of summaries, computed from judgments. There is one score per summary, judge and aspect.
 
-FineSurE (Song et al., 2024): faithfulness = |S_fact| / |S|, completeness = |{k : (k, s) in E}| / |K|, and
-conciseness = |{s : (k, s) in E}| / |S|; the composite (UniSumEval) is the mean of the three. FENICE's faithfulness is
-the mean over claims instead, as its evaluator's `reduce` says.
+FineSurE (Song et al., 2024): faithfulness = |S_fact| / |S|, completeness = |{k : (k, s) in E}| / |K|, and conciseness =
+|{s : (k, s) in E}| / |S|; the composite (UniSumEval) is the mean of the three. The faithfulness of FENICE is the mean
+of the values of claims instead, as the `reduce` attribute of the evaluator says.
 """
 
 from __future__ import annotations
@@ -28,11 +28,14 @@ COMPOSED = ("faithfulness", "completeness", "conciseness")
 UNITS = ("sentence", "key_fact", "claim")
 """Units whose judgments are aggregated into the score of a summary."""
 # Parts of a signature that describe how a judge was asked. Validators and the source of key facts are left out, because
-# only the alignment judge of a family has them.
+# only the alignment judge of a family has these parts.
 _ASKED = frozenset({"judge", "second", "extractor", "split", "parser", *SAMPLING})
 _IMPORTED = "source:import"
 STATUS_SEVERITY: tuple[Status, ...] = ("error", "refused", "unparsed", "skipped")
-"""Statuses of judgments without a value, most severe first; the most severe is the status of a missing score."""
+"""Statuses of judgments without a value, most severe first.
+
+A missing score has the most severe status of its judgments.
+"""
 NO_NUMBER = "the judgments hold neither a number nor a label of 0 or 1"
 
 
@@ -51,10 +54,10 @@ _WHOLE_FIRST = {Aggregation.SHARE: False, Aggregation.MEAN: False, Aggregation.W
 
 
 class Score(Record):
-    """One summary's score on one aspect by one judge.
+    """Score of one summary on one aspect by one judge.
 
     `value` is None unless `status` is "ok". `n` units were used; `missing` units have no usable judgment and are left
-    out of `value`, also if the status is "ok".
+    out of `value`, even if the status is "ok".
     """
 
     doc_id: str
@@ -72,7 +75,7 @@ class Score(Record):
 
 @dataclass(frozen=True)
 class ScoreTable(Columns, Sequence[Score]):
-    """Scores of summaries as columns; records are created on access. A missing `value` is NaN.
+    """Scores of summaries, stored as columns. Records are created on access; a missing `value` is NaN.
 
     >>> table = ScoreTable.of([Score(doc_id="d", system="s", judge="j", signature="j|v:1", model=None, aspect="a",
     ...                              value=0.5, n=2, missing=0, status="ok")])
@@ -94,7 +97,7 @@ class ScoreTable(Columns, Sequence[Score]):
 
     @classmethod
     def of(cls, scores: Iterable[Score]) -> ScoreTable:
-        """Return the table of records."""
+        """Return the table of the given scores."""
         if isinstance(scores, ScoreTable):
             return scores
         rows = list(scores)
@@ -136,7 +139,7 @@ class ScoreTable(Columns, Sequence[Score]):
         )
 
     def by_item(self, only: Collection[tuple[str, str]] | None = None) -> dict[tuple[str, str], array[int]]:
-        """Return the rows of scores by (document, system), for the items `only` or for all items."""
+        """Return the row numbers of scores by (document, system), for the items in `only` or for all items."""
         rows: dict[tuple[str, str], array[int]] = {}
         numbers = np.arange(len(self))
         if only is not None:
@@ -161,24 +164,25 @@ class ScoreTable(Columns, Sequence[Score]):
 
 
 def dedupe(judgments: Iterable[Judgment]) -> list[Judgment]:
-    """Return one judgment per question: the last one, in the order of the first ones."""
+    """Return the last judgment of each question, in order of the questions' first appearance."""
     return list({judgment.key: judgment for judgment in judgments}.values())
 
 
 def summary_scores(judgments: Iterable[Judgment] | JudgmentTable, reduce: Mapping[str, str]) -> ScoreTable:
-    """Return the scores of every (judge, signature, document, system, aspect), in order of first appearance.
+    """Return the scores by (judge, signature, document, system, aspect).
 
-    `reduce` maps a judge's name to an aggregation: "share" (of labels that are 1; the default), "mean" (of values) or
-    "whole" (a judgment of the whole summary, if there is one, takes precedence over judgments of its units). Judgments
-    of a whole summary are averaged; judgments of its sentences, key facts or claims are aggregated. Pairs, spans and
-    documents are not scored here. Composites follow the scores they are computed from.
+    The scores are in order of first appearance. `reduce` maps a judge's name to an aggregation: "share" (of labels that
+    are 1; the default), "mean" (of values) or "whole" (a judgment of the whole summary, if there is one, takes
+    precedence over judgments of its units). Judgments of a whole summary are averaged; judgments of its sentences, key
+    facts or claims are aggregated. Pairs, spans and documents are not scored here. Composites follow the scores from
+    which they are computed.
     """
     scores = unit_scores(JudgmentTable.of(judgments), reduce)
     return ScoreTable.concat([scores, composites(scores)])
 
 
 def numbers(value: Floats, label: Floats, use: ValueOrLabel) -> Floats:
-    """Return judgments of one kind of unit as numbers, NaN if a judgment has none.
+    """Return the judgments of one kind of unit as numbers, or NaN for a judgment without a number.
 
     With `ValueOrLabel.LABEL`, a value of 0 or 1 also counts as a decision if the judge gives labels or only such
     values; a rating from 1 to 5 does not.
@@ -194,7 +198,10 @@ def numbers(value: Floats, label: Floats, use: ValueOrLabel) -> Floats:
 
 
 def unit_scores(table: JudgmentTable, reduce: Mapping[str, str], use: ValueOrLabel = ValueOrLabel.VALUE) -> ScoreTable:
-    """Return `summary_scores` without composites; `use` selects values or labels of judgments of whole summaries."""
+    """Return `summary_scores` without composites.
+
+    `use` selects the values or the labels of judgments of whole summaries.
+    """
     table = table.where(unit=("summary", *UNITS))
     groups = table.groups("judge", "signature", "document", "system", "aspect")
     how = [Aggregation(reduce.get(name or "", Aggregation.SHARE)) for name in table.judge.names]
@@ -231,9 +238,9 @@ def unit_scores(table: JudgmentTable, reduce: Mapping[str, str], use: ValueOrLab
 
 
 def exact_means(values: Floats, groups: Ints, n: Ints) -> Floats:
-    """Return the correctly rounded mean of each group, NaN for an empty group."""
+    """Return the correctly rounded mean of each group, or NaN for an empty group."""
     sums = np.bincount(groups, weights=values, minlength=len(n))
-    # Sums of one or two numbers, and of integers, are correctly rounded already.
+    # Sums of one or two numbers and sums of integers are already rounded correctly.
     whole = np.bincount(groups, weights=values % 1 != 0, minlength=len(n)) == 0
     inexact = (n > 2) & ~whole & np.isfinite(sums)
     if inexact.any():
@@ -249,7 +256,7 @@ def exact_means(values: Floats, groups: Ints, n: Ints) -> Floats:
 
 
 def _failures(table: JudgmentTable, groups: Groups, used: Bools, n: Ints) -> tuple[Categorical, Categorical]:
-    """Return the status and reason of each group: ok, or the most severe status and its first reason."""
+    """Return each group's status and reason: ok, or the most severe status and the first reason with it."""
     failed = np.flatnonzero(used & (n == 0)[groups.of])
     if not len(failed):
         return Categorical.same("ok", len(groups)), Categorical.same(None, len(groups))
@@ -271,7 +278,10 @@ def _failures(table: JudgmentTable, groups: Groups, used: Bools, n: Ints) -> tup
 
 
 class Composite(NamedTuple):
-    """A mean of three aspects of one judge family, with the questions whose scores are averaged, by aspect."""
+    """A mean of three aspects of one judge family.
+
+    The questions whose scores are averaged are given by aspect.
+    """
 
     family: str
     parts: Mapping[str, tuple[Question, ...]]
@@ -284,13 +294,13 @@ class Composite(NamedTuple):
 
 
 def composite_rule(questions: Iterable[Question]) -> list[Composite]:
-    """Return the composites of some questions; used for scores and for studies.
+    """Return the composites that can be computed from the scores of the given questions.
 
-    A signature with all three aspects has composites of its own. Other questions are combined by family, which is the
-    part of the judge's name before the first dot (`finesure.fact_check` and `finesure.align` are one family), and only
-    if the judges were asked in the same way: same models, sampling and splitter. A family in which an aspect has two
-    signatures has no composite, because it would be ambiguous. Ratings (see `is_rating`) are left out, since a rating
-    from 1 to 5 is not a share.
+    A signature with all three aspects has its own composite. Other questions are combined by family, which is the part
+    of the judge's name before the first dot (`finesure.fact_check` and `finesure.align` are one family), and only if
+    the judges were asked in the same way, with the same models, sampling parameters and sentence splitter. A family in
+    which an aspect has two signatures has no composite, because it would be ambiguous. Ratings (see `is_rating`) are
+    left out, since a rating from 1 to 5 is not a share.
 
     >>> align = [Question("finesure.align", "finesure.align|judge:m|v:1", name) for name in COMPOSED[1:]]
     >>> for model in ("m", "n"):
@@ -353,7 +363,7 @@ def composites(scores: Iterable[Score]) -> ScoreTable:
 
 
 def composite_of(scores: ScoreTable, composite: Composite) -> ScoreTable:
-    """Return one composite of every summary that has a score, possibly missing, for each aspect."""
+    """Return one composite for each summary that has a row for each aspect, possibly without a value."""
     tables = []
     for aspect in COMPOSED:
         questions = composite.parts[aspect]
@@ -396,13 +406,14 @@ def composite_of(scores: ScoreTable, composite: Composite) -> ScoreTable:
 
 
 def coverage(scores: Iterable[Score], preferences: Iterable[tuple[int, int]] = ()) -> float | None:
-    """Return the share of units with a usable judgment, averaged over summaries and aspects, or None if there are none.
+    """Return the share of units with a usable judgment, averaged over summaries and aspects.
 
     A score counts by its share of usable units, and a missing score counts as 0. Composites are left out because they
-    repeat other scores; skipped scores are left out because they could not have been judged. `preferences` are (n,
-    missing) of pairs.
+    repeat other scores; skipped scores are left out because they could not have been judged. `preferences` holds (n,
+    missing) of each pair of systems. Returns None if there are no scores or preferences.
 
-    Two summaries, one with 3 of 4 usable sentences and one in error: (3/4 + 0) / 2 = 0.375.
+    If 3 of 4 sentences of one summary are usable and another summary ended in an error, the result is (3/4 + 0) / 2 =
+    0.375.
     """
     table = ScoreTable.of(scores)
     counted = ~table.aspect.equal(COMPOSITE) & ~table.status.equal("skipped")

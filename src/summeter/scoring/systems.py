@@ -1,4 +1,4 @@
-"""Mean scores of systems, computed from scores of summaries, with interval, n and missing count."""
+"""Mean scores of systems, with intervals and counts, computed from scores of summaries."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ NEUTRAL = frozenset({"abstractiveness"})
 class SystemScore(Record):
     """Mean of one system's summary scores on one aspect by one judge.
 
-    `value` is None if no summary has a score. `low`-`high` is the percentile bootstrap interval over documents (None
-    with fewer than two). `n` summaries have a score and `missing` have none. The scores are computed from `units`
-    judged units (sentences, key facts, claims); `units_missing` units were not judged and are left out. `domain` is
-    None for the mean over all domains.
+    `value` is None if no summary has a score. `low` and `high` are the ends of the percentile bootstrap interval over
+    documents (None with fewer than two documents). `n` summaries have a score and `missing` summaries have none. The
+    scores are computed from `units` judged units (sentences, key facts, claims); `units_missing` units were not judged
+    and are left out. `domain` is None for the mean over all domains.
     """
 
     system: str
@@ -53,7 +53,10 @@ class SystemScore(Record):
 
     @property
     def ends(self) -> tuple[float | None, float | None]:
-        """`low` and `high` to show: (None, None) with fewer than 6 summaries or if resampling has no spread."""
+        """Interval to show.
+
+        It is (None, None) with fewer than 6 summaries, or if all resamples have the same mean.
+        """
         if self.low is None or self.high is None or self.n < MIN_DOCUMENTS:
             return None, None
         if math.isclose(self.low, self.high, abs_tol=1e-9):
@@ -64,9 +67,10 @@ class SystemScore(Record):
 def system_scores(
     scores: Iterable[Score], domains: Mapping[str, str | None] | None = None, *, seed: int = 0
 ) -> list[SystemScore]:
-    """Return means by (judge, signature, aspect, system); with `domains` (document id -> domain) also by domain.
+    """Return means by (judge, signature, aspect, system), and also by domain if `domains` is given.
 
-    The mean over all documents of a system is followed by those of its domains, in order of first appearance.
+    `domains` maps document ids to domains. The mean over all documents of a system is followed by the means of its
+    domains, in order of first appearance.
     """
     table = ScoreTable.of(scores)
     cells = Groups.by(table.judge, table.signature, table.aspect, table.system)
@@ -103,7 +107,7 @@ class SharedDocuments(NamedTuple):
     """The documents on which systems are ranked: those on which every ranked system has a score.
 
     `documents` is their mask. `counts` maps each ranked system to its number of documents with a score; `left_out` does
-    so for the systems that are not ranked because they have too few.
+    so for the systems that are not ranked because they have too few scores.
     """
 
     documents: Bools
@@ -117,7 +121,7 @@ class SharedDocuments(NamedTuple):
 
     @property
     def means_note(self) -> str | None:
-        """Note that the means of systems are over different documents, or None if they are over the same ones."""
+        """Note that the systems' means are over different documents, or None if all are over the same."""
         if self.note is None:
             return None
         counts = {**self.counts, **self.left_out}
@@ -153,10 +157,11 @@ class SharedDocuments(NamedTuple):
 
 
 def shared_documents(scores: Mapping[str, Floats]) -> SharedDocuments:
-    """Return the documents on which systems are ranked, from one score per document and system (NaN if missing).
+    """Return the documents on which systems are ranked.
 
-    Systems with fewer than MIN_DOCUMENTS scores are left out, unless fewer than two systems have more, because they
-    would leave few documents for comparing the others. A system without a score is not ranked.
+    `scores` has one score per document and system, NaN if missing. Systems with fewer than MIN_DOCUMENTS scores are
+    left out, because they would leave too few documents for comparing the others, unless fewer than two systems have
+    enough scores. A system without a score is not ranked.
     """
     counts = {name: int((~np.isnan(values)).sum()) for name, values in scores.items()}
     enough = {name for name, count in counts.items() if count >= MIN_DOCUMENTS}
@@ -171,7 +176,7 @@ def shared_documents(scores: Mapping[str, Floats]) -> SharedDocuments:
 
 
 class Shared(NamedTuple):
-    """Comparable means of a column: over the documents on which all its systems have a score.
+    """Means of a column over the documents on which all ranked systems have a score.
 
     `cells` maps systems to means (empty if no document is shared); `documents` describes the documents.
     """
@@ -183,8 +188,8 @@ class Shared(NamedTuple):
 def leading_column(aspects: Sequence[str]) -> int:
     """Return the index of the column by which systems are ranked, given the aspects of the columns.
 
-    It is the first composite, or else the best-known aspect, or else the first column. An aspect for which more is not
-    better is chosen only if there is no other.
+    The column is the first composite, or else the column of the best-known aspect, or else the first column. An aspect
+    for which a higher value is not better is chosen only if there is no other aspect.
 
     >>> leading_column(["faithfulness", "composite", "composite"]), leading_column(["rouge1", "faithfulness"])
     (1, 1)
@@ -201,10 +206,10 @@ def leading_column(aspects: Sequence[str]) -> int:
 
 
 class SystemTable:
-    """Ranked means of systems; prints as plain text and converts to rows or a data frame.
+    """Ranked means of systems, which can be printed or converted to rows or a data frame.
 
-    Iteration yields the SystemScore rows over all documents; `by_domain` holds the others. Comparisons on shared
-    documents require the `scores`.
+    Iteration yields the `SystemScore` rows over all documents; `by_domain` holds the rows of domains. Comparisons on
+    shared documents require the `scores` of summaries.
     """
 
     def __init__(self, rows: Sequence[SystemScore], scores: ScoreTable | None = None, *, seed: int = 0) -> None:
@@ -222,7 +227,10 @@ class SystemTable:
         return len(self.rows)
 
     def columns(self) -> list[tuple[str, str, str]]:
-        """Return (judge, signature, aspect) of each column, best-known aspects first within a judge family."""
+        """Return (judge, signature, aspect) of each column.
+
+        Within a judge family, the best-known aspects come first.
+        """
         seen = dict.fromkeys((row.judge, row.signature, row.aspect) for row in self.rows)
         families = list(dict.fromkeys(judge.split(".")[0] for judge, _, _ in seen))
 
@@ -235,11 +243,11 @@ class SystemTable:
         return sorted(seen, key=order)
 
     def cell(self, system: str, column: tuple[str, str, str]) -> SystemScore | None:
-        """Return the mean of a system in a column, or None if it has no scores."""
+        """Return the mean of a system in a column, or None if the system has no scores there."""
         return self._cells.get((system, *column))
 
     def shared(self, column: tuple[str, str, str]) -> Shared | None:
-        """Return the means of a column over the documents that its systems share, or None if scores are unknown."""
+        """Return the means of a column over shared documents, or None if the scores are unknown."""
         if self._scores is not None and column not in self._shared:
             of_column, values = self._of_column(column)
             shared = shared_documents(values)
@@ -252,7 +260,7 @@ class SystemTable:
         return self._shared.get(column)
 
     def _of_column(self, column: tuple[str, str, str]) -> tuple[ScoreTable, dict[str, Floats]]:
-        """Return the scores of a column, as a table and by system (one value per document, NaN if missing)."""
+        """Return the scores of a column as a table, and by system (one per document, NaN if missing)."""
         if self._scores is None:
             raise ValueError("the table has no scores; pass `scores` to SystemTable")
         judge, signature, aspect = column
@@ -266,7 +274,8 @@ class SystemTable:
     def pairs(self, column: tuple[str, str, str]) -> list[PairDifference]:
         """Return the comparison of every two systems of a column on their shared documents.
 
-        As in `meta compare` (see `stats.paired_differences`). Empty if the scores are unknown.
+        The comparison is that of `meta compare` (see `stats.paired_differences`). The list is empty if the scores are
+        unknown.
         """
         if self._scores is None:
             return []
@@ -275,7 +284,7 @@ class SystemTable:
         return self._pairs[column]
 
     def compared(self, system: str, column: tuple[str, str, str]) -> SystemScore | None:
-        """Return the mean of a system over the documents that all systems of a column share.
+        """Return the mean of a system over the documents that all ranked systems of a column share.
 
         `value` is None if the system shares no document or is left out (see `Shared`). If scores are unknown, it is the
         mean over all documents of the system.
@@ -289,12 +298,12 @@ class SystemTable:
         return mean.model_copy(update={"missing": cell.missing})
 
     def note(self, column: tuple[str, str, str]) -> str | None:
-        """Return a note on the documents of a column's ranking, or None if all systems have the same documents."""
+        """Return a note on the documents of a column's ranking, or None if no note is needed."""
         shared = self.shared(column)
         return None if shared is None else shared.documents.note
 
     def missing(self) -> str | None:
-        """Return a sentence on the missing scores, apart from composites, or None if no score is missing."""
+        """Return a sentence on missing scores other than composites, or None if no score is missing."""
         rows = [row for row in self.rows if row.aspect != COMPOSITE]
         missing = sum(row.missing for row in rows)
         if not missing:
@@ -308,7 +317,7 @@ class SystemTable:
         return f"{missing:,} of {total:,} scores are missing{skip_note}: left out of the means, never zero."
 
     def unjudged(self) -> str | None:
-        """Return a sentence on unjudged units of summaries with a score, by system, or None if all were judged."""
+        """Return a sentence on unjudged units of summaries with a score, or None if there are none."""
         rows = [row for row in self.rows if row.aspect != COMPOSITE]
         lost: Counter[str] = Counter()
         units: Counter[str] = Counter()
@@ -329,7 +338,10 @@ class SystemTable:
         return columns[leading_column([aspect for _, _, aspect in columns])] if columns else None
 
     def ranking(self) -> list[str]:
-        """Return the systems, best first in the leading column on shared documents; unranked systems are last."""
+        """Return the systems, ranked by the leading column on shared documents, best first.
+
+        Unranked systems are last.
+        """
         systems = list(dict.fromkeys(row.system for row in self.rows))
         lead = self.lead()
         if lead is None:
@@ -342,7 +354,7 @@ class SystemTable:
         return sorted(systems, key=sort_key)
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """Return the rows as dictionaries, those over all documents first, then those by domain."""
+        """Return the rows as dictionaries, first those over all documents and then those by domain."""
         return [row.model_dump() for row in (*self.rows, *self.by_domain)]
 
     def to_pandas(self) -> Any:
@@ -369,7 +381,10 @@ def show(cell: SystemScore | None) -> str:
 
 
 def to_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Return a pandas data frame; raises InstallError, which names the extra, if pandas is not installed."""
+    """Return the rows as a pandas data frame.
+
+    Raises InstallError, which names the extra to install, if pandas is not installed.
+    """
     try:
         import pandas as pd
     except ImportError as error:

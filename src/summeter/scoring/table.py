@@ -1,4 +1,4 @@
-"""Judgments as one typed table: one row per judgment, in order of creation, with one row per question.
+"""Judgments as a typed table, in order of creation, with one row per question.
 
 `JudgmentTable.of` takes records. `JudgmentTable.read` takes JSON Lines files with keys in any order, and creates no
 records (DuckDB reads the files; see design/decisions/0012). Both give the same columns, from which all scores are
@@ -29,14 +29,21 @@ if TYPE_CHECKING:
 _MOST_CODES = 2**62
 _BATCH = 256
 _AS_RECORDS = 2**20  # below about 4,000 judgments, starting DuckDB takes longer than reading records
-"""Maximum size in bytes of files that are read as records. DuckDB needs 35 MB to start, and the size of the file."""
+"""Maximum size in bytes of files that are read as records.
+
+DuckDB needs 35 MB of memory to start, plus the size of the file.
+"""
 
 QUESTION = ("signature", "judge", "aspect", "document", "system", "rival", "unit", "list_id", "index")
-"""Two judgments with equal values in these columns answer the same question; the later one counts (`Judgment.key`)."""
+"""Columns that identify a question (see `Judgment.key`).
+
+If two judgments have equal values in these columns, the later one counts.
+"""
 
 
 class Categorical(NamedTuple):
-    """A column of strings: row i has `names[codes[i]]`. Names are in order of first appearance; one may be None.
+    """A column of strings: row i has `names[codes[i]]`. Names are in order of first appearance; one of them may be
+    None.
 
     Codes created here have 32 bits, because there are fewer than 2^31 names and rows in memory.
     """
@@ -57,7 +64,7 @@ class Categorical(NamedTuple):
 
     @classmethod
     def same(cls, name: str | None, rows: int) -> Categorical:
-        """Return a column with one name in all rows; its codes take no memory."""
+        """Return a column with the same name in all rows; the codes take no memory."""
         return cls(np.broadcast_to(np.int64(0), (rows,)), (name,))
 
     def labels(self) -> NDArray[np.object_]:
@@ -67,13 +74,13 @@ class Categorical(NamedTuple):
         return table[self.codes]
 
     def take(self, rows: Ints | Bools) -> Categorical:
-        """Return a selection of the rows, with unchanged names."""
+        """Return a column of the selected rows, with unchanged names."""
         if len(self.names) == 1:
             return Categorical.same(self.names[0], int(rows.sum()) if rows.dtype == np.bool_ else len(rows))
         return Categorical(self.codes[rows], self.names)
 
     def repeat(self, times: Sequence[int]) -> Categorical:
-        """Return a column with each row repeated.
+        """Return a column with each row repeated the given number of times.
 
         >>> Categorical.of(["a", "b"]).repeat([2, 1]).labels().tolist()
         ['a', 'a', 'b']
@@ -81,7 +88,7 @@ class Categorical(NamedTuple):
         return Categorical(np.repeat(self.codes, times), self.names)
 
     def equal(self, *names: str | None) -> Bools:
-        """Return the mask of the rows with one of the names."""
+        """Return the mask of the rows with one of the given names."""
         wanted = frozenset(names)
         return np.array([name in wanted for name in self.names], np.bool_)[self.codes]
 
@@ -114,7 +121,10 @@ class Vocabulary(dict[str | None, int]):
 
 
 def row_keys(*columns: Categorical | Ints) -> Ints:
-    """Return one integer per row; two are equal exactly if the rows are equal in all columns."""
+    """Return one integer per row.
+
+    Two integers are equal exactly if the rows are equal in all columns.
+    """
     key: Ints | None = None
     size = 1
     for column in columns:
@@ -131,14 +141,17 @@ def row_keys(*columns: Categorical | Ints) -> Ints:
 
 
 def model_names(models: Categorical) -> str | None:
-    """Return the distinct models, joined by commas, or None if no model is given."""
+    """Return the distinct models, joined by commas, or None if there is no model."""
     named = dict.fromkeys(model for name in models.used() if name is not None for model in name.split(","))
     return ",".join(named) or None
 
 
 @dataclass(frozen=True)
 class Groups:
-    """Rows in groups, in order of first appearance: the first row of each group, and the group of each row."""
+    """Groups of rows: the first row of each group, and the group of each row.
+
+    Groups are in order of first appearance.
+    """
 
     first: Ints
     of: Ints
@@ -167,7 +180,7 @@ class Groups:
         return np.bincount(self.of[rows], minlength=len(self.first)).astype(np.int64)
 
     def rows(self) -> list[Ints]:
-        """Return the rows of each group."""
+        """Return the row numbers of each group."""
         if not len(self):
             return []
         order = np.argsort(self.of, kind="stable").astype(np.int64)
@@ -204,7 +217,7 @@ class Columns:
 
 
 def constant(number: Any, rows: int) -> NDArray[Any]:
-    """Return a column with one number in all rows, which takes no memory."""
+    """Return a column with the same number in all rows, which takes no memory."""
     return np.broadcast_to(number, (rows,))
 
 
@@ -270,10 +283,11 @@ def _number_of_label(judgment: Judgment) -> float:
 
 @dataclass(frozen=True)
 class JudgmentTable(Columns):
-    """Judgments, one row per question. Missing is NaN in `value` and `label`, and -1 in `index`.
+    """Judgments, one row per question. A missing `value` or `label` is NaN; a missing `index` is -1.
 
-    `label` holds numeric labels, and `named` the labels that are strings (None elsewhere). `reason` is None if the
-    status is ok. `calls` holds the keys of the calls, separated by spaces; `truncated_tokens` is 0 if nothing was cut.
+    `label` holds numeric labels, and `named` holds the labels that are strings (None in other rows). `reason` is None
+    if the status is ok. `calls` holds the keys of the calls, separated by spaces; `truncated_tokens` is 0 if nothing
+    was cut.
     """
 
     document: Annotated[Categorical, _Source("target.document_id", required=True)]
@@ -309,7 +323,10 @@ class JudgmentTable(Columns):
 
     @classmethod
     def of(cls, judgments: Iterable[Judgment] | JudgmentTable) -> JudgmentTable:
-        """Return the table of records; of several judgments of one question, the last one counts."""
+        """Return the table of judgments.
+
+        If there are several judgments of one question, the last one counts.
+        """
         if isinstance(judgments, JudgmentTable):
             return judgments
         return _of_records(judgments).last_asked()
@@ -325,7 +342,9 @@ class JudgmentTable(Columns):
         signature: Categorical,
         value: Floats,
     ) -> JudgmentTable:
-        """Return the table of values of whole summaries, with the status ok and without reasons, models or calls.
+        """Return a table of values of whole summaries.
+
+        The status of each row is ok; the rows have no reasons, models or calls.
 
         >>> a = Categorical.same("a", 1)
         >>> table = JudgmentTable.of_values(
@@ -361,27 +380,31 @@ class JudgmentTable(Columns):
     def read(cls, *files: Path, repeats: bool = False) -> JudgmentTable:
         """Return the table of JSON Lines files; a missing file has no rows.
 
-        Of several judgments of one question the last one counts, unless `repeats` is True. An incomplete last line
-        (after a killed process) is ignored. Raises InputError with the file, line and field of a damaged line.
+        If there are several judgments of one question, the last one counts, unless `repeats` is True. An incomplete
+        last line (after a killed process) is ignored. Raises InputError with the file, line and field of a damaged
+        line.
         """
         tables = [_of_file(file) for file in files]
         return cls.concat(tables) if repeats else cls.join(tables)
 
     @classmethod
     def read_part(cls, file: Path, start: int, end: int) -> JudgmentTable:
-        """Return the table of the lines of a file from byte `start` to byte `end`, repeated questions included."""
+        """Return the table of a file's lines from byte `start` to byte `end`, including repeated questions."""
         with part_of(file, start, end) as part:
             table = _scan(part)
             if table is None:
                 try:
                     return _of_records(read_lines(part, Judgment))
                 except InputError:
-                    return cls.read(file, repeats=True)  # whose error names the line
+                    return cls.read(file, repeats=True)  # this raises an error that names the line
             return table
 
     @classmethod
     def join(cls, tables: Sequence[JudgmentTable]) -> JudgmentTable:
-        """Return several tables as one; of several judgments of one question, the last one counts."""
+        """Return several tables as one.
+
+        If there are several judgments of one question, the last one counts.
+        """
         return (cls.concat(tables) if tables else _of_records([])).last_asked()
 
     def __len__(self) -> int:
@@ -400,7 +423,7 @@ class JudgmentTable(Columns):
         return self if rows.all() else self.take(rows)
 
     def last_asked(self) -> JudgmentTable:
-        """Return one row per question: the last judgment, in the order of the first ones."""
+        """Return the last judgment of each question, in order of the questions' first appearance."""
         keys = row_keys(*(getattr(self, name) + 1 if name == "index" else getattr(self, name) for name in QUESTION))
         if (keys[1:] > keys[:-1]).all():
             return self  # ascending keys are distinct
@@ -419,7 +442,7 @@ class JudgmentTable(Columns):
         return Groups.by(*(getattr(self, name) + 1 if name == "index" else getattr(self, name) for name in columns))
 
     def questions(self) -> dict[Question, Ints]:
-        """Return the rows of each (judge, signature, aspect), in order of first appearance."""
+        """Return the row numbers of each (judge, signature, aspect), in order of first appearance."""
         groups = self.groups("judge", "signature", "aspect")
         columns = (column.take(groups.first).labels() for column in (self.judge, self.signature, self.aspect))
         names = (Question(*(name or "" for name in question)) for question in zip(*columns, strict=True))
@@ -477,9 +500,9 @@ SELECT count(*) FROM judgments WHERE {absent} OR status NOT IN ({statuses}) OR u
 
 
 def _of_file(file: Path) -> JudgmentTable:
-    """Return the rows of a file, read by DuckDB if it is large or has keys that records do not know.
+    """Return the rows of a file, read by DuckDB if it is large or has keys unknown to records.
 
-    If neither way works, the file is damaged, and reading it as records raises the error with the line.
+    If neither way works, the file is damaged, and reading it as records raises an error that names the line.
     """
     if not file.exists() or not file.stat().st_size:
         return _of_records([])
@@ -509,7 +532,7 @@ def part_of(file: Path, start: int, end: int) -> Iterator[Path]:
 
 
 def _scan(file: Path) -> JudgmentTable | None:
-    """Return the rows of a file, read by DuckDB, or None if some rows are not judgments."""
+    """Return the rows of a file, read by DuckDB, or None if a row is not a judgment."""
     import duckdb
 
     statuses, units = (", ".join(f"'{member}'" for member in get_args(kind)) for kind in (Status, Unit))
@@ -537,7 +560,7 @@ def _columns(connection: DuckDBPyConnection) -> JudgmentTable:
     labels = [None if text is None else json.loads(text) for text in texts.names]
     values = np.array([_number(label) for label in labels])
     columns["label"] = constant(values[0], len(texts.codes)) if len(values) == 1 else values[texts.codes]
-    # Several labels may map to None.
+    # More than one label can map to None.
     vocabulary = Vocabulary()
     codes = np.array([vocabulary[label if isinstance(label, str) else None] for label in labels])
     columns["named"] = _named(codes[texts.codes], tuple(vocabulary))
@@ -547,9 +570,10 @@ def _columns(connection: DuckDBPyConnection) -> JudgmentTable:
 def read_columns(
     connection: DuckDBPyConnection, table: str, names: Sequence[str], numbers: Sequence[str]
 ) -> dict[str, Any]:
-    """Return columns of a DuckDB table: `names` as `Categorical` in order of first appearance, `numbers` as arrays.
+    """Return columns of a DuckDB table.
 
-    A column with a single name or number takes no memory.
+    The columns in `names` are returned as `Categorical`, in order of first appearance, and those in `numbers` as
+    arrays. A column with a single name or number takes no memory.
     """
     cells: list[str] = []
     rows: int = connection.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0]  # noqa: S608 - names of our own

@@ -60,7 +60,7 @@ class GroupedAccuracy(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """Mean and standard deviation of a statistic over ``resamples`` bootstrap resamples."""
+    """Mean and standard deviation of a statistic over the ``resamples`` in which it is defined."""
 
     mean: float | None
     deviation: float | None
