@@ -1,4 +1,4 @@
-"""The protocol of LLMs, and their requests and completions.
+"""The protocol that LLMs implement, with the requests they receive and the completions they return.
 
 A layer (cache, rate limit, retry, ...) wraps an LLM and is itself an LLM. Local networks have a protocol of their own:
 `summeter.models.networks.Network`.
@@ -37,7 +37,7 @@ class Message(Record):
 def to_json(value: Any) -> str:
     """Return plain data as compact JSON with non-ASCII characters unescaped.
 
-    This is faster than `json` for long texts.
+    This is faster than the module `json` for long texts.
     """
     try:
         return pydantic_core.to_json(value).decode()
@@ -47,12 +47,15 @@ def to_json(value: Any) -> str:
 
 
 def to_bytes(value: Any) -> bytes:
-    """Return plain data as JSON in UTF-8; lone surrogates are escaped."""
+    """Return plain data as JSON encoded in UTF-8, with lone surrogates escaped."""
     return to_json(value).encode("utf-8", "backslashreplace")
 
 
 class TokenLogprobs(Record):
-    """A token of a reply, its log-probability, and the most likely tokens at its position, with log-probabilities."""
+    """A token of a reply with its log-probability.
+
+    `top` holds the most likely tokens at this position with their log-probabilities.
+    """
 
     token: str
     logprob: float
@@ -77,13 +80,13 @@ _TURNS = frozenset({"messages", "unkeyed"})
 class Request(Record):
     """Everything that determines an LLM's reply.
 
-    Equal requests have the same key, hence share one stored call.
+    Equal requests have the same key and therefore share one stored call.
 
-    `draw` numbers independent samples of one prompt. `top_logprobs` requests this number of alternatives for each token
-    of the reply. `format` is the strictest format that the server is asked to enforce; a server that does not support
-    it is asked for the next weaker one, which `Completion.format` records. `schema_` is the JSON schema of the reply.
-    `unkeyed` holds the messages with unkeyed fence codes if the messages sent have keyed ones; the key and the stored
-    request are computed from them.
+    `draw` numbers independent samples of one prompt. `top_logprobs` is the number of alternatives requested for each
+    token of the reply. `format` is the strictest format that the server is asked to enforce; a server that does not
+    support this format is asked for the next weaker one, which is recorded in `Completion.format`. `schema_` is the
+    JSON schema of the reply. `unkeyed` holds the messages with unkeyed fence codes if `messages` contain keyed ones;
+    the key and the stored request are computed from the unkeyed messages.
     """
 
     model: str
@@ -131,10 +134,11 @@ class Request(Record):
 class Completion(Record):
     """The reply to a request.
 
-    `finish_reason` is the server's ("stop", "length", "content_filter", ...); `model` is the model name in the reply;
-    `format` is the reply format that was enforced, if known. `seconds` is the time from sending to the last byte.
-    `tokens_cached` and `tokens_written` count the prompt tokens read from and written to the provider's prefix cache.
-    `logprobs` has one entry per token of the reply, if requested. `batch` is the id of the batch that held the reply.
+    `finish_reason` is the reason that the server gives ("stop", "length", "content_filter", ...). `model` is the model
+    name in the reply. `format` is the reply format that was enforced, or None if it is unknown. `seconds` is the time
+    from sending the request to receiving the last byte. `tokens_cached` and `tokens_written` count the prompt tokens
+    read from and written to the provider's prefix cache. `logprobs` has one entry per token of the reply if
+    log-probabilities were requested. `batch` is the id of the batch that contained the reply.
     """
 
     text: str
@@ -162,7 +166,7 @@ def attach_reply(completion: Completion) -> Iterator[None]:
 
 
 def paid_reply(error: Exception) -> Completion | None:
-    """Return the rejected reply attached to the error, or None if there was no reply."""
+    """Return the rejected reply that is attached to the error, or None if there is none."""
     reply = error.reply if isinstance(error, ModelError) else None
     return reply if isinstance(reply, Completion) else None
 
@@ -175,7 +179,10 @@ class LLM(Protocol):
     def id(self) -> str: ...
 
     async def complete(self, request: Request) -> Completion:
-        """Return the reply. Raises TransientError (may be retried), CapabilityError or another ModelError."""
+        """Return the reply.
+
+        Raises TransientError if the call may be retried, and otherwise CapabilityError or another ModelError.
+        """
         ...
 
     async def close(self) -> None:

@@ -1,4 +1,7 @@
-"""Compute time of a judge on this machine: its own code and the local models that it calls."""
+"""Measure the compute time of judges on this machine.
+
+It includes the time of a judge's own code and of the local models that the judge calls.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +19,17 @@ _CURRENT: ContextVar[Usage | None] = ContextVar("summeter_compute_time", default
 
 
 def current_usage() -> Usage | None:
-    """Return the usage that is timed in this context, to which work in threads adds its time.
+    """Return the usage that `timed` measures in this context, or None outside `timed`.
 
-    Returns None outside `timed`.
+    Work in other threads adds its time to this usage.
     """
     return _CURRENT.get()
 
 
 async def timed(spent: Usage, work: Awaitable[T]) -> T:
-    """Await `work` and add the seconds in which it runs, without its waits, to `spent`.
+    """Await `work` and add the seconds during which it runs, excluding waits, to `spent`.
 
-    Tasks that it starts are not timed, but the local models that they call are.
+    Tasks started by `work` are not timed, but the local models that these tasks call are.
     """
     token = _CURRENT.set(spent)
     try:

@@ -1,9 +1,10 @@
-"""Context lengths of the models of a run, from the table of hosted models or from their servers.
+"""Look up the context lengths of the models of a run, in the table of hosted models or on their servers.
 
-A context length is the number of tokens of prompt and reply together. vLLM, OpenRouter, Mistral and others report it in
-their list of models, llama.cpp's server in its properties, LM Studio and Ollama for a loaded model. Before a model is
-loaded, the last two report only the context length of its training, which is often far larger than the one it will be
-loaded with; longer prompts are then cut silently. The lookup is made once per run, and its failure is never an error.
+A context length is the number of tokens of the prompt and the reply together. vLLM, OpenRouter, Mistral and others
+report it in their lists of models, llama.cpp's server in its properties, and LM Studio and Ollama for a loaded model.
+Before a model is loaded, LM Studio and Ollama report only the context length used in training. It is often far larger
+than the context length with which the model will be loaded, and prompts that exceed the latter are truncated silently.
+The lookup is made once per run, and a failed lookup is never an error.
 """
 
 from __future__ import annotations
@@ -24,22 +25,22 @@ from summeter.records import ModelError, UsageError
 from summeter.runs.manifest import ModelContext
 
 LOOKUP_TIMEOUT = 5.0
-"""Seconds to wait for an answer; a model that must be loaded first has the timeout of a call."""
+"""Seconds to wait for an answer; if a model must be loaded first, the timeout of a call applies instead."""
 
-# The first field present counts: the server's setting comes before the limit of the model.
+# The first field present is used: the server's setting comes before the limit of the model.
 _FIELDS = ("loaded_context_length", "max_model_len", "context_length", "context_window", "max_context_length")
 
 
 async def context_lengths(
     models: Iterable[str], options: Options | None = None, *, load: bool = True
 ) -> dict[str, ModelContext]:
-    """Return the context length of each model: from the table if hosted, else from its server.
+    """Return the context length of each model, from the table of hosted models or else from the model's server.
 
     No user data are sent.
 
-    With `load`, a server may load its model first, within the `timeout` of the options. Errors such as a server that
-    does not answer or a missing key are reported in `said` and not raised, as is a model whose context length cannot be
-    looked up. Scripted models are omitted, since they accept prompts of any length.
+    With `load`, a server may load its model first, within the `timeout` of the options. Errors, such as a missing key
+    or a server that does not answer, are reported in `said` and not raised, and so is the fact that a model's context
+    length cannot be looked up. Scripted models are omitted, since they accept prompts of any length.
     """
     names = [model for model in dict.fromkeys(models) if not model.startswith("scripted/")]
     lengths = await asyncio.gather(*(_context_length(model, options or Options(), load) for model in names))
@@ -56,7 +57,7 @@ async def _context_length(model: str, options: Options, load: bool) -> ModelCont
     except UsageError as error:
         return ModelContext(said=str(error))
     answers = [_from_server(model, provider, replace(options, base_url=url), load=load) for url in urls]
-    # The smallest context length of all servers counts.
+    # The smallest context length of all servers is used.
     answer = min(await asyncio.gather(*answers), key=lambda context: context.tokens or sys.maxsize)
     return ModelContext(tokens=known, said="its vendor") if known is not None and answer.tokens is None else answer
 
@@ -88,19 +89,19 @@ async def _from_server(model: str, provider: Provider | None, options: Options, 
 
 
 class _Server(NamedTuple):
-    """The server of a model, which may load the model for the lookup if `load`."""
+    """The server of a model; `load` says whether it may load the model for the lookup."""
 
     llm: HttpLLM
     load: bool = False
 
     @property
     def base(self) -> str:
-        """The base URL of the calls."""
+        """The base URL to which calls are sent."""
         return self.llm.endpoint.base_url
 
     @property
     def name(self) -> str:
-        """The server's name of the model."""
+        """The server's name for the model."""
         return self.llm.name
 
     @property
@@ -110,13 +111,16 @@ class _Server(NamedTuple):
         return bare.removesuffix("/v1") + mark + query
 
     async def get(self, base: str, *segments: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """Return the JSON object at an address below `base`. Raises ModelError for any other answer."""
+        """Return the JSON object at an address below `base`.
+
+        Raises ModelError if the answer is not a JSON object with status 200.
+        """
         return await self._parsed(Exchange("GET", join(base, *segments).update_query(query or {})))
 
     async def post(self, base: str, *segments: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Post `body` and return the JSON object of the answer.
+        """Post `body` and return the JSON object in the answer.
 
-        Raises ModelError for any other answer.
+        Raises ModelError if the answer is not a JSON object with status 200.
         """
         return await self._parsed(Exchange("POST", join(base, *segments), to_bytes(body)))
 
@@ -128,10 +132,10 @@ class _Server(NamedTuple):
 
 
 async def _listed(server: _Server) -> int | None:
-    """Look the model up in the server's list of models.
+    """Return the context length in the server's list of models, or None if the list does not state one.
 
-    The fields are vLLM's `max_model_len`, OpenRouter's `context_length`, Mistral's `max_context_length` and llama.cpp's
-    `meta.n_ctx`. A list of a single model is that of `server`, whatever its name.
+    The fields read include vLLM's `max_model_len`, OpenRouter's `context_length`, Mistral's `max_context_length` and
+    llama.cpp's `meta.n_ctx`. If the list has a single entry, that entry is used whatever its name.
     """
     models = replies.dicts((await server.get(server.base, "models")).get("data"))
     # The suffixes :nitro and :floor of OpenRouter select a server and are not listed.
@@ -157,7 +161,10 @@ async def _listed(server: _Server) -> int | None:
 
 
 async def _llamacpp(server: _Server) -> int | None:
-    """Return the context length of one slot from the server's properties, or else the listed one."""
+    """Return the context length of one slot of the server.
+
+    It is read from the server's properties, or else from its list of models.
+    """
     try:
         props = await server.get(server.root, "props", query={"model": server.name})
     except ModelError:
@@ -167,13 +174,16 @@ async def _llamacpp(server: _Server) -> int | None:
 
 
 async def _lmstudio(server: _Server) -> int | None:
-    """Return the context length that the model was loaded with, or None if it is not loaded."""
+    """Return the context length with which the model was loaded, or None if it is not loaded."""
     models = replies.dicts((await server.get(server.root, "api", "v0", "models")).get("data"))
     return next((_size(model.get("loaded_context_length")) for model in models if model.get("id") == server.name), None)
 
 
 async def _ollama(server: _Server) -> int | None:
-    """Return the context length of the loaded model, or the one its Modelfile sets if it is not loaded."""
+    """Return the context length of the loaded model, or the one that its Modelfile sets if it is not loaded.
+
+    Returns None if the model is not loaded and its Modelfile sets no context length.
+    """
     loaded = await _loaded(server)
     if loaded is None and server.load:
         # A request without a prompt only loads the model, as the first call would.
@@ -203,4 +213,4 @@ def _size(value: Any) -> int | None:
 LOOKUPS: dict[str, Callable[[_Server], Awaitable[int | None]]] = {
     "listed": _listed, "llamacpp": _llamacpp, "lmstudio": _lmstudio, "ollama": _ollama,
 }  # fmt: skip
-"""Lookup functions by the value of `Provider.context_lookup`."""
+"""The lookup function for each value of `Provider.context_lookup`."""

@@ -1,7 +1,8 @@
-"""Context lengths of hosted models (prompt and reply together), as their vendors state them in November 2026.
+"""Context lengths of hosted models, as stated by their vendors in November 2026.
 
-The context length of a self-hosted model (vLLM, llama.cpp, Ollama) depends on how its server was started. For these and
-for models that are not listed it is set with `--context`; none is guessed.
+A context length is the number of tokens of the prompt and the reply together. The context length of a self-hosted model
+(vLLM, llama.cpp, Ollama) depends on how its server was started. For self-hosted models and for models that are not
+listed, it is set with `--context` and never guessed.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ CONTEXTS: dict[str, int] = {
     "open-mistral-7b": 32_768,
     "open-mixtral-8x7b": 32_768,
 }
-"""Tokens by prefix of a model's name; the longest matching prefix counts. For OpenAI's newer models this is the longest
-prompt: their contexts hold a further 128,000 tokens for the reply."""
+"""Numbers of tokens by the prefix of a model's name; the longest matching prefix is used. For OpenAI's newer models,
+the number is that of the longest prompt: their contexts hold a further 128,000 tokens for the reply."""
 
 
 def known_context(model: str) -> int | None:

@@ -1,4 +1,7 @@
-"""Read and write files of fitted numbers (weights, token counts, baselines), since evaluators open no files."""
+"""Read and write files of fitted numbers (weights, token counts, baselines).
+
+Evaluators do not open files themselves.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,9 @@ from summeter.records import InputError, Record, UsageError
 
 
 class DataFile(Record):
-    """A data file given as a setting, read when the setting is validated.
+    """A data file that is given as a setting and read when the setting is validated.
 
-    The settings of a run hold its path; the run's folder holds a copy of its text.
+    The settings of a run contain the path of the file; the run's folder contains a copy of its text.
     """
 
     path: Path
@@ -23,11 +26,11 @@ class DataFile(Record):
 
     @staticmethod
     def read(file: str | Path | DataFile, what: str, hint: str = "", *, inside: str | None = None) -> DataFile:
-        """Read a file, or the file named `inside` if `file` is a folder.
+        """Read a file or, if `file` is a folder, the file named `inside` in it.
 
-        `what` describes the contents in messages.
+        `what` describes the contents in error messages, and `hint` is appended to the message for a missing file.
 
-        Raises UsageError if it does not exist and InputError if it cannot be read as UTF-8.
+        Raises UsageError if the file does not exist, and InputError if it cannot be read as UTF-8.
         """
         if isinstance(file, DataFile):
             return file
@@ -46,10 +49,10 @@ class DataFile(Record):
 
 
 def read_fitted(file: str | Path | DataFile, schema: str, what: str, script: str) -> dict[str, Any]:
-    """Return the JSON object of a file written by `write_fitted`, without its schema.
+    """Return the JSON object in a file written by `write_fitted`, without the entry `schema`.
 
-    `what` describes the contents and `script` names the script that writes such files, for messages. Raises UsageError
-    if the file does not exist and InputError if it is not a JSON object of this schema.
+    In error messages, `what` describes the contents and `script` names the script that writes such files. Raises
+    UsageError if the file does not exist, and InputError if it is not a JSON object with this schema name.
     """
     numbers = DataFile.read(file, what, f"; {script} writes one")
     try:

@@ -4,13 +4,14 @@ All networks have one method:
 
     first, second = await network.ask([Classify((premise, claim), "nli"), Classify((premise, other), "nli")])
 
-A request is a frozen dataclass with everything that determines its result, so it is also the key of the stored result
-(`key`). Its class defines how results are stored (`codec`), how many requests are computed together (`at_once`), and
-whether they are computed by the network or only by its tokenizer and files (`counted`). A new task needs a request
-here, a function in `summeter.models.local` that computes it, and a row in the table of `summeter.models.local.load`.
+A request is a frozen dataclass with everything that determines its result, so its fields are also the key of the stored
+result (`key`). The class of a request defines how results are stored (`codec`), how many requests are computed together
+(`at_once`), and whether they are computed by the network or only from its tokenizer and files (`counted`). A new task
+needs a request class here, a function in `summeter.models.local` that computes the result, and a row in the table of
+`summeter.models.local.load`.
 
 A network batches concurrent requests itself: pass as many as are available, in any order. An input that is longer than
-the network's limit is truncated at the end and counted; use `CountTokens` and `TokenLimit` to avoid this.
+the network's limit is truncated at the end and counted as truncated; use `CountTokens` and `TokenLimit` to avoid this.
 """
 
 from __future__ import annotations
@@ -35,24 +36,24 @@ ModelTask = Literal["classifier", "token_classifier", "encoder", "seq2seq", "cor
 """The task of a local model, which determines the requests that it supports."""
 
 Cut = Literal["longest_first", "only_first"] | tuple[int, ...]
-"""How an input longer than the model's limit is truncated: in the longer text, in the first text only (in the longer
-one if the second leaves no room), or each text to a number of tokens."""
+"""How an input that is longer than the model's limit is truncated: in the longer text ("longest_first"), in the first
+text only ("only_first"; in the longer text if the second leaves no room), or each text to a given number of tokens."""
 
 Classes = Literal["nli"] | int
-"""The outputs of a classifier: their number, in the model's order, or "nli" for entailment, neutral, contradiction,
-which
-are found by their names in its config."""
+"""The outputs of a classifier: their number, for outputs in the model's order, or "nli" for entailment, neutral and
+contradiction, which are found by their names in the model's config."""
 
 
 class Framing(NamedTuple):
     """How one or several texts are combined into one input of a local model.
 
-    `cut` says which text is truncated. `template` combines the texts in one text, at the placeholders {0}, {1}, ...;
-    {eos} is the end-of-sequence token, and special tokens in the template are parsed (`{0}{eos}{1}`). Without a
-    template, an input is one text or a pair. With `marks`, special tokens inside the texts are parsed too, as in
-    released code; otherwise they are plain characters. `limit` is the length of the input in tokens, special tokens
-    included, if the method defines it; a model with fewer positions or a smaller `max_tokens` reads fewer. If
-    `segments` is False, both texts of a pair have segment id 0, as in some methods.
+    `cut` says how an input that is too long is truncated. `template` combines the texts into one text: the placeholders
+    {0}, {1}, ... stand for the texts and {eos} for the end-of-sequence token, and special tokens in the template are
+    parsed (`{0}{eos}{1}`). Without a template, an input is one text or a pair of texts. With `marks`, special tokens
+    inside the texts are parsed too, as in released code; otherwise they are read as plain characters. `limit` is the
+    maximum length of the input in tokens, including special tokens, or None if the method does not define it; a model
+    with fewer positions or a smaller `max_tokens` reads fewer tokens. If `segments` is False, both texts of a pair have
+    segment id 0, as some methods require.
     """
 
     cut: Cut = "longest_first"
@@ -66,13 +67,13 @@ PLAIN = Framing()
 
 
 class Generation(NamedTuple):
-    """Generation settings of an encoder-decoder; None means the model's generation config.
+    """Generation settings of an encoder-decoder; None stands for the value in the model's generation config.
 
-    Nothing is sampled.
+    Generation is deterministic: nothing is sampled.
 
     `min_new_tokens` and `max_new_tokens` count the generated tokens, including the end-of-sequence token.
-    `length_penalty` and `early_stopping` are those of beam search. `start` is the token that starts the decoder
-    (`<s>`).
+    `length_penalty` and `early_stopping` are parameters of beam search. `start` is the token with which the decoder
+    starts, such as `<s>`.
 
     `search="plain_sum"` is the beam search of AllenNLP: finished hypotheses stay in the beam, and all are ranked by the
     sum of their log-probabilities. It uses only the end-of-sequence token of the model's generation config, and only
@@ -96,9 +97,9 @@ AS_CONFIGURED = Generation()
 
 
 class Entailment(NamedTuple):
-    """The probabilities of entailment, neutral and contradiction of a (premise, hypothesis) pair.
+    """The probabilities of entailment, neutral and contradiction for a (premise, hypothesis) pair.
 
-    They sum to 1.
+    The three probabilities sum to 1.
     """
 
     entail: float
@@ -117,11 +118,11 @@ class Labels(NamedTuple):
 
 
 class TokenLogits(NamedTuple):
-    """The logits of all tokens of an input, special tokens included.
+    """The logits of all tokens of an input, including special tokens.
 
-    `logits` has shape (tokens, classes). `offsets`, shape (tokens, 2), holds (start, end) in code points of the token's
-    text, (0, 0) for special tokens. `text` is the index of the token's text, -1 for special tokens. `truncated` is True
-    if the end of a text was cut off.
+    `logits` has shape (tokens, classes). `offsets` has shape (tokens, 2) and holds (start, end) in code points of the
+    token's text, or (0, 0) for special tokens. `text` holds the index of each token's text, or -1 for special tokens.
+    `truncated` is True if the end of a text was cut off.
     """
 
     logits: NDArray[np.float32]
@@ -131,10 +132,11 @@ class TokenLogits(NamedTuple):
 
 
 class TokenStates(NamedTuple):
-    """The tokens of a text and their hidden states, special tokens (`special`) included.
+    """The tokens of a text, including special tokens, and their hidden states.
 
-    `offsets` holds (start, end) in code points of the text, (0, 0) for special tokens. `states` has shape
-    (tokens, dimensions) and is not normalised. `truncated` is True if the end of the text was cut off.
+    `special` says which tokens are special. `offsets` holds (start, end) in code points of the text, or (0, 0) for
+    special tokens. `states` has shape (tokens, dimensions) and is not normalised. `truncated` is True if the end of the
+    text was cut off.
     """
 
     tokens: tuple[str, ...]
@@ -146,17 +148,17 @@ class TokenStates(NamedTuple):
 
 
 class StatesMeasure(NamedTuple):
-    """A function of the token states of two texts; its name is part of the key of a stored result."""
+    """A function of the token states of two texts, with a name that is part of the key of a stored result."""
 
     name: str
     of: Callable[[TokenStates, TokenStates], float]
 
 
 class AspectRating(NamedTuple):
-    """A trained judge's rating of one aspect on the annotators' scale, not clipped to it.
+    """A trained judge's rating of one aspect on the annotators' scale, not clipped to the ends of the scale.
 
-    `low` and `high` bound the prediction interval that is calibrated to contain the share `coverage` of the annotators'
-    ratings (None if it was not calibrated).
+    `low` and `high` are the bounds of the prediction interval, which is calibrated to contain the share `coverage` of
+    the annotators' ratings; both are None if no interval was calibrated.
     """
 
     value: float
@@ -169,8 +171,8 @@ class Rated(NamedTuple):
     """A trained judge's ratings of a summary by aspect.
 
     `span_free` is the probability that the summary has no inconsistent span, or None if the judge does not predict it.
-    `truncated_tokens` counts the truncated tokens of the document by aspect; an aspect that is listed there and has no
-    rating was not rated, because its prompt and the summary leave no room for the document.
+    `truncated_tokens` holds the number of truncated tokens of the document by aspect. An aspect that is listed there
+    but has no rating was not rated, because its prompt and the summary leave no room for the document.
     """
 
     ratings: Mapping[str, AspectRating]
@@ -182,7 +184,7 @@ class Rated(NamedTuple):
 
 
 class Codec(NamedTuple, Generic[T]):
-    """Serialises results of one type for the store."""
+    """The functions that convert results of one type to bytes for the store (`pack`) and back (`unpack`)."""
 
     pack: Callable[[T], bytes]
     unpack: Callable[[bytes], T]
@@ -239,13 +241,14 @@ def _words(text: str) -> list[tuple[int, int]]:
 
 
 class NetworkRequest(Generic[T]):
-    """A request to a network; T is the type of its result. Equal requests have equal results."""
+    """A request to a network with a result of type T; equal requests have equal results."""
 
     codec: ClassVar[Codec[Any] | None]
-    """None if results are too large to store; a replay then computes them again."""
+    """How results are stored, or None if they are too large to store; a replay then computes them again."""
     at_once: ClassVar[int] = 8192
-    """Maximum number of requests computed together: large enough to sort by length, small enough for memory."""
+    """Maximum number of requests computed together: large enough to sort them by length, small enough for memory."""
     counted: ClassVar[bool] = True
+    """Whether the network computes the result, rather than only its tokenizer or files."""
 
     @property
     def key(self) -> str:
@@ -256,16 +259,17 @@ class NetworkRequest(Generic[T]):
     def blank(self) -> T:
         """A placeholder result for a dry run.
 
-        Nothing is entailed, so that all calls that depend on it are counted.
+        Placeholders entail nothing, so that all calls that depend on the result are counted.
         """
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class Classify(NetworkRequest["NDArray[np.float32]"]):
-    """The logits of a sequence classifier, or the output of a regression, for a text, a pair or a template.
+    """The logits of a sequence classifier, or the output of a regression model.
 
-    Raises UsageError if the model has other classes.
+    The input is a text, a pair of texts or a template. The request raises UsageError if the model's classes are not
+    `classes`.
     """
 
     codec = SINGLES
@@ -282,7 +286,7 @@ class Classify(NetworkRequest["NDArray[np.float32]"]):
 
 @dataclass(frozen=True)
 class FindLabels(NetworkRequest[Labels]):
-    """The label names in the config of a sequence classifier."""
+    """The names of the labels in the config of a sequence classifier."""
 
     codec = LABELS
     counted = False
@@ -290,9 +294,10 @@ class FindLabels(NetworkRequest[Labels]):
 
 @dataclass(frozen=True)
 class ClassifyTokens(NetworkRequest[TokenLogits]):
-    """The logits of a token classifier (or the two of extractive question answering) for a text or a pair.
+    """The logits of a token classifier for a text or a pair.
 
-    Raises UsageError if the model has another number of outputs, and ValueError for a template.
+    For extractive question answering, these are the logits of the answer's start and end. The request raises UsageError
+    if the model does not have `classes` outputs, and ValueError for a template.
     """
 
     codec = TOKEN_LOGITS
@@ -314,7 +319,7 @@ class ClassifyTokens(NetworkRequest[TokenLogits]):
 
 @dataclass(frozen=True)
 class Embed(NetworkRequest["NDArray[np.float32]"]):
-    """The embedding of a text, a unit vector."""
+    """The embedding of a text as a unit vector."""
 
     codec = SINGLES
 
@@ -327,9 +332,10 @@ class Embed(NetworkRequest["NDArray[np.float32]"]):
 
 @dataclass(frozen=True)
 class Encode(NetworkRequest[TokenStates]):
-    """The token states of a layer, from 0 (the input embeddings) to the last one (`CountLayers`, or None).
+    """The token states of a layer of an encoder.
 
-    Raises UsageError if the model does not have the layer.
+    Layer 0 is that of the input embeddings, the number of the last layer is the result of `CountLayers`, and None also
+    stands for the last layer. The request raises UsageError if the model does not have the layer.
     """
 
     codec = None
@@ -352,7 +358,7 @@ class Encode(NetworkRequest[TokenStates]):
 
 @dataclass(frozen=True)
 class CompareStates(NetworkRequest[float]):
-    """The value of `measure` for the token states of two texts; it is stored, unlike the states."""
+    """The value of `measure` for the token states of two texts; unlike the states, the value is stored."""
 
     codec = NUMBER
     at_once = 64
@@ -364,7 +370,7 @@ class CompareStates(NetworkRequest[float]):
 
     @property
     def key(self) -> str:
-        """The fields of the request as JSON, with the name of the measure."""
+        """The fields of the request as JSON, with the measure given by its name."""
         return to_json({**vars(self), "measure": self.measure.name})
 
     @property
@@ -374,7 +380,7 @@ class CompareStates(NetworkRequest[float]):
 
 @dataclass(frozen=True)
 class Generate(NetworkRequest[str]):
-    """The text that an encoder-decoder generates from a source."""
+    """The text that an encoder-decoder generates from a source text."""
 
     codec = TEXT
 
@@ -389,10 +395,10 @@ class Generate(NetworkRequest[str]):
 
 @dataclass(frozen=True)
 class ScoreTarget(NetworkRequest[float]):
-    """The mean of ln p(token | source, previous tokens) over the target's tokens, at most 0.
+    """The mean of ln p(token | source, previous tokens) over the target's tokens, which is at most 0.
 
     Special tokens that the tokenizer adds are included (BARTScore; Yuan et al., 2021, eq. 2 with equal weights). The
-    framing applies to each text separately. A source is encoded once for all its targets.
+    framing is applied to each text separately. A source is encoded once for all its targets.
     """
 
     codec = NUMBER
@@ -408,9 +414,10 @@ class ScoreTarget(NetworkRequest[float]):
 
 @dataclass(frozen=True)
 class FirstWord(NetworkRequest["NDArray[np.float64]"]):
-    """ln p of the first token of each word at the first step of the decoder, over the whole vocabulary.
+    """The ln p of the first token of each word at the first step of the decoder.
 
-    Raises UsageError if two words share their first token, since the first step cannot distinguish them.
+    The probabilities are normalised over the whole vocabulary. The request raises UsageError if two words have the same
+    first token, since the first step cannot distinguish them.
     """
 
     codec = DOUBLES
@@ -481,7 +488,7 @@ class FindTokens(NetworkRequest[list[tuple[int, int]]]):
 
 @dataclass(frozen=True)
 class TokenLimit(NetworkRequest[int]):
-    """The maximum number of tokens of a pair, or of the texts of a template, together, without special tokens."""
+    """The maximum total number of tokens of a pair or of the texts in a template, without special tokens."""
 
     codec = INTEGER
     counted = False
@@ -506,13 +513,13 @@ class CountLayers(NetworkRequest[int]):
 
 
 class Network(Protocol):
-    """A local network. `id` identifies its weights and is used in signatures."""
+    """A local network; its `id` identifies the weights and is used in signatures."""
 
     @property
     def id(self) -> str: ...
 
     async def ask(self, requests: Sequence[NetworkRequest[T]]) -> list[T]:
-        """Return the results of the requests in their order; equal requests are computed once."""
+        """Return the results in the order of the requests; equal requests are computed once."""
         ...
 
 

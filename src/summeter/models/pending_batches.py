@@ -13,9 +13,10 @@ from summeter.runs.batches import BatchLog, Submission
 
 
 class PendingBatch(NamedTuple):
-    """A batch with unread results.
+    """A batch whose results have not been read.
 
-    `words` describes its state at the vendor, or why it was not cancelled.
+    `calls` is the number of calls in the batch. `words` describes the state of the batch at the vendor, or why it was
+    not cancelled.
     """
 
     batch: str
@@ -30,11 +31,12 @@ async def pending_batches(
     log: BatchLog, *, cancel: bool = False, only: Collection[str] = (), base_url: str | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> AsyncIterator[PendingBatch]:  # fmt: skip
-    """Yield the state of each batch with unread results; with `cancel`, cancel it first.
+    """Yield the state of each batch whose results have not been read; with `cancel`, cancel the batch first.
 
-    `only` restricts the batches to these ids; `base_url` and `environ` are those of the run. Batches that have ended or
-    are being cancelled are not changed, so the call may be repeated. The log is not written. Raises UsageError for an
-    id that is not a pending batch of the run, and ModelError if the vendor does not answer.
+    `only` selects batches by id; if it is empty, all batches are yielded. `base_url` and `environ` are those of the
+    run. Batches that have ended or are being cancelled are not changed, so the call may be repeated. The log is not
+    written. Raises UsageError for an id that is not a pending batch of the run, and ModelError if the vendor does not
+    answer.
     """
     unknown = sorted(set(only) - {submission.id for submission in log.open})
     if unknown:
@@ -53,7 +55,7 @@ async def pending_batches(
                 if not submission.ended and (not only or submission.id in only)
             ]  # fmt: skip
             # Submissions without an id are looked up at the vendor, and each batch is assigned to one submission. The
-            # latest comes first: of similar submissions, a batch belongs to the last one before its creation.
+            # latest submission comes first: a batch belongs to the last of similar submissions before its creation.
             known, ids = log.ids, {submission.nonce: submission.id for submission in selected}
             lost = [submission for submission in selected if submission.id is None]
             for submission in sorted(lost, key=lambda submission: submission.at, reverse=True):
@@ -82,7 +84,7 @@ async def _status(
         try:
             status = await api.cancel(batch)
         except ModelError:
-            # It may have ended in the meantime.
+            # The batch may have ended in the meantime.
             status = await api.status(batch)
             if not status.ended:
                 raise

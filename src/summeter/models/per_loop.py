@@ -1,4 +1,4 @@
-"""Objects that belong to one event loop (tasks, semaphores, connections), one per loop."""
+"""Hold one object per event loop, for objects that belong to a loop (tasks, semaphores, connections)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ T = TypeVar("T")
 
 
 class PerLoop(Generic[T]):
-    """One T per event loop, created on first use and discarded with its loop."""
+    """One T per event loop, created on first use and discarded with the loop."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
         self._values: WeakKeyDictionary[asyncio.AbstractEventLoop, T] = WeakKeyDictionary()
 
     def get(self) -> T:
-        """Return the object of the running loop."""
+        """Return the object of the running loop, and create it first if necessary."""
         loop = asyncio.get_running_loop()
         value = self._values.get(loop)
         if value is None:

@@ -1,7 +1,8 @@
-"""Token prices: the vendors' list prices from the package genai-prices, overridden by a price file of the user.
+"""Token prices: the vendors' list prices, overridden by the user's price file.
 
-The data come with the installed package; nothing is looked up on the network. Batches cost half the usual price, as the
-vendors state for all their models; genai-prices (0.2.3) lists batch prices for some models only.
+The list prices are those of the package genai-prices; they are included in the installed package; nothing is looked up
+on the network. Calls in batches cost half the usual price, as the vendors state for all their models; genai-prices
+(0.2.3) lists batch prices for some models only.
 """
 
 from __future__ import annotations
@@ -29,19 +30,19 @@ VENDORS = {
     "openrouter": "openrouter",
     "bedrock": "aws",
 }
-"""Providers whose models genai-prices lists, with its names for them. Azure is absent, since its users name their
-deployments."""
+"""Providers whose models genai-prices lists, with the names that it uses for them. Azure is absent, since its users
+choose the names of their deployments."""
 FREE = frozenset({"ollama", "vllm", "llamacpp", "lmstudio", "scripted"})
 """Providers of self-hosted models, which cost nothing per token."""
-# In a price file, a dated snapshot has the price of its model unless it is listed itself.
+# In a price file, a dated snapshot has the price of its model unless the snapshot itself is listed.
 _SNAPSHOT = re.compile(r"[-@](\d{4}-\d{2}-\d{2}|\d{8}|00\d)$")
 
 
 class Rates(Record):
-    """US dollars per million tokens of the prompt (`input`) and of the reply (`output`).
+    """Rates in US dollars per million tokens of the prompt (`input`) and of the reply (`output`).
 
-    `cached` and `written` are the rates of prompt tokens read from and written to the provider's cache (default: as
-    `input`).
+    `cached` and `written` are the rates for prompt tokens that are read from and written to the provider's cache; None
+    stands for the rate `input`.
     """
 
     input: float = Field(ge=0)
@@ -56,7 +57,7 @@ class Rates(Record):
 
 
 class LongRates(Rates):
-    """The rates of all tokens of a call whose prompt has more than `above` tokens."""
+    """The rates for all tokens of a call whose prompt has more than `above` tokens."""
 
     above: int = Field(ge=1)
 
@@ -68,8 +69,9 @@ ADDED_WITH = Parameter("prices", "FILE")
 class Price(Rates):
     """The price of a model.
 
-    `long` holds the rates for long prompts, if they differ. `batch` is the share of the price that is charged for a
-    call in a batch. `date` is the date of the price in a user's file, or None for a price from genai-prices.
+    `long` holds the rates for long prompts, or None if they do not differ. `batch` is the fraction of the price that is
+    charged for a call in a batch. `date` is the date of the price in a user's file, or None for a price from
+    genai-prices.
     """
 
     long: LongRates | None = None
@@ -91,7 +93,7 @@ class Price(Rates):
 
     @property
     def batched(self) -> Price:
-        """The price of calls in batches."""
+        """The price for calls in batches."""
         long = None if self.long is None else self.long.times(self.batch)
         return self.times(self.batch).model_copy(update={"long": long})
 
@@ -115,7 +117,7 @@ class Price(Rates):
 
 
 class Prices:
-    """Prices by model string: those of a user's file (`overrides`), then the list prices."""
+    """Prices by model string: those in a user's file (`overrides`), or else the list prices."""
 
     def __init__(self, overrides: Mapping[str, Price]) -> None:
         self._overrides = dict(overrides)
@@ -123,10 +125,10 @@ class Prices:
     def of(self, model: str, *, batched: bool = False) -> Price | None:
         """Return the price of a model string, or None if it is unknown.
 
-        With `batched`, this is the price in batches.
+        With `batched`, this is the price for calls in batches.
 
-        An entry for the model itself comes first, then one for its undated name, then a pattern with `*`, then the list
-        price.
+        An entry for the model itself takes precedence, followed by an entry for its undated name, a pattern with `*`,
+        and the list price.
         """
         names = [name for name in (model, _SNAPSHOT.sub("", model)) if name in self._overrides]
         patterns = [name for name in self._overrides if "*" in name and fnmatch.fnmatchcase(model, name)]
@@ -135,7 +137,7 @@ class Prices:
         return price.batched if batched and price is not None else price
 
     def why(self, model: str) -> Message | None:
-        """Return a message that the model has no price and how to add one, or None if it has a price."""
+        """Return a message that the model has no price and how to add it, or None if the model has a price."""
         if self.of(model) is not None:
             return None
         return Message(f"no price for {model}; add it with ", ADDED_WITH)
@@ -186,7 +188,7 @@ def prices(file: str | Path | None = None) -> Prices:
 
 @cache
 def _list_price(model: str) -> Price | None:
-    """Return the vendor's list price today, or None if it is unknown or has more than one threshold."""
+    """Return the vendor's current list price, or None if it is unknown or has several prompt-length thresholds."""
     provider, _, name = model.partition("/")
     if provider in FREE:
         return Price(input=0, output=0)

@@ -1,6 +1,6 @@
-"""Prompt templates, read from files beside the evaluators or in a user's folder.
+"""Prompt templates, read from files next to the evaluators or in a user's folder.
 
-Their hash is part of the signature.
+The hash of a template is part of the judge's signature.
 """
 
 from __future__ import annotations
@@ -24,10 +24,13 @@ if TYPE_CHECKING:
 
 
 class FenceCode(str):
-    """The code of a fence around judged texts, computed from the texts alone."""
+    """The code of a fence around judged texts, computed only from the texts."""
 
     def keyed(self, secret: str) -> str:
-        """Return 16 hexadecimal digits of the HMAC-SHA256 of the code, which cannot be computed from the texts."""
+        """Return 16 hexadecimal digits of the HMAC-SHA256 of the code.
+
+        Without `secret`, these digits cannot be computed from the texts.
+        """
         return hmac.digest(secret.encode(), self.encode(), "sha256").hex()[:16]
 
 
@@ -36,7 +39,7 @@ def fence_code(*texts: str) -> FenceCode:
 
     A text that contains the code of its own fence would be a preimage of its hash, so a text cannot close its fence.
     Equal texts give equal prompts, so stored calls are found again. A run sends the code keyed with the secret of its
-    call store, so that the author of one text who knows the others cannot compute it either.
+    call store, so that even an author of one text who knows the other texts cannot compute the code.
     """
     return FenceCode(digest(list(texts), 16))
 
@@ -44,21 +47,22 @@ def fence_code(*texts: str) -> FenceCode:
 def fence_codes(document: str, summary: str, rival: str | None = None) -> dict[str, FenceCode]:
     """Return the fence codes of a document and its summary.
 
-    The document's code depends on the document alone.
+    The document's code depends only on the document. The summary's code also depends on the document and on `rival`,
+    the second summary of a pair.
     """
     return {"document_code": fence_code(document), "summary_code": fence_code(document, summary, rival or "")}
 
 
 def lines(texts: Sequence[str]) -> list[str]:
-    """Put each text on one line, since line breaks inside a text would break a numbered list in a prompt."""
+    """Return each text on one line, since line breaks inside a text would break a numbered list in a prompt."""
     return [" ".join(text.split()) for text in texts]
 
 
 class Prompt(NamedTuple):
     """A template rendered with data.
 
-    `hash` is the hash of the template file, without the data. `messages` contain unkeyed fence codes; the key of a call
-    is computed from them. `source` and `data` are the template and the data.
+    `hash` is the hash of the template, without the data. `messages` contain unkeyed fence codes, and the key of a call
+    is computed from these messages. `source` is the text of the template, and `data` are the data.
     """
 
     name: str
@@ -76,10 +80,10 @@ class Prompt(NamedTuple):
 
 
 class PromptFolder(Record):
-    """A folder of the user's templates (`NAME.txt`), read when the setting is validated.
+    """A folder with the user's templates (`NAME.txt`), read when the setting is validated.
 
-    The settings of a run hold its path; the run's folder holds copies of the texts. Raises UsageError if the folder
-    does not exist and InputError if a file is not UTF-8.
+    The settings of a run contain the path of the folder; the run's folder contains copies of the templates. Validation
+    raises UsageError if the folder does not exist, and InputError if a file is not encoded in UTF-8.
     """
 
     path: Path

@@ -45,10 +45,10 @@ def resolve(
     model: str, *, base_url: str | None = None, timeout: float = TIMEOUT,
     max_connections: int = MAX_CONNECTIONS, environ: Mapping[str, str] | None = None,
 ) -> LLM:  # fmt: skip
-    """Return the LLM of the model string `PROVIDER/MODEL`, without layers. Sends nothing.
+    """Return the LLM of the model string `PROVIDER/MODEL`, without layers; no request is sent.
 
-    `base_url` overrides the address of the environment; `environ` replaces the environment of the process (for tests).
-    Raises UsageError for a missing key or an unknown provider.
+    `base_url` overrides the address given by the environment. `timeout` is in seconds. `environ` replaces the
+    environment of the process, for tests. Raises UsageError for a missing key or an unknown provider.
     """
     if model.startswith(("hf/", "local/")):
         raise UsageError(
@@ -75,7 +75,7 @@ def resolve(
 
 
 def parse_binding(text: str) -> tuple[str, str]:
-    """Return (role, model string) of `-m ROLE=PROVIDER/MODEL`; the default role is `judge`.
+    """Return (role, model string) of the argument `ROLE=PROVIDER/MODEL`; the default role is `judge`.
 
     >>> parse_binding("extractor=ollama/llama3.1")
     ('extractor', 'ollama/llama3.1')
@@ -91,7 +91,10 @@ def parse_binding(text: str) -> tuple[str, str]:
 
 
 def parse_bindings(texts: list[str] | tuple[str, ...]) -> dict[str, str]:
-    """Return model strings by role. Raises UsageError if a role is bound to two models."""
+    """Return the model strings by role.
+
+    Raises UsageError if a role is assigned two models.
+    """
     bound: dict[str, str] = {}
     for text in texts:
         role, model = parse_binding(text)
@@ -109,11 +112,11 @@ def stack(
     rng: random.Random | None = None,
     budget: CallBudget | None = None,
 ) -> Cache:
-    """Return the LLM with its layers, from the innermost: reply formats, rate limit, retries, budget, call store.
+    """Return the LLM with its layers.
 
-    Retries are outside the rate limit, so that a waiting retry holds no connection. The cache is outside the retries
-    and the budget, so that it stores the final reply and a stored reply costs nothing. Models of one endpoint share a
-    `limiter`.
+    From the innermost, these are reply formats, rate limit, retries, budget and call store. Retries are outside the
+    rate limit, so that a waiting retry holds no connection. The cache is outside the retries and the budget, so that
+    only the final reply is stored and a stored reply costs nothing. Models at one endpoint share a `limiter`.
     """
     usage = Usage()
     if isinstance(llm, Balanced):  # each of its servers has its own formats and limits
@@ -130,11 +133,11 @@ def stack(
 class CallSettings:
     """How a run calls its models.
 
-    `settings` returns the sampling settings of a role. `requests` and `tokens` are limits per minute and endpoint;
-    `budget` limits what all models may spend together, at `prices`. `contexts` holds the context lengths that servers
-    reported. With `batch`, all calls use the vendors' batch APIs; `batches` is the run's log of batches, and their
-    progress is passed to `tell`. `broken` returns the write error of another file of the run, after which nothing is
-    sent.
+    `settings` returns the sampling settings of a role. `requests` and `tokens` are limits per minute and endpoint, and
+    `budget` limits what all models together may spend, at the prices in `prices`. `contexts` holds the context lengths
+    reported by servers, in tokens by model string. With `batch`, all calls use the vendors' batch APIs; `batches` is
+    the run's log of batches, whose progress is passed to `tell`. `broken` returns the write error of another file of
+    the run, or None; after a write error nothing is sent.
     """
 
     settings: Callable[[str], Settings] = lambda _: Settings()
@@ -155,7 +158,10 @@ class CallSettings:
 
 
 class Bound(NamedTuple):
-    """The models of a run: `llms` by role, `models` by model string, and the batches of each batched model."""
+    """The models of a run.
+
+    `llms` holds them by role and `models` by model string; `batches` holds the batches of each batched model.
+    """
 
     llms: dict[str, BoundLLM]
     models: dict[str, Cache | Stored]
@@ -179,10 +185,11 @@ def bind(
     *,
     rng: random.Random | None = None,
 ) -> Bound:
-    """Return the bound LLMs of all roles.
+    """Return the LLMs of all roles.
 
-    Roles with the same model string share its connections, counts and known capabilities; models at the same address
-    share its rate limits. With `calls.replay`, replies come from the store only.
+    `models` holds model strings by role. Roles with the same model string share its connections, counts and known
+    capabilities, and models at the same address share its rate limits. With `calls.replay`, replies are read only from
+    the store.
     """
     calls = calls or CallSettings()
     rates = Limits(calls.max_connections, calls.requests, calls.tokens)
@@ -244,7 +251,7 @@ def bind(
 
 
 def _guarded(llm: LLM, calls: CallSettings, store: CallStore | None) -> LLM:
-    """Add the layers that check requests and replies."""
+    """Return the LLM with the layers that check requests and replies."""
     provider = find_provider(llm.id.partition("/")[0])
     llm = WriteGuard(llm, lambda: (None if store is None else store.broken) or calls.broken())
     if provider is not None and provider.truncates:

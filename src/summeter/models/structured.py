@@ -1,7 +1,7 @@
 """Call an LLM with a prompt and parse the reply into a typed answer or a status.
 
 The server is asked to enforce the JSON schema of the form, or a weaker reply format if it does not support schemas
-(`layers/formats.py`). A reply that does not match the form gets one repair turn that states the error. If the second
+(`layers/formats.py`). If a reply does not match the form, one repair turn that states the error is sent. If the second
 reply does not match either, the answer has a status and no data.
 """
 
@@ -24,9 +24,9 @@ Overflow = Literal["window", "truncate", "error"]
 class Form(NamedTuple, Generic[T]):
     """The expected form of a reply.
 
-    `read` parses the text of a reply or raises ReplyError; it is the strict parser of the evaluator, for live and
-    stored replies. If `schema` is None, plain text is requested regardless of the run's reply format, without a repair
-    turn.
+    `read` is the evaluator's strict parser, which is applied to new and stored replies alike: it returns the parsed
+    reply or raises ReplyError. `schema` is the JSON schema; if it is None, plain text is requested regardless of the
+    run's reply format, and there is no repair turn.
     """
 
     name: str
@@ -35,10 +35,10 @@ class Form(NamedTuple, Generic[T]):
 
 
 class Answer(NamedTuple, Generic[T]):
-    """The parsed reply, or the reason why it is missing.
+    """The parsed reply, or the reason why there is none.
 
-    `data` is None unless `status` is "ok". `calls` holds the keys of the calls made; `text` is the last reply and
-    `logprobs` its log-probabilities, if requested.
+    `data` is None unless `status` is "ok". `calls` holds the keys of the calls that were made. `text` is the last
+    reply, and `logprobs` holds the log-probabilities of its tokens if they were requested.
     """
 
     data: T | None
@@ -52,8 +52,9 @@ class Answer(NamedTuple, Generic[T]):
 class Sampling(NamedTuple):
     """Sampling parameters of one call.
 
-    `draw` numbers independent samples of one prompt. `temperature` and `max_tokens` override the settings; a reply that
-    ends at this `max_tokens` counts as complete. `top_logprobs` requests this number of alternatives for each token.
+    `draw` numbers independent samples of one prompt. `temperature` and `max_tokens` override the settings unless they
+    are None; a reply that ends at this `max_tokens` counts as complete. `top_logprobs` is the number of alternatives
+    requested for each token.
     """
 
     draw: int = 0
@@ -63,16 +64,18 @@ class Sampling(NamedTuple):
 
 
 REPEATS = 10_000
-"""Maximum number of draws of one prompt per repeat; the draws of the next repeat are numbered from here."""
+"""Maximum number of draws of one prompt per repeat; the draws of the second repeat are numbered from this value."""
 
 
 class Settings(NamedTuple):
-    """Settings of the calls of a role. None leaves a parameter to the endpoint and is not sent.
+    """Settings of the calls of a role; a sampling parameter that is None is not sent.
 
-    `format` is the strictest reply format requested; `repair` allows one repair turn. `context` is the context length
-    in tokens (prompt and reply); `on_overflow` says how a document that does not fit is handled. `repeat` counts from
-    1; each repeat of an evaluator draws independent samples of the same prompts. `fence` is the secret of the fence
-    codes.
+    The endpoint then uses its own default for this parameter.
+
+    `format` is the strictest reply format requested, and `repair` allows one repair turn. `context` is the context
+    length in tokens (prompt and reply together), and `on_overflow` says how a document that does not fit is handled.
+    `repeat` counts from 1; each repeat of an evaluator draws independent samples of the same prompts. `fence` is the
+    secret with which the fence codes are keyed, or None for unkeyed codes.
     """
 
     temperature: float | None = 0.0
@@ -87,7 +90,7 @@ class Settings(NamedTuple):
 
 
 class BoundLLM:
-    """An LLM in a role, with its settings; returned by `tools.llm("judge")`."""
+    """An LLM in a role, with the settings of the role, as returned by `tools.llm("judge")`."""
 
     def __init__(self, llm: LLM, settings: Settings | None = None) -> None:
         self.llm = llm
@@ -100,13 +103,16 @@ class BoundLLM:
 
     @cached_property
     def context(self) -> int | None:
-        """The context length in tokens: the setting, or else that of a known hosted model, or else None."""
+        """The context length in tokens, or None if it is unknown.
+
+        It is the setting `context`, or else the context length of a hosted model in the table.
+        """
         return self.settings.context if self.settings.context is not None else known_context(self.llm.id)
 
     async def ask(self, prompt: Prompt, form: Form[T], sampling: Sampling | None = None) -> Answer[T]:
         """Call the model, with at most one repair turn, and return the parsed answer.
 
-        Raises ModelError if the model gives no reply.
+        Raises ModelError if the model returns no reply.
         """
         sampling = sampling or Sampling()
         messages, sent = prompt.messages, prompt.fenced(self.settings.fence)

@@ -7,7 +7,7 @@ import re
 from summeter.models.base import Request
 from summeter.runs.usage import Usage
 
-# A pattern, the tokens of each match, and the tokens of each of its characters.
+# A pattern, the number of tokens per match, and the number of tokens per character of a match.
 _WEIGHTS = (
     (re.compile(r"[A-Za-z]+"), 0.4, 0.137),
     (re.compile(r"[0-9]+"), 0.0, 0.85),
@@ -18,11 +18,14 @@ _WEIGHTS = (
     (re.compile(r"[\u2e80-\U0010ffff]+"), 0.0, 0.9),
 )
 
-REPLY = 200  # expected tokens of a judge's reply
+REPLY = 200  # expected number of tokens of a judge's reply
 
 
 def expected(request: Request) -> Usage:
-    """Return the expected usage of a call: the estimated tokens of its prompt and of a typical reply."""
+    """Return the expected usage of a call.
+
+    It consists of the estimated numbers of tokens of the prompt and of a typical reply.
+    """
     return Usage(tokens_in=tokens(request.prompt), tokens_out=min(REPLY, request.max_tokens or REPLY))
 
 
@@ -31,8 +34,9 @@ def tokens(text: str) -> int:
 
     The estimate is a weighted count of words, letters, digits, punctuation and other characters. The weights are fitted
     to five tokenizers (GPT-4o, Claude, Gemini, Llama 3, Qwen 3) on summeter's prompts, where the estimate is within 6 %
-    of each. For scripts on which the five differ by a factor of three, it lies between them. The estimate is unbiased;
-    `summeter.text.tokens` has one that tends to be too large, for texts that must fit into a context.
+    of each tokenizer's count. For scripts on which the five counts differ by a factor of three, the estimate lies
+    between them. The estimate is unbiased; `summeter.text.tokens` has an estimate that tends to be too high, for texts
+    that must fit into a context.
 
     >>> tokens("The council voted 9 to 4.")  # 5 * 0.4 + 17 * 0.137 + 2 * 0.85 + 1.06
     7
