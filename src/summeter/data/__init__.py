@@ -6,7 +6,7 @@
     print(data.describe(rows).lengths)         # lengths, votes, near-duplicates, warnings
     subsets = data.split(rows, {"train": 0.8, "test": 0.2}, seed=0).subsets
 
-Names are imported on first use.
+Each name is imported when it is first used.
 """
 
 from __future__ import annotations

@@ -15,11 +15,11 @@ from summeter.records.text import SHARE, is_share, read_share
 
 IDS = ("meeting_id", "id", "doc_id", "document_id", "bbcid", "hash")
 TEXTS = ("text", "document", "article", "story", "source")
-"""Columns of the id and of the text; the first column that a row has is used."""
+"""Column names for the id and for the text; the first one that a row contains is used."""
 
 
 def story_text(content: str) -> str:
-    """Return the lines of a CNN/DailyMail story before the first `@highlight`, joined.
+    """Return the lines of a CNN/DailyMail story before the first `@highlight`, joined by blanks.
 
     The scripts of SummEval and FactCC extract articles in the same way.
 
@@ -41,7 +41,7 @@ def bbc_text(content: str) -> str:
 
 
 def spoken(cells: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the row with the utterances of a dialogue as text (MediaSum's news_dialogue.json).
+    """Return the row with the utterances of a dialogue joined in `text` (MediaSum's news_dialogue.json).
 
     >>> spoken({"id": "NPR-1", "speaker": ["ANA", "BEN"], "utt": ["Rain.", "Yes."]})["text"]
     'ANA: Rain.\\nBEN: Yes.'
@@ -62,10 +62,11 @@ _SUFFIXES: dict[str, Callable[[str], str]] = {
 
 
 class ArticleTexts:
-    """The documents in some files and folders.
+    """Documents read from files and folders.
 
-    Files in a folder or its subfolders (`.story`, `.summary`, `.txt`, `.document`) are named by document id, and read
-    when they are accessed. Of a table or JSON file, the documents in `wanted` (None: all) are held in memory.
+    Files in a folder or its subfolders (`.story`, `.summary`, `.txt`, `.document`) are named after the document id, and
+    each is read when it is accessed. From a table or JSON file, the documents whose ids are in `wanted` (all documents
+    if it is None) are loaded into memory.
     """
 
     def __init__(self, paths: Iterable[str | Path], faults: Faults, wanted: set[str] | None = None) -> None:
@@ -86,7 +87,7 @@ class ArticleTexts:
                 self._check_unique(doc_id)
 
     def text(self, doc_id: str) -> str | None:
-        """Return a document, or None if it is missing or it cannot be read (a fault)."""
+        """Return the text of a document, or None if it is missing or cannot be read (which adds a fault)."""
         if doc_id in self._texts:
             return self._texts[doc_id]
         if doc_id not in self._files:
@@ -97,7 +98,7 @@ class ArticleTexts:
         return text
 
     def shared(self, row: Row, doc_id: str) -> Row:
-        """Return a row with `share` set to false if its document must not be published."""
+        """Return the row, with `share` set to false if the document must not be published."""
         if doc_id not in self.withheld:
             return row
         cells = copy(row.cells)

@@ -1,7 +1,7 @@
-"""Atomic writing of files and folders.
+"""Write files and folders atomically.
 
-Output is written next to its destination and renamed at the end, so that a crash, a full disk or an interrupt leaves
-the old content or nothing.
+Output is written next to its destination and renamed at the end, so that after a crash, a full disk or an interrupt
+either the old content or nothing is there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from summeter.records import Parameter, UsageError
 
 
 def check_file(path: str | Path, *, force: bool = False) -> None:
-    """Raise UsageError if `path` is an existing file, unless `force`."""
+    """Raise UsageError if `path` is an existing file, unless `force` is true."""
     if Path(path).is_file() and not force:
         raise UsageError(f"{path} exists; choose another name, or replace it with ", Parameter("force", "True"))
 
@@ -31,7 +31,7 @@ _FILES = frozenset({".csv", ".gz", ".htm", ".html", ".json", ".jsonl", ".parquet
 
 
 def check_folder_name(path: str | Path) -> None:
-    """Raise UsageError if the name of a new folder has a file suffix."""
+    """Raise UsageError if the name of a new folder has a file extension."""
     if Path(path).suffix.lower() in _FILES and not Path(path).exists():
         raise UsageError(f"{path} has a file suffix, but a folder is written; choose another name")
 
@@ -43,10 +43,10 @@ def check_folder(
     *,
     force: bool = False,
 ) -> None:
-    """Raise UsageError unless a folder can be written to `path`.
+    """Raise UsageError if no folder can be written to `path`.
 
-    The path must not exist, be an empty folder, or, with `force`, be a folder that `is_kind` accepts as a `kind` ("a
-    dataset").
+    The path must either not exist or be an empty folder. With `force`, it may also be a folder for which `is_kind`
+    returns true; `kind` names this kind of folder in messages ("a dataset").
     """
     target = Path(path)
     check_folder_name(target)
@@ -67,9 +67,9 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def write_lines(path: str | Path, lines: Iterable[str]) -> int:
-    """Write lines as UTF-8 and return their number. A file with the suffix `.gz` is compressed.
+    """Write lines as UTF-8 and return the number of lines. A file with the suffix `.gz` is compressed.
 
-    Compressed files contain neither time nor name, so that equal lines give equal files.
+    Compressed files contain neither a time stamp nor a file name, so that equal lines give equal files.
     """
     target = Path(path)
     with writing(target) as handle:
@@ -142,7 +142,7 @@ _LEFT = re.compile(r"\.(.+)\.(\d+)-[0-9a-f]{8}\.(tmp|new|old)")
 
 
 def half_built(name: str, *of: str) -> bool:
-    """Return whether a name is that of a temporary copy of one of these files.
+    """Return whether `name` is the name of a temporary copy of one of the files `of`.
 
     >>> half_built(".run.json.17-0123abcd.tmp", "run.json"), half_built("run.json", "run.json")
     (True, False)
@@ -151,9 +151,10 @@ def half_built(name: str, *of: str) -> bool:
 
 
 def sweep(folder: Path, name: str | None = None) -> None:
-    """Remove temporary files and folders of killed writers: copies of `name`, or of any.
+    """Remove temporary files and folders that killed processes left in `folder`.
 
-    A folder that was moved away but not replaced is restored.
+    Only temporary copies of `name` are removed, or all of them if `name` is None. A folder that was moved away but not
+    replaced is restored.
     """
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:

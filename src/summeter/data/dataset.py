@@ -1,6 +1,6 @@
 """Load, change and save datasets of documents, summaries, key facts and judgments.
 
-Data that do not fit into memory are read on demand.
+Data that do not fit into memory are read when they are accessed.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ Rows = Sequence[Mapping[str, Any]]
 class Dataset:
     """Immutable set of documents, summaries and human judgments.
 
-    Summaries are in the order of their documents. Documents and summaries of a large folder are read when they are
-    accessed: iterate over `items` without storing them.
+    Summaries are in the order of their documents. The documents and summaries of a large folder are read when they are
+    accessed; to save memory, iterate over `items` without storing the results.
 
     >>> data = load([{"document": "It rained. We stayed.", "summary": "It rained."}])
     >>> len(data), data.systems
@@ -68,7 +68,7 @@ class Dataset:
         *,
         known_hash: str | None = None,
     ) -> None:
-        """`known_hash` is the hash of the documents and summaries, if it is known."""
+        """Create a dataset. `known_hash` is the hash of the documents and summaries, or None to compute it."""
         self._documents: Mapping[str, Document] = (
             MappingProxyType(dict(documents)) if isinstance(documents, dict | MappingProxyType) else documents
         )
@@ -88,7 +88,7 @@ class Dataset:
         self._card = card
 
     def _group(self) -> None:
-        """Sort the summaries by document, and store the index of the first one of each."""
+        """Sort the summaries by document, and store the index of each document's first summary."""
         index_of = {doc_id: index for index, doc_id in enumerate(self._documents)}
         if isinstance(self._summaries, StoredSummaries):
             keys = list(self._summaries.keys())
@@ -145,22 +145,22 @@ class Dataset:
         return len(self._documents)
 
     def systems_by_document(self) -> Mapping[str, Sequence[str]]:
-        """Return the systems of the summaries by document id, without reading the texts."""
+        """Return the systems with a summary of each document, by document id, without reading texts."""
         return MappingProxyType(self._systems)
 
     def item(self, index: int) -> tuple[Document, Sequence[Summary]]:
-        """Return the document with an index, from 0, and its summaries."""
+        """Return the document at an index (from 0) and its summaries."""
         summaries = self._summaries[self._first[index] : self._first[index + 1]]
         return self._documents[self._ids[index]], summaries
 
     @property
     def card(self) -> Card:
-        """Name, version, licence, citation, provenance, splitter and hash."""
+        """The card: name, version, licence, citation, provenance, splitter and hash."""
         return self._card.model_copy(update={"hash": self.hash})
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of the documents and summaries, in order, without human judgments."""
+        """The SHA-256 of the documents and summaries, in order; human judgments are excluded."""
         sha256 = hashlib.sha256()
         for document in self.documents.values():
             sha256.update(folders.hashed_line(document))
@@ -181,7 +181,7 @@ class Dataset:
         )
 
     def document_domains(self) -> dict[str, str]:
-        """Return the domains by document id, without documents that have none."""
+        """Return the domains by document id. Documents without a domain are omitted."""
         domains = {document.id: document.domain for document in self.documents.values()}
         return {doc_id: domain for doc_id, domain in domains.items() if domain is not None}
 
@@ -210,13 +210,13 @@ class Dataset:
         return KeyFacts.of(facts, "given") if facts else None
 
     def judgments(self, name: str) -> tuple[Judgment, ...]:
-        """Return a judgment set, which then stays in memory. Raises UsageError for an unknown name."""
+        """Return a judgment set and keep it in memory. Raises UsageError if the name is unknown."""
         if name not in self._made:
             self._made[name] = tuple(self.iter_judgments(name))
         return self._made[name]
 
     def iter_judgments(self, name: str) -> Iterator[Judgment]:
-        """Yield the judgments of a set, without holding the set in memory."""
+        """Yield the judgments of a set without loading the whole set into memory."""
         if name not in self._makers:
             known = f"it has: {', '.join(self._makers)}" if self._makers else "it has none"
             raise UsageError(f"the dataset has no judgment set {name!r}{meant(name, self._makers)}; {known}")
@@ -238,10 +238,11 @@ class Dataset:
     def with_key_facts(
         self, key_facts: Mapping[str, Sequence[str]], origins: Mapping[str, tuple[FactOrigin, ...]] | None = None
     ) -> Dataset:
-        """Return the dataset with new key facts for these documents; `origins` is their provenance.
+        """Return the dataset with new key facts for some documents.
 
-        Judgments that refer to a changed list are removed: judgments of key facts, and of the conciseness of sentences.
-        Raises UsageError for an unknown document.
+        `key_facts` and `origins`, the provenance of each key fact, are given by document id. Judgments that refer to a
+        changed list of key facts are removed: those of key facts and those of the conciseness of sentences. Raises
+        UsageError for an unknown document.
         """
         for doc_id in key_facts:
             if doc_id not in self.documents:
@@ -261,7 +262,7 @@ class Dataset:
         )
 
     def _with(self, **changes: Any) -> Dataset:
-        """Return the dataset with other `documents`, `judgments`, `card` or `fact_origins`."""
+        """Return the dataset with new `documents`, `judgments`, `card` or `fact_origins`."""
         current = {
             "documents": self.documents,
             "judgments": self._makers,
@@ -307,7 +308,7 @@ class Dataset:
         return self._with(documents=documents)
 
     def with_card(self, **changes: Any) -> Dataset:
-        """Return the dataset with `name`, `version`, `licence`, `citation` or `origin` changed."""
+        """Return the dataset with new values of `name`, `version`, `licence`, `citation` or `origin`."""
         unknown = set(changes) - {"name", "version", "licence", "citation", "origin"}
         if unknown:
             raise UsageError(f"unknown field {min(unknown)!r}; fields are name, version, licence, citation and origin")
@@ -318,7 +319,7 @@ class Dataset:
 def _checked_origins(
     origins: Mapping[str, tuple[FactOrigin, ...]], documents: Mapping[str, Document]
 ) -> dict[str, tuple[FactOrigin, ...]]:
-    """Return the origins for these documents, after checking that each key fact has one."""
+    """Return the origins for `documents`, after checking that each key fact has one."""
     known = {doc_id: origin for doc_id, origin in origins.items() if doc_id in documents}
     for doc_id, origin in known.items():
         count = len(documents[doc_id].key_facts)
@@ -352,20 +353,20 @@ def load(
     on_fault: OnFault = "error",
     on_read: OnRead | None = None,
 ) -> Dataset:
-    """Load a dataset from flat files, a dataset folder, dicts, a public layout or a hub.
+    """Load a dataset from flat files, a dataset folder, dicts, files in a public layout or a hub.
 
-    Flat files are one file, a list of files, a pattern (`parts/*.jsonl`), or a folder of JSON Lines, CSV, TSV or
-    Parquet files, on this machine or at `s3://`, `gs://`, `az://`. They form one dataset: the rows of a document may be
-    in several files. Texts of more than 64 MB stay on disk (see `Dataset`). Wherever a file can be given, so can data
-    of a hub: `hf:org/name@revision#[config/]split` (see `data.hub`).
+    Flat files are given as one file, a list of files, a pattern (`parts/*.jsonl`), or a folder of JSON Lines, CSV, TSV
+    or Parquet files, stored locally or at `s3://`, `gs://` or `az://`. They form one dataset: the rows of a document
+    may be in several files. If the texts exceed 64 MB, they stay on disk (see `Dataset`). Instead of a file, the
+    address of data on a hub can be given: `hf:org/name@revision#[config/]split` (see `data.hub`).
 
     Parameters:
-        map: The column of a field, for columns with other names.
-        preset: The name of a public layout. Its files are distinguished by their columns.
-        format: The format of the files, instead of that of the suffix.
+        map: The column name for each field whose column has another name.
+        preset: The name of a public layout. The roles of the files are recognised by their columns.
+        format: The format of the files. By default, it is determined by the suffix.
         language: The language of the texts (ISO 639-1), for sentence splitting.
-        verify: Whether to refuse a dataset folder whose files were changed. Each record is validated in any case.
-        documents: Files or folders of documents by id, for rows without documents.
+        verify: Whether to refuse a dataset folder whose files were changed. Records are always validated.
+        documents: Files or folders that contain the documents by id, for rows without documents.
         on_fault: The handling of faulty rows: stop the import (`error`), drop them (`skip`), or drop only their faulty
             fields (`keep-valid`); see `Dataset.dropped`.
         on_read: A function that is called with the number of bytes read since the last call.
@@ -452,7 +453,7 @@ def _dataset(content: Content, card: Card, warnings: Iterable[Fault], dropped: I
 
 
 def _until_large(rows: Iterator[Row]) -> deque[Row]:
-    """Take rows until their texts are too large to hold all rows in memory."""
+    """Return the first rows, until their texts are too large to hold all rows in memory."""
     first: deque[Row] = deque()
     size = 0
     while size < folders.LARGE and (row := next(rows, None)) is not None:
@@ -462,13 +463,13 @@ def _until_large(rows: Iterator[Row]) -> deque[Row]:
 
 
 def _emptying(rows: deque[Row]) -> Iterator[Row]:
-    """Yield the rows and remove them, so that their memory is freed."""
+    """Yield each row and remove it from `rows`, so that its memory is freed."""
     while rows:
         yield rows.popleft()
 
 
 def _fetched(paths: Sequence[str | Path] | None) -> tuple[Any, list[Fetched]]:
-    """Return the paths, with hub addresses replaced by their files, and the fetched data."""
+    """Return the paths, with hub addresses replaced by the fetched files, and the fetched data."""
     if paths is None or not any(map(is_address, paths)):
         return paths, []
     sources = {str(path): fetch(path) for path in paths if is_address(path)}
@@ -477,7 +478,7 @@ def _fetched(paths: Sequence[str | Path] | None) -> tuple[Any, list[Fetched]]:
 
 
 def _paths(data: str | Path | Rows | Sequence[str | Path]) -> list[str | Path] | None:
-    """Return the paths that are given as data, or None if rows are given."""
+    """Return the paths in `data`, or None if `data` contains rows."""
     if isinstance(data, str | Path):
         return [data]
     paths = [item for item in data if isinstance(item, str | Path)] if isinstance(data, Sequence) else []
@@ -487,7 +488,7 @@ def _paths(data: str | Path | Rows | Sequence[str | Path]) -> list[str | Path] |
 
 
 _FLAT_FILES = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
-"""Suffixes of the files that are read if a folder is given, also followed by `.gz`."""
+"""Suffixes of the files in a folder that are read, optionally followed by `.gz`."""
 
 
 _OTHER_FOLDERS = (folders.CARD, folders.DOCUMENTS, "run.json", "campaign.yaml")
@@ -531,7 +532,7 @@ def _is_folder(path: str | Path) -> bool:
 
 
 def _name_of(named: Sequence[str | Path] | None, files: int, layout: Preset | None) -> str:
-    """Return the default name of a dataset: that of its file, or of the folder of its `files`."""
+    """Return the default name of a dataset: that of its only file, or of the folder of its files."""
     if named is None:
         return "rows"
     if layout is not None and (len(named) > 1 or _is_folder(named[0])):
@@ -549,8 +550,8 @@ def _name_of(named: Sequence[str | Path] | None, files: int, layout: Preset | No
 def save(dataset: Dataset, folder: str | Path, *, force: bool = False, keep_others: bool = False) -> Card:
     """Write a dataset folder, completely or not at all, and return its card.
 
-    With `keep_others`, files in a replaced folder that do not belong to its dataset are preserved. Raises UsageError if
-    the folder is not empty; `force` replaces a dataset, but nothing else.
+    With `keep_others`, files in a replaced folder that do not belong to the dataset there are preserved. Raises
+    UsageError if the folder is not empty, unless `force` is true and it contains a dataset.
     """
     target = Path(folder)
     check_folder(target, "a dataset", folders.is_dataset, force=force)
@@ -568,9 +569,9 @@ def save(dataset: Dataset, folder: str | Path, *, force: bool = False, keep_othe
 
 
 def concatenate(parts: Iterable[Path], folder: Path, card: Card) -> Dataset:
-    """Concatenate dataset folders without common documents, and return the new dataset.
+    """Concatenate dataset folders that share no documents, and return the new dataset.
 
-    Documents are in the order of the folders. `card` describes the new folder; its hash and counts are filled in.
+    Documents are in the order of the folders. `card` describes the new dataset; its hash and counts are computed.
     """
     counts = folders.concatenate(parts, folder)
     dataset = _dataset(folders.read_on_demand(folder), card, (), ())

@@ -1,7 +1,7 @@
 """Find near-duplicates: texts whose word 5-grams have a Jaccard index of .7 or more.
 
 All such pairs are found, without sampling, by prefix filtering (Chaudhuri et al., 2006; Bayardo et al., 2007): similar
-sets share one of their rarest members, and most 5-grams occur in a single text.
+sets share at least one of their rarest 5-grams, and most 5-grams occur in only one text.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from summeter.text.ngrams import words
 THRESHOLD = 0.7
 """Minimum Jaccard index of near-duplicates."""
 SHINGLE = 5
-"""Number of words of a shingle."""
+"""Number of words in a shingle."""
 
 Ints = npt.NDArray[np.int64]
-_SLACK = 1e-9  # tolerance for rounding errors of products that are integers
+_SLACK = 1e-9  # tolerance for the rounding of products that should be integers
 
 
 class DuplicateGroup(NamedTuple):
-    """Texts that are near-duplicates, directly or transitively, in the order of the input.
+    """The ids of texts that are near-duplicates, directly or transitively, in input order.
 
-    `similarity` is the lowest of the Jaccard indexes that connect the group.
+    `similarity` is the lowest Jaccard index, in (0, 1], among the pairs that connect the group.
     """
 
     ids: tuple[str, ...]
@@ -38,11 +38,11 @@ class DuplicateGroup(NamedTuple):
 def near_duplicates(
     texts: Mapping[str, str], *, threshold: float = THRESHOLD, shingle: int = SHINGLE
 ) -> list[DuplicateGroup]:
-    """Return the groups of near-duplicates among texts by id.
+    """Return the groups of near-duplicates among texts, which are given by id.
 
-    Texts are compared as sets of `shingle` consecutive words (lower-cased, without punctuation). A shorter text is one
-    shingle; a text without words has no duplicates. `threshold` is the minimum Jaccard index, in (0, 1]. Raises
-    UsageError if `threshold` is outside this range or `shingle` is below 1.
+    Texts are compared as sets of shingles, sequences of `shingle` consecutive words (lower-cased, without punctuation).
+    A text with fewer words is a single shingle; a text without words has no duplicates. `threshold` is the minimum
+    Jaccard index, in (0, 1]. Raises UsageError if `threshold` is outside this range or `shingle` is below 1.
 
     >>> rain = "it rained all day in the valley and the river rose"  # 7 shingles
     >>> near_duplicates({"a": rain, "b": "It snowed.", "c": f"{rain} again"})  # 7 of 8 are shared
@@ -71,14 +71,14 @@ def near_duplicates(
 
 
 class _Shingles:
-    """Maps texts to sets of 64-bit hashes, one per shingle, after numbering the words."""
+    """Map texts to sets of 64-bit hashes, one per shingle; each distinct word has a number."""
 
     def __init__(self, length: int) -> None:
         self._length = length
         self._numbers: dict[str, int] = {}
 
     def of(self, text: str) -> npt.NDArray[np.uint64]:
-        """Return the distinct shingles of a text, sorted."""
+        """Return the sorted hashes of the distinct shingles of a text."""
         numbers = self._numbers
         codes = np.array([numbers.setdefault(word.text, len(numbers)) for word in words(text)], dtype=np.uint64)
         if not len(codes):
@@ -91,14 +91,14 @@ class _Shingles:
 
 
 def _mixed(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Return hashes of numbers (the finalizer of SplitMix64)."""
+    """Return the hashes of the numbers (the finalizer of SplitMix64)."""
     values = (values + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))
 
 
 def _distinct(sets: Iterable[npt.NDArray[np.uint64]]) -> tuple[list[Any], list[list[int]]]:
-    """Return the distinct non-empty sets, and the indexes of the texts with each."""
+    """Return the distinct non-empty sets, and for each the indexes of the texts with this set."""
     indexes_of: dict[bytes, list[int]] = {}
     distinct = []
     for index, shingles in enumerate(sets):
@@ -110,10 +110,10 @@ def _distinct(sets: Iterable[npt.NDArray[np.uint64]]) -> tuple[list[Any], list[l
 
 
 def _candidates(shingles: list[Any], threshold: float, group: Ints) -> Iterator[tuple[int, int]]:
-    """Yield each pair of sets once that may be similar enough and is not yet in one `group`.
+    """Yield once each pair of sets that may be similar enough and is not yet in the same group.
 
-    If the members are sorted from rare to common, similar sets share one of the first n - ceil(threshold * n) + 1
-    members of a set of size n. Members of a single set are the rarest and lead to no pair.
+    If the members of a set of size n are sorted from rare to common, every similar set contains one of the first n -
+    ceil(threshold * n) + 1 members. Members that occur in only one set are the rarest and lead to no pair.
     """
     if not shingles:
         return
@@ -140,7 +140,7 @@ def _candidates(shingles: list[Any], threshold: float, group: Ints) -> Iterator[
 
 
 def _shared(shingles: Sequence[npt.NDArray[np.uint64]]) -> list[Ints]:
-    """Return for each set the numbers of the members that occur in another set as well."""
+    """Return for each set the numbers of those members that also occur in another set."""
     every = np.sort(np.concatenate(shingles))
     repeated = np.unique(every[1:][every[1:] == every[:-1]])
     del every

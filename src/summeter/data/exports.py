@@ -5,8 +5,8 @@
 
     FOLDER/README.md . documents/SPLIT.parquet . summaries/SPLIT.parquet . judgments/SPLIT.parquet
 
-The preset `tables` reads both forms. Values that Parquet cannot represent are stored as JSON text; the metadata of the
-file list these columns, so that `load` restores the values exactly.
+The preset `tables` reads both forms. Columns with values that Parquet cannot represent are stored as JSON text; the
+metadata of the file list these columns, so that `load` restores the values exactly.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Target = Literal["jsonl", "parquet", "hub"]
 TARGETS: tuple[Target, ...] = get_args(Target)
 SPLIT = "test"
-"""The default split of documents."""
+"""The split of documents for which no split is given."""
 TABLES = ("documents", "summaries", "judgments")
 """The three tables of a dataset, in the order of `table_rows`."""
 _LISTS = frozenset({"references", "key_facts", "sentences"})
@@ -38,7 +38,7 @@ _FIRST = (*(name for name in FIELDS if name != "human"), "judgment_set")
 
 
 def target_of(path: str | Path, named: str | None = None) -> Target:
-    """Return the kind of export: `named`, or else Parquet by suffix, or else JSON Lines.
+    """Return the kind of export: `named` if given, otherwise Parquet or JSON Lines by suffix.
 
     >>> target_of("rows.parquet"), target_of("rows.jsonl.gz"), target_of("folder", "hub")
     ('parquet', 'jsonl', 'hub')
@@ -52,7 +52,7 @@ def target_of(path: str | Path, named: str | None = None) -> Target:
 
 
 def judgments_path(path: str | Path) -> Path:
-    """Return the path of the judgments that belong to a file of rows.
+    """Return the path of the judgments file that belongs to a file of rows.
 
     >>> judgments_path("out/rows.jsonl.gz").as_posix()
     'out/rows.judgments.jsonl.gz'
@@ -62,7 +62,7 @@ def judgments_path(path: str | Path) -> Path:
 
 
 def check_files(path: str | Path, *, force: bool) -> None:
-    """Raise UsageError if an export to `path` would replace a file, unless `force`."""
+    """Raise UsageError if an export to `path` would replace a file, unless `force` is true."""
     for file in (Path(path), judgments_path(path)):
         check_file(file, force=force)
 
@@ -71,14 +71,14 @@ def check_files(path: str | Path, *, force: bool) -> None:
 
 
 def judgment_row(name: str, judgment: Judgment) -> dict[str, Any]:
-    """Return a judgment of the set `name` as a row, without fields that have their default."""
+    """Return a judgment of the set `name` as a row. Fields with their default value are omitted."""
     target = judgment.target.model_dump(exclude_none=True)
     row = judgment.model_dump(mode="json", exclude={"target"}, exclude_defaults=True)
     return {"judgment_set": name, "doc_id": target.pop("document_id"), **target, **row, "status": judgment.status}
 
 
 def judgment_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
-    """Yield one row per judgment of all sets."""
+    """Yield one row for each judgment of each set."""
     for name in dataset.judgment_sets:
         for judgment in dataset.iter_judgments(name):
             yield judgment_row(name, judgment)
@@ -87,8 +87,8 @@ def judgment_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
 def table_rows(dataset: Dataset, split: str | None = None) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of a dataset, or of the documents of one `split`, by table.
 
-    Documents and summaries have the columns of flat rows. Summaries have their sentences and the name of the
-    `splitter`. Rows have no cells for absent values.
+    Documents and summaries have the columns of flat rows. Summaries also have their sentences and the name of the
+    `splitter`. Absent values are omitted from the rows.
     """
     tables: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
     included = set()
@@ -114,7 +114,7 @@ def table_rows(dataset: Dataset, split: str | None = None) -> dict[str, list[dic
 def write_jsonl(dataset: Dataset, path: str | Path, *, force: bool = False) -> int:
     """Write flat rows and judgments to two JSON Lines files, and return the number of rows.
 
-    Each file is written completely or not at all. Raises UsageError if a file exists, unless `force`.
+    Each file is written completely or not at all. Raises UsageError if one of the files exists, unless `force` is true.
     """
     check_files(path, force=force)
     if dataset.judgment_sets:
@@ -127,7 +127,7 @@ def write_jsonl(dataset: Dataset, path: str | Path, *, force: bool = False) -> i
 def write_parquet(dataset: Dataset, path: str | Path, *, force: bool = False) -> int:
     """Write flat rows and judgments to two Parquet files, and return the number of rows.
 
-    See `write_jsonl`. Raises InstallError if pyarrow is missing.
+    As for `write_jsonl`, but also raises InstallError if pyarrow is missing.
     """
     check_files(path, force=force)
     rows = list(flat_rows(dataset))
@@ -140,10 +140,11 @@ def write_parquet(dataset: Dataset, path: str | Path, *, force: bool = False) ->
 
 
 def write_files(dataset: Dataset, folder: str | Path, documents: int) -> int:
-    """Write flat rows to files of `documents` documents each, and return the number of files.
+    """Write flat rows to files with `documents` documents each, and return the number of files.
 
-    The files in the new folder are `part-00000.jsonl` and so on; `load` reads the folder. The judgments are in files of
-    the same names in the folder `judgments`. Raises UsageError if the folder is not empty or `documents` is below 1.
+    The files in the new folder are `part-00000.jsonl` and so on; `load` reads the folder. The judgments are in files
+    with the same names in the subfolder `judgments`. Raises UsageError if the folder is not empty or `documents` is
+    below 1.
     """
     if documents < 1:
         raise UsageError(Parameter("documents"), f" is {documents}; give at least 1")
@@ -161,10 +162,11 @@ def write_files(dataset: Dataset, folder: str | Path, documents: int) -> int:
 
 
 def write_hub(dataset: Dataset, folder: str | Path) -> int:
-    """Write a folder for upload to a hub. Return the number of summaries.
+    """Write a folder to upload to a hub, and return the number of summaries.
 
-    Each table is a config, and each value of `split` a split (default: `test`). README.md is the card. Raises
-    UsageError if the folder is not empty or a name of a split is invalid, and InstallError if pyarrow is missing.
+    Each table is a config, and each value of the field `split` is a split (`test` for documents without a split).
+    README.md is the dataset card. Raises UsageError if the folder is not empty or the name of a split is invalid, and
+    InstallError if pyarrow is missing.
     """
     check_folder(folder)
     splits = list(dict.fromkeys(document.split or SPLIT for document in dataset.documents.values()))
@@ -212,7 +214,7 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _native(pa: Any, name: str, values: Sequence[Any]) -> pa.Array | None:
-    """Return the column as a Parquet array, or None if the values would change."""
+    """Return the column as an Arrow array, or None if Parquet would change the values."""
     try:
         column = pa.array(values, pa.list_(pa.string()) if name in _LISTS else None)
     except (pa.ArrowException, OverflowError, ValueError):

@@ -1,9 +1,9 @@
 """Read the factuality benchmarks AggreFact, LLM-AggreFact, SummaC and story-summeval.
 
-The files are read by presets, for `bench protocol`. A benchmark consists of several data sets, which may contain the
-same summary; as in the papers, every row counts. A row becomes a summary of the document with its text, with the
-columns `dataset`, `origin`, `cut`, `model` and `id`, and its label (1 = consistent) as `overall` faithfulness. `Tally`
-counts duplicates, contradictions, empty texts, missing labels and missing scores.
+Presets read the files for `bench protocol`. A benchmark consists of several data sets, which may share summaries; as in
+the papers, every row counts. Each row becomes a summary of the document in the row. The columns `dataset`, `origin`,
+`cut`, `model` and `id` are stored with the summary, and the label (1 = consistent) is its `overall` faithfulness.
+`Tally` counts duplicates, contradictions, empty texts, missing labels and missing scores.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from summeter.records import Fault, InputError, Judgment, Summary, Target, Usage
 FAITHFULNESS = "faithfulness"
 VAL, TEST = "val", "test"
 CUTS = {"val": VAL, "valid": VAL, "validation": VAL, "dev": VAL, "test": TEST}
-"""The names of splits in the files, and here."""
+"""The names of the splits in the files, and the names that are used here."""
 GROUPS: dict[str, tuple[str, ...]] = {
     "SOTA": ("BART", "PegasusDynamic", "T5", "Pegasus"),
     "XFORMER": ("BertSum", "BertExtAbs", "BertExt", "GPT2", "BERTS2S", "TranS2S"),
@@ -36,15 +36,17 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "ImproveAbs", "NEUSUM", "ClosedBookDecoder", "RNES", "BanditSum", "ROUGESal", "MultiTask", "UnifiedExtAbs",
     ),
 }  # fmt: skip
-"""AggreFact's groups of summarizers (Tang et al., 2023). Leads and references are in no group and are excluded."""
+"""AggreFact's groups of summarizers (Tang et al., 2023). Lead baselines and references are in no group and are
+excluded.
+"""
 GROUP_OF = {model: group for group, models in GROUPS.items() for model in models}
 
 
 SCORE = "_score"
-"""Suffix of AggreFact's columns of scores of other systems."""
+"""Suffix of the AggreFact columns that contain the scores of other systems."""
 RELEASED = "released|v:1"
 METADATA = ("dataset", "origin", "model", "id", "source")
-"""Columns that are stored with a summary, besides its cut."""
+"""Columns that are stored with a summary in addition to its cut."""
 
 
 @dataclass
@@ -62,7 +64,7 @@ class Tally:
     scores: dict[str, int] = field(default_factory=dict)
 
     def lines(self) -> list[str]:
-        """Return the counts in words, without those that are 0."""
+        """Return one phrase for each count that is not 0."""
         cuts = ", ".join(f"{count} {cut}" for cut, count in sorted(self.cuts.items()))
         lines = [f"{self.rows} rows ({cuts})"]
         counts = (
@@ -81,7 +83,7 @@ class Tally:
 
 
 class Benchmark(NamedTuple):
-    """The data of a benchmark, the released scores as judgments by judge, and the counts."""
+    """The data of a benchmark, its released scores as judgments by judge name, and its counts."""
 
     data: Dataset
     released: dict[str, list[Judgment]]
@@ -90,9 +92,10 @@ class Benchmark(NamedTuple):
 
 @dataclass(frozen=True)
 class Files:
-    """The files of a benchmark as (split or None, file), its documents, and its columns.
+    """The files of a benchmark as (split or None, path), with documents and column names.
 
-    `scores` are columns of scores; None selects AggreFact's `*_score`.
+    `texts` are files with documents, `columns` gives the column of each renamed field, and `scores` names the columns
+    of released scores; None selects the `*_score` columns of AggreFact.
     """
 
     files: Sequence[tuple[str | None, Path]]
@@ -201,7 +204,7 @@ Problem = tuple[str, str]
 
 
 def _metadata(form: Claims, summary: Summary, split: str | None) -> tuple[dict[str, str], list[Problem]]:
-    """Return the metadata of a summary, with its data set and cut, and the problems."""
+    """Return the metadata of a summary, including its data set and cut, and any problems."""
     cells, problems = summary.extra, []
     model = re.sub(r"#\d+$", "", summary.system)
     about = {} if model.startswith(CLAIM_SYSTEM) else {"model": model}
@@ -224,7 +227,7 @@ def _metadata(form: Claims, summary: Summary, split: str | None) -> tuple[dict[s
 
 
 def _scores(summary: Summary, columns: Sequence[str]) -> tuple[dict[str, float | None], list[Problem]]:
-    """Return the scores of a row by column, or None if absent, and the problems."""
+    """Return the scores of a row by column (None for an absent score) and any problems."""
     scores: dict[str, float | None] = {}
     problems: list[Problem] = []
     for name in columns:

@@ -16,13 +16,16 @@ from summeter.records.text import SHARE
 
 T = TypeVar("T")
 Report = Callable[[str, str], None]
-"""Is called with a field, such as `human.sentence_labels[3]`, and a message."""
+"""Callback for a fault or a warning; receives a field, such as `human.sentence_labels[3]`, and a message."""
 OnFault = Literal["error", "skip", "keep-valid"]
 """Handling of faulty rows: stop the import, drop the row, or drop only the faulty field."""
 
 
 class Dropped(NamedTuple):
-    """A dropped row or field, and the reason. `value` is the value of a field, if short."""
+    """A dropped row or field, and the reason.
+
+    `line` is counted from 1. `value` is the value of a dropped field, or None if it is long.
+    """
 
     file: str
     line: int | None
@@ -39,9 +42,9 @@ class _Group:
     first: Fault
     total: int = 0
     rows: int = 0
-    """Number of rows with such a fault."""
+    """Number of rows with a fault of the group."""
     line: int | None = None
-    """The line of the last one."""
+    """The line of the last fault of the group."""
     identical: bool = True
 
 
@@ -68,7 +71,7 @@ class _Log:
 
 @dataclass
 class _Shared:
-    """The state that the faults of several files share."""
+    """The faults, warnings and counts that the `Faults` of several files share."""
 
     faults: _Log = field(default_factory=_Log)
     warnings: _Log = field(default_factory=_Log)
@@ -77,16 +80,16 @@ class _Shared:
 
 
 class Faults:
-    """Collects faults and warnings; after `KEPT` of either, they are only counted.
+    """Collect faults and warnings; beyond `KEPT` faults or warnings, the rest are only counted.
 
-    `on_fault` is the handling of faulty rows: `error` counts a fault, the others drop the row or a field.
-    `columns_known` says whether the columns that are read have the names of fields. A fault that occurs in every row is
+    `on_fault` says what happens to a faulty row: `error` records a fault, the other values drop the row or a field.
+    `columns_known` says whether the columns of the input are named like the fields. A fault that occurs in every row is
     listed once.
     """
 
     KEPT: ClassVar[int] = 1000
     REPEATED: ClassVar[int] = 3
-    """Minimum number of rows of a file in which a fault of every row is listed once."""
+    """Minimum number of rows in a file for a fault that occurs in every row to be listed only once."""
 
     def __init__(
         self, file: str, on_fault: OnFault = "error", *, columns_known: bool = True, shared: _Shared | None = None
@@ -100,7 +103,7 @@ class Faults:
         self._shared = shared or _Shared()
 
     def of(self, file: str) -> Faults:
-        """Return the faults of another file of the same input, counted together with these."""
+        """Return an object for the faults of another file of the same input, which are counted with these."""
         return Faults(file, self.on_fault, columns_known=self.columns_known, shared=self._shared)
 
     @property
@@ -114,15 +117,15 @@ class Faults:
         return tuple(self._shared.dropped)
 
     def counted(self, rows: Iterable[T]) -> Iterator[T]:
-        """Yield the rows of the file and count them, so that a fault of every row is listed once."""
+        """Yield the rows of the file and count them, to recognise faults that occur in every row."""
         for row in rows:
             self._shared.rows[self.file] = self._shared.rows.get(self.file, 0) + 1
             yield row
 
     def add(self, line: int | None, field: str | None, message: str) -> None:
-        """Add a fault, or drop the row with the fault if `on_fault` allows it.
+        """Add a fault, or drop the faulty row if `on_fault` allows it.
 
-        A fault of `share` is never dropped, because the document may be one that must not be published.
+        A row with a fault in `share` is never dropped, because its document may be one that must not be published.
         """
         if line is None or self.on_fault == "error" or field == SHARE:
             self.fail(line, field, message)
@@ -166,7 +169,7 @@ class Faults:
         return self._listed(self._shared.warnings, "warnings")
 
     def stop(self) -> None:
-        """Raise InputError if there is any fault."""
+        """Raise InputError with all faults if there are any."""
         if self.count:
             raise InputError(self.listed)
 
@@ -199,7 +202,7 @@ _VARYING = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\d+(?:[.,]\d+)*")
 
 
 def _printable(text: str) -> str:
-    """Return the text, with lone surrogates escaped, which terminals cannot print."""
+    """Return the text with lone surrogates escaped, because terminals cannot print them."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -208,14 +211,14 @@ def _printable(text: str) -> str:
 
 
 def problem(message: str, field: str | None = None) -> PydanticCustomError:
-    """Return the error for a validator to raise, about the validated field or `field`."""
+    """Return an error that a validator can raise, about `field` or else the validated field."""
     return PydanticCustomError("problem", "{text}", {"text": message, "field": field})
 
 
 def explained(error: ValidationError, message: Callable[[str, ErrorDetails], str]) -> Iterator[tuple[str, str]]:
-    """Yield each validation error as (field, message); `message` words those of pydantic.
+    """Yield each validation error as (field, message); `message` rewords the errors of pydantic.
 
-    Invalid UTF-8 is omitted, because `storable` reports it for any column.
+    Errors about invalid UTF-8 are omitted, because `storable` reports them for all columns.
     """
     for details in error.errors(include_url=False):
         field = path_of(details["loc"])
@@ -226,7 +229,7 @@ def explained(error: ValidationError, message: Callable[[str, ErrorDetails], str
 
 
 class FieldPath(str):
-    """The name of a field in messages, and its path, since a key may contain `.` or `[`."""
+    """The name of a field for messages, with the path to it, because a key may contain `.` or `[`."""
 
     path: tuple[int | str, ...]
 
@@ -239,7 +242,7 @@ class FieldPath(str):
 
 
 def path_of(location: Iterable[int | str]) -> FieldPath:
-    """Return the name of a field within a row in messages.
+    """Return the name, for messages, of a field within a row.
 
     >>> path_of(("human", "sentence_labels", 3, "ann"))
     'human.sentence_labels[3].ann'
@@ -250,6 +253,6 @@ def path_of(location: Iterable[int | str]) -> FieldPath:
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """Return `"; did you mean 'NAME'?"` with the most similar known name, or ""."""
+    """Return `"; did you mean 'NAME'?"` with the known name most similar to `name`, or ""."""
     near = difflib.get_close_matches(name, list(known), 1, 0.6)
     return f"; did you mean {near[0]!r}?" if near else ""

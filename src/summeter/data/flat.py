@@ -1,4 +1,4 @@
-"""Documents and summaries made from flat rows, and flat rows made from them."""
+"""Convert flat rows to documents and summaries, and back."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from summeter.records.text import Side
 from summeter.text.split import SPLITTER, locate, split
 
 GIVEN = "given"
-"""The splitter of sentences that the input contains."""
+"""The name of the splitter if the input contains the sentences."""
 
 _SHARED = ("key_facts", "domain", "split")
 """Fields on which all rows of a document must agree."""
 
 
 class SystemNames:
-    """Makes names of systems unique within a document: `NAME`, `NAME#2`, ...
+    """Make the names of systems unique within a document: `NAME`, `NAME#2`, ...
 
     >>> names = SystemNames()
     >>> [names.take("d1", "bart") for _ in range(3)], names.take("d2", "bart")
@@ -34,7 +34,7 @@ class SystemNames:
         self._taken: dict[tuple[str, str], int] = {}
 
     def take(self, doc_id: str, name: str) -> str:
-        """Return the name, or `NAME#2`, `NAME#3`... if the document has summaries by it."""
+        """Return the name, or `NAME#2`, `NAME#3` and so on if the document already has such a summary."""
         system, number = name, self._taken.get((doc_id, name), 0) + 1
         while number > 1 and (doc_id, system := f"{name}#{number}") in self._taken:  # the input may contain such names
             number += 1
@@ -44,7 +44,7 @@ class SystemNames:
 
 
 class CountedWarning:
-    """One warning for many rows: at the first row, with the number of rows."""
+    """One warning for many rows, which refers to the first row and contains the number of rows."""
 
     def __init__(self, message: str) -> None:
         self._message = message
@@ -52,7 +52,7 @@ class CountedWarning:
         self._count = 0
 
     def note(self, file: str, line: int, field: str, name: str) -> None:
-        """Count a row; `name` is inserted into the message if the row is the first."""
+        """Count a row; the `name` of the first row is inserted into the message."""
         self._first = self._first or Fault(file, line, field, name)
         self._count += 1
 
@@ -65,7 +65,7 @@ class CountedWarning:
 
 
 class Block(NamedTuple):
-    """A `human` block as in the input, the index of its summary, and its position in the files."""
+    """An unvalidated `human` block, the index of its summary, and its position in the files."""
 
     file: str
     line: int
@@ -74,25 +74,25 @@ class Block(NamedTuple):
 
 
 class DocumentDraft:
-    """A document while its rows are read; its fields may be in any of the rows."""
+    """A document whose rows are still being read; any row may contain any of the fields."""
 
     def __init__(self, doc_id: str, file: str, line: int, text: str) -> None:
         self.id = doc_id
         self.text = text
         self._first = file, line
         self._fields: dict[str, tuple[Any, tuple[str, int]]] = {}
-        """The value of each field, with file and line of the first row that contains it."""
+        """The value of each field, with the file and line of the first row that contains the field."""
         self._share = True
 
     @property
     def key_facts(self) -> tuple[str, ...]:
-        """The key facts, as far as they are known."""
+        """The key facts in the rows read so far."""
         value: tuple[str, ...] = self._fields.get("key_facts", ((), None))[0]
         return value
 
     @cached_property
     def list_id(self) -> str | None:
-        """The id of the list of key facts; valid only after the last row."""
+        """The id of the list of key facts, or None if there are none; valid only after the last row."""
         return list_id_of(self.key_facts)
 
     def check(self, file: str, line: int, row: FlatRow, faults: Faults) -> None:
@@ -110,7 +110,7 @@ class DocumentDraft:
                 faults.add(line, name, differs(self._fields[name][1]))
 
     def join(self, file: str, line: int, row: FlatRow) -> bool:
-        """Add the fields of a row. Return whether its references differ from those of earlier rows."""
+        """Add the fields of a row, and return whether its references differ from those of earlier rows."""
         self._share &= row.share is not False
         for name in _SHARED:
             if (value := getattr(row, name)) is not None:
@@ -146,13 +146,13 @@ class Batch:
         return Subject(summary, draft.key_facts, draft.list_id)
 
     def checked(self) -> Iterator[tuple[Subject, HumanBlock]]:
-        """Yield the validated blocks with their summaries."""
+        """Yield the valid blocks with their summaries."""
         for block in self.blocks:
             subject = self.subject(block.summary)
             yield subject, HumanBlock.model_validate(block.content, context=subject.summary)
 
     def remove(self, indexes: set[int]) -> None:
-        """Remove some of the summaries, and the documents that then have none."""
+        """Remove the summaries at these indexes, and the documents that then have no summaries."""
         kept = [index for index in range(len(self.summaries)) if index not in indexes]
         new_index = {old: new for new, old in enumerate(kept)}
         self.summaries = [self.summaries[index] for index in kept]
@@ -163,7 +163,7 @@ class Batch:
         self.documents = {doc_id: draft for doc_id, draft in self.documents.items() if doc_id in documents}
 
     def judgments(self, name: str, annotators: SpanAnnotators) -> Iterator[Judgment]:
-        """Yield the judgments of a set; `annotators` are those of all the data."""
+        """Yield the judgments of a set; `annotators` are the span annotators of all the data."""
         readers: dict[tuple[str, str], list[str]] = {}
         if annotators.marked or any(
             block.content.get(key) for block in self.blocks for key in ("spans", "span_annotators")
@@ -205,20 +205,20 @@ def sentence_offsets(text: str, sentences: Iterable[str]) -> Iterable[tuple[int,
 
 
 def splitter_of(language: str) -> str:
-    """Return the name of the sentence splitter for a language: `rules-1`, `rules-1:de`."""
+    """Return the name of the sentence splitter for a language, such as `rules-1` or `rules-1:de`."""
     return SPLITTER if language == "en" else f"{SPLITTER}:{language}"
 
 
 def spans(offsets: Iterable[tuple[int, int]], of: Side) -> tuple[Span, ...]:
-    """Return offsets as spans."""
+    """Return pairs of offsets as spans."""
     return tuple(Span(of=of, start=start, end=end) for start, end in offsets)
 
 
 def repaired_spans(human: dict[Any, Any], text: str, fault: Report, warn: Report) -> dict[Any, Any]:
-    """Return the block with corrected offsets of spans, which may be off by one in releases.
+    """Return the block with corrected span offsets, because those in public data may be off by one.
 
-    A span with a `text` is moved to where the text occurs, within three characters of its start. It is a fault if the
-    text does not occur there.
+    A span with a `text` is moved to an occurrence of the text that begins within three characters of the start of the
+    span. A fault is reported if there is no such occurrence.
     """
     given = human.get("spans")
     if not isinstance(given, list):

@@ -1,4 +1,4 @@
-"""Dataset folders: records as JSON Lines, and a card.
+"""Read and write dataset folders, which contain records as JSON Lines and a card.
 
     DATA/   dataset.json . documents.jsonl . summaries.jsonl . keyfacts.jsonl . judgments/SET.jsonl
 
@@ -47,10 +47,10 @@ SUMMARIES = "summaries.jsonl"
 KEY_FACTS = "keyfacts.jsonl"
 JUDGMENTS = "judgments"
 DROPPED = "faults.jsonl"
-"""Rows and fields that were dropped at import, with reasons; not part of the data, and without a hash."""
+"""The file with the rows and fields dropped at import, and the reasons; it is not part of the data and has no hash."""
 
 LARGE = 64 << 20
-"""Bytes of documents.jsonl and summaries.jsonl, or of the texts of flat files, above which data stay on disk."""
+"""Bytes of documents.jsonl and summaries.jsonl, or of the texts in flat files, above which the data stay on disk."""
 
 _REIMPORT = "import the data again"
 _UNKNOWN = f"which is not in the dataset; {_REIMPORT}"
@@ -60,11 +60,11 @@ JudgmentMaker = Callable[[], Iterator[Judgment]]
 
 
 class Card(Record):
-    """Name, version, licence, citation, provenance and hashes of a dataset.
+    """The card of a dataset: name, version, licence, citation, provenance and hashes.
 
-    `hash` covers the documents and summaries. `files` maps each file of the folder to its SHA-256, and `counts` to its
-    number of records (both empty before the dataset is saved). `origin` describes the dataset that this one is a
-    subset of, or its address on a hub (`data.subsets`, `data.hub`).
+    `hash` covers the documents and summaries. `files` maps each file of the folder to its SHA-256, and `counts` maps it
+    to its number of records (both are empty until the dataset is saved). `origin` describes the dataset of which this
+    one is a subset, or the address on a hub (see `data.subsets`, `data.hub`).
     """
 
     layout: Literal["summeter-dataset/1"] = "summeter-dataset/1"
@@ -99,8 +99,8 @@ class _GivenFacts(Record):
 class Content(NamedTuple):
     """The content of a folder or of flat files.
 
-    `judgments` maps each set to a function that yields its judgments. `hash` is the known hash of the documents and
-    summaries, or None.
+    `judgments` maps the name of each set to a function that yields the judgments. `hash` is the hash of the documents
+    and summaries, or None if it has not been computed.
     """
 
     documents: Mapping[str, Document]
@@ -117,7 +117,7 @@ def is_dataset(path: Path) -> bool:
 
 
 def check_intact(folder: Path) -> None:
-    """Raise InputError if files of a dataset were added, changed or removed."""
+    """Raise InputError if files of the dataset were added, changed or removed."""
     faults = Faults(str(folder))
     accept = f"to accept the change, check the file, then run: summeter data import {folder} -o {folder} --force"
     there = {name: file_hash(folder / name) for name in _files(folder)}
@@ -136,7 +136,7 @@ def is_intact(folder: Path) -> bool:
 
 
 def check_set_name(name: str, what: str = "a judgment set") -> None:
-    """Raise UsageError unless `name` is a valid name of `what`, and of its file or folder."""
+    """Raise UsageError unless `name` is valid for `what` and for a file or folder."""
     if not SET_NAME.fullmatch(name):
         raise UsageError(f"{name!r} is not a valid name of {what}; use letters, digits, full stops, _ and -")
 
@@ -152,9 +152,9 @@ def write(
     *,
     keep_others: bool = False,
 ) -> Card:
-    """Write the folder, completely or not at all. Return the card with counts and file hashes.
+    """Write the folder, completely or not at all, and return the card with counts and file hashes.
 
-    With `keep_others`, files in a replaced folder that do not belong to its dataset are preserved.
+    With `keep_others`, files in a replaced folder that do not belong to the dataset there are preserved.
     """
     with building(folder) as fresh:
         if keep_others and folder.is_dir():
@@ -179,7 +179,7 @@ def write(
 
 
 def seal(folder: Path, card: Card, counts: Mapping[str, int]) -> Card:
-    """Write and return the card of a folder, with the counts and hashes of its files."""
+    """Write and return the card of a folder, with `counts` and the hashes of the files."""
     files = {name: file_hash(folder / name) for name in _files(folder)}
     sealed = card.model_copy(update={"counts": dict(counts), "files": files})
     write_text(folder / CARD, json.dumps(sealed.model_dump(), ensure_ascii=False, indent=2) + "\n")
@@ -189,7 +189,7 @@ def seal(folder: Path, card: Card, counts: Mapping[str, int]) -> Card:
 def concatenate(folders: Iterable[Path], target: Path) -> dict[str, int]:
     """Concatenate the files of several dataset folders in a new folder without a card.
 
-    Returns the counts for its card. No record is held in memory.
+    Returns the counts for the card of the new folder. No records are held in memory.
     """
     (target / JUDGMENTS).mkdir(parents=True)
     for name in (DOCUMENTS, SUMMARIES, KEY_FACTS):
@@ -204,7 +204,7 @@ def concatenate(folders: Iterable[Path], target: Path) -> dict[str, int]:
 
 
 class Appending:
-    """Writes the files of a new dataset folder, without its card, in batches of documents."""
+    """Write the files of a new dataset folder, except the card, in batches of documents."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
@@ -235,9 +235,10 @@ class Appending:
 
 
 def read(folder: Path, *, verify: bool) -> Content:
-    """Read a dataset folder; judgments, and texts of LARGE bytes, are read on access.
+    """Read a dataset folder. Judgments, and texts if they are large, are read when accessed.
 
-    Raises InputError for invalid records and, with `verify`, for changed files.
+    Texts are large if their files exceed `LARGE` bytes. Raises InputError for invalid records and, with `verify`, for
+    changed files.
     """
     names = _files(folder)
     if verify:
@@ -276,9 +277,9 @@ def read(folder: Path, *, verify: bool) -> Content:
 
 
 def read_on_demand(folder: Path, owner: object = None) -> Content:
-    """Return the content of an unchanged folder; all records are read on access.
+    """Return the content of an unchanged folder. All records are read when they are accessed.
 
-    `owner` is referenced as long as the content (see `LineFile`).
+    The content holds a reference to `owner` (see `LineFile`).
     """
     warnings: list[Fault] = []
     documents: dict[str, int] = {}
@@ -327,13 +328,13 @@ def read_on_demand(folder: Path, owner: object = None) -> Content:
 
 
 def _judgments(path: Path, _owner: object) -> Iterator[Judgment]:
-    """Yield the judgments of an unchanged file, and keep a reference to its owner."""
+    """Yield the judgments of an unchanged file, holding a reference to the owner of the file."""
     for _, judgment in _records(path, Judgment, sealed=True):
         yield judgment
 
 
 def document_domains(folder: Path) -> dict[str, str]:
-    """Return the domains by document id, without reading the summaries.
+    """Return the domains by document id, reading only the documents.
 
     Raises InputError if a file was changed.
     """
@@ -368,7 +369,7 @@ def file_hash(path: Path) -> str:
 
 
 def hash_differences(known: Mapping[str, str], found: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield (name, "removed" | "added" | "changed") for each file with another hash."""
+    """Yield (name, "removed" | "added" | "changed") for each file whose hash differs."""
     for name in [*known, *(name for name in found if name not in known)]:
         if found.get(name) != known.get(name):
             yield name, "removed" if name not in found else "added" if name not in known else "changed"
@@ -433,7 +434,7 @@ def _documents(path: Path, facts: Mapping[str, tuple[str, ...]]) -> dict[str, Do
 
 
 def _records(path: Path, kind: type[_R], *, sealed: bool = False) -> Iterator[tuple[int, _R]]:
-    """Yield (line, record). A `sealed` file is unchanged, and read faster."""
+    """Yield (line, record). A `sealed` file is known to be unchanged, and is read faster."""
     if sealed:
         with path.open("rb") as handle:
             for number, line in enumerate(handle, 1):

@@ -1,7 +1,7 @@
 """Read rows from JSON Lines, JSON, CSV, TSV, Parquet and XLSX files.
 
-Files may be compressed (`.gz`); `-` is standard input. Content that cannot be read is a fault with file, line and
-field. Reading continues if the format allows it, so that all faults of a file are found at once.
+Files may be compressed (`.gz`); `-` is standard input. Content that cannot be read is reported as a fault with its
+file, line and field. Reading then continues if the format allows it, so that all faults of a file are found at once.
 """
 
 from __future__ import annotations
@@ -31,39 +31,44 @@ from summeter.records import InstallError, Parameter, UsageError, describe
 
 Format = Literal["jsonl", "json", "csv", "tsv", "parquet", "xlsx", "lines", "pickle"]
 FORMATS: tuple[Format, ...] = ("jsonl", "json", "csv", "tsv", "parquet", "xlsx")
-"""The formats that users can name. Only presets read `lines` (one text per line) and `pickle`."""
+"""The formats that users can choose. Only presets read `lines` (one text per line) and `pickle`."""
 TABLES = frozenset({"csv", "tsv", "parquet", "xlsx"})
-"""Formats whose cells are texts: an empty cell is absent, and lists are JSON."""
+"""Formats in which all cells are strings: an empty cell is an absent value, and a list is JSON text."""
 RECORD_ID = "_id"
-"""The column that holds the key of a record in a JSON object of records."""
+"""The column that holds the key of a record if a JSON object maps keys to records."""
 LISTS = ("rows", "samples")
-"""Names of the list of rows in a JSON object."""
+"""Possible keys of the list of rows in a JSON object."""
 
 _SUFFIXES: dict[str, Format] = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv",
     ".parquet": "parquet", ".pq": "parquet", ".xlsx": "xlsx", ".xlsm": "xlsx",
 }  # fmt: skip
 DEEPEST = 100
-"""Maximum nesting depth of lists and objects. Stored records are a little deeper, and their reader ends at 200."""
+"""Maximum nesting depth of lists and objects. Stored records are slightly deeper, and the function that reads them
+accepts a depth of up to 200.
+"""
 UNPACKED, PACKED = 256 << 20, 200
-"""A compressed file may unpack to `UNPACKED` bytes or to `PACKED` times its size, whichever is larger."""
+"""Maximum uncompressed size of a file: `UNPACKED` bytes or `PACKED` times its compressed size, whichever is larger."""
 VALUE_BYTES = 16
 """Bytes that each value of a Parquet file counts at least: equal values take a few bits in the file, but not in
 memory."""
 LONGEST_LINE = 64 << 20
-"""Maximum bytes of a line and characters of a cell."""
+"""Maximum length of a line in bytes, and of a cell in characters."""
 LONGEST_JSON = 4 << 30
-"""Maximum bytes of a JSON file, which is held in memory (JSON Lines are not)."""
+"""Maximum size of a JSON file in bytes. Such a file is held in memory, unlike JSON Lines."""
 MOST_CELLS = 20_000_000
-"""Maximum cells of a sheet, including empty cells to the left of the last filled cell of a row."""
+"""Maximum number of cells in a sheet, including empty cells to the left of the last filled cell of a row."""
 WRITTEN_HERE, JSON_COLUMN = {b"summeter": b"flat/1"}, {b"summeter": b"json"}
-"""Metadata in Parquet files of `data.exports`: of the schema, and of columns that hold JSON text."""
+"""Keys of the metadata that `data.exports` writes to Parquet files: for the schema, and for columns with JSON text."""
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
 
 
 class Row(NamedTuple):
-    """One row of a file. `line` is its first line, from 1 (in Parquet: the number of the row)."""
+    """One row of a file.
+
+    `line` is the number of the first line of the row, from 1 (in Parquet files: the number of the row).
+    """
 
     file: str
     line: int
@@ -73,16 +78,16 @@ class Row(NamedTuple):
 
     @property
     def stem(self) -> str:
-        """The file name without folder and suffixes: `mturk_xsum` for `data/mturk_xsum.jsonl.gz`."""
+        """The file name without folder and suffixes, such as `mturk_xsum` for `data/mturk_xsum.jsonl.gz`."""
         return PurePath(self.file).name.partition(".")[0]
 
 
 class NotJSON(ValueError):
-    """A text is not valid JSON, or is JSON that is not accepted (NaN, duplicate keys)."""
+    """The text is not valid JSON, or it is JSON that is not accepted (NaN, duplicate keys)."""
 
 
 class _Unreadable(Exception):
-    """The rest of a file cannot be read, from `line` on (None: the whole file)."""
+    """The file cannot be read from `line` on, or not at all if `line` is None."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message)
@@ -90,12 +95,12 @@ class _Unreadable(Exception):
 
 
 def file_name(path: str | Path) -> str:
-    """Return the name of an input in messages."""
+    """Return the name of an input file for messages."""
     return "<stdin>" if str(path) == "-" else str(path)
 
 
 def format_of(path: str | Path, named: str | None = None) -> Format:
-    """Return the format of a file: `named`, or that of its suffix (`-` is JSON Lines).
+    """Return the format of a file: `named`, or else the format of the suffix (`-` is JSON Lines).
 
     Raises UsageError if the format is unknown.
 
@@ -121,7 +126,7 @@ def format_of(path: str | Path, named: str | None = None) -> Format:
 
 
 def format_to_read(path: str | Path, named: str | None, faults: Faults) -> Format | None:
-    """Return the format of an input file, or None with a fault if no such file exists."""
+    """Return the format of an input file. If the file does not exist, add a fault and return None."""
     try:
         return format_of(path, named)
     except UsageError:
@@ -132,9 +137,9 @@ def format_to_read(path: str | Path, named: str | None, faults: Faults) -> Forma
 
 
 Repair = Callable[[str, Callable[[int, str], None]], str]
-"""Corrects a file with a known error. Is called with the text and a function that reports (line, message)."""
+"""Function that corrects a file with a known error; receives the text and a function that reports (line, message)."""
 OnRead = Callable[[int], None]
-"""Is called with the number of bytes that were read since the last call."""
+"""Callback for progress; receives the number of bytes that were read since the last call."""
 
 
 def read_rows(
@@ -146,10 +151,11 @@ def read_rows(
     repair: Repair | None = None,
     on_read: OnRead | None = None,
 ) -> Iterator[Row]:
-    """Yield the rows of a file; content that cannot be read or stored goes to `faults`.
+    """Yield the rows of a file, and add content that cannot be read or stored to `faults`.
 
     `sheet` is the sheet of an XLSX file (default: the first). `repair` corrects the text of a JSON file. `on_read` is
-    called with the number of bytes read. Raises InstallError if the package that reads Parquet or XLSX is missing.
+    called with the number of bytes read since the last call. Raises InstallError if the package that reads Parquet or
+    XLSX is missing.
     """
     readers: dict[Format, Callable[[BinaryIO, Faults], Iterator[_Cells]]] = {
         "jsonl": lambda handle, faults: _read_jsonl(_lines_of(handle), faults),
@@ -174,7 +180,7 @@ _Cells = tuple[int, dict[str, Any]]
 
 @contextmanager
 def _reported(faults: Faults) -> Iterator[None]:
-    """Turn errors of reading a file into faults."""
+    """Convert exceptions that are raised while a file is read to faults."""
     try:
         yield
     except _Unreadable as error:
@@ -190,14 +196,14 @@ def _reported(faults: Faults) -> Iterator[None]:
 
 
 _ESSENTIAL = {"doc_id", "system", "document", "summary", "sentences", "key_facts"}
-"""Columns without which a row, or the reference of its judgments, is undefined."""
+"""Columns without which a row is undefined, or the texts to which its judgments refer."""
 
 
 def storable(row: Row, faults: Faults) -> Row | None:
-    """Return the row if its cells are JSON of at most `DEEPEST` levels and valid UTF-8.
+    """Return the row if its cells are valid UTF-8 and JSON with at most `DEEPEST` levels.
 
-    Any other cell is a fault. If `faults.on_fault` is `skip`, the row is dropped (None); if it is `keep-valid`, only
-    the cell is dropped, unless the row is meaningless without it.
+    Any other cell is a fault. If `faults.on_fault` is `skip`, the row is dropped and None is returned; if it is
+    `keep-valid`, only the cell is dropped, unless the row is meaningless without this cell.
     """
     try:  # check all cells at once, because almost all rows are valid
         _check_json({name: None if isinstance(value, str) else value for name, value in row.cells.items()})
@@ -222,7 +228,7 @@ def storable(row: Row, faults: Faults) -> Row | None:
 
 
 def _storage_fault(name: str, value: Any) -> str | None:
-    """Return why a cell cannot be stored, or None if it can."""
+    """Return the reason why a cell cannot be stored, or None if it can be stored."""
     try:
         _check_json({name: value})
     except UnicodeEncodeError as error:
@@ -236,7 +242,7 @@ def _storage_fault(name: str, value: Any) -> str | None:
 
 
 def _check_json(cells: dict[str, Any]) -> None:
-    """Raise TypeError or ValueError if cells are not JSON, and RecursionError if too deep."""
+    """Raise TypeError or ValueError if cells are not JSON, and RecursionError if they are too deep."""
     text = _ENCODER.encode(cells)
     text.encode("utf-8")
     if text.count("[") + text.count("{") <= DEEPEST:
@@ -276,7 +282,7 @@ def parse_json(text: str) -> Any:
 
 
 def _reason(error: json.JSONDecodeError) -> str:
-    """Return the message without its final " at" or ":", so that a position can follow."""
+    """Return the error message without a final " at" or ":", so that a position can follow."""
     return error.msg.rstrip(": ").removesuffix(" at")
 
 
@@ -321,7 +327,7 @@ def _open(path: str | Path, on_read: OnRead | None = None) -> Iterator[BinaryIO]
 
 
 class _Counted(io.RawIOBase):
-    """File that reports how many bytes were read."""
+    """File that calls `on_read` with the number of bytes read."""
 
     def __init__(self, file: BinaryIO, on_read: OnRead) -> None:
         self._file, self._on_read = file, on_read
@@ -370,12 +376,12 @@ _NO_LINE = "a line end may be missing, or the file may be of another format"
 
 
 def _lines_of(handle: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines, cut one byte after `LONGEST_LINE`."""
+    """Yield the lines; a line longer than `LONGEST_LINE` bytes is cut one byte after this length."""
     return iter(lambda: handle.readline(LONGEST_LINE + 1), b"")
 
 
 def _lines(lines: Iterable[bytes], faults: Faults) -> Iterator[tuple[int, str | None]]:
-    """Yield numbered lines as text with their line ends, and None for a line that is not UTF-8.
+    """Yield numbered lines as text with line endings, and None for a line that is not UTF-8.
 
     All such lines together are one fault, unless faulty rows are dropped one by one.
     """
@@ -409,7 +415,7 @@ def _looks_packed(faults: Faults) -> str:
 
 
 def _not_utf8(start: bytes, line: bytes, byte: int, position: int) -> str:
-    """Return the message for a byte that is not UTF-8; `start` is the start of the file."""
+    """Return the message for a byte that is not UTF-8; `start` is the beginning of the file."""
     hint = ""
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
         hint = "; it looks like UTF-16"
@@ -463,7 +469,10 @@ def _read_json(handle: BinaryIO, faults: Faults, *, repair: Repair | None = None
 
 
 def _is_json_lines(lines: Sequence[bytes]) -> bool:
-    """Return whether a line is an object, and another follows or it contains no rows."""
+    """Return whether the lines are JSON Lines: whether the first line is an object that is a row.
+
+    It is a row if another line follows, or if it does not contain rows.
+    """
     if not lines or len(lines[0]) > LONGEST_LINE or not lines[0].removeprefix(_BOM).lstrip().startswith(b"{"):
         return False
     try:
@@ -477,13 +486,13 @@ def _is_json_lines(lines: Sequence[bytes]) -> bool:
 class _JsonText:
     """Incremental JSON parser that yields the rows of a text with their lines.
 
-    Invalid JSON raises _Unreadable. A value that `parse_json` would refuse (NaN, a duplicate key) is a fault.
+    Raises _Unreadable if the JSON is invalid. A value that `parse_json` would refuse (NaN, a duplicate key) is a fault.
     """
 
     def __init__(self, text: str, faults: Faults) -> None:
         self._text, self._faults, self._position = text, faults, 0
         self._line, self._counted = 1, 0
-        """The line at position `_counted`."""
+        """The number of the line at position `_counted`."""
 
     def rows(self) -> Iterator[_Cells]:
         """Yield the rows of a list, of a list within an object, or the records of an object."""
@@ -531,7 +540,7 @@ class _JsonText:
             self._faults.fail(1, None, 'is an object without a list "rows"; give a list of rows or {"rows": [...]}')
 
     def _entries(self, end: str) -> Iterator[tuple[int, str]]:
-        """Yield line and key ("" in a list) of each entry of the list or object at this position.
+        """Yield the line and key ("" in a list) of each entry of the list or object at this position.
 
         The caller must read the value before it asks for the next entry.
         """
@@ -557,7 +566,7 @@ class _JsonText:
         return self._text[self._position : self._position + 1]
 
     def _expect(self, mark: str) -> None:
-        """Skip the next character. Raises _Unreadable unless it is `mark`."""
+        """Skip the next character; raise _Unreadable unless it is `mark`."""
         if self._next() != mark:
             what = {"": "Extra data", ":": "Expecting ':' delimiter", '"': "Expecting a property name in double quotes"}
             error = json.JSONDecodeError(what.get(mark, "Expecting ',' delimiter"), self._text, self._position)
@@ -565,7 +574,7 @@ class _JsonText:
         self._position += 1
 
     def _value(self) -> Any:
-        """Return the value that starts here, or `_REFUSED` with a fault."""
+        """Return the value that starts here, or add a fault and return `_REFUSED`."""
         self._next()
         refused: str | None = None
         try:
@@ -588,7 +597,7 @@ class _JsonText:
         return value
 
     def _line_number(self) -> int:
-        """Return the line of the current position."""
+        """Return the number of the line at the current position."""
         self._line += self._text.count("\n", self._counted, self._position)
         self._counted = self._position
         return self._line
@@ -690,7 +699,7 @@ def _read_parquet(handle: BinaryIO, faults: Faults) -> Iterator[_Cells]:
 
 
 def _values(column: Any, before: int, name: str, faults: Faults) -> list[Any]:
-    """Return the values of a batch of a Parquet column, after `before` rows."""
+    """Return the values in a batch of a Parquet column; `before` is the number of earlier rows."""
     try:
         return [_plain(value) for value in column.to_pylist()]
     except (ValueError, OverflowError):
@@ -705,7 +714,7 @@ def _values(column: Any, before: int, name: str, faults: Faults) -> list[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a Parquet or XLSX value as JSON: dates and decimals as text, NaN as null."""
+    """Return a Parquet or XLSX value as JSON: dates and decimals as strings, NaN as null."""
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -718,7 +727,7 @@ def _plain(value: Any) -> Any:
 
 
 def sheets(path: str | Path, faults: Faults) -> tuple[str, ...]:
-    """Return the names of the worksheets of an XLSX file, or none with a fault."""
+    """Return the names of the worksheets of an XLSX file. If it is unreadable, add a fault."""
     names: list[str] = []
     with _reported(faults), _open(path) as handle, _workbook(handle) as book:
         names.extend(sheet.title for sheet in book.worksheets)
@@ -786,7 +795,7 @@ def _read_lines(handle: BinaryIO, faults: Faults) -> Iterator[_Cells]:
 
 
 MOST_OF_A_PICKLE = 2_000_000
-"""Maximum number of values in a pickle, in which one value may be referenced any number of times."""
+"""Maximum number of values in a pickle after expansion, because a value may be referenced any number of times."""
 
 
 class _NumberType:
@@ -814,7 +823,7 @@ def _number_of(kind: _NumberType, content: bytes) -> int | float | bool:
 
 
 class _Unpickler(pickle.Unpickler):
-    """Unpickler for lists, dicts, texts, numbers and NumPy scalars only."""
+    """Unpickler for lists, dicts, strings, numbers and NumPy scalars only."""
 
     _ALLOWED: ClassVar[dict[tuple[str, str], Any]] = {
         ("numpy", "dtype"): _NumberType,

@@ -28,14 +28,17 @@ _SHARD = re.compile(r"-(?P<number>\d{5})-of-(?P<all>\d{5})(-[0-9a-f]+)?$")
 _HEAD = re.compile(r"\A---[ \t]*\r?\n(?P<yaml>.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
 _ON = frozenset({"1", "on", "yes", "true"})
 _TIMEOUT = 10.0
-"""Seconds to wait for the hub when a revision is resolved."""
+"""Timeout, in seconds, for resolving a revision on the hub."""
 
 Tables = dict[str, dict[str, list[str]]]
-"""Files by config and split."""
+"""The file names by config and split."""
 
 
 class Address(NamedTuple):
-    """The components of `hf:org/name@revision#config/split`; absent ones are None."""
+    """The components of `hf:org/name@revision#config/split`.
+
+    `config` and `split` are None if they are absent.
+    """
 
     repo: str
     revision: str
@@ -65,7 +68,7 @@ class Address(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """The files of an address in the cache, with name, licence and provenance for the card."""
+    """The cached files of an address, with the name, licence and provenance for the card."""
 
     files: tuple[Path, ...]
     name: str
@@ -77,7 +80,8 @@ class Fetched(NamedTuple):
 class Snapshot(NamedTuple):
     """A commit of a repository.
 
-    `names` are its files, and `folder` contains those that were fetched. `warning` is set if the hub was not asked.
+    `names` lists the files of the commit, and `folder` contains those that were fetched. `online` says whether the
+    commit was resolved by the hub; if not, `warning` says why the cache was used.
     """
 
     commit: str
@@ -88,20 +92,20 @@ class Snapshot(NamedTuple):
 
 
 def is_address(data: object) -> bool:
-    """Return whether data are given by an address of the hub."""
+    """Return whether `data` is an address on the hub."""
     return isinstance(data, str | Path) and str(data).startswith(PREFIX)
 
 
 def is_offline() -> bool:
-    """Return whether the environment forbids access to the hub."""
+    """Return whether environment variables forbid access to the hub."""
     return os.environ.get("HF_HUB_OFFLINE", "").lower() in _ON
 
 
 def fetch(data: str | Path) -> Fetched:
     """Return the files of an address, after fetching those that are not in the cache.
 
-    Raises UsageError for an invalid address, InputError if the hub or the cache does not have the data, and
-    InstallError if huggingface_hub is missing.
+    Raises UsageError for an invalid address, InputError if neither the hub nor the cache has the data, and InstallError
+    if huggingface_hub is missing.
     """
     address = Address.of(str(data))
     snapshot = _snapshot(address)
@@ -169,7 +173,7 @@ def _snapshot(address: Address) -> Snapshot:
 
 
 def _cached(address: Address, why: str) -> Snapshot:
-    """Return the commit of the revision in the cache. Raises InputError if it is not there."""
+    """Return the commit of the cached revision. Raises InputError if it is not in the cache."""
     home = _cache(address)
     commit = address.revision if _COMMIT.fullmatch(address.revision) else _commit_of(home, address.revision)
     folder = home / "snapshots" / (commit or "")
@@ -188,7 +192,7 @@ def _cached(address: Address, why: str) -> Snapshot:
 
 
 def _commit_of(home: Path, revision: str) -> str | None:
-    """Return the commit of a branch or tag when it was last fetched, or None if it is unknown."""
+    """Return the commit of a branch or tag when it was last fetched, or None if it never was."""
     refs = home / "refs"
     path = refs / revision
     if not path.resolve().is_relative_to(refs.resolve()) or not path.is_file():
@@ -266,7 +270,7 @@ def _from_front_matter(
 
 
 def _patterns(address: Address, data_files: Any) -> list[tuple[str, list[str]]]:
-    """Return (split, patterns) for `data_files`: a pattern, a list, or patterns by split."""
+    """Return (split, patterns) pairs for `data_files`: a pattern, a list, or patterns by split."""
     if isinstance(data_files, str):
         return [("train", [data_files])]
     if isinstance(data_files, Mapping):
@@ -336,7 +340,7 @@ def _subset_of(name: str) -> tuple[str, str] | None:
 
 
 def _chosen(address: Address, known: tuple[Tables, str | None]) -> tuple[str, str, list[str]]:
-    """Return config, split and files. Raises InputError if they are ambiguous or unknown."""
+    """Return the config, split and files. Raises InputError if they are ambiguous or unknown."""
     tables, default = known
     config = address.config or (next(iter(tables)) if len(tables) == 1 else default)
     where = f"{PREFIX}{address.repo}@{address.revision}"

@@ -1,9 +1,9 @@
-"""Validation of `human` blocks, the human judgments of a summary in a flat row.
+"""Validate `human` blocks, the human judgments of a summary in a flat row.
 
-Each cell of a block is an aggregated value or `{annotator: value}`; null means no vote, and `{}` a cell without votes.
-An aggregated value is attributed to `PEOPLE`. Unidentified annotators are called `?1`, `?2`, a name that is valid for
-one summary only. `human_judgments` converts blocks to judgments. `judgments` contains judgments that cells cannot
-represent.
+Each cell of a block is either an aggregated value or `{annotator: value}`; null means no vote, and `{}` is a cell
+without votes. An aggregated value is attributed to `PEOPLE`. Unidentified annotators are called `?1`, `?2` and so on;
+such a name is valid for one summary only. The field `judgments` of a block contains judgments that cells cannot
+represent. `human_judgments` converts blocks to judgments.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ PEOPLE = "people"
 RAW = "human.raw"
 CROWD = "crowd.raw"
 SET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-"""Valid names of judgment sets."""
+"""Pattern of valid names of judgment sets."""
 
 T = TypeVar("T")
 
@@ -59,12 +59,12 @@ class Subject(NamedTuple):
 
 
 def binary(value: Any) -> int | None:
-    """Return 0 or 1 for 0, 1, false, true, 0.0 or 1.0, otherwise None."""
+    """Return 0 or 1 for 0, 1, false, true, 0.0 or 1.0, and None for any other value."""
     return int(value) if isinstance(value, int | float) and value in (0, 1) else None
 
 
 def unnamed_votes(values: Iterable[Any]) -> dict[str, Any]:
-    """Return the votes of unidentified annotators as a cell.
+    """Return a cell with the votes of unidentified annotators.
 
     >>> unnamed_votes([4, None, 5])
     {'?1': 4, '?2': None, '?3': 5}
@@ -82,7 +82,7 @@ def _votes(cell: Any) -> dict[str, Any]:
 
 
 def _parsed(parse: Callable[[Any], Any], expected: str) -> PlainValidator:
-    """Return a validator that applies `parse` and raises an error if the result is None."""
+    """Return a validator that applies `parse` and raises an error if `parse` returns None."""
 
     def validate(value: Any) -> Any:
         if (result := parse(value)) is None:
@@ -98,7 +98,7 @@ def _number(value: Any) -> float | None:
 
 
 def _types_of(value: Any) -> str | None:
-    """Return error types as the text of a record, or None if the value is not text or a list."""
+    """Return error types as a string for a record, or None if `value` is neither a string nor a list."""
     names = value if isinstance(value, list) else [value]
     if not all(isinstance(name, str) for name in names):
         return None
@@ -118,7 +118,7 @@ def _label(value: Any) -> int | str | None:
 
 
 def _is_label(name: str) -> bool:
-    """Return whether a text is a label written as text instead of an error type."""
+    """Return whether a string is a label instead of an error type."""
     try:
         float(name)
     except ValueError:
@@ -157,7 +157,7 @@ SpanAnnotator = Annotated[str, _parsed(_annotator, "an annotator's id")]
 
 
 class HumanSpan(BaseModel):
-    """A marked passage of the summary, in code points."""
+    """A marked passage of the summary. `start` and `end` are offsets in code points."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -181,12 +181,12 @@ class HumanSpan(BaseModel):
 
     @property
     def judge(self) -> str:
-        """The annotator, or `PEOPLE`."""
+        """The annotator, or `PEOPLE` if no annotator is given."""
         return self.annotator or PEOPLE
 
     @property
     def supported(self) -> int:
-        """0 for an error, 1 for a passage that is marked as correct."""
+        """The label: 0 for an error, 1 for a passage that is marked as correct."""
         return self.label if isinstance(self.label, int) else int(names_no_error(self.label))
 
 
@@ -198,7 +198,7 @@ class SetJudgment(NamedTuple):
 
 
 def _set_judgment(value: Any, info: ValidationInfo) -> SetJudgment:
-    """Parse an entry of `judgments`: a judgment without document and system, and its `set`."""
+    """Parse an entry of `judgments`: a judgment without document and system, and the `set`."""
     if not isinstance(value, dict) or not isinstance(value.get("target", {}), dict):
         raise problem(f"is {describe(value)}; give a judgment as an object, its `target` an object too")
     fields = {name: each for name, each in value.items() if name != "set"}
@@ -214,7 +214,7 @@ def _set_judgment(value: Any, info: ValidationInfo) -> SetJudgment:
 
 
 class HumanBlock(BaseModel):
-    """The human judgments of a summary, which is the context of the validation."""
+    """The human judgments of a summary; the summary is the context of the validation."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -245,13 +245,13 @@ class HumanBlock(BaseModel):
 
     @property
     def annotators(self) -> set[str]:
-        """The annotators of cells, who did more than mark spans."""
+        """The annotators of cells, that is, those who did more than mark spans."""
         scores = [votes for name in SCORES for votes in (getattr(self, name) or {}).values()]
         lists = [votes for name in (*PER_SENTENCE, *PER_KEY_FACT) for votes in getattr(self, name) or ()]
         return {judge for votes in (*scores, *lists) for judge in votes} - {PEOPLE}
 
     def check_types(self, fault: Report, warn: Report) -> None:
-        """Report labels that contradict the error types; a 1 with an error type is a warning."""
+        """Report labels that contradict the error types; a label of 1 with an error type is a warning."""
         cells = zip(self.sentence_labels or (), self.sentence_error_types or (), strict=False)
         for index, (labels, types) in enumerate(cells):
             field = f"human.sentence_error_types[{index}]"
@@ -274,7 +274,7 @@ PER_KEY_FACT = ("key_fact_labels", "alignment")
 
 
 def voters_of(block: Any) -> set[str]:
-    """Return the annotators of cells in a block with spans, whether or not the block is valid."""
+    """Return the annotators of the cells of a block, which need not be valid."""
     if not isinstance(block, dict) or block.get("spans") is None:
         return set()
     scores = [block[name] for name in SCORES if isinstance(block.get(name), dict)]
@@ -284,7 +284,7 @@ def voters_of(block: Any) -> set[str]:
 
 
 def check_human(block: Mapping[str, Any], summary: Summary, fault: Report, warn: Report) -> HumanBlock | None:
-    """Return the validated block of a row, or None after reporting its faults."""
+    """Return the validated block of a row. If it has faults, report them and return None."""
     try:
         checked = HumanBlock.model_validate(block, context=summary)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Conversion of `human` blocks to judgments."""
+"""Convert `human` blocks to judgments."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from summeter.records import (
 
 NO_VOTE = "no vote"
 SPAN_FREE = "spans_none"
-"""Name of the labels of summaries: 1 if the summary has no error span, otherwise 0."""
+"""Name of the labels that are 1 if a summary has no error span, otherwise 0."""
 SPAN_SENTENCES = "spans_sentences"
-"""Name of the labels of sentences: 1 if no error span overlaps the sentence, otherwise 0."""
+"""Name of the labels that are 1 if no error span overlaps a sentence, otherwise 0."""
 
 SIGNATURES = {
     name: signature(f"human.{name}", {"v": 1}) for name in (*BLOCKS, SPAN_FREE, SPAN_SENTENCES, *map(str, QuestionType))
 }
-"""The signature of the judgments of each field: `human.ratings|v:1`."""
+"""The signature of the judgments from each field, such as `human.ratings|v:1`."""
 SPAN_LABELS = frozenset({SIGNATURES[SPAN_FREE], SIGNATURES[SPAN_SENTENCES]})
 """Signatures of the labels that are derived from spans."""
 
 
 def list_id_of(key_facts: Sequence[str]) -> str | None:
-    """Return the id of a list of key facts, or None if it is empty."""
+    """Return the id of a list of key facts, or None if the list is empty."""
     return KeyFacts.of(key_facts, "given").id if key_facts else None
 
 
@@ -68,7 +68,7 @@ def _target(subject: Subject, unit: Unit, index: int | None = None) -> Target:
 def _judgment(
     target: Target, block: str, aspect: str, judge: str, *, label: int | None, reason: str = NO_VOTE, **more: Any
 ) -> Judgment:
-    """Return a judgment with a label, or a skipped one for None (no vote)."""
+    """Return a judgment with a label, or a skipped judgment if the label is None (no vote)."""
     if label is None:
         more |= {"status": "skipped", "reason": reason}
     value = None if label is None else float(label)
@@ -113,7 +113,7 @@ def _labels(
 
 
 def _alignment(block: HumanBlock, subject: Subject) -> Iterator[Judgment]:
-    """Yield judgments of key facts, with sentences as evidence, and of conciseness."""
+    """Yield the judgments of key facts, with sentences as evidence, and those of conciseness."""
     cells, sentences = block.alignment or (), subject.summary.sentences
     for index, votes in enumerate(cells):
         target = _target(subject, "key_fact", index)
@@ -160,7 +160,7 @@ def _spans(block: HumanBlock, subject: Subject) -> Iterator[Judgment]:
 
 
 def _span_labels(block: HumanBlock, subject: Subject, readers: Iterable[str]) -> Iterator[Judgment]:
-    """Yield the labels of summary and sentences that follow from error spans (SummQual)."""
+    """Yield labels of the summary and its sentences, derived from error spans (SummQual)."""
     for judge in readers:
         errors = [span for span in block.spans or () if span.judge == judge and not span.supported]
         yield _judgment(_target(subject, "summary"), SPAN_FREE, "faithfulness", judge, label=int(not errors))
@@ -177,7 +177,7 @@ def _span_labels(block: HumanBlock, subject: Subject, readers: Iterable[str]) ->
 
 
 class SpanAnnotators:
-    """The annotators who marked spans in any summary, and whether they only did that."""
+    """The annotators who marked spans in any summary, and whether each of them did more than that."""
 
     def __init__(self) -> None:
         self.marked: set[str] = set()
@@ -198,12 +198,13 @@ class SpanAnnotators:
 def span_readers(
     blocks: Iterable[tuple[Summary, HumanBlock]], annotators: SpanAnnotators
 ) -> dict[tuple[str, str], list[str]]:
-    """Return the annotators who searched each (document, system) for spans.
+    """Return the annotators who searched each summary for spans, by (document, system).
 
-    `span_annotators` of a block lists them. Without it, they are inferred: an annotator of spans has read the
-    summaries whose blocks contain a vote of theirs; annotators who only marked spans have read every summary with
-    `spans` of the documents in which they marked one. Aggregated spans were searched for wherever `spans` is given. An
-    unidentified annotator has read no other summary. `annotators` are those of all the data; `blocks` may be a subset.
+    If a block has the field `span_annotators`, these are its annotators. Otherwise they are inferred. An annotator of
+    spans has searched each summary whose block contains one of their votes. An annotator who only marked spans has also
+    searched every summary with `spans` of each document in which they marked one. Aggregated spans were searched for in
+    every summary with `spans`. An unidentified annotator has searched no other summary. `annotators` are the annotators
+    of all the data, of which `blocks` may be a subset.
     """
     markers: dict[str, set[str]] = {}
     marked_by: dict[tuple[str, str], set[str]] = {}

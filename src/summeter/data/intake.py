@@ -35,21 +35,21 @@ from summeter.text.split import split
 Cells = Mapping[str, Any]
 Path = tuple[str | int, ...]
 Loss = tuple[Fault, Any]
-"""A fault, and the value that is dropped for it."""
+"""A fault, and the value that is dropped because of the fault."""
 _REQUIRED = ("doc_id", "system", "document", "summary")
-"""Fields without which a row is dropped, because it would be undefined or describe another summary."""
+"""Fields without which a row is dropped, because the row would be undefined or describe another summary."""
 _INDEXED_BY = {"sentences": (*PER_SENTENCE, "alignment"), "key_facts": PER_KEY_FACT}
-"""Fields of `human` that refer to the entries of a list by index, and are meaningless without the list."""
+"""Fields of `human` that refer to the entries of a list by index and are meaningless without this list."""
 _SHORT = 1000
-"""Maximum characters of a dropped value that is stored with the reason."""
+"""Maximum length, in characters, of a dropped value that is stored with the reason."""
 
 
 class Intake:
-    """Reads rows one by one; `faults.on_fault` decides what happens to faulty ones.
+    """Read rows one by one; `faults.on_fault` decides what happens to faulty rows.
 
-    Either all rows are read and `finish` is called, or the rows are read in batches without common documents: `batch`
-    is called after each, and `end` after the last. `annotators` are the annotators of all the data, if they are known
-    from an earlier reading.
+    Either all rows are read and then `finish` is called, or the rows are read in batches that share no documents:
+    `batch` is called after each batch, and `end` after the last. `annotators` are the span annotators of all the data,
+    or None if they are not known from an earlier reading.
     """
 
     def __init__(
@@ -68,10 +68,10 @@ class Intake:
             "differs from that of earlier rows of document {!r}; all references are kept"
         )
         self._withheld: set[str] = set()
-        """Documents that must not be published according to a row that was dropped."""
+        """Ids of the documents that must not be published according to a dropped row."""
         self._known_annotators = annotators
         self._annotators = SpanAnnotators()
-        """The annotators in the batches so far."""
+        """The span annotators in the batches read so far."""
 
     def take(self, row: Row) -> None:
         """Read a flat row."""
@@ -87,7 +87,7 @@ class Intake:
         self._settle(row, cells, faults)
 
     def convert(self, preset: Preset, joined: Joined) -> None:
-        """Read a row of a preset's layout."""
+        """Read a row in the layout of a preset."""
         row, faults = joined.row, self._faults.of(joined.row.file)
         losses: list[Loss] = []
         while True:
@@ -121,7 +121,10 @@ class Intake:
             losses = []  # report a dropped column once, even if it belongs to several summaries
 
     def _settle(self, row: Row, cells: Cells, faults: Faults, losses: Sequence[Loss] = ()) -> None:
-        """Take the row, or of a faulty row what `on_fault` allows, after earlier `losses`."""
+        """Add the row, or of a faulty row the fields that `on_fault` allows to keep.
+
+        `losses` are the fields that were dropped earlier.
+        """
         dropped = list(losses)
         while True:
             row_faults = Faults(row.file)
@@ -148,10 +151,10 @@ class Intake:
         self._hints.note(checked)
 
     def _add(self, line: int, row: FlatRow, faults: Faults, *, keep_faulty: bool) -> None:
-        """Add a validated row to the batch; its further faults go to `faults`.
+        """Add a validated row to the batch, and further faults of the row to `faults`.
 
-        With `keep_faulty`, a faulty row is added as well, so that later rows are compared with it; the import fails in
-        any case.
+        With `keep_faulty`, a faulty row is also added, so that later rows are compared with it; the import will fail
+        anyway.
         """
         doc_id, system, file = str(row.doc_id), str(row.system), faults.file
         summary = self._summary(line, row, doc_id, system, faults)
@@ -203,18 +206,18 @@ class Intake:
         return None
 
     def _note_lost(self, human: Any) -> None:
-        """Note the voters of a dropped block, who did more than mark spans."""
+        """Record that the voters of a dropped block did more than mark spans."""
         self._annotators.said_more |= voters_of(human)
 
     def _withhold(self, cells: Cells) -> None:
-        """Withhold the document of a row that may be dropped, so that other rows do not publish it."""
+        """Record that no row may publish the document of this row, even if this row is dropped."""
         if (doc_id := cells.get("doc_id")) not in (None, ""):
             self._withheld.add(str(doc_id))
         elif isinstance(text := cells.get("document"), str):
             self._withheld.add(unnamed_document(text))
 
     def _with_unique_id(self, row: Row, cells: Cells) -> Cells:
-        """Return the cells with the document id `ID#2` if another document already has the id."""
+        """Return the cells with `ID#2` as the document id if another document already has the id `ID`."""
         doc_id, text = cells.get("doc_id"), cells.get("document")
         if doc_id is None:
             return cells
@@ -234,7 +237,7 @@ class Intake:
         return self._content(misfits)
 
     def batch(self) -> Content | None:
-        """Return the content of the rows since the last batch, or None if there has been any fault."""
+        """Return the content of the rows since the last batch, or None if there is any fault so far."""
         misfits = self._check_key_facts()
         content = None if self._faults.count else self._content(misfits)
         self._batch = Batch()
@@ -243,7 +246,7 @@ class Intake:
     def end(self) -> SpanAnnotators:
         """Return the annotators of spans in all batches.
 
-        Adds the warnings about all rows. Raises InputError with all faults, also if no row was taken.
+        Adds the warnings about all rows. Raises InputError with all faults, and also if there were no rows.
         """
         self._columns.finish(self._faults)
         self._hints.finish(self._faults)
@@ -276,7 +279,7 @@ class Intake:
     def _check_key_facts(self) -> set[int]:
         """Return the indexes of the summaries whose blocks do not match their key facts.
 
-        The key facts of a document are complete only after its last row, which may contain those of an earlier one.
+        The key facts of a document are complete only after its last row, because any of its rows may contain them.
         """
         misfits = set()
         batch = self._batch
@@ -306,7 +309,10 @@ def _at(report: Callable[[int | None, str | None, str], None], line: int) -> Rep
 
 
 def _without_faulty(cells: Cells, faults: Iterable[Fault], dropped: list[Loss]) -> Cells | None:
-    """Remove faulty fields, which are added to `dropped`. Return None to drop the row."""
+    """Return the cells without faulty fields, or None if the row must be dropped.
+
+    The removed fields are added to `dropped`.
+    """
     removed: list[Path] = []
     content = _human(cells)
     if isinstance(content, dict):
@@ -333,9 +339,10 @@ def _without_faulty(cells: Cells, faults: Iterable[Fault], dropped: list[Loss]) 
 
 
 def _without_unreliable(cells: Cells, fault: Fault) -> tuple[Cells, list[Loss]]:
-    """Remove the judgments of a converted row that the loss of a column may have changed.
+    """Remove the judgments of a converted row that may be wrong because a column was dropped.
 
-    Missing spans may be due to the column, and labels by index may refer to another list.
+    Spans may be missing because the column is, and labels by index may refer to another list. Returns the other cells
+    and the removed fields.
     """
     human = cells.get("human")
     if not isinstance(human, dict):
@@ -352,7 +359,7 @@ def _without_unreliable(cells: Cells, fault: Fault) -> tuple[Cells, list[Loss]]:
 
 
 def _path(field: str | None, cells: Cells) -> Path | None:
-    """Return the path to a faulty field, or None if the row has no such column."""
+    """Return the path to a faulty field, or None if the row does not have the column."""
     if field is None:
         return None
     if isinstance(field, FieldPath):
@@ -374,9 +381,9 @@ def _human(cells: Cells) -> Any:
 
 
 def _path_to_remove(content: Any, path: Path) -> Path:
-    """Return the path to remove for a fault: a vote or a cell of `human`, or a column.
+    """Return the path to remove because of a fault: a vote or a cell of `human`, or a column.
 
-    All spans or judgments are removed together, because a missing span would mean that its annotator found no error.
+    All spans or judgments are removed together, because a missing span would mean that the annotator found no error.
     """
     if path[0] != "human" or not isinstance(content, dict) or len(path) == 1:
         return path[:1]
@@ -393,9 +400,9 @@ def _path_to_remove(content: Any, path: Path) -> Path:
 
 
 def without(cells: Any, path: Sequence[str | int]) -> tuple[Any, Any]:
-    """Return the cells without the value at `path`, and the value.
+    """Return the cells without the value at `path`, and this value.
 
-    An entry of a list is replaced by `{}` (no vote), so that the indexes of the others do not change.
+    An entry of a list is replaced by `{}` (no vote), so that the indexes of the other entries do not change.
 
     >>> without({"human": {"overall": {"faithfulness": 9, "fluency": "x"}}}, ["human", "overall", "fluency"])
     ({'human': {'overall': {'faithfulness': 9}}}, 'x')
@@ -422,7 +429,7 @@ def _if_short(value: Any) -> Any:
 
 
 class _Hints:
-    """Warns of unknown columns that look like human judgments."""
+    """Warn of unknown columns that look like human judgments."""
 
     ROWS = 50
     """Number of rows that are examined."""
@@ -456,7 +463,7 @@ class _Hints:
 
 
 def looks_rated(name: str, value: Any) -> bool:
-    """Return whether a column may contain human ratings, judged by its name and a value.
+    """Return whether a column may contain human ratings, judging by its name and one of its values.
 
     >>> looks_rated("annotations", [{"fluency": 4}]), looks_rated("rouge_score", 0.3), looks_rated("label", "news")
     (True, False, False)

@@ -1,4 +1,4 @@
-"""Read public layouts: find the roles of files, and join their rows for a preset."""
+"""Read files in public layouts: find the role of each file, and join the rows for a preset."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from summeter.data.presets.base import ROWS, Columns, FileRole, Joined, Preset, 
 from summeter.records import Message, Parameter, UsageError
 
 PEEKED = 20
-"""Number of rows that determine the columns of a file, since a row of a JSON file may lack some."""
+"""Number of rows that determine the columns of a file, because a row of a JSON file may lack some columns."""
 ARTICLES = FileRole("documents", ("|".join(IDS), "|".join(TEXTS)), "documents by id")
 Apply = Callable[[Row], Mapping[str, Any]]
-"""Returns the cells of a row with renamed columns."""
+"""Function that returns the cells of a row with renamed columns."""
 
 
 class Table(NamedTuple):
-    """A file, or a sheet of one, and its rows, which are read lazily."""
+    """The name, rows and columns of a file or sheet. The rows are read when they are iterated over."""
 
     file: str
     rows: Iterator[Row]
@@ -40,7 +40,7 @@ class Table(NamedTuple):
 def read_tables(
     paths: Sequence[str | Path], preset: Preset, named: str | None, faults: Faults, on_read: OnRead | None = None
 ) -> Iterator[Table]:
-    """Yield the tables in the files and folders of a layout."""
+    """Yield the tables in files and folders that have the layout of a preset."""
     known: set[Path] = set()
     for path in chain.from_iterable(_files_of(path, preset, faults) for path in paths):
         file = file_name(path)
@@ -61,7 +61,7 @@ def read_tables(
 
 
 def _sheets_of(path: str | Path, preset: Preset, faults: Faults) -> tuple[str, ...]:
-    """Return the sheets of a workbook with a role in the layout, or all if none has one."""
+    """Return the sheets of a workbook that have a role in the layout, or all if none has."""
     names, file = sheets(path, faults), file_name(path)
 
     def fits(sheet: str) -> bool:
@@ -72,9 +72,9 @@ def _sheets_of(path: str | Path, preset: Preset, faults: Faults) -> tuple[str, .
 
 
 def with_documents(rows: Sequence[Row], documents: Sequence[str | Path], faults: Faults) -> Iterator[Row]:
-    """Yield flat rows; rows without a document get the document with their doc_id.
+    """Yield flat rows, adding the document with the same doc_id to each row without a document.
 
-    Adds a warning with the number of rows whose document differs from the one with their doc_id.
+    Adds a warning with the number of rows whose document differs from the one in `documents`.
     """
     wanted = {str(row.cells["doc_id"]) for row in rows if row.cells.get("doc_id")}
     texts = ArticleTexts(documents, faults, wanted)
@@ -121,7 +121,7 @@ def _files_of(path: str | Path, preset: Preset, faults: Faults) -> list[str | Pa
 def joined(
     preset: Preset, tables: Iterable[Table], apply: Apply, documents: Sequence[str | Path], faults: Faults
 ) -> Iterator[Joined]:
-    """Yield the rows of the layout, each with the rows of the other files that have its key.
+    """Yield the main rows of the layout, each with the rows of other files that have the same key.
 
     Each missing file and each missing row is a fault.
     """
@@ -194,12 +194,12 @@ class _Index:
                 self._rows.setdefault(key_of(role.key, row), []).append(row)
 
     def rows(self, row: Row) -> tuple[Row, ...]:
-        """Return the rows of the role with the key of a row of the role `rows`."""
+        """Return the rows of this role that have the same key as `row`, a row of the role `rows`."""
         return tuple(self._rows.get(key_of(self._role.row_key or self._role.key, row), ()))
 
 
 class _Missing:
-    """Reports missing roles: one fault per file that was not given, otherwise one per row."""
+    """Report missing data: one fault per file that was not given, otherwise one per row."""
 
     def __init__(self, preset: Preset, others: Mapping[str, _Index], faults: Faults) -> None:
         self._preset, self._others, self._faults = preset, others, faults
@@ -207,7 +207,7 @@ class _Missing:
         self._file = faults.file
 
     def note(self, row: Row, matches: Mapping[str, tuple[Row, ...]]) -> bool:
-        """Return whether the row has all the roles that it needs."""
+        """Return whether each role that the row needs has a matching row."""
         complete = True
         for role in self._preset.roles:
             if role.name == ROWS or matches.get(role.name) or not role.needed(row.cells):
@@ -224,7 +224,7 @@ class _Missing:
         return complete
 
     def needs(self, file: str, roles: Iterable[FileRole]) -> None:
-        """Note roles that every row of a file needs."""
+        """Record the roles that every row of a file needs."""
         self._file = file
         self._absent.update({role.name: role for role in roles if role.needed is always})
 
@@ -246,7 +246,7 @@ def _words(role: FileRole) -> str:
 def _articles(
     preset: Preset, groups: Iterable[tuple[Row, ...]], paths: Sequence[str | Path], faults: Faults
 ) -> ArticleTexts | None:
-    """Return the documents of the rows, or None if none are needed or some are unreadable."""
+    """Return the documents of the rows, or None if none are needed or if some are unreadable."""
     if preset.articles is None:
         return None
     wanted = {doc_id for group in groups if (doc_id := preset.articles.id_of(group[0].cells)) is not None}
@@ -285,12 +285,12 @@ def _role_of(roles: Iterable[FileRole], table: Table) -> FileRole | None:
 
 
 def _misfit(preset: Preset, table: Table) -> tuple[int, str | None, Message]:
-    """Return the fault of a file without a role, with the preset that it matches."""
+    """Return the fault for a file without a role, naming the preset that the file matches."""
     missing_of = {role.name: role.missing(table.columns) for role in preset.roles}
     nearest = max(preset.roles, key=lambda role: (len(role.columns) - len(missing_of[role.name]), role.name == ROWS))
     missing = missing_of[nearest.name]
     fault = f"is missing, but this layout requires it; check the preset (preset {preset.name})"
-    if not missing:  # the role is determined by the file name
+    if not missing:  # the file name determines the role
         patterns = ", ".join(nearest.files)
         fault = (
             f"the columns are those of {nearest.what}, but the name does not match {patterns} (preset {preset.name})"

@@ -1,4 +1,4 @@
-"""Read YAML files of settings, and report faults with line and field."""
+"""Read YAML files of settings, and report faults with their lines and fields."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from summeter.records.validation import EXPECTED
 
 _M = TypeVar("_M", bound=BaseModel)
 Location = tuple[str | int, ...]
-"""The path to a value: ("questions", 0, "name")."""
+"""The path to a value, such as ("questions", 0, "name")."""
 
 
 def read_model(path: Path, model: type[_M], least: str) -> _M:
-    """Return the model that a YAML file contains.
+    """Return the contents of a YAML file as a `model`.
 
-    Raises InputError with all faults, by line and field; `least` describes what the file needs if it is not a mapping.
+    Raises InputError with all faults, by line and field. `least` describes the required contents, for the message if
+    the file is not a mapping.
     """
     try:
         settings = read_mapping(path, least)
@@ -41,7 +42,8 @@ def read_model(path: Path, model: type[_M], least: str) -> _M:
 def read_mapping(path: Path, least: str) -> dict[str, Any]:
     """Return the mapping in a YAML file.
 
-    Raises InputError as `read_yaml` does, and if the file is not a mapping; `least` describes what the file needs.
+    Raises InputError as `read_yaml` does, and also if the file is not a mapping; `least` describes the required
+    contents for this message.
     """
     mapping = read_yaml(path)
     if not isinstance(mapping, dict):
@@ -52,7 +54,7 @@ def read_mapping(path: Path, least: str) -> dict[str, Any]:
 def read_yaml(path: Path) -> Any:
     """Return the value in a YAML file.
 
-    Raises InputError if it is not UTF-8 or not valid YAML, and OSError if it cannot be opened.
+    Raises InputError if the file is not UTF-8 or not valid YAML, and OSError if it cannot be opened.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -62,14 +64,14 @@ def read_yaml(path: Path) -> Any:
 
 
 MOST_VALUES = 100_000
-"""Maximum number of values of a YAML file, with aliases expanded."""
+"""Maximum number of values in a YAML file after aliases are expanded."""
 
 
 def parse_yaml(text: str, path: Path) -> Any:
-    """Return the value of a YAML text from the file `path`.
+    """Return the value of a YAML string from the file `path`.
 
-    Raises InputError, with the line if it is known, for invalid YAML, invalid values (30 February), and recursive or
-    excessive aliases.
+    Raises InputError, with the line if it is known, for invalid YAML, for invalid values (30 February), and for
+    recursive or excessive aliases.
     """
     loader = yaml.SafeLoader(text)
     try:
@@ -164,12 +166,15 @@ def repetitions(path: Path, repeated: Sequence[tuple[Location, int]]) -> Iterato
 
 
 def in_order(faults: Sequence[Fault]) -> InputError:
-    """Return the faults of a file as an error, in the order of lines."""
+    """Return an error with the faults of a file, sorted by line."""
     return InputError(sorted(faults, key=lambda fault: fault.line or 0))
 
 
 def line_of(lines: Mapping[Location, int], location: Location) -> int | None:
-    """Return the line of a location, or of the innermost field around it that is in the file."""
+    """Return the line of a location or of the innermost enclosing field that has a line, or else 1.
+
+    Returns None if the file has no fields.
+    """
     while location:
         if location in lines:
             return lines[location]
@@ -178,19 +183,19 @@ def line_of(lines: Mapping[Location, int], location: Location) -> int | None:
 
 
 def location_of(field: str | None) -> Location:
-    """Return the location of a field in messages, such as `questions.0.name`."""
+    """Return the location of a field from its name in messages, such as `questions.0.name`."""
     return tuple(int(part) if part.isdigit() else part for part in (field or "").split(".") if part)
 
 
 def field_of(location: Sequence[str | int]) -> str | None:
-    """Return the field of a location in messages, or None for the whole file."""
+    """Return the field name of a location for messages, or None for the whole file."""
     return ".".join(map(str, location)) or None
 
 
 def faults_of(
     path: Path, lines: Mapping[Location, int], error: ValidationError, root: type[BaseModel]
 ) -> Iterator[Fault]:
-    """Yield one fault per location, with line and expected value, of an invalid file."""
+    """Yield one fault per invalid location of a file, with the line and the expected value."""
     reported: set[Location] = set()
     for details in error.errors(include_url=False):
         location = _location_in_file(details["loc"], lines, root)
@@ -201,7 +206,7 @@ def faults_of(
 
 
 def _location_in_file(location: Location, lines: Mapping[Location, int], root: type[BaseModel]) -> Location:
-    """Return pydantic's location without the alternatives of a union."""
+    """Return a location reported by pydantic, without the components for alternatives of a union."""
     while len(location) > 1 and location not in lines:
         section = _section(location[:-1], root) if location[:-1] in lines else None
         if section is not None and location[-1] in section.model_fields:
@@ -211,9 +216,9 @@ def _location_in_file(location: Location, lines: Mapping[Location, int], root: t
 
 
 def _section(location: Location, root: type[BaseModel]) -> type[BaseModel] | None:
-    """Return the model of a location, or None if its value is not a model."""
+    """Return the model class of a location, or None if the value there is not a model."""
     kind: Any = root
-    named = False  # whether the next component is a key of a dict
+    named = False  # whether the next component is the key of a dict
     for part in location:
         if named or isinstance(part, int):
             named = False

@@ -1,4 +1,4 @@
-"""Records of large JSON Lines files, which are read and parsed on access."""
+"""Provide the records of large JSON Lines files, reading and parsing each when it is accessed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _R = TypeVar("_R")
 
 
 class LineFile:
-    """An open file whose lines are read by offset; thread-safe.
+    """An open file whose lines are read by byte offset. Instances are thread-safe.
 
-    `owner` is referenced as long as the file: the temporary folder that contains it, if any.
+    The instance holds a reference to `owner`, such as the temporary folder that contains the file.
     """
 
     def __init__(self, path: Path, owner: object = None) -> None:
@@ -42,7 +42,10 @@ class LineFile:
 
 
 class StoredMapping(Mapping[str, _R], Generic[_R]):
-    """Records by id, in the order of `starts`, the offset of each line. `make` parses a line."""
+    """Records by id, in the order of `starts`.
+
+    `starts` maps each id to the byte offset of the line, and `make` parses a line.
+    """
 
     def __init__(self, file: LineFile, starts: Mapping[str, int], make: Callable[[bytes], _R]) -> None:
         self._file, self._starts, self._make = file, starts, make
@@ -75,10 +78,10 @@ class StoredMapping(Mapping[str, _R], Generic[_R]):
 
 
 class StoredSummaries(Sequence[Summary]):
-    """Summaries, with the ids of their documents and their systems in memory.
+    """Summaries that are read when accessed; document ids and systems are held in memory.
 
-    `starts`, `documents` and `kinds` have one entry per summary: the offset of its line, the index of its document id
-    in `ids`, and the index of its system and splitter in `names`.
+    `starts`, `documents` and `kinds` have one entry per summary: the byte offset of the line, the index of the document
+    id in `ids`, and the index of the (system, splitter) pair in `names`.
     """
 
     def __init__(
@@ -115,7 +118,7 @@ class StoredSummaries(Sequence[Summary]):
             raise self._file.damaged(start, error) from error
 
     def keys(self) -> Iterator[tuple[str, str]]:
-        """Return the document id and the system of each summary, without reading the summaries."""
+        """Yield the document id and the system of each summary, without reading the summaries."""
         pairs = zip(self._documents, self._kinds, strict=True)
         return ((self._ids[document], self._names[kind][0]) for document, kind in pairs)
 
@@ -134,7 +137,7 @@ class StoredSummaries(Sequence[Summary]):
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield each line of a file with its byte offset, or nothing if the file does not exist."""
+    """Yield (byte offset, line) for each line of a file, or nothing if the file does not exist."""
     if not path.exists():
         return
     start = 0

@@ -1,6 +1,6 @@
-"""Overview of a dataset: counts, lengths, votes, near-duplicates and warnings.
+"""Describe a dataset: counts, lengths, votes, near-duplicates and warnings.
 
-Words are counted with `text.ngrams.words`. For the agreement of annotators see `meta.agree`.
+Words are counted with `text.ngrams.words`. For the agreement of annotators, see `meta.agree`.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from summeter.tables import Column, Table, number
 from summeter.text.ngrams import words
 
 VOTES = "Votes"
-"""The title of the table of votes, after which agreement is shown."""
+"""The title of the table of votes, below which the agreement is shown."""
 EDGES = (250, 500, 1000, 2000)
-"""Lower bounds of the buckets of document lengths, in words."""
+"""Boundaries between the buckets of document lengths, in words; each is the lower bound of a bucket."""
 EXAMPLES = 3
-"""Number of examples of a warning."""
+"""Maximum number of examples in a warning."""
 SHOWN_GROUPS = 20
 """Maximum number of groups of near-duplicates in a table."""
 FEWEST_WORDS = SHINGLE
@@ -42,11 +42,13 @@ _MARKUP = re.compile(r"</?[a-z][a-z0-9]{0,9} ?/?>|&(?:amp|lt|gt|quot|nbsp|#\d{1,
 
 
 class Lengths(NamedTuple):
-    """Mean lengths of the documents and summaries in a group, or None if the group has none.
+    """Mean lengths of the documents and summaries in a group.
 
-    `by` is "all", "domain" or "length" (of the document, in words). `key_facts` is the mean over documents with key
-    facts. `compression` is the mean ratio of the words of a document to the words of a summary. Documents with withheld
-    texts count as `documents`, but are excluded from the means of documents.
+    A mean is None if there is nothing to average.
+
+    `by` is "all", "domain" or "length" (grouped by document length in words). `key_facts` is the mean over documents
+    with key facts. `compression` is the mean ratio of the words of a document to the words of a summary. Documents
+    whose texts are withheld are counted in `documents` but excluded from the means of documents.
     """
 
     by: str
@@ -62,7 +64,10 @@ class Lengths(NamedTuple):
 
 
 class SystemLengths(NamedTuple):
-    """Number, mean length, minimum and maximum length (in words) of the summaries of a system."""
+    """The number of summaries of a system, and their lengths.
+
+    `words` and `sentences` are means per summary; `shortest` and `longest` are lengths in words.
+    """
 
     system: str
     category: str | None
@@ -74,10 +79,11 @@ class SystemLengths(NamedTuple):
 
 
 class Votes(NamedTuple):
-    """The votes on an aspect; `kind` is the field of `human`, or the name in the signature.
+    """Counts of the votes on an aspect. `kind` is the field of `human` or the name in the signature.
 
-    `annotators` is None if annotators are unidentified or votes are aggregated. `items` and `fewest` include items
-    without a vote. `mean` is the mean of the numeric votes.
+    `annotators` is None if the annotators are unidentified or the votes are aggregated. `fewest` and `most` are numbers
+    of votes per item. `items` and `fewest` include items without a vote. `mean` is the mean of the numeric votes, or
+    None if there are none.
     """
 
     judgment_set: str
@@ -93,9 +99,9 @@ class Votes(NamedTuple):
 
 
 class DataWarning(NamedTuple):
-    """A possible problem of the data, which affects `cases` of `of` texts, votes or annotators.
+    """A possible problem in the data, which affects `cases` out of `of` texts, votes or annotators.
 
-    `examples` are the first few cases. `by_system` counts summaries by system, in descending order.
+    `examples` contains the first few cases. `by_system` counts the affected summaries by system, in descending order.
     """
 
     kind: str
@@ -108,7 +114,7 @@ class DataWarning(NamedTuple):
 
 @dataclass(frozen=True)
 class Overview:
-    """Overview of a dataset. `counts` is the row that `summeter data show --json` prints."""
+    """Overview of a dataset. `counts` contains what `summeter data show --json` prints."""
 
     counts: Mapping[str, Any]
     lengths: tuple[Lengths, ...]
@@ -118,7 +124,7 @@ class Overview:
     warnings: tuple[DataWarning, ...]
 
     def tables(self) -> list[Table]:
-        """Return the tables that are not empty, with titles."""
+        """Return the tables of the overview, without empty ones."""
         tables = [_lengths_table(self.lengths, self.counts["withheld_documents"]), _systems_table(self.systems)]
         if self.votes:
             tables.append(_votes_table(self.votes))
@@ -161,9 +167,9 @@ def describe(dataset: Dataset) -> Overview:
 
 
 def counts(dataset: Dataset, judgments: Mapping[str, int] | None = None) -> dict[str, Any]:
-    """Return the counts of a dataset, with name, licence, citation and hash from its card.
+    """Return the counts of a dataset, and the name, licence, citation and hash from its card.
 
-    `judgments` are the sizes of the judgment sets, which are counted if they are not given.
+    `judgments` maps the judgment sets to their sizes; if it is None, the judgments are counted.
     """
     if judgments is None:
         judgments = {name: sum(1 for _ in dataset.iter_judgments(name)) for name in dataset.judgment_sets}
@@ -199,7 +205,7 @@ def counts(dataset: Dataset, judgments: Mapping[str, int] | None = None) -> dict
 
 
 def bucket(count: int, edges: Sequence[int] = EDGES) -> str:
-    """Return the bucket of a length in words.
+    """Return the name of the bucket that contains `count` words.
 
     >>> bucket(100, [250, 500]), bucket(250, [250, 500]), bucket(900, [250, 500])
     ('under 250 words', '250-499 words', '500 words or more')
@@ -216,13 +222,13 @@ def bucket(count: int, edges: Sequence[int] = EDGES) -> str:
 
 @dataclass(frozen=True)
 class _Texts:
-    """The words of all texts, joined by blanks: ` it rained `."""
+    """The words of all texts, each text joined and surrounded by blanks: ` it rained `."""
 
     documents: Mapping[str, str]
     summaries: tuple[str, ...]
-    """In the order of the summaries of the dataset."""
+    """The words of the summaries, in the order of the dataset."""
     size: dict[str, int] = field(default_factory=dict)
-    """Number of words of each document, without withheld documents."""
+    """Number of words by document id, without withheld documents."""
 
     @classmethod
     def of(cls, dataset: Dataset) -> _Texts:
@@ -246,7 +252,7 @@ def _mean(values: Iterable[float]) -> float | None:
 
 
 def _lengths(dataset: Dataset, texts: _Texts) -> Iterator[Lengths]:
-    """Yield a row for all documents, and for each domain and bucket of length."""
+    """Yield a row for all documents, and one for each domain and each bucket of lengths."""
     summaries_of: dict[str, list[tuple[Summary, int]]] = {doc_id: [] for doc_id in dataset.documents}
     for summary, text in zip(dataset.summaries, texts.summaries, strict=True):
         summaries_of[summary.document_id].append((summary, _count(text)))
@@ -335,7 +341,7 @@ class _VoteCounts:
 
 
 def _votes(dataset: Dataset, name: str, sizes: Counter[str]) -> Iterator[tuple[Votes, list[DataWarning]]]:
-    """Yield the votes of a set on each aspect, with warnings; `sizes` counts judgments."""
+    """Yield the votes of a set on each aspect, with warnings; add the set's size to `sizes`."""
     questions: dict[tuple[str, str, str], _VoteCounts] = {}
     for judgment in dataset.iter_judgments(name):
         sizes[name] += 1
@@ -381,7 +387,7 @@ def _shown(value: float | str) -> str:
 
 
 _COMPARISONS = ("copies_of_source", "as_long_as_source")
-"""Warnings that compare a summary with its document, and exclude withheld documents."""
+"""Warnings that compare a summary with its document and therefore exclude withheld documents."""
 
 
 def _text_warnings(dataset: Dataset, texts: _Texts) -> Iterator[DataWarning]:
@@ -400,7 +406,7 @@ def _text_warnings(dataset: Dataset, texts: _Texts) -> Iterator[DataWarning]:
 
 
 def _document_checks(texts: _Texts) -> dict[str, tuple[str, Callable[[Document], bool]]]:
-    """Return the message and the check of each kind of warning about documents."""
+    """Return the message and the check for each kind of warning about documents."""
 
     def contains_reference(document: Document) -> bool:
         return any(_contains(texts.documents[document.id], _as_words(text)) for text in document.references)
@@ -418,7 +424,7 @@ def _document_checks(texts: _Texts) -> dict[str, tuple[str, Callable[[Document],
 
 
 def _summary_checks(dataset: Dataset, texts: _Texts) -> dict[str, tuple[str, Callable[[Summary, str], bool]]]:
-    """Return message and check of each kind of warning about summaries and their words."""
+    """Return the message and the check for each kind of warning about summaries and their words."""
     shared = Counter(
         (summary.document_id, text) for summary, text in zip(dataset.summaries, texts.summaries, strict=True)
     )
@@ -464,13 +470,13 @@ def _contains(text: str, other: str) -> bool:
 
 
 def _cut(text: str) -> bool:
-    """Return whether a text ends without sentence-final punctuation; False for an empty text."""
+    """Return whether a non-empty text ends without sentence-final punctuation."""
     bare = _MARKUP.sub("", text).rstrip(_CLOSING)
     return bool(bare) and not bare.endswith(_ENDS)
 
 
 def _repeated(dataset: Dataset, texts: _Texts) -> set[tuple[str, str]]:
-    """Return each (system, text) that is a summary of several different documents."""
+    """Return each (system, text) for which the text is the summary of several different documents."""
     documents: dict[tuple[str, str], set[str]] = {}
     for summary, text in zip(dataset.summaries, texts.summaries, strict=True):
         if _count(text):
@@ -548,7 +554,10 @@ def _warnings_table(warnings: Iterable[DataWarning]) -> Table:
 
 
 def _listed(names: Sequence[str], count: int | None = None) -> str:
-    """Return the first few names; `count` is the total number if `names` is shorter."""
+    """Return a string with the first few names.
+
+    `count` is the total number of names if `names` contains only some of them.
+    """
     total = len(names) if count is None else count
     return ", ".join([*names[:EXAMPLES], *(["..."] if names and total > EXAMPLES else [])])
 

@@ -13,7 +13,7 @@ from summeter.records import InputError, InstallError, UsageError
 from summeter.records.addresses import masked
 
 PACKAGES = {"s3": "s3fs", "gs": "gcsfs", "az": "adlfs", "memory": "fsspec"}
-"""The package for each kind of storage."""
+"""The package that is required for each kind of storage."""
 _ADDRESS = re.compile(r"([a-z][a-z0-9+]*)://")
 
 
@@ -43,7 +43,10 @@ def check_local(path: str | Path) -> None:
 
 
 def _storage(address: str) -> tuple[Any, str]:
-    """Return the file system of an address and the path in it, or raise InstallError."""
+    """Return the file system of an address and the path in it.
+
+    Raises InstallError if the package for this storage is missing.
+    """
     package = PACKAGES[address.partition("://")[0]]
     try:
         from fsspec.core import url_to_fs
@@ -72,7 +75,7 @@ def files(address: str) -> list[str]:
 
 @contextmanager
 def open_object(address: str) -> Iterator[BinaryIO]:
-    """Open an object for reading. Raises OSError if it cannot be read."""
+    """Yield a binary file from which an object is read. Raises OSError if it cannot be read."""
     system, path = _storage(address)
     try:
         stream = system.open(path, "rb")

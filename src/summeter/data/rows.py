@@ -1,4 +1,4 @@
-"""Validation of flat rows, and renaming of their columns."""
+"""Validate flat rows, and rename their columns."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ALIASES = {
 
 
 def _integer_to_text(value: Any) -> Any:
-    """Convert an integer to text, because tables store numeric ids as numbers."""
+    """Return an integer as a string, because tables store numeric ids as numbers."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
@@ -53,9 +53,10 @@ Texts = tuple[Annotated[StrictStr, AfterValidator(_not_blank)], ...]
 
 
 class FlatRow(BaseModel):
-    """A row of a flat file: one summary with its document. Absent fields are None.
+    """A row of a flat file: one summary with its document.
 
-    Unknown columns are in `model_extra`. `human` is validated by `summeter.data.human`, which needs the sentences.
+    Absent optional fields are None, except that `doc_id` and `system` have defaults. Unknown columns are in
+    `model_extra`. `human` is validated later, by `summeter.data.human`, which needs the sentences.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -89,7 +90,7 @@ class FlatRow(BaseModel):
 
 
 def unnamed_document(text: str) -> str:
-    """Return the default id of a document: a hash of its text."""
+    """Return the default id of a document, which is derived from a hash of the text."""
     return f"doc-{digest(text, 12)}"
 
 
@@ -98,11 +99,11 @@ LISTS = ("references", "key_facts", "sentences")
 
 
 class Columns:
-    """Maps columns to fields.
+    """The mapping of columns to fields.
 
-    `renamed` maps a field to its column. A field is one of `FIELDS`, or `extra.NAME` for an unknown column that is to
-    be called NAME. Other columns keep their names. Raises UsageError for an unknown field, or a column that is mapped
-    to two fields.
+    `renamed` maps a field to the name of its column. A field is one of `FIELDS`, or `extra.NAME` to rename an unknown
+    column to NAME. Other columns keep their names. Raises UsageError for an unknown field or for a column that is
+    mapped to two fields.
     """
 
     def __init__(self, renamed: Mapping[str, str] | None = None) -> None:
@@ -119,12 +120,12 @@ class Columns:
             raise UsageError(Parameter("map"), f": the column {repeated!r} is mapped to two fields; map it to one")
         self._mapped = set(columns)
         self._columns: dict[str, None] = {}
-        """The columns of the rows as read."""
+        """The columns that occur in the rows as they are read."""
         self._used: dict[str, None] = {}
-        """The columns of the rows after conversion by a preset, if any."""
+        """The columns that occur in the rows after conversion by a preset, if there is one."""
 
     def cell(self, cells: Mapping[str, Any], field: str) -> Any:
-        """Return the value of a field in a row before `apply`, or None if it is absent."""
+        """Return the value of a field in a row before `apply`, or None if the field is absent."""
         column = self.renamed.get(field)
         if column is not None and column in cells:
             return cells[column]
@@ -150,11 +151,11 @@ class Columns:
         return cells
 
     def note(self, cells: Mapping[str, Any]) -> None:
-        """Record the columns of a row after conversion by a preset, if any."""
+        """Record the columns of a row, after it was converted by a preset if there is one."""
         self._used.update(dict.fromkeys(cells))
 
     def finish(self, faults: Faults) -> None:
-        """After the last row, report missing mapped columns, and warn of misspelt ones."""
+        """Report mapped columns that are missing, and warn of misspelt columns, after the last row."""
         for field, column in self.renamed.items():
             if self._columns and column not in self._columns:
                 more = f" and {len(self._columns) - 30:,} more" if len(self._columns) > 30 else ""
@@ -169,10 +170,10 @@ class Columns:
 
 
 def check(line: int, cells: Mapping[str, Any], faults: Faults, *, as_text: bool = False) -> FlatRow | None:
-    """Return the validated row, or None if it has faults, which are added to `faults`.
+    """Return the validated row. If it has faults, add them to `faults` and return None.
 
-    With `as_text`, the cells come from a table: empty cells are absent (except document and summary), lists and objects
-    are JSON text, and `share` is "true" or "false" in any case.
+    With `as_text`, the cells come from a table: empty cells (except document and summary) are absent values, lists and
+    objects are JSON text, and `share` is "true" or "false" in upper or lower case.
     """
     before = faults.count
     if as_text:
@@ -191,7 +192,7 @@ def check(line: int, cells: Mapping[str, Any], faults: Faults, *, as_text: bool 
 
 
 def _parse_cells(line: int, cells: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
-    """Return the cells of a row of a table as those of a JSON row."""
+    """Convert the cells of a table row to those of a JSON row."""
     parsed = dict(cells)
     for field in FIELDS:
         value = parsed.get(field)

@@ -1,4 +1,4 @@
-"""Text files in the package."""
+"""Read text files that are installed with summeter."""
 
 from __future__ import annotations
 

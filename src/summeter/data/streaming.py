@@ -21,9 +21,9 @@ from summeter.data.intake import Intake
 from summeter.data.rows import Columns, unnamed_document
 
 DOCUMENTS_AT_ONCE = 1000
-"""Documents held in memory (about 50 MB with ten summaries each)."""
+"""Number of documents held in memory (about 50 MB if each has ten summaries)."""
 _OPEN_FILES = 64
-"""Maximum number of files of rows that are open for writing."""
+"""Maximum number of row files that are open for writing at the same time."""
 
 
 class TemporaryFolder:
@@ -35,18 +35,18 @@ class TemporaryFolder:
 
 
 def stream(rows: Iterable[Row], faults: Faults, renamed: Mapping[str, str] | None, language: str) -> Content:
-    """Check the rows and write them to a dataset folder, from which they are read on demand.
+    """Check the rows and write them to a dataset folder, from which they are read when accessed.
 
-    The rows are first written to one file per 1,000 documents, because the rows of a document may be far apart; memory
-    holds the rows of one file. The temporary folder (in `TMPDIR`) exists as long as the data and takes about twice the
-    size of the uncompressed rows. Raises InputError with all faults.
+    Because the rows of a document may be far apart, all rows are first written to one file per 1,000 documents; the
+    rows of one file at a time are held in memory. The temporary folder (in `TMPDIR`) exists as long as the returned
+    content does, and needs about twice as much space as the uncompressed rows. Raises InputError with all faults.
     """
     temporary = TemporaryFolder()
     spilled = _Spilled(temporary.path / "rows", rows, Columns(renamed))
     fresh = temporary.path / "data"
     faults_before = deepcopy(faults)
     annotators = _write(fresh, spilled, Intake(faults, Columns(renamed), language))
-    if annotators.marked:  # repeat, because only now all annotators of spans are known
+    if annotators.marked:  # repeat, because only now are all annotators of spans known
         shutil.rmtree(fresh)
         _write(fresh, spilled, Intake(faults_before, Columns(renamed), language, annotators))
     shutil.rmtree(temporary.path / "rows")
@@ -54,7 +54,7 @@ def stream(rows: Iterable[Row], faults: Faults, renamed: Mapping[str, str] | Non
 
 
 def _write(fresh: Path, spilled: _Spilled, intake: Intake) -> SpanAnnotators:
-    """Write the documents in batches, and return the annotators of spans."""
+    """Write the documents to `fresh` in batches, and return the annotators of spans."""
     with folders.Appending(fresh) as files:
         for rows in spilled.batches():
             for row in rows:
@@ -65,9 +65,9 @@ def _write(fresh: Path, spilled: _Spilled, intake: Intake) -> SpanAnnotators:
 
 
 class _Spilled:
-    """Rows on disk, in one file per 1,000 documents, in order of appearance.
+    """Rows stored on disk, in order of appearance, with one file per 1,000 documents.
 
-    Memory holds a hash of each document id. Two ids with the same hash share a file.
+    A hash of each document id is held in memory. The rows of two ids with the same hash are in one file.
     """
 
     def __init__(self, folder: Path, rows: Iterable[Row], columns: Columns) -> None:
@@ -95,14 +95,14 @@ class _Spilled:
         return self._folder / f"{file:05}.jsonl"
 
     def batches(self) -> Iterator[Iterator[Row]]:
-        """Yield the rows of each file."""
+        """Yield for each file an iterator over its rows."""
         for path in map(self._path, range(self._count)):
             with path.open("rb") as lines:
                 yield (Row(*json.loads(line)) for line in lines)
 
 
 def _document_of(row: Row, columns: Columns) -> str:
-    """Return the document id of a row, or "" if the row is faulty and has none."""
+    """Return the document id of a row, or "" if the row has none because it is faulty."""
     doc_id = columns.cell(row.cells, "doc_id")
     if isinstance(doc_id, int) and not isinstance(doc_id, bool):
         return str(doc_id)

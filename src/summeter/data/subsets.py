@@ -1,4 +1,4 @@
-"""Random splits and samples of a dataset by document, stratified by domain."""
+"""Split and sample datasets at random by document, stratified by domain."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from summeter.data.folder import check_set_name, is_dataset
 from summeter.records import Parameter, UsageError
 
 MANIFEST = "split.json"
-"""The file that describes the subsets in the folder of a split."""
+"""Name of the file that describes the subsets in the folder of a split."""
 SCHEMA = "summeter-split/1"
 
 
@@ -33,7 +33,7 @@ class Split:
     dataset: Dataset
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one row per subset: shares, documents, summaries, domains and hash."""
+        """Return one row per subset: share, documents, summaries, domains and hash."""
         total = len(self.dataset.documents)
         return [
             {
@@ -52,12 +52,12 @@ class Split:
 def split(dataset: Dataset, parts: Mapping[str, float], *, seed: int = 0) -> Split:
     """Split a dataset by document, with near-duplicates in the same subset.
 
-    `parts` maps the name of each subset to its share of the documents; the shares add up to 1. The split is stratified
-    by domain, as far as numbers and near-duplicates allow. It depends on the seed, but not on the order of the
-    documents. The `split` of each document is the name of its subset. The card of each subset records the dataset, its
-    hash, the shares and the seed in `origin`.
+    `parts` maps the name of each subset to its share of the documents; the shares must add up to 1. The split is
+    stratified by domain as far as the numbers of documents and near-duplicates allow. It depends on the seed, but not
+    on the order of the documents. The `split` of each document is the name of its subset. The card of each subset
+    records the dataset, its hash, the shares and the seed in `origin`.
 
-    Raises UsageError if the shares do not add up to 1, a name is not a valid name of a folder, or a subset would be
+    Raises UsageError if the shares do not add up to 1, if a name is not a valid folder name, or if a subset would be
     empty.
 
     >>> from summeter.data.dataset import load
@@ -91,10 +91,11 @@ def split(dataset: Dataset, parts: Mapping[str, float], *, seed: int = 0) -> Spl
 
 
 def sample(dataset: Dataset, documents: int, *, seed: int = 0) -> Dataset:
-    """Return a random sample of documents, stratified by domain, with all their data.
+    """Return a random sample of documents, stratified by domain, with all data about them.
 
     The sizes of the strata are rounded by largest remainder, with ties broken at random. The sample depends on the
-    seed, but not on the order of the documents. Raises UsageError if `documents` is below 1 or too large.
+    seed, but not on the order of the documents. Raises UsageError if `documents` is below 1 or above the number of
+    documents.
     """
     total = dataset.document_count
     if not 1 <= documents <= total:
@@ -112,9 +113,10 @@ def sample(dataset: Dataset, documents: int, *, seed: int = 0) -> Dataset:
 
 
 def save_split(split: Split, folder: str | Path, *, force: bool = False) -> Path:
-    """Write the subsets as dataset folders, with `split.json`, completely or not at all.
+    """Write the subsets as dataset folders, completely or not at all, and return the path.
 
-    Raises UsageError if the folder is not empty; `force` replaces a split, but nothing else.
+    The folder also contains `split.json`, which describes the subsets. Raises UsageError if the folder is not empty,
+    unless `force` is true and it contains a split.
     """
     target = Path(folder)
     check_folder(target, "a split", _is_split, force=force)
@@ -155,7 +157,7 @@ def _is_split(folder: Path) -> bool:
 
 
 def _strata(dataset: Dataset) -> dict[str, list[str]]:
-    """Return the document ids of each domain, both sorted."""
+    """Return the sorted document ids of each domain, by domain in sorted order."""
     strata: dict[str, list[str]] = {}
     domains = ((document.domain or "", document.id) for document, _ in dataset.items())
     for domain, doc_id in sorted(domains):
@@ -164,7 +166,7 @@ def _strata(dataset: Dataset) -> dict[str, list[str]]:
 
 
 def _shuffled_groups(dataset: Dataset, duplicates: Sequence[DuplicateGroup], seed: int) -> list[list[str]]:
-    """Return the groups of documents that stay together, in random order.
+    """Return the groups of documents that must be in the same subset, in random order.
 
     The domain of a group is that of its first document.
     """

@@ -1,8 +1,8 @@
 """Presets that convert the files of public data sets to flat rows.
 
-`base` explains how to write a preset. A preset renames the columns that it knows and leaves the others unchanged. It
-raises `LayoutError` if a row does not have its layout. Label 1 means supported. The layouts were taken from the
-released files or the documentation of their authors.
+The module `base` explains how to write a preset. A preset renames the columns that it knows and leaves the others
+unchanged. It raises `LayoutError` if a row does not have the expected layout. Label 1 means supported. The layouts were
+taken from the released files or from the documentation of their authors.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PRESETS: dict[str, Preset] = {
 
 
 def preset_named(name: str) -> Preset:
-    """Return the preset with a name. Raises UsageError for an unknown name."""
+    """Return the preset called `name`. Raises UsageError if the name is unknown."""
     if name not in PRESETS:
         raise UsageError(f"unknown preset {name!r}{meant(name, PRESETS)}; presets are: {', '.join(PRESETS)}")
     return PRESETS[name]

@@ -1,4 +1,4 @@
-"""AggreFact (Tang et al., 2023): nine data sets with binary labels, and error types."""
+"""Preset for AggreFact (Tang et al., 2023): nine data sets with binary labels and error types."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _convert_types(joined: Joined) -> Iterable[Cells]:
 
 
 def _with_ids(row: Cells) -> Cells:
-    """Return the row with the document id `dataset/id`, since ids repeat between sets."""
+    """Return the row with the document id `dataset/id`, because data sets share ids."""
     if row.get("id") not in (None, ""):
         row["doc_id"] = f"{row['dataset']}/{row['id']}"
     if not row.get("system"):
@@ -53,7 +53,7 @@ def _with_ids(row: Cells) -> Cells:
 
 
 def _types(cells: Mapping[str, Any]) -> list[str] | None:
-    """Return the error types of a row: an empty list for "correct", or None if absent."""
+    """Return the error types of a row: an empty list for "correct", or None if there is no value."""
     text = cells.get("error_type")
     if text is None or text == "":
         return None
@@ -66,7 +66,10 @@ def _types(cells: Mapping[str, Any]) -> list[str] | None:
 
 
 def _spans(cells: Mapping[str, Any], row: Mapping[str, Any], warn: Report) -> dict[str, Any]:
-    """Return the typed spans of a row, which are listed in text order, as a `human` block."""
+    """Return the typed spans of a row as a `human` block.
+
+    The row lists the spans in text order.
+    """
     types = _types(cells)
     if types is None:
         return {}
@@ -87,10 +90,10 @@ def _spans(cells: Mapping[str, Any], row: Mapping[str, Any], warn: Report) -> di
 
 
 def _typed_texts(cells: Mapping[str, Any], types: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the type and text of each span.
+    """Yield the error type and the text of each span.
 
-    There is a list of texts per type (Goyal21), or one list (CLIFF). If there is one list for several types, the types
-    of its spans are unknown, and none are returned.
+    A row contains one list of texts per type (Goyal21) or a single list (CLIFF). If there is a single list for several
+    types, the types of the spans are unknown, and nothing is yielded.
     """
     text = cells.get("annotated_span")
     given = (

@@ -1,6 +1,6 @@
-"""Presets: files of public layouts, and the conversion of their rows to flat rows.
+"""Presets describe the files of a public layout and convert their rows to flat rows.
 
-A preset is a `Preset` in a module of this package, listed in `__init__.py`:
+A preset is an instance of `Preset` in a module of this package, and is listed in `__init__.py`:
 
     LAYOUT = Preset(
         name="mine",
@@ -19,7 +19,7 @@ A preset is a `Preset` in a module of this package, listed in `__init__.py`:
 The columns of a file determine its role (`FileRole.columns`), whatever the order of the files. Each row of the role
 `rows` is joined with the rows of the other roles that have the same key, and `convert` converts it to flat rows (the
 fields of `data.rows.FlatRow`; label 1 means supported; other columns are unchanged). `convert` raises `LayoutError` if
-a row does not have the layout. `data.layout` reports files that are missing, superfluous or of another layout.
+a row does not have the layout. `data.layout` reports files that are missing, superfluous or in another layout.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Cells = dict[str, Any]
 Text = Annotated[str, Strict()]
 T = TypeVar("T")
 ROWS = "rows"
-"""The role of the rows that are converted to summaries."""
+"""Name of the role whose rows are converted to summaries."""
 
 
 class LayoutError(ValueError):
@@ -53,7 +53,10 @@ class LayoutError(ValueError):
 
 
 class Columns(Cells):
-    """The cells of a row. A missing column raises `LayoutError` with its name in the release."""
+    """The cells of a row. Accessing a missing column raises `LayoutError`.
+
+    `released` maps columns to their names in the release, for the message.
+    """
 
     released: Mapping[str, str] = MappingProxyType({})
 
@@ -62,29 +65,29 @@ class Columns(Cells):
         raise LayoutError(name, "is missing, but this layout requires it; check the preset")
 
     def pop(self, column: str, *default: Any) -> Any:
-        """Remove a column and return it, or the default."""
+        """Remove a column and return its value, or return the default if the column is missing."""
         return super().pop(column, *default) if column in self or default else self[column]
 
 
 Key = tuple[str, ...] | Callable[[Row], Hashable]
-"""The columns by which rows are joined, or a function that returns the key of a row."""
+"""The columns whose values are the key of a row, or a function that returns the key."""
 
 
 def key_of(key: Key, row: Row) -> Hashable:
-    """Return the key of a row, with numbers as text, since tables store ids as numbers."""
+    """Return the key of a row, with numbers as strings, because tables store ids as numbers."""
     if callable(key):
         return key(row)
     return tuple(str(row.cells.get(column)) for column in key)
 
 
 def always(cells: Mapping[str, Any]) -> bool:
-    """Return True: every row needs the role."""
+    """Return True. For roles that every row needs."""
     del cells
     return True
 
 
 def never(cells: Mapping[str, Any]) -> bool:
-    """Return False: the role is optional."""
+    """Return False. For roles that are optional."""
     del cells
     return False
 
@@ -95,13 +98,14 @@ class FileRole:
 
     Attributes:
         name: The name of the role in `convert`. The rows of the role `rows` become summaries.
-        columns: The columns of a file with this role (`text|document`: either). If several roles match, the one with
+        columns: The columns of a file with this role (`text|document` means either). If several roles match, the one
+            with
             the most columns is used.
-        what: The released file, for messages.
+        what: The name of the released file, for messages.
         key: The columns by which the file is joined.
-        row_key: The corresponding columns of the role `rows`, if they have other names.
-        needed: Returns whether a row is unusable without the role.
-        files: Patterns of file names, by which files are found in a folder and read as `format` despite their suffix.
+        row_key: The corresponding columns of the role `rows`, or None if they have the same names.
+        needed: Function that returns whether a row is unusable without the role.
+        files: Patterns of file names. Matching files in a folder are read, as `format` whatever their suffix.
     """
 
     name: str
@@ -123,24 +127,28 @@ class FileRole:
         return tuple(column for column in self.columns if present.isdisjoint(column.split("|")))
 
     def fits(self, file: str, columns: Iterable[str]) -> bool:
-        """Return whether a file has this role, by columns and, with a `format`, by name."""
+        """Return whether a file has this role, judging by its columns and, if `format` is set, its name."""
         return not self.missing(columns) and (self.format is None or self.named(file))
 
 
 @dataclass(frozen=True)
 class Articles:
-    """Documents in separate files; `id_of` returns None if a row has its own document."""
+    """Documents in separate files.
+
+    `what` describes the documents in messages. `id_of` returns the document id of a row, or None if the row contains
+    its document.
+    """
 
     what: str
     id_of: Callable[[Cells], str | None]
 
 
 class Count(NamedTuple):
-    """Size of a released file or set of files."""
+    """The size of a released file or set of files."""
 
     what: str
     documents: int | None
-    """None if the authors do not state it."""
+    """Number of documents, or None if the authors do not state it."""
     summaries: int
 
     def __str__(self) -> str:
@@ -151,8 +159,8 @@ class Count(NamedTuple):
 class Joined:
     """A row of the role `rows`, joined with the rows of the other roles.
 
-    `cells` is a copy of the cells of the row, which `convert` may change. `rows` are all rows of the group if the
-    preset groups rows, otherwise the row alone. `document` is the text found by `Preset.articles`, or None.
+    `cells` is a copy of the cells of the row, which `convert` may change. `rows` contains all rows of the group if the
+    preset groups rows, and otherwise only the row itself. `document` is the text found by `Preset.articles`, or None.
     `warn(field, message)` adds a warning.
     """
 
@@ -171,7 +179,7 @@ class Joined:
         self._roles = roles or {}
 
     def without(self, column: str) -> Joined:
-        """Return the joined row without a column."""
+        """Return a copy of the joined row without a column."""
         cells = {name: value for name, value in self.row.cells.items() if name != column}
         rows = (self.row._replace(cells=cells), *self.rows[1:])
         return Joined(rows, self._roles, self.document, self.warn)
@@ -181,7 +189,7 @@ class Joined:
         return self._roles.get(name, ())
 
     def first(self, name: str) -> Cells | None:
-        """Return the cells of the first such row, or None."""
+        """Return the cells of the first row of another role with the same key, or None."""
         rows = self.rows_of(name)
         return rows[0].cells if rows else None
 
@@ -199,15 +207,16 @@ class Preset:
 
     Attributes:
         about: The data set, and the meaning of its labels.
-        convert: Converts a joined row to flat rows.
-        roles: The roles of files. Several roles may be called `rows`, if the data set is released in several forms.
-        gives: The fields that the flat rows have.
+        convert: Function that converts a joined row to flat rows.
+        roles: The roles of files. Several roles may be called `rows` if the data set is released in several forms.
+        gives: The fields that the flat rows contain, for the list of presets.
         counts: The sizes of the released files.
-        group: The key of rows that are converted together (one row per sentence or per vote).
-        repair: Corrects a released file with a known error; adds warnings by (line, message).
-        assemble: Joins the roles, if keys cannot: returns the rows to convert, given the rows of each role.
-        notes: Known peculiarities, printed at import.
-        ids_repeat: Whether two documents may have the same id; the second one is then `ID#2`.
+        group: The key of rows that are converted together, if there is one row per sentence or per vote.
+        repair: Function that corrects a released file with a known error; it reports warnings as (line, message).
+        assemble: Function that joins the roles if keys cannot: given the rows of each role, it returns the rows to
+            convert.
+        notes: Known peculiarities of the data, which are printed at import.
+        ids_repeat: Whether two documents may have the same id; the second document then gets the id `ID#2`.
     """
 
     name: str
@@ -227,7 +236,7 @@ class Preset:
 
     @property
     def needs(self) -> str:
-        """Description of the files."""
+        """A description of the files that the preset needs."""
         roles = [
             role.what
             if role.needed is always
@@ -238,26 +247,29 @@ class Preset:
 
     @property
     def terms(self) -> str:
-        """The licence, or "no licence stated"."""
+        """The licence, or "no licence stated" if there is none."""
         return self.licence or "no licence stated"
 
 
 def renamed(cells: Mapping[str, Any], columns: Mapping[str, str]) -> Columns:
-    """Return the row with renamed columns; `columns` maps old names to fields."""
+    """Return the row with renamed columns; `columns` maps column names to fields."""
     row = Columns({columns.get(name, name): value for name, value in cells.items()})
     row.released = {field: column for column, field in columns.items()}
     return row
 
 
 def taken(cells: Cells, column: str, form: TypeAdapter[T], what: str) -> T:
-    """Remove a required column and return its value, validated by `form` (in words: `what`)."""
+    """Remove a required column and return its value, validated by `form`.
+
+    `what` describes the expected value in messages.
+    """
     if column not in cells:
         raise LayoutError(column, "is missing, but this layout requires it; check the preset")
     return formed(cells.pop(column), column, form, what)
 
 
 def formed(value: Any, column: str, form: TypeAdapter[T], what: str) -> T:
-    """Return a value, validated by `form`. Raises LayoutError."""
+    """Return a value, validated by `form`. Raises LayoutError if the value is invalid."""
     try:
         return form.validate_python(value)
     except ValidationError:
@@ -269,14 +281,14 @@ LIST: TypeAdapter[list[Any]] = TypeAdapter(list[Any])
 
 
 def supported(value: Any, column: str) -> int:
-    """Return a label of 0 or 1, also from text. Raises LayoutError."""
+    """Return a label of 0 or 1, given as a number or string. Raises LayoutError for other values."""
     if (label := zero_or_one(value)) is not None:
         return label
     raise LayoutError(column, f"is {value!r}, but must be 0 or 1 in this layout; check the preset")
 
 
 def zero_or_one(value: Any) -> int | None:
-    """Return a label of 0 or 1, also from text, or None for any other value.
+    """Return a label of 0 or 1, given as a number or string, or None for any other value.
 
     >>> zero_or_one("1.0"), zero_or_one(0), zero_or_one("2")
     (1, 0, None)
@@ -288,7 +300,7 @@ def zero_or_one(value: Any) -> int | None:
 
 
 def label_of(name: Any, labels: Mapping[str, int | None], column: str) -> int | None:
-    """Return the label of a name. Raises LayoutError for any other name.
+    """Return the label for a name. Raises LayoutError if the name is not in `labels`.
 
     >>> label_of("CORRECT", {"CORRECT": 1, "INCORRECT": 0}, "label")
     1
@@ -299,12 +311,14 @@ def label_of(name: Any, labels: Mapping[str, int | None], column: str) -> int | 
 
 
 def inverted(value: Any, column: str) -> int | None:
-    """Return a label with 1 = supported for a label with 1 = error; None for None."""
+    """Convert a label with 1 = error to a label with 1 = supported. None remains None."""
     return None if value is None else 1 - supported(value, column)
 
 
 def python_list(value: Any, column: str) -> list[Any]:
-    """Return a list, also from text in JSON or Python syntax. Raises LayoutError.
+    """Return a list, given as a list or as a string in JSON or Python syntax.
+
+    Raises LayoutError for other values.
 
     >>> python_list("['a', \\"it's\\"]", "types"), python_list([1], "types"), python_list("", "types")
     (['a', "it's"], [1], [])
@@ -328,11 +342,13 @@ def python_list(value: Any, column: str) -> list[Any]:
 
 
 MOST_OF_A_LIST = 1_000_000
-"""Maximum characters of a list written as text."""
+"""Maximum length, in characters, of a list that is written as a string."""
 
 
 def near_span(text: str, wanted: str, start: int, within: int = 3) -> tuple[int, int] | None:
-    """Return the offsets of `wanted` nearest to `start`, at most `within` away, or None.
+    """Return the offsets of the occurrence of `wanted` nearest to `start`.
+
+    Returns None if no occurrence begins within `within` characters of `start`.
 
     >>> near_span("It rained all day.", "rained", 4), near_span("It rained.", "rained", 9)
     ((3, 9), None)
@@ -347,9 +363,9 @@ def near_span(text: str, wanted: str, start: int, within: int = 3) -> tuple[int,
 
 
 def located_span(text: str, wanted: str, start: int | None = None) -> tuple[int, int] | None:
-    """Return the offsets of a passage near `start`, or anywhere if it occurs once, or None.
+    """Return the offsets of a passage near `start`, or those of its only occurrence, or None.
 
-    The passage itself is searched for, because released offsets may count from 0, from 1, or in another text.
+    The passage is searched for, because released offsets may start at 0 or at 1, or may refer to another text.
 
     >>> located_span("It rained.", "rained", 4), located_span("It rained.", "rained"), located_span("a a", "a")
     ((3, 9), (3, 9), None)
@@ -361,7 +377,10 @@ def located_span(text: str, wanted: str, start: int | None = None) -> tuple[int,
 
 
 def text_of(cells: Mapping[str, Any], column: str, released: str | None = None) -> str:
-    """Return a column that must be a string, called `released` in errors. Raises LayoutError."""
+    """Return the value of a column that must contain a string.
+
+    Raises LayoutError for other values; `released` is the column name in the message.
+    """
     value = cells.get(column)
     if not isinstance(value, str):
         raise LayoutError(released or column, "is not a string, as this layout requires; check the preset")
@@ -369,7 +388,10 @@ def text_of(cells: Mapping[str, Any], column: str, released: str | None = None) 
 
 
 def integer_of(cells: Mapping[str, Any], column: str) -> int:
-    """Return a column that must be an integer, also from text. Raises LayoutError."""
+    """Return the integer in a column, where it may be written as a string.
+
+    Raises LayoutError for other values.
+    """
     try:
         return int(cells[column])
     except (KeyError, TypeError, ValueError):

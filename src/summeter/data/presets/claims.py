@@ -1,6 +1,6 @@
-"""Data sets with one faithfulness label per summary or claim.
+"""Presets for data sets with one faithfulness label per summary or claim.
 
-`bench protocol` reads four of them, which are described by `CLAIMS` (see `data.factuality`).
+`bench protocol` reads four of these layouts, which `CLAIMS` describes (see `data.factuality`).
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from summeter.records import digest
 
 _LABEL: TypeAdapter[Any] = TypeAdapter(Any)
 _FIELDS = {"document": "document", "summary": "summary", "model": "system", "cut": "cut"}
-"""The names of fields of a layout in a flat row."""
+"""The column of a flat row for each field of a layout."""
 
 
 @dataclass(frozen=True)
 class Claims:
-    """The layout of a benchmark: possible columns of each field, and required fields.
+    """The layout of a benchmark: the possible columns of each field, and the required fields.
 
-    `grouped` says whether results are grouped by summarizer. `texts` are the columns by which documents are found in
-    separate files, if any.
+    `grouped` says whether results are grouped by summarizer. `texts` contains the columns of a separate file of
+    documents, and is empty if there is no such file.
     """
 
     name: str
@@ -59,7 +59,8 @@ class Claims:
     def column(self, field: str, cells: Mapping[str, Any]) -> str:
         """Return the column of a field in this row.
 
-        Of several names, a filled column comes first, then an empty one, then the first name.
+        If the field has several possible columns, the first one with a value is returned, or else the first one in the
+        row, or else the first possible column.
         """
         columns = self.columns.get(field, (field,))
         present = [column for column in columns if column in cells]
@@ -144,13 +145,13 @@ CLAIM_SYSTEM = "claim-"
 
 
 def faithfulness(cells: Cells, column: str = "label") -> dict[str, Any]:
-    """Remove the label of a row (1 = consistent) and return it as a `human` block."""
+    """Remove the label (1 = consistent) from a row and return it as a `human` block."""
     label = taken(cells, column, _LABEL, "0 or 1")
     return _overall(None if is_empty(label) else supported(label, column))
 
 
 def claim_system(text: Any) -> str | None:
-    """Return the name of the system of a claim, if the release names none."""
+    """Return a system name for a claim for which the release names no system."""
     return f"{CLAIM_SYSTEM}{digest(text, 8)}" if isinstance(text, str) else None
 
 
@@ -165,7 +166,7 @@ def _convert_llm_aggrefact(joined: Joined) -> Iterable[Cells]:
     row: Cells = CLAIMS["llm-aggrefact"].row(joined.cells)
     human = faithfulness(row)
     dataset = row.get("dataset")
-    if dataset and isinstance(row["document"], str):  # a document may be in several sets, with a domain in each
+    if dataset and isinstance(row["document"], str):  # a document may be in several sets, with different domains
         row["doc_id"] = f"{dataset}/{digest(row['document'], 12)}"
     cut = next((name for name in ("dev", "test") if joined.row.stem.startswith(name)), None)
     if cut is not None:

@@ -1,4 +1,4 @@
-"""Data sets of ratings: DialSummEval, PolyTope and SummEval-OP."""
+"""Presets for data sets with ratings: DialSummEval, PolyTope and SummEval-OP."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _FILE = "Human_Annotation_Summarization_"
 
 
 def _segment(row: Row) -> Hashable:
-    """Return the file and the number of a row; the sheets write 7 or 7.0."""
+    """Return the file and the number of a row, which the sheets write as 7 or 7.0."""
     number = row.cells.get("ID")
     return row.file, int(number) if isinstance(number, float) and number.is_integer() else number
 
@@ -96,7 +96,7 @@ POLYTOPE = Preset(
 # ---- SummEval-OP (Siledar et al., 2024): summaries of product reviews, rated on seven dimensions ----
 
 _CODES = ("fl", "co", "re", "fa", "ac", "sc", "sp")
-"""Fluency, coherence, relevance, faithfulness, aspect coverage, sentiment consistency, specificity."""
+"""Codes of fluency, coherence, relevance, faithfulness, aspect coverage, sentiment consistency and specificity."""
 
 
 class _Summary(BaseModel):
@@ -122,7 +122,7 @@ def _convert_summeval_op(joined: Joined) -> Iterator[Cells]:
 
 
 def _ratings(detailed: Mapping[str, Any], index: int, content: _Summary) -> dict[str, Any]:
-    """Return the three votes on each dimension of the summary `index` of the detailed file."""
+    """Return the three votes on each dimension of the summary at `index` in the detailed file."""
     names = {_code(name): name for name in content.dimensions}
     texts = detailed.get("summaries")
     if not isinstance(texts, list) or not index < len(texts) or texts[index] != content.summary:
@@ -137,7 +137,7 @@ def _ratings(detailed: Mapping[str, Any], index: int, content: _Summary) -> dict
 
 
 def _code(dimension: str) -> str:
-    """Return the code of a dimension: its initials, or two letters of a single word.
+    """Return the code of a dimension: its initials, or the first two letters of a single word.
 
     >>> _code("aspect coverage"), _code("fluency")
     ('ac', 'fl')

@@ -1,7 +1,7 @@
-"""REALSumm (Bhandari et al., 2020): three or four votes on each key fact ("SCU").
+"""Preset for REALSumm (Bhandari et al., 2020): three or four votes on each key fact ("SCU").
 
-Two pickles contain the summaries by document number; the votes are in one CSV file per system, and key facts and
-articles in further files. The ids of numbered documents are found through the votes, which quote their summaries.
+Two pickles contain the summaries by document number. The votes are in one CSV file per system; key facts and articles
+are in further files. The votes quote the summaries, which makes it possible to find the document ids for the numbers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from summeter.data.human import unnamed_votes
 from summeter.data.presets.base import ROWS, Cells, Count, FileRole, Joined, LayoutError, Preset, python_list
 
 STATEMENTS = 16
-"""Statements in a HIT; those that are not key facts of the document are padding."""
+"""Number of statements in a HIT; those that are not key facts of the document are padding."""
 _ANSWERS = {"p": 1, "n": 0, "": None}
 _KINDS = ("abs", "ext")
 
@@ -34,7 +34,7 @@ class _Summary(NamedTuple):
 
 
 def sentences_of(text: str) -> list[str]:
-    """Return the sentences between `<t>` and `</t>`, or none if the text has no such tags.
+    """Return the sentences between `<t>` and `</t>`, or an empty list if there are no such tags.
 
     >>> sentences_of("<t> It rained . </t> <t> We stayed . </t>"), sentences_of("It rained.")
     (['It rained .', 'We stayed .'], [])
@@ -47,7 +47,7 @@ def _plain(text: str) -> str:
 
 
 def _letters(text: str) -> str:
-    """Return letters and digits only, since tables quote with other blanks and punctuation."""
+    """Return only the letters and digits, because blanks and punctuation differ in quotations."""
     return re.sub(r"[^0-9a-z]", "", re.sub(r"</?t>|<br */?>", "", text.lower()))
 
 
@@ -61,7 +61,7 @@ def _kind_of(file: str) -> str:
 
 
 def assemble(roles: Mapping[str, Sequence[Row]], faults: Faults) -> Iterator[Row]:
-    """Yield one row per summary, with its document, its key facts and their votes."""
+    """Yield one row per summary, with the document, the key facts and the votes on them."""
     summaries = list(_summaries(roles[ROWS], faults))
     votes = list(_votes(roles["votes"], summaries, faults))
     facts = _key_facts(roles["key_facts"])
@@ -109,7 +109,10 @@ def _summaries(rows: Iterable[Row], faults: Faults) -> Iterator[_Summary]:
 
 
 def _votes(rows: Iterable[Row], summaries: Sequence[_Summary], faults: Faults) -> Iterator[tuple[str, str, Row]]:
-    """Yield each HIT with kind and system, the longest name that begins the file name."""
+    """Yield (kind, system, row) for each HIT.
+
+    The system is the longest system name with which the file name begins.
+    """
     names = {kind: sorted({s.system for s in summaries if s.kind == kind}, key=len, reverse=True) for kind in _KINDS}
     unknown = set[str]()
     for row in rows:
@@ -129,7 +132,7 @@ def _votes(rows: Iterable[Row], summaries: Sequence[_Summary], faults: Faults) -
 
 
 def _ids(summaries: Sequence[_Summary], votes: Sequence[tuple[str, str, Row]]) -> dict[str, str]:
-    """Return the ids of numbered documents: the most frequent id of votes that quote them."""
+    """Return document ids by number: the most frequent id of the votes that quote its summaries."""
     quoted: dict[tuple[str, str], str] = {}
     for kind, _, vote in votes:
         quoted[kind, _letters(str(vote.cells.get("Input.summary_text", "")))] = str(vote.cells["Input.eventId"])
@@ -153,7 +156,7 @@ def _key_facts(rows: Iterable[Row]) -> dict[str, dict[str, str]]:
 
 
 def _articles(rows: Sequence[Row]) -> dict[str, str]:
-    """Return the articles by number (the line, from 0), from one of several copies."""
+    """Return the articles by number (the line, from 0), read from one of several copies."""
     files = list(dict.fromkeys(row.file for row in rows))
     chosen = next((file for file in files if PurePath(file).parent.name == "ptr_generator"), files[0])
     return {str(row.line - 1): str(row.cells["text"]).strip() for row in rows if row.file == chosen}

@@ -1,4 +1,4 @@
-"""Data sets with labels of sentences: QAGS, CoGenSumm, FRANK, TofuEval and StorySumm."""
+"""Presets for data sets with sentence labels: QAGS, CoGenSumm, FRANK, TofuEval and StorySumm."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class _QagsSentence(BaseModel):
 
 _QAGS_SENTENCES = TypeAdapter(list[_QagsSentence])
 _SETS = {"cnndm": "bottom_up", "xsum": "bart"}
-"""The system of each file, which only the file name identifies."""
+"""The system of each file, which can only be identified by the file name."""
 
 
 def _convert_qags(joined: Joined) -> Iterable[Cells]:
@@ -266,7 +266,7 @@ def _human(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _points(text: Any) -> list[str]:
-    """Return the key points without their numbers ("1. The vote was postponed.")."""
+    """Return the key points without numbering such as the "1." in "1. The vote was postponed"."""
     points = (re.sub(r"^\s*\d+\s*[.)]\s*", "", str(point)).strip() for point in python_list(text, "key_points"))
     return [point for point in points if point]
 

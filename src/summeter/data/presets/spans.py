@@ -1,4 +1,4 @@
-"""Data sets with error spans: FaithBench, RAGTruth, XSumFaith and DiaSumFact."""
+"""Presets for data sets with error spans: FaithBench, RAGTruth, XSumFaith and DiaSumFact."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _convert_faithbench(joined: Joined) -> Iterable[Cells]:
 
 
 def _labelled(cells: Cells) -> Cells:
-    """Convert a row of FaithBench.csv, which has the worst label of all annotators."""
+    """Convert a row of FaithBench.csv, which contains the worst label that any annotator gave."""
     row = renamed(cells, {"source": "document", "LLM": "system"})
     worst = str(row[_WORST]).strip().partition(".")[0].capitalize()
     if worst not in (*_FAITHBENCH_KINDS, _CONSISTENT):
@@ -192,7 +192,7 @@ _KEY = ("bbcid", "system")
 _XSUMFAITH_KINDS = ("intrinsic", "extrinsic", "NULL")
 _FACTUAL = {"yes": 1, "no": 0, "NULL": None}
 _SCORED = {"bert_withckpt": "berts2s", "bert_nockpt": "trans2s"}
-"""Names of systems in eval_scores, in lower case, that differ from those in the annotations."""
+"""System names in eval_scores, in lower case, that differ from the names in the annotations."""
 
 
 def _convert_xsumfaith(joined: Joined) -> Iterable[Cells]:
@@ -358,7 +358,7 @@ def _convert_diasumfact(joined: Joined) -> Iterator[Cells]:
 
 
 def _spans(summary: str, sentences: Sequence[_Sentence]) -> list[dict[str, Any]] | None:
-    """Return the error spans, or None if one of them is not found."""
+    """Return the error spans, or None if one of them cannot be found."""
     spans: list[dict[str, Any]] = []
     end = 0
     for sentence in sentences:

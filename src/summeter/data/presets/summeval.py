@@ -1,7 +1,7 @@
-"""SummEval (Fabbri et al., 2021), and the outputs of Shen et al. (2023).
+"""Presets for SummEval (Fabbri et al., 2021) and the LLM replies released by Shen et al. (2023).
 
-The file of the authors has no articles (`--documents` adds them, by the hash in `id`), unless it was paired with them.
-The form of MTEB has one row per document; that of G-Eval and UniEval has the mean of the experts.
+The file of the authors has no articles unless it was paired with them; `--documents` adds them by the hash in `id`. The
+version of MTEB has one row per document; that of G-Eval and UniEval has the mean ratings of the experts.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ _DOCUMENT_FIELDS = {"domain": "cnndm", "split": "test"}
 
 
 def hash_of(cells: Cells) -> str | None:
-    """Return the hash in the id (`dm-test-HASH`) of a row without an article, or None."""
+    """Return the hash in the id (`dm-test-HASH`) of a row without an article, otherwise None."""
     if "text" in cells or "id" not in cells or "model_id" not in cells:
         return None
     return str(cells["id"]).rpartition("-")[2]
 
 
 def _convert_summeval(joined: Joined) -> Iterable[Cells]:
-    """Return the flat rows of a row in any of the forms."""
+    """Return the flat rows for a row of any version."""
     if "machine_summaries" in joined.cells:
         return _by_document(joined)
     if "system_output" in joined.cells:
@@ -124,7 +124,7 @@ _PAIR = re.compile(r"(M\d+)-(M\d+)_(\w+?)(_toggle)?")
 
 
 def _system_of(row: Row) -> str | None:
-    """Return the system in `M8-M9_relevance` or in the folder `eval_M8_generations`."""
+    """Return the system in a name such as `M8-M9_relevance` or a folder such as `eval_M8_generations`."""
     if pair := _PAIR.fullmatch(row.stem):
         return pair[1]
     folder = re.search(r"_(M\d+)_", PurePath(row.file).parent.name)

@@ -1,4 +1,4 @@
-"""Exports of summeter: summaries, with tables of documents and judgments."""
+"""Preset for the exports of summeter: summaries, with tables of documents and judgments."""
 
 from __future__ import annotations
 
