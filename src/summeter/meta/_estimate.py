@@ -57,7 +57,7 @@ class LastJudgeOptions(IntervalOptions, Pairs, By):
     """The options of `estimate_last_judge`."""
 
     power: float = Field(
-        0.8, gt=0, lt=1, description="Power for the difference that the number of labels is planned for."
+        0.8, gt=0, lt=1, description="Power with which the planned number of labels detects the difference."
     )
     difference: float | None = Field(
         None, gt=0, description="Difference to plan for. Default: the estimated difference."
@@ -278,7 +278,7 @@ class CoverageOptions(IntervalOptions):
     draws: int = Field(500, ge=1, description="Number of simulated draws.")
     resample_unit: Annotated[str, Choice(Population, "resample_unit")] = Field(
         Population.POPULATION,
-        description="Resample documents too (population), or draw only which documents are labelled (data).",
+        description="Resample the documents too (population), or only select the labelled ones (data).",
     )
     seed: int = Field(0, description="Random seed.")
 

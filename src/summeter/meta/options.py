@@ -299,7 +299,7 @@ class Significance(Draws):
     permutations: int = Field(
         10_000,
         ge=1,
-        description="Number of permutations of the test; at most all of them, and more for many pairs.",
+        description="Number of permutations of the test; fewer if there are not as many, and more for many pairs.",
     )
     alpha: float = Field(
         0.05,
