@@ -1,7 +1,8 @@
-"""Train judges on human ratings: regression on a network, and fusion of the judgments of other evaluators.
+"""Train judges on human ratings.
 
-`train` reads a settings file, checks settings and data first, writes checkpoints, and writes a folder with a card
-either completely or not at all.
+A judge is a regression with a network or a fusion of the judgments of other evaluators. `train` reads a settings file,
+checks the settings and the data before the training, writes checkpoints, and writes a folder with a card either
+completely or not at all.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Base classes of all kinds of training: the settings, the checked task, and the result."""
+"""Define the base classes of all kinds of training: the settings, the checked task, and the result."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from summeter.training.work import Work
 class Trained(NamedTuple):
     """The result of a training.
 
-    `card` describes the training data and the quality of the judge (`card.json`), `readme` is the same as Markdown, and
-    `lines` are the lines for the terminal. `write` writes all files but the card to a new folder. Equal settings, data
-    and seed give equal folders, without times or paths.
+    `card` describes the training data and the quality of the judge (`card.json`), `readme` contains the same
+    information as Markdown, and `lines` are the lines shown in the terminal. `write` writes all files except the card
+    to a new folder. Equal settings, data and seeds give equal folders, which contain neither times nor paths.
     """
 
     card: dict[str, Any]
@@ -30,11 +30,11 @@ class Trained(NamedTuple):
 
 
 class Task(ABC):
-    """A training whose settings and data were read and checked.
+    """A training whose settings and data have been read and checked.
 
     `key` is a digest of everything that affects the result (settings, data, weights); an interrupted training is
-    resumed if its key is the same. `test` identifies the test set by its hash, or is None if the test set is not
-    evaluated. `space` is the approximate disk space that the training needs, in bytes.
+    resumed if its key is the same. `test` is the hash of the test set, or None if the test set is not evaluated.
+    `space` is the approximate disk space that the training needs, in bytes.
     """
 
     key: str
@@ -43,14 +43,18 @@ class Task(ABC):
 
     @abstractmethod
     def train(self, work: Work, show: Progress) -> Trained:
-        """Train, storing intermediate results in `work` for resumption, and return the result."""
+        """Train the judge and return the result.
+
+        Intermediate results are stored in `work`, so that an interrupted training can be resumed.
+        """
 
 
 class Training(Record):
     """Settings of all kinds of training; each kind is a subclass with further settings.
 
-    `seed` is the random seed. `split` divides the documents. With `look_at_test` False, the test set is not evaluated,
-    for the choice of settings. `resamples` is the number of bootstrap resamples of an interval.
+    `seed` is the random seed. `split` says how the documents are divided into subsets. If `look_at_test` is False, the
+    test set is not evaluated, so that settings can be compared without using it. `resamples` is the number of bootstrap
+    resamples for each interval.
     """
 
     kind: str
@@ -60,9 +64,10 @@ class Training(Record):
     resamples: int = Field(default=1000, ge=0)
 
     def task(self, base: Path) -> Task:
-        """Read and check data and models; paths are relative to `base`.
+        """Read and check the data and the models, and return the task; paths are relative to `base`.
 
-        Raises UsageError, InputError and InstallError.
+        Raises UsageError for unsuitable settings or data, InputError for invalid files, and InstallError if a package
+        is missing.
         """
         raise NotImplementedError(self.kind)
 

@@ -1,4 +1,4 @@
-"""The card of a trained judge: its data, its lines for the terminal and its README.md."""
+"""Make the card of a trained judge, with the lines for the terminal and the README.md."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _EVALUATED = {
 
 
 class Described(Protocol):
-    """A task that can be described by a card."""
+    """A training task that a card can describe."""
 
     how: Any
     data: Dataset
@@ -42,9 +42,10 @@ class Described(Protocol):
 def card_of(
     task: Described, subsets: Mapping[str, Bools], evaluated: Bools, listed: Sequence[Figure]
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the entries that all cards share: the data, the sizes of the subsets, and the figures.
+    """Return the entries that all cards have: the data, the sizes of the subsets, and the figures.
 
-    `subsets` and `evaluated` are masks of rows: those of each subset, and those of the figures.
+    `subsets` holds the mask of the rows in each subset, and `evaluated` is the mask of the rows on which the figures in
+    `listed` were computed.
     """
     ratings, data, split = task.ratings, task.data, task.how.split
 
@@ -72,7 +73,7 @@ def card_of(
 
 
 class Card:
-    """The text of a card (`card.json`)."""
+    """The texts made from a card (`card.json`)."""
 
     def __init__(self, card: Mapping[str, Any]) -> None:
         self._card = card
@@ -119,7 +120,7 @@ class Card:
         return "; ".join(f"{name}: {summaries[name]} summaries of {documents[name]} documents" for name in documents)
 
     def _costs(self) -> str:
-        """Return the members that call an LLM, with their costs."""
+        """Return a description of the members that call an LLM, with their costs in US dollars."""
         texts = []
         for member in self._card.get("members", []):
             if not member["free"]:
@@ -137,20 +138,20 @@ class Card:
         self, aspect: str, statistic: str, of: str = JUDGE, domain: str | None = None, level: str = "summary",
         section: str = "figures",
     ) -> str:  # fmt: skip
-        """Return a figure with its interval."""
+        """Return a figure with its interval as text."""
         for figure in self._figures(section, of=of, aspect=aspect, statistic=statistic, domain=domain, level=level):
             return with_interval(figure.get("value"), figure.get("low"), figure.get("high"), 2)
         return number(None)
 
     def _baselines(self, aspect: str, statistic: str) -> str:
-        """Return the figures of the untrained baselines."""
+        """Return the figures of the untrained baselines as text."""
         return ", ".join(f"{name} {self._cell(aspect, statistic, name)}" for name in UNTRAINED)
 
     def _yes_no(self, statistic: str) -> list[tuple[str, str]]:
         return [(figure["aspect"], statistic) for figure in self._figures(of=JUDGE, statistic=statistic)]
 
     def _rows(self, aspect: str) -> Iterator[Sequence[str]]:
-        """Yield the rows of an aspect's table: for each domain the judge, the baselines and the annotators."""
+        """Yield the rows of an aspect's table: the judge, the baselines and the annotators for each domain."""
         judges = [(name, name, "figures") for name in (JUDGE, *BASELINES)]
         if self._card["looked_at"] == "test" and "cross_fitted" in self._card:
             judges.insert(1, (f"{JUDGE}, cross-fitted", JUDGE, "cross_fitted"))
@@ -167,7 +168,7 @@ class Card:
                 yield [domain or "all", f"people: {_NAMES[figure['statistic']]}", value, "", "", "", ""]
 
     def _inputs(self, aspect: str) -> Iterator[Sequence[str]]:
-        """Yield the inputs of an aspect of a fused judge, by decreasing weight."""
+        """Yield the table rows of a fused judge's inputs for an aspect, by decreasing absolute weight."""
         for each in self._card["inputs"][aspect]:
             asks = ", ".join(each["asks"].values()) or "nothing"
             yield [each["input"], f"{each['weight']:+.3f}", number(each["pearson_alone"], 2), asks]

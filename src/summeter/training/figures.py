@@ -1,5 +1,7 @@
-"""The quality of a judge on documents outside its training set, compared with untrained baselines and with
-annotators."""
+"""Measure the quality of a judge on documents outside its training set.
+
+The judge is compared with untrained baselines and with the annotators.
+"""
 
 from __future__ import annotations
 
@@ -28,17 +30,20 @@ BASELINES = {
     ROUGE: "ROUGE-1 F1 with the best reference, or with the document if there is no reference",
 }
 UNTRAINED = (LENGTH, LEAD, ROUGE)
-"""The baselines with a different value for each summary."""
+"""The baselines whose values differ between summaries."""
 BEYOND = "pearson_beyond_"
-"""Prefix of the statistics `pearson_beyond_length`, ...: Pearson's r of the judge minus the absolute r of a
-baseline."""
+"""The prefix of the statistics `pearson_beyond_length`, ...: Pearson's r of the judge minus the absolute value of that
+of a baseline."""
 COEFFICIENTS = ("pearson", "spearman", "kendall_b")
 PEOPLE = "people"
 AUROC = "auroc"
 
 
 class Figure(Record):
-    """A figure of the card: a statistic of a judge or a baseline on an aspect, in one domain or (None) in all."""
+    """A figure of the card: a statistic of a judge or a baseline for an aspect.
+
+    `domain` is the domain of the documents, or None for all domains together.
+    """
 
     of: str
     aspect: str
@@ -54,7 +59,7 @@ class Figure(Record):
 
     @classmethod
     def interval_of(cls, estimate: Estimate, **about: Any) -> Figure:
-        """Create a figure from an estimate with its interval."""
+        """Return a figure made from an estimate and its interval."""
         return cls(
             value=estimate.value, low=estimate.low, high=estimate.high, n=estimate.n, reason=estimate.reason,
             interval=estimate.interval, **about,
@@ -62,7 +67,10 @@ class Figure(Record):
 
 
 class Scored(NamedTuple):
-    """The values of a judge by aspect, and the half-widths of its intervals."""
+    """The values of a judge and the half-widths of its intervals, by aspect.
+
+    A half-width is None if there is no interval.
+    """
 
     values: Mapping[str, Floats]
     half_widths: Mapping[str, float | None]
@@ -87,9 +95,9 @@ def baselines(ratings: Ratings) -> dict[str, Floats]:
 def figures(
     ratings: Ratings, scored: Scored, means: Mapping[str, float], rows: Bools, *, resamples: int, seed: int
 ) -> list[Figure]:
-    """Return the figures of the judge, the baselines and the annotators on the selected rows.
+    """Return the figures of the judge, the baselines and the annotators for the selected rows.
 
-    `means` holds the value of the constant baseline by aspect.
+    `means` holds the values of the constant baseline by aspect.
     """
     selected = ratings.take(rows)
     untrained = baselines(selected)
@@ -118,7 +126,10 @@ def figures(
 def yes_no_figures(
     ratings: Ratings, values: Floats, aspect: str, rows: Bools, *, resamples: int, seed: int
 ) -> list[Figure]:
-    """Return the AUROC of a yes/no output and of each untrained baseline for `ratings.span_free` (0.5 is chance)."""
+    """Return the AUROC of a yes/no output and of each untrained baseline as predictors of `ratings.span_free`.
+
+    An AUROC of 0.5 is chance level.
+    """
     labelled = rows & ~np.isnan(ratings.span_free)
     selected = ratings.take(labelled)
     bootstrap = Bootstrap(selected.document_codes, resamples=resamples, seed=seed)
@@ -141,7 +152,7 @@ class Draws:
         return Bootstrap(self._ratings.document_codes[rows], resamples=self._resamples, seed=self._seed)
 
     def correlations(self, values: Floats, gold: Floats, **about: Any) -> list[Figure]:
-        """Return Pearson's, Spearman's and Kendall's tau-b correlation over summaries."""
+        """Return Pearson's r, Spearman's rho and Kendall's tau-b over summaries."""
         complete = ~np.isnan(values + gold)
         bootstrap = self._bootstrap(complete)
         listed = []
@@ -154,7 +165,7 @@ class Draws:
         return listed
 
     def error(self, values: Floats, gold: Floats, **about: Any) -> Figure:
-        """Return the mean absolute error in points of the scale."""
+        """Return the mean absolute error, in points of the rating scale."""
         complete = ~np.isnan(values + gold)
         estimate = self._bootstrap(complete).mean(np.abs(values - gold)[complete])
         return Figure.interval_of(estimate, statistic="mean_absolute_error", **about)
@@ -162,7 +173,7 @@ class Draws:
     def covered(
         self, values: Floats, gold: Floats, half_width: float | None, aspect: str, domain: str | None
     ) -> list[Figure]:
-        """Return the share of mean ratings within the judge's interval."""
+        """Return the share of mean ratings within the judge's interval, or an empty list if there is no interval."""
         if half_width is None:
             return []
         rated = ~np.isnan(gold)
@@ -173,9 +184,9 @@ class Draws:
     def beyond_baselines(
         self, judges: Mapping[str, Floats], gold: Floats, inside: Bools, aspect: str, domain: str | None
     ) -> list[Figure]:
-        """Return the difference of the judge's Pearson's r and the absolute r of each untrained baseline.
+        """Return the judge's Pearson's r minus the absolute Pearson's r of each untrained baseline.
 
-        The correlation of a constant baseline counts as 0.
+        The correlation of a baseline whose values are all equal counts as 0.
         """
         rated = ~np.isnan(gold[inside])
         bootstrap = self._bootstrap(rated)
@@ -195,9 +206,10 @@ class Draws:
         return listed
 
     def agreement(self, aspect: str, domain: str | None) -> list[Figure]:
-        """Return the agreement of annotators.
+        """Return the agreement of the annotators, or an empty list if there are fewer than two.
 
-        This is Krippendorff's alpha, and the mean over annotators of Pearson's r with the mean of the others.
+        It is measured by Krippendorff's alpha and, if the annotators are known, by the mean over annotators of
+        Pearson's r with the mean rating of the other annotators.
         """
         votes = self._ratings.votes_of_annotators(aspect)
         if len(votes) < 2:
@@ -228,7 +240,10 @@ class Draws:
 def system_level(
     ratings: Ratings, values: Floats, gold: Floats, *, of: str, aspect: str, resamples: int, seed: int
 ) -> list[Figure]:
-    """Return Kendall's tau-b of the means of systems, with an interval from resamples of documents."""
+    """Return Kendall's tau-b between the mean values and the mean ratings of systems.
+
+    Its interval is computed from bootstrap resamples of the documents.
+    """
     complete = ~np.isnan(values + gold)
     names = list(dict.fromkeys(row.system for row in ratings.summaries))
     systems = np.array([names.index(row.system) for row in ratings.summaries])[complete]
@@ -253,9 +268,9 @@ def system_level(
 
 
 def warnings(listed: Sequence[Figure]) -> list[str]:
-    """Return warnings for the aspects on which the judge does not beat an untrained baseline or chance.
+    """Return warnings for the aspects for which the judge does not beat an untrained baseline or chance.
 
-    The intervals are those of single differences, without a correction for multiple comparisons.
+    Each interval is that of a single difference; there is no correction for multiple comparisons.
     """
     texts = []
     for figure in listed:

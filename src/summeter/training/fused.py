@@ -1,6 +1,6 @@
-"""The fused judge: ridge or logistic regression on the judgments of other evaluators, fitted to human ratings.
+"""Train the fused judge: ridge or logistic regression on the judgments of other evaluators.
 
-No network is trained, so the training takes seconds.
+The regression is fitted to human ratings. No network is trained, so the fit takes only seconds.
 """
 
 from __future__ import annotations
@@ -52,14 +52,16 @@ from summeter.training.work import Work
 class FusedTraining(Training):
     """Settings of a fused judge.
 
-    `runs` are folders of runs on the data, whose judges are the members: all of them, or those in `members`, which are
-    written as for `-e` (`rts[aspect=fluency]`, `rts@second`). A member that is in no run is judged during the training
-    if it calls no LLM; `models` binds local models to its roles. `data` defaults to that of the first run. `labels` is
-    the judgment set with human ratings; `aspects` defaults to SummQual's five if rated, else to all rated aspects. An
-    aspect whose ratings are all 0 or 1 is fitted by logistic regression, others by ridge regression. `folds` is the
-    number of folds of the documents outside the test set; each fold is predicted by a fit to the others, which is used
-    to choose penalties, calibration and intervals (`split.dev` is not used). `coverage` is the share of human ratings
-    that intervals are calibrated to contain.
+    `runs` are the folders of runs over the data. Their judges are the members: all of them, or those in `members`,
+    which are written as for the option `-e` (`rts[aspect=fluency]`, `rts@second`). A member that is in none of the runs
+    is judged during the training if it calls no LLM; `models` assigns local models to its roles. `data` defaults to the
+    data of the first run. `labels` is the judgment set with the human ratings. `aspects` defaults to all rated aspects.
+    An aspect whose ratings are all 0 or 1 is fitted by logistic regression, and other aspects by ridge regression.
+    `folds` is the number of folds into which the documents outside the test set are divided. Each fold is predicted by
+    a fit to the other folds, and these predictions are used to choose the penalties, the calibration and the intervals;
+    `split.dev` is not used. `penalties` holds the candidate penalties, and `scale` the ends of the rating scale (by
+    default the lowest and the highest rating). `coverage` is the share of human ratings that intervals are calibrated
+    to contain.
     """
 
     kind: Literal["fused"] = "fused"
@@ -87,7 +89,7 @@ class FusedTraining(Training):
         return self
 
     def task(self, base: Path) -> FusedTask:
-        """Read and check data, runs and ratings."""
+        """Read and check the data, the runs and the ratings, and return the task."""
         need_sklearn()
         runs = [RunFolder(base / run) for run in self.runs]
         if self.data is not None:
@@ -98,7 +100,10 @@ class FusedTraining(Training):
 
 
 class Source(NamedTuple):
-    """A member and the run with its judgments, or None if it is judged during the training."""
+    """A member of a fused judge, with the run that contains its judgments.
+
+    `run` is None if the member is judged during the training.
+    """
 
     evaluator: Evaluator
     member: FusedMember
@@ -140,7 +145,7 @@ class FusedTask(Task):
         self.space = 5_000_000 + 2_000 * len(data.summaries) * sum(source.run is None for source in self.sources)
 
     def train(self, work: Work, show: Progress) -> Trained:
-        """Judge with the members that are in no run, fit the weights, and compute the figures."""
+        """Run the members that are in no run, fit the weights, and compute the figures."""
         judgments = self.judgments(work.folder / "members", show)
         measured, inputs = self.measured(judgments)
         show.note("fitting")
@@ -158,7 +163,7 @@ class FusedTask(Task):
         )
 
     def measured(self, judgments: Sequence[JudgmentTable]) -> tuple[Measured, list[Input]]:
-        """Return the inputs of all rated summaries and their descriptions."""
+        """Return the values of the inputs for all rated summaries, and the descriptions of the inputs."""
         evaluators = [source.evaluator for source in self.sources]
         items = [(row.document_id, row.system, None) for row in self.ratings.summaries]
         inputs = inputs_of(evaluators, judgments)
@@ -169,7 +174,7 @@ class FusedTask(Task):
     def judgments(self, folder: Path, show: Progress) -> list[JudgmentTable]:
         """Return the judgments of each member.
 
-        Members that are in no run are judged in a resumable run in `folder`.
+        Members that are in no run are judged in a run in `folder`, which can be resumed.
         """
         unjudged = [source.evaluator for source in self.sources if source.run is None]
         scored = None
@@ -191,9 +196,10 @@ class FusedTask(Task):
 
 
 def _sources(how: FusedTraining, data: Dataset, runs: Sequence[RunFolder]) -> list[Source]:
-    """Return the members, each from the first run that contains it, or else to be judged.
+    """Return the members, each with the first run that contains it.
 
-    Raises UsageError for a member that calls an LLM and is in no run, and for judges that cannot be members.
+    Members that are in no run have None as their run and must still be judged. Raises UsageError for a member that
+    calls an LLM and is in no run, and for judges that cannot be members.
     """
     available = [
         Source(*_of_entry(run, entry), run)
@@ -220,7 +226,10 @@ def _sources(how: FusedTraining, data: Dataset, runs: Sequence[RunFolder]) -> li
 
 
 def _of_entry(run: RunFolder, entry: JudgeEntry) -> tuple[Evaluator, FusedMember]:
-    """Return a judge of a run as a member."""
+    """Return the evaluator of a run's judge, and the judge as a member.
+
+    Raises UsageError for a judge with repeats.
+    """
     evaluator = rebuild(entry.name, entry.settings)
     if "|rep:" in entry.signature:
         raise UsageError(
@@ -254,11 +263,14 @@ def _judged_here(how: FusedTraining, data: Dataset, named: MemberJudge, runs: Se
 
 
 _FURTHER = ("second", *(f"judge{number}" for number in range(3, 100)))
-"""Roles of further judge LLMs."""
+"""The roles of further judge LLMs."""
 
 
 def _with_roles(sources: Sequence[Source]) -> list[Source]:
-    """Give each further judge LLM a role of its own, since a run has one model per role."""
+    """Return the sources with a separate role for each further judge LLM, since a run has one model per role.
+
+    Raises UsageError if the members use two models in a role other than `judge`.
+    """
     models: dict[str, str] = {}
     changed = []
     for source in sources:
@@ -280,7 +292,10 @@ def _with_roles(sources: Sequence[Source]) -> list[Source]:
 
 
 def _check_size(ratings: Ratings, fit: Bools, test: Bools | None, what: str) -> None:
-    """Raise UsageError if too few documents have `what`."""
+    """Raise UsageError if there are too few documents with rows in `fit` or `test`.
+
+    In the message, `what` describes what these rows have.
+    """
     needed = FEWEST["train"] + FEWEST["dev"]
     counts = [(fit, needed, "to fit on")] + ([] if test is None else [(test, FEWEST["test"], "to test on")])
     for rows, fewest, use in counts:
@@ -295,8 +310,9 @@ def _check_size(ratings: Ratings, fit: Bools, test: Bools | None, what: str) -> 
 class FittedFused(NamedTuple):
     """The fit of each aspect.
 
-    `cross_fitted` holds the cross-fitted predictions, NaN on rows that were not used or lack an input; `values` the
-    predictions of the final weights for all rows; `used` a mask of the rows used for the fit.
+    All fields are by aspect. `cross_fitted` holds the cross-fitted predictions, which are NaN for rows that were not
+    used or lack an input. `values` holds the predictions of the final weights for all rows, and `used` the mask of the
+    rows used for the fit.
     """
 
     combinations: dict[str, Combination]
@@ -310,9 +326,9 @@ def fit_fused(
     ratings: Ratings, measured: Measured, rows: Bools, *, how: FusedTraining, links: Mapping[str, Link],
     ends: Mapping[str, tuple[float, float]], inputs: Sequence[Input], test: Bools | None = None,
 ) -> FittedFused:  # fmt: skip
-    """Fit each aspect on those of `rows` that have all inputs.
+    """Fit each aspect to those of `rows` that have all inputs.
 
-    Raises UsageError if they are of too few documents, or their ratings are all equal.
+    Raises UsageError if these rows belong to too few documents or if their ratings are all equal.
     """
     complete = ~np.isnan(measured.values).any(axis=1)
     # The fold of each row of the fit, by document; -1 for other rows.
@@ -371,14 +387,17 @@ def _card(task: FusedTask, model: FusedModel, measured: Measured, fitted: Fitted
         return figures(ratings, Scored(values, widths), means, rows, resamples=how.resamples, seed=how.seed)
 
     def describe(source: Source) -> dict[str, Any]:
-        """Return a member with its costs in its run."""
+        """Return a member as an entry of the card, with its cost per 1,000 summaries in US dollars."""
         member, run = source.member, source.run
         usage = run.manifest.judge_usage.get(member.signature) if run is not None and member.asks else None
         cost = None if usage is None or usage.cost is None or not usage.items else 1000 * usage.cost / usage.items
         return {**member.model_dump(mode="json"), "free": not member.asks, "cost_per_1000_summaries": cost}
 
     def weights(aspect: str) -> list[dict[str, Any]]:
-        """Return the inputs by decreasing weight, in points of the scale per standard deviation of the input."""
+        """Return the inputs by decreasing absolute weight.
+
+        Weights are in points of the scale per standard deviation of the input.
+        """
         used = fitted.used[aspect]
         inputs = [
             {

@@ -1,6 +1,7 @@
-"""Linear models with scikit-learn: combinations of a few inputs, heads on the states of networks, and calibration.
+"""Fit linear models with scikit-learn.
 
-Penalties do not depend on the number of rows: `penalty` times the number of rows is scikit-learn's `alpha` or 1 / `C`.
+The models are combinations of a few inputs, heads on the hidden states of networks, and calibrations. Penalties do not
+depend on the number of rows: `penalty` times the number of rows is scikit-learn's `alpha` or 1 / `C`.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
 
 CalibrationKind = Literal["linear", "isotonic"]
 PENALTIES: Final = tuple(float(10**power) for power in np.arange(-3, 1.01, 0.5))
-"""Candidate penalties of a combination of a few inputs."""
+"""Candidate penalties for a combination of a few inputs."""
 HEAD_PENALTIES: Final = tuple(float(10**power) for power in np.arange(-3, 2.01, 0.5))
-"""Candidate penalties of a head, which has more inputs and may need a larger penalty."""
+"""Candidate penalties for a head, which has more inputs and may need a larger penalty."""
 FEWEST_RESIDUALS = 20
-"""Minimum number of dev ratings for an interval."""
+"""Minimum number of ratings in dev from which an interval is computed."""
 _LEAST_PENALTY = 1e-9
 _ROUNDING = 1e-9  # tolerance of cumulative weights
 
@@ -40,7 +41,9 @@ def need_sklearn() -> None:
 
 
 def fit(inputs: Floats, labels: Floats, link: Link, penalty: float) -> Combination:
-    """Fit ridge regression (`linear`) or logistic regression of labels in [0, 1] on standardised inputs.
+    """Fit a ridge regression (`linear`) or a logistic regression (`logistic`) to standardised inputs.
+
+    The labels of a logistic regression are in [0, 1].
 
     >>> model = fit(np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([1.0, 3.0, 5.0, 7.0]), "linear", 0.0)
     >>> model.values(np.array([[4.0]])).round(6).tolist()
@@ -76,7 +79,10 @@ def loss_of(predicted: Floats, labels: Floats, link: Link) -> float:
 
 
 class CrossFitted(NamedTuple):
-    """A combination fitted to all rows, its penalty, and the prediction of each row by a fit to the other folds."""
+    """A combination fitted to all rows, with its penalty.
+
+    `predicted` holds the prediction for each row by a fit to the other folds.
+    """
 
     combination: Combination
     penalty: float
@@ -84,7 +90,10 @@ class CrossFitted(NamedTuple):
 
 
 def choose(inputs: Floats, labels: Floats, link: Link, folds: Ints, penalties: Sequence[float] = PENALTIES) -> float:
-    """Return the penalty with the lowest loss of cross-fitted predictions, the largest of equal ones."""
+    """Return the penalty with the lowest loss of cross-fitted predictions.
+
+    If several penalties have the lowest loss, the largest of them is returned.
+    """
 
     def loss(penalty: float) -> float:
         return loss_of(_by_fold(inputs, labels, folds, lambda x, y, _: fit(x, y, link, penalty)), labels, link)
@@ -95,10 +104,10 @@ def choose(inputs: Floats, labels: Floats, link: Link, folds: Ints, penalties: S
 def cross_fit(
     inputs: Floats, labels: Floats, link: Link, folds: Ints, penalties: Sequence[float] = PENALTIES
 ) -> CrossFitted:
-    """Fit all rows, and predict each fold by a fit to the others.
+    """Fit a combination to all rows, and predict each fold by a fit to the other folds.
 
     `folds` holds the fold of each row, which is the same for all rows of a document. The penalty of each fit is chosen
-    within its folds, so that the labels of a document do not affect its prediction.
+    only within the folds to which it is fitted, so that the labels of a document do not affect its predictions.
     """
 
     def fit_rest(x: Floats, y: Floats, rest: Ints) -> Combination:
@@ -112,7 +121,10 @@ def cross_fit(
 def _by_fold(
     inputs: Floats, labels: Floats, folds: Ints, fit_rest: Callable[[Floats, Floats, Ints], Combination]
 ) -> Floats:
-    """Predict each fold by the combination that `fit_rest` fits to the inputs, labels and folds of the others."""
+    """Return the prediction for each row by a combination fitted to the other folds.
+
+    `fit_rest` fits a combination to the inputs, labels and folds of the rows in the other folds.
+    """
     predicted = np.full(len(labels), np.nan)
     for fold in np.unique(folds):
         checkpoint()
@@ -122,9 +134,9 @@ def _by_fold(
 
 
 def mean_pearson(outputs: Floats, targets: Floats, names: Sequence[str]) -> float | None:
-    """Return the mean over aspects of Pearson's r between the mean output and the mean target.
+    """Return the mean over aspects of Pearson's r between the mean outputs and the mean targets.
 
-    `names` holds the aspect of each output. Returns None if the correlation of an aspect is undefined.
+    `names` holds the aspect of each output. Returns None if the correlation is undefined for an aspect.
     """
     values = []
     for name in dict.fromkeys(names):
@@ -138,10 +150,11 @@ def mean_pearson(outputs: Floats, targets: Floats, names: Sequence[str]) -> floa
 
 
 def ridge(states: Floats, targets: Floats, train: Bools, dev: Bools) -> tuple[Layer, list[float]]:
-    """Fit a ridge regression per output on standardised states, with the penalty chosen by Pearson's r on dev.
+    """Fit a ridge regression to standardised states for each output.
 
-    `targets` has shape (rows, outputs), NaN for missing ratings; each output is fitted to the rows with a rating.
-    Returns the affine map of the unscaled states and the penalty of each output.
+    The penalty of each output is chosen by Pearson's r on dev. `targets` has shape (rows, outputs), with NaN for
+    missing ratings; each output is fitted to the rows with a rating. `train` and `dev` are masks of the rows. Returns
+    the affine map of the unscaled states and the penalty of each output.
     """
     from sklearn.linear_model import Ridge
     from sklearn.preprocessing import StandardScaler
@@ -153,7 +166,7 @@ def ridge(states: Floats, targets: Floats, train: Bools, dev: Bools) -> tuple[La
         checkpoint()
         outputs, scaler = np.flatnonzero(columns == number), StandardScaler().fit(states[rows])
         scaled, on_dev = scaler.transform(states[rows]), scaler.transform(states[dev])
-        # The largest first, since it is chosen among equals and if dev has no ratings.
+        # The largest penalty comes first, so that it is chosen among equals and if dev has no ratings.
         models = [
             Ridge(alpha=penalty * len(scaled), solver="svd").fit(scaled, targets[np.ix_(rows, outputs)])
             for penalty in reversed(HEAD_PENALTIES)
@@ -171,15 +184,18 @@ def ridge(states: Floats, targets: Floats, train: Bools, dev: Bools) -> tuple[La
 
 
 def unscaled(weights: Floats, bias: Floats, scaler: StandardScaler) -> Layer:
-    """Convert weights (outputs x states) on standardised states to an affine map of the unscaled states."""
+    """Convert weights for standardised states to an affine map of the unscaled states.
+
+    `weights` has shape (outputs, states).
+    """
     weight = np.atleast_2d(weights).T / scaler.scale_[:, None]
     return Layer(weight, np.atleast_1d(bias) - scaler.mean_ @ weight)
 
 
 def logistic(states: Floats, labels: Floats, train: Bools, dev: Bools) -> Layer:
-    """Fit a logistic regression on standardised states, with the penalty chosen by the log loss on dev.
+    """Fit a logistic regression to standardised states, with the penalty chosen by the log loss on dev.
 
-    `labels` are 1, 0 or NaN. Returns the affine map of the unscaled states to log-odds.
+    `labels` are 1, 0, or NaN if unknown. Returns the affine map from the unscaled states to log-odds.
     """
     fit_rows, dev_rows = train & ~np.isnan(labels), dev & ~np.isnan(labels)
     models = [fit(states[fit_rows], labels[fit_rows], "logistic", penalty) for penalty in reversed(HEAD_PENALTIES)]
@@ -191,10 +207,11 @@ def logistic(states: Floats, labels: Floats, train: Bools, dev: Bools) -> Layer:
 def calibrated(
     outputs: Floats, ratings: Floats, documents: Ints, ends: tuple[float, float], how: CalibrationKind, coverage: float
 ) -> Scale:
-    """Fit the conversion of an aspect's outputs, in which 0 and 1 are the ends of the scale, to ratings on dev.
+    """Fit the conversion of an aspect's outputs to ratings.
 
-    The half-width of the interval is split-conformal (Vovk et al., 2005; Lei et al., 2018) over documents (see
-    `half_width`). Each absolute residual is that of a calibration fitted to the other half of the documents.
+    All rows are those of dev. In the outputs, 0 and 1 stand for the ends of the scale. The half-width of the interval
+    is split-conformal (Vovk et al., 2005; Lei et al., 2018) over documents (see `half_width`). Each absolute residual
+    is computed with a calibration that was fitted to the other half of the documents.
     """
     rated = ~np.isnan(ratings)
     outputs, ratings, documents = outputs[rated], ratings[rated], documents[rated]
@@ -220,10 +237,10 @@ def half_width(residuals: Floats, documents: Ints, coverage: float) -> float | N
     """Return the split-conformal half-width of the interval for a summary of a new document.
 
     Summaries of the same document are dependent, so the exchangeable units are documents (hierarchical conformal
-    prediction; Lee, Barber and Willett, 2023): each of K documents has the weight 1 / (K + 1), shared by its residuals,
-    and the half-width is the smallest residual at which the cumulative weight reaches `coverage`. With one summary per
-    document, it is the ceil((K + 1) * coverage)-th smallest residual. Returns None for fewer than 20 residuals, or too
-    few documents for the coverage (0.9 needs 9).
+    prediction; Lee, Barber and Willett, 2023): each of the K documents has the weight 1 / (K + 1), which is divided
+    equally among its residuals, and the half-width is the smallest residual at which the cumulative weight reaches
+    `coverage`. With one summary per document, this is the ceil((K + 1) * coverage)-th smallest residual. Returns None
+    if there are fewer than 20 residuals, or too few documents for the coverage (a coverage of 0.9 needs 9 documents).
 
     >>> half_width(np.arange(1.0, 101.0), np.arange(100), 0.9)
     91.0
@@ -240,9 +257,10 @@ def half_width(residuals: Floats, documents: Ints, coverage: float) -> float | N
 
 
 def _line(outputs: Floats, ratings: Floats, ends: tuple[float, float]) -> tuple[Floats, Floats]:
-    """Return the least-squares line, as its values at 0 and 1.
+    """Return the least-squares line as the points at the outputs 0 and 1.
 
-    If its slope is not positive, the slope is that of the training scale, so that calibration never reverses a judge.
+    If the fitted slope is not positive, the slope of the training scale is used, so that calibration never reverses a
+    judge.
     """
     spread = float(((outputs - outputs.mean()) ** 2).sum())
     slope = 0.0 if spread < 1e-12 else float(((outputs - outputs.mean()) * (ratings - ratings.mean())).sum()) / spread
@@ -253,7 +271,7 @@ def _line(outputs: Floats, ratings: Floats, ends: tuple[float, float]) -> tuple[
 
 
 def _isotonic(outputs: Floats, ratings: Floats) -> tuple[Floats, Floats]:
-    """Return the isotonic fit as the points where it changes."""
+    """Return the isotonic regression as the points between which it is interpolated."""
     from sklearn.isotonic import IsotonicRegression
 
     model = IsotonicRegression().fit(outputs, ratings)

@@ -1,5 +1,7 @@
-"""Train or adapt the network of a regression judge with the transformers Trainer, and export backbones as
-model.onnx."""
+"""Train or adapt the network of a regression judge with the Trainer of transformers, and export backbones.
+
+Backbones are exported as model.onnx.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +36,17 @@ if TYPE_CHECKING:
 
 Mode = Literal["frozen", "lora", "full"]
 SAVE_EVERY = 30.0
-"""Seconds between checkpoints within an epoch; one is always written at its end."""
+"""Seconds between checkpoints within an epoch; a checkpoint is also written at the end of each epoch."""
 _SMALL = (".json", ".txt", ".model")
 _DEV = "pearson"  # the Trainer's name for the score on dev
-_UNDEFINED = -2.0  # below every correlation
+_UNDEFINED = -2.0  # lower than any correlation
 
 
 class Lora(Record):
-    """Settings of low-rank adaptation (Hu et al., 2022) of all linear layers, merged into the weights at the end."""
+    """Settings of the low-rank adaptation (Hu et al., 2022) of all linear layers.
+
+    The adapters are merged into the weights at the end of the training.
+    """
 
     rank: int = Field(default=8, ge=1)
     alpha: int = Field(default=16, ge=1)
@@ -49,9 +54,11 @@ class Lora(Record):
 
 
 class Schedule(Record):
-    """Training schedule: AdamW with linear warmup over the share `warmup` of all steps and linear decay to 0.
+    """The training schedule: AdamW with a linear warmup and a linear decay to 0.
 
-    Training stops after `patience` epochs without a better score on dev, and the best weights are used.
+    The warmup takes the share `warmup` of all steps. `batch` is the number of rows per step, and `clip` the maximum
+    norm of the gradient. Training stops after `patience` epochs without a better score on dev, and the best weights are
+    used.
     """
 
     epochs: int = Field(default=10, ge=1)
@@ -64,19 +71,20 @@ class Schedule(Record):
 
 
 class Fitted(NamedTuple):
-    """The score on dev after each epoch (None if undefined), and the number of the best epoch, from 1."""
+    """The score on dev after each epoch (None if undefined), and the number of the best epoch, counted from 1."""
 
     scores: tuple[float | None, ...]
     best: int
 
 
 class Job(NamedTuple):
-    """The data and settings of the training of a network.
+    """The data and settings for the training of a network.
 
-    `hidden` is None for a linear head. `train` and `dev` are masks of the rows of `targets`. `outputs` holds the aspect
-    of each output; the output `yes_no` is a label. With `prompts` (see `regressor.framed`), the rows of all summaries
-    in the first prompt are followed by those in the next, and the single output is the rating of the row's aspect.
-    `onnx` says whether a model.onnx is written.
+    `pairs` holds the (document, summary) texts. `hidden` is the number of units of the hidden layer, or None for a
+    linear head. `train` and `dev` are masks of the rows of `targets`. `outputs` holds the aspect of each output.
+    `yes_no` is the index of the output that predicts a yes/no label, or None if there is no such output. With `prompts`
+    (see `regressor.framed`), the rows of all summaries with the first prompt are followed by those with the next
+    prompt, and the single output is the rating of the row's aspect. `onnx` says whether a model.onnx is written.
     """
 
     backbone: LoadedModel
@@ -96,7 +104,10 @@ class Job(NamedTuple):
     onnx: bool
 
     def score(self, values: Floats) -> float | None:
-        """Return the mean over aspects of Pearson's r between the outputs `values` and the targets of dev."""
+        """Return the mean over aspects of Pearson's r between the outputs `values` and the targets of dev.
+
+        Returns None if the correlation is undefined for an aspect.
+        """
         targets = self.targets[self.dev]
         if self.prompts:
             outputs, ratings = (array.reshape(len(self.prompts), -1).T for array in (values, targets))
@@ -117,9 +128,9 @@ def need_torch() -> None:
 
 
 def export(backbone: LoadedModel, folder: Path, show: Progress, *, onnx: bool) -> None:
-    """Write the unchanged backbone and its tokenizer to `folder` if it does not exist.
+    """Write the unchanged backbone and its tokenizer to `folder`, unless the folder exists.
 
-    With `onnx`, model.onnx is written too.
+    With `onnx`, a model.onnx is written too.
     """
     if folder.is_dir():
         return
@@ -147,7 +158,7 @@ def _copy_config(source: Path, target: Path, limit: int) -> None:
 
 
 def _loaded(folder: Path) -> Any:
-    """Load the encoder in a folder with torch, in fp32."""
+    """Load the encoder in a folder with torch in fp32, ready for inference."""
     import torch
     import transformers
 
@@ -158,7 +169,7 @@ def _loaded(folder: Path) -> Any:
 
 
 def train_head(job: Job, states: Floats, work: Work, show: Progress) -> tuple[tuple[Layer, ...], Fitted]:
-    """Train a small network on fixed states."""
+    """Train a head on fixed states, and return its layers and the scores on dev."""
     import torch
     from sklearn.preprocessing import StandardScaler
 
@@ -182,9 +193,10 @@ def train_head(job: Job, states: Floats, work: Work, show: Progress) -> tuple[tu
 
 
 def train_network(job: Job, folder: Path, work: Work, show: Progress) -> tuple[tuple[Layer, ...], Fitted]:
-    """Train the backbone with its head completely (`full`) or by low-rank adaptation (`lora`).
+    """Train the backbone, completely (`full`) or by low-rank adaptation (`lora`), together with its head.
 
-    Writes the backbone to `folder` as safetensors, and as model.onnx if the job requires it.
+    The backbone is written to `folder` as safetensors, and also as model.onnx if the job requires it. Returns the
+    layers of the head and the scores on dev.
     """
     import torch
 
@@ -239,10 +251,11 @@ def _fitted(
     job: Job, make: Callable[[], torch.nn.Module], batch: Callable[[Sequence[int]], dict[str, Any]], folder: Path,
     show: Progress,
 ) -> tuple[Any, Fitted]:  # fmt: skip
-    """Train the network that `make` returns on the job's rows, and load the weights of the best epoch on dev.
+    """Train the network that `make` returns, and load the weights of the epoch that is best on dev.
 
-    `batch` returns the inputs of rows by index. `folder` is for the Trainer's checkpoints, from which an interrupted
-    training resumes with the same results. Raises ModelError if the loss is not finite.
+    The network is trained on the job's rows. `batch` returns the inputs for rows given by their indices. `folder` holds
+    the Trainer's checkpoints, from which an interrupted training resumes with the same results. Raises ModelError if
+    the loss is not finite.
     """
     import torch
     import transformers
@@ -258,7 +271,7 @@ def _fitted(
         return {_DEV: _UNDEFINED if score is None else score}
 
     class Watch(transformers.TrainerCallback):  # type: ignore[misc]
-        """Shows progress, stops on interruption, and saves a checkpoint every 30 seconds."""
+        """Shows the progress, stops the training on an interruption, and saves a checkpoint every 30 seconds."""
 
         def __init__(self) -> None:
             self.saved = time.monotonic()
@@ -323,7 +336,8 @@ def _as_arrays(layers: torch.nn.ModuleList) -> tuple[Layer, ...]:
 def _with_loss(layers: torch.nn.ModuleList, values: torch.Tensor, labels: torch.Tensor, job: Job) -> dict[str, Any]:
     """Return the outputs of the head and their loss.
 
-    The loss is the mean squared error of the known ratings, plus the logistic loss of the yes/no output.
+    The loss is the mean squared error over the known ratings, plus the mean logistic loss of the yes/no output if there
+    is one.
     """
     import torch
 
@@ -357,7 +371,7 @@ def _padded(job: Job, inputs: Sequence[Input]) -> dict[str, torch.Tensor]:
 
 
 def _pooled(states: torch.Tensor, mask: torch.Tensor, text: torch.Tensor, pool: str) -> torch.Tensor:
-    """Pool states as in `models.local.regressor`."""
+    """Return the pooled states, computed in the same way as in `models.local.regressor`."""
     import torch
 
     def mean(selected: torch.Tensor) -> torch.Tensor:

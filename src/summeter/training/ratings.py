@@ -18,20 +18,21 @@ from summeter.scoring.table import JudgmentTable
 from summeter.stats.base import Bools, Floats, Ints, codes
 
 USUAL = ("coherence", "consistency", "coverage", "fluency", "overall")
-"""SummQual's five aspects in its order, which come first."""
+"""SummQual's five aspects in SummQual's order; they precede other aspects."""
 LABELS = "human.raw"
 _BLOCKS = ("ratings", "overall", "crowd_ratings")
 FEWEST = {"train": 10, "dev": 5, "test": 5}
-"""Minimum number of documents of each subset."""
+"""Minimum number of documents in each subset."""
 
 
 @dataclass(frozen=True)
 class Ratings:
     """The ratings of a dataset, with one row per rated summary.
 
-    `votes` holds the ratings by aspect, shape (raters, rows), NaN if missing, and `raters` their raters; the rater
-    `people` stands for aggregated values of rows without individual ratings. `span_free` is 1 if most annotators marked
-    no inconsistent span, 0 if they marked one, and NaN without annotations of spans.
+    `votes` holds the ratings by aspect in arrays of shape (raters, rows), with NaN for missing ratings, and `raters`
+    the raters of each aspect. The rater `people` stands for the aggregated values of rows without individual ratings.
+    `span_free` is 1 for a row in which most annotators marked no inconsistent span, 0 for other annotated rows, and NaN
+    for rows without annotations of spans.
     """
 
     documents: Mapping[str, Document]
@@ -50,7 +51,10 @@ class Ratings:
         return tuple(rater for rater in self.raters[aspect] if rater != PEOPLE)
 
     def votes_of_annotators(self, aspect: str) -> Floats:
-        """Return the ratings of the annotators, shape (annotators, rows), NaN if missing."""
+        """Return the annotators' ratings of an aspect.
+
+        The array has shape (annotators, rows), with NaN for missing ratings.
+        """
         return self.votes[aspect][[rater != PEOPLE for rater in self.raters[aspect]]]
 
     @cached_property
@@ -60,7 +64,7 @@ class Ratings:
 
     @cached_property
     def document_codes(self) -> Ints:
-        """The document of each row as an integer code."""
+        """The document of each row, given as an integer code."""
         return codes([row.document_id for row in self.summaries])
 
     @property
@@ -75,7 +79,7 @@ class Ratings:
         return {doc_id: self.documents[doc_id].domain for doc_id in self.texts}
 
     def mean(self, aspect: str) -> Floats:
-        """Return the mean rating of each row, NaN if it has no rating."""
+        """Return the mean rating of each row, or NaN for a row without a rating."""
         votes = self.votes[aspect]
         rated = ~np.isnan(votes)
         count = rated.sum(axis=0)
@@ -94,10 +98,11 @@ def read_ratings(
 ) -> Ratings:
     """Return the ratings of `aspects` in the judgment set `labels`.
 
-    By default, these are all aspects, with SummQual's five first.
+    `aspects` defaults to all rated aspects, with SummQual's five first. With `span_free`, the annotations of
+    inconsistent spans are read too.
 
-    Raises UsageError if there are no ratings, if an aspect has no ratings or equal ratings, if the names of two aspects
-    differ only in spelling, and if all summaries are by the same system.
+    Raises UsageError if there are no ratings, if an aspect has no ratings or only equal ratings, if the names of two
+    aspects differ only in spelling, or if all summaries are by the same system.
     """
     ratings = _ratings(data, labels)
     if not ratings:
@@ -184,9 +189,10 @@ def _items(rows: JudgmentTable) -> list[_Item]:
 
 
 def _span_free(data: Dataset, labels: str) -> dict[_Item, float]:
-    """Return 1 for each summary in which most annotators marked no inconsistent span, and 0 for others.
+    """Return 1 for each summary in which most annotators marked no inconsistent span, otherwise 0.
 
-    Summaries without marked spans are labelled by the labels of their sentences.
+    Only annotated summaries are included. For summaries without annotations of spans, the labels of their sentences are
+    used.
     """
     labelled = JudgmentTable.of(judgment for judgment in data.iter_judgments(labels) if judgment.label in (0, 1))
     votes: dict[_Item, list[int]] = {}
@@ -203,7 +209,7 @@ def _span_free(data: Dataset, labels: str) -> dict[_Item, float]:
 def check_sizes(documents: Mapping[str, int], *, test: bool = True) -> None:
     """Raise UsageError if a subset has too few documents.
 
-    `documents` holds their number by subset.
+    `documents` holds the number of documents by subset. Without `test`, the test set may be of any size.
     """
     for subset, fewest in FEWEST.items():
         if (subset != "test" or test) and documents[subset] < fewest:
@@ -215,7 +221,10 @@ def check_sizes(documents: Mapping[str, int], *, test: bool = True) -> None:
 
 
 def scale_ends(ratings: Ratings, aspect: str, scale: tuple[float, float] | None) -> tuple[float, float]:
-    """Return the ends of the scale: `scale`, or by default the lowest and the highest rating."""
+    """Return the ends of the scale: `scale`, or the lowest and the highest rating if `scale` is None.
+
+    Raises UsageError if a rating is outside `scale`.
+    """
     votes = ratings.votes[aspect][~np.isnan(ratings.votes[aspect])]
     low, high = float(votes.min()), float(votes.max())
     if scale is None:

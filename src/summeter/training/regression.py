@@ -1,4 +1,7 @@
-"""The regression judge: a network reads document and summary, as a pair or in a prompt, and predicts ratings."""
+"""Train the regression judge: a network that reads the document and the summary and predicts ratings.
+
+The network reads both texts as a pair or in a prompt.
+"""
 
 from __future__ import annotations
 
@@ -44,24 +47,27 @@ from summeter.training.work import Work
 _HEADS: Final[Mapping[Mode, Literal["ridge", "linear"]]] = {"frozen": "ridge", "lora": "linear", "full": "linear"}
 _HASHED = frozenset({".onnx", ".safetensors", ".onnx_data", ".data"})
 SPAN_FREE = "span_free"
-"""The yes/no output that the summary has no inconsistent span."""
+"""The name of the yes/no output, which predicts whether the summary has no inconsistent span."""
 
 
 class Regression(Training):
     """Settings of a regression judge.
 
-    `data`, `preset` and `map` are those of `summeter score`; `labels` is the judgment set with the ratings. `aspects`
-    defaults to all rated aspects. `input` is the input of the network. `pair` is the document and the summary, once for
-    all aspects. `geval` is the G-Eval prompt of an aspect with both texts, as in SummQual's evaluator: all aspects
-    share one network and one output, and each rated aspect of a summary is a training row; `aspect_file` defines
-    aspects that have no prompt. `annotators`: an aspect has one output for the mean rating (`mean`) or one output per
-    annotator, which are averaged (`separate`). `span_free` adds the yes/no output. `backbone` is the model string of an
-    encoder. `mode`: `frozen` trains only a head, `lora` and `full` also the backbone. `head`: an affine map (`ridge` of
-    frozen states, `linear` of trained ones) or `mlp` with a hidden layer of `hidden` units. `pool` is the input of the
-    head: by default the similarities of the tokens of both texts (`match`) for frozen states, the `mean` for trained
-    ones (use `last` for a decoder), and `last` for prompts. `max_tokens` defaults to that in the backbone's files.
-    `onnx`: whether a model.onnx is written; without it, the judge runs on torch, for backbones that cannot be exported
-    to ONNX in fp32. `coverage` is the share of human ratings that intervals are calibrated to contain.
+    `data`, `preset` and `map` have the same meaning as in `summeter score`. `labels` is the judgment set with the
+    ratings, and `aspects` defaults to all rated aspects. `input` says what the network reads. With `pair`, it reads the
+    document and the summary once for all aspects. With `geval`, it reads the G-Eval prompt of an aspect with both
+    texts, as SummQual's evaluator does: all aspects share one network and one output, and each rated aspect of a
+    summary is a training row; `aspect_file` defines aspects that have no prompt. `annotators` says whether an aspect
+    has one output for the mean rating (`mean`) or one output per annotator (`separate`), in which case the outputs are
+    averaged. `span_free` adds a yes/no output for summaries without inconsistent spans. `backbone` is the model string
+    of an encoder. `mode` says what is trained: only a head (`frozen`), or also the backbone (`lora`, `full`). `head` is
+    an affine map (`ridge` for frozen states, `linear` for trained states) or a network with a hidden layer of `hidden`
+    units (`mlp`). `pool` is the input of the head. Its default is the similarities of the tokens of both texts
+    (`match`) for frozen states, the mean state (`mean`) for trained states (use `last` for a decoder), and `last` for
+    prompts. `max_tokens` is the maximum length of an input in tokens; its default is read from the backbone's files.
+    `onnx` says whether a model.onnx is written; without it, the judge runs on torch, which is meant for backbones that
+    cannot be exported to ONNX in fp32. `scale` holds the ends of the rating scale (by default the lowest and the
+    highest rating). `coverage` is the share of human ratings that intervals are calibrated to contain.
     """
 
     kind: Literal["regression"] = "regression"
@@ -119,19 +125,19 @@ class Regression(Training):
 
     @property
     def usual_head(self) -> Literal["ridge", "linear", "mlp"]:
-        """The head, by default the affine map of the mode."""
+        """The setting `head`, or by default the affine map that belongs to the mode."""
         return self.head or _HEADS[self.mode]
 
     @property
     def usual_pool(self) -> Pool:
-        """The input of the head, by default depending on the mode."""
+        """The setting `pool`, or a default that depends on the input and the mode."""
         if self.input == "geval":
             return self.pool or "last"
         return self.pool or ("match" if self.mode == "frozen" else "mean")
 
     @property
     def usual_schedule(self) -> Schedule:
-        """The training schedule, by default depending on the mode."""
+        """The setting `schedule`, or a default that depends on the mode."""
         if self.schedule is not None:
             return self.schedule
         if self.mode == "frozen":
@@ -139,7 +145,7 @@ class Regression(Training):
         return Schedule(learning_rate=2e-4 if self.mode == "lora" else 3e-5)
 
     def task(self, base: Path) -> RegressionTask:
-        """Read and check data and backbone."""
+        """Read and check the data and the backbone, and return the task."""
         on_torch = self.mode != "frozen" or not self.onnx
         if on_torch or self.head == "mlp":
             need_torch()
@@ -156,14 +162,15 @@ class Regression(Training):
 
 
 def load_data(data: str, base: Path, *, preset: str | None = None, columns: Mapping[str, str] | None = None) -> Dataset:
-    """Load the dataset of a setting: the address of a hub, or a path relative to `base`."""
+    """Load the dataset of a setting, which is an address on a hub or a path relative to `base`."""
     return load(data if is_address(data) else base / data, preset=preset, map=columns or None)
 
 
 def open_backbone(text: str, base: Path, max_tokens: int | None, *, on_torch: bool = False) -> LoadedModel:
     """Open the encoder of a setting in fp32.
 
-    A path is relative to `base`, or else to the working directory.
+    A path is relative to `base` if the folder exists there, and otherwise to the working directory. With `on_torch`,
+    the encoder runs on torch.
     """
     name = parse(text)
     if name.settings.precision not in ("auto", "fp32"):
@@ -180,7 +187,7 @@ def open_backbone(text: str, base: Path, max_tokens: int | None, *, on_torch: bo
 
 
 class Rows(NamedTuple):
-    """Masks of the rows of each subset."""
+    """The masks of the rows in each subset."""
 
     train: Bools
     dev: Bools
@@ -237,7 +244,7 @@ class RegressionTask(Task):
         self.space = 10_000_000 + (4 if how.mode == "frozen" else 12) * size
 
     def _check_room(self) -> None:
-        """Raise UsageError if a prompt and a summary leave no room for the document."""
+        """Raise UsageError if the prompt and the summary leave no room for the document in some input."""
         tokens = self.backbone.tokens
         if not self.prompts:
             return
@@ -255,7 +262,7 @@ class RegressionTask(Task):
             )
 
     def _stacked(self, rows: Bools) -> Bools:
-        """Return a mask of summaries as a mask of training rows."""
+        """Convert a mask of summaries to a mask of training rows."""
         return np.tile(rows, max(1, len(self.prompts)))
 
     def documents(self, rows: Bools) -> int:
@@ -305,7 +312,10 @@ class RegressionTask(Task):
         return self._calibrated(layers, job.outputs, states, folder, fitted)
 
     def _targets(self) -> tuple[Floats, tuple[str, ...]]:
-        """Return the targets, shape (rows, outputs), scaled to 0 to 1, and the aspect of each output."""
+        """Return the targets and the aspect of each output.
+
+        The targets have shape (rows, outputs); ratings are scaled to the range from 0 to 1.
+        """
         columns: list[Floats] = []
         names: list[str] = []
         for aspect in self.ratings.aspects:
@@ -324,7 +334,7 @@ class RegressionTask(Task):
         return np.stack(columns, axis=1), tuple(names)
 
     def _states(self, opened: LoadedModel, work: Work, show: Progress) -> Floats:
-        """Return the pooled states of the training rows, with the number of truncated tokens in the last column."""
+        """Return the pooled states of all rows, with the number of truncated tokens in the last column."""
         usage = Usage()
         pairs = self.ratings.pairs
         show.start(len(pairs))
@@ -388,9 +398,10 @@ class RegressionTask(Task):
 class FittedRegression(NamedTuple):
     """A fitted judge.
 
-    `ratings` holds its ratings of all summaries by aspect, `folder` its backbone, `cut` the numbers of truncated
-    tokens, shape (inputs per summary, summaries), `network` the training of its network, and `span_free` the log-odds
-    of all summaries from the yes/no output.
+    `ratings` holds the judge's ratings of all summaries by aspect. `folder` contains the backbone. `cut` holds the
+    numbers of truncated tokens in an array of shape (inputs per summary, summaries). `network` describes the training
+    of the network, or is None if no network was trained. `span_free` holds the log-odds of all summaries from the
+    yes/no output, or is None without such an output.
     """
 
     head: RegressionHead
@@ -402,13 +413,16 @@ class FittedRegression(NamedTuple):
 
 
 def open_written(folder: Path, limit: int) -> LoadedModel:
-    """Open the folder of an encoder with the settings of a trained judge."""
+    """Open the encoder in a folder with the settings of a trained judge.
+
+    `limit` is the maximum length of an input in tokens.
+    """
     settings = LocalSettings(precision="fp32", max_tokens=limit)
     return open_model(LocalName(source="local", path=str(folder), settings=settings), "encoder")
 
 
 def _none(values: Any) -> Any:
-    """Replace NaN by None in nested lists, since JSON has no NaN."""
+    """Return nested lists with None in place of NaN, since JSON has no NaN."""
     if isinstance(values, list):
         return [_none(value) for value in values]
     return None if values != values else values  # noqa: PLR0124 - only NaN differs from itself
@@ -447,7 +461,10 @@ def _card(task: RegressionTask, fitted: FittedRegression, listed: Sequence[Figur
 
 
 def _licence(folder: Path) -> str | None:
-    """Return the licence in the config of a backbone or in the first lines of its card, or None."""
+    """Return the licence of a backbone, or None if it is not stated.
+
+    The licence is read from the backbone's config, or else from the first lines of its README.md.
+    """
     licence = maybe_json(folder / "config.json").get("license")
     card = folder / "README.md"
     if licence is None and card.is_file():

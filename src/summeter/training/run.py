@@ -1,4 +1,4 @@
-"""`train`: read a settings file, train, and write a folder completely or not at all."""
+"""Train a judge: read the settings, train, and write a folder either completely or not at all."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KINDS: Final[dict[str, str]] = {
     "fused": "summeter.training.fused:FusedTraining",
     "regression": "summeter.training.regression:Regression",
 }
-"""The settings class of each kind as "module:Class", imported on first use."""
+"""The settings class of each kind of training as "module:Class", which is imported on first use."""
 
 CARD = "card.json"
 README = "README.md"
@@ -31,7 +31,7 @@ SCHEMA = "summeter-trained/1"
 
 
 class Outcome(NamedTuple):
-    """The result of a training: its folder, its card, and the lines for the terminal."""
+    """The result of a training: the folder, the card, and the lines for the terminal."""
 
     folder: Path
     card: Mapping[str, Any]
@@ -43,10 +43,10 @@ def train(
 ) -> Outcome:
     """Train the judge described by a settings file or a mapping, and write the folder `out`.
 
-    Paths in a file are relative to the file, and in a mapping to the working directory. The same call resumes an
-    interrupted training. Before the training begins, raises InputError with all errors of the file, UsageError if the
-    data are not suitable or the folder is not empty (`force` replaces a trained folder, but no other), and InstallError
-    if a package is not installed.
+    Paths in a settings file are relative to the file, and paths in a mapping to the working directory. The same call
+    resumes an interrupted training. Before the training begins, InputError is raised with all errors in the file,
+    UsageError if the data are not suitable or the folder is not empty, and InstallError if a package is not installed.
+    With `force`, a folder that was written by an earlier training is replaced, but no other folder.
     """
     target, show = Path(out), progress or Progress()
     check_folder(target, "the folder of a training", is_trained, force=force)
@@ -76,7 +76,7 @@ def train(
 
 
 def read_task(config: str | Path | Mapping[str, Any]) -> Task:
-    """Return the training described by settings, with its data read and checked."""
+    """Return the training that the settings describe, after reading and checking its data."""
     if isinstance(config, Mapping):
         return read_settings(config, None).task(Path())
     path = Path(config)
@@ -88,9 +88,9 @@ def read_task(config: str | Path | Mapping[str, Any]) -> Task:
 
 
 def read_settings(values: Mapping[str, Any], path: Path | None) -> Training:
-    """Validate settings, which were read from the file `path`.
+    """Validate settings; `path` is the file from which they were read, or None for a mapping.
 
-    Raises InputError with all errors by line and field.
+    Raises InputError with all errors, each with its line and field.
     """
     lines, repeated = ({}, []) if path is None else yaml_lines(path)
     file = Path("settings") if path is None else path
@@ -111,7 +111,7 @@ def read_settings(values: Mapping[str, Any], path: Path | None) -> Training:
 
 
 def kind_named(kind: str) -> type[Training]:
-    """Import the settings class of a kind."""
+    """Import and return the settings class of a kind of training."""
     module, _, name = KINDS[kind].partition(":")
     settings: type[Training] = getattr(import_module(module), name)
     return settings
@@ -132,9 +132,10 @@ def read_card(folder: Path) -> dict[str, Any] | None:
 
 
 def fitted_among(folder: Path, texts: Iterable[str]) -> int:
-    """Return the number of texts that were used to train or select a trained judge.
+    """Return how many of the texts were used for the training or selection of a trained judge.
 
-    Its agreement with people on these is optimistic. Returns 0 for a folder that was not written by `train`.
+    For these texts, the measured agreement of the judge with people is optimistic. Returns 0 for a folder that was not
+    written by `train`.
     """
     card = read_card(folder)
     known = frozenset((card or {}).get("split", {}).get("fitted_on", ()))

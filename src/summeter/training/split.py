@@ -1,7 +1,8 @@
 """Split documents into training, dev and test sets by the hashes of their texts.
 
 The subset of a document does not depend on the other documents, so additional data do not move it to another subset.
-Near-duplicates (`data.duplicates`) are in the same subset, which the lowest hash of the group determines.
+Near-duplicates (`data.duplicates`) are an exception: they are all in the same subset, which is determined by the lowest
+hash in their group.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ SUBSETS: tuple[Subset, ...] = get_args(Subset)
 class Split(Record):
     """Settings of a split: the shares of documents in `dev` and `test`.
 
-    The others are for training.
+    The remaining documents are used for training.
 
-    With `held_out_domains`, the test set consists of the documents of these domains, and with `held_out_systems` of the
-    summaries by these systems; they are not used for training or selection. Another `salt` gives another split.
+    With `held_out_domains`, the test set consists of the documents in these domains, and with `held_out_systems`, of
+    the summaries by these systems. In both cases, the test set is not used for training or selection. Another `salt`
+    gives another split.
     """
 
     dev: float = Field(default=0.15, gt=0, lt=1)
@@ -46,10 +48,11 @@ class Split(Record):
 
 
 class Partition(NamedTuple):
-    """The subset of each document by id, or `None` for near-duplicates of documents in a held-out domain.
+    """The subset of each document by id.
 
-    `groups` holds the groups of near-duplicates. `hash` identifies the partition, and `test` the test set, whatever the
-    subsets of other documents.
+    The subset is None for documents in no subset, which are near-duplicates of documents in a held-out domain. `groups`
+    holds the groups of near-duplicates. `hash` identifies the partition, and `test` identifies the test set regardless
+    of the subsets of other documents.
     """
 
     subset: Mapping[str, Subset | None]
@@ -58,7 +61,7 @@ class Partition(NamedTuple):
     test: str
 
     def of(self, subset: Subset) -> tuple[str, ...]:
-        """Return the documents of a subset in their order."""
+        """Return the ids of the documents in a subset, in their order."""
         return tuple(doc_id for doc_id, name in self.subset.items() if name == subset)
 
 
@@ -73,7 +76,10 @@ def hash_fraction(text: str, salt: str = "") -> float:
 
 
 def hash_fractions(texts: Mapping[str, str], salt: str = "") -> tuple[dict[str, float], tuple[tuple[str, ...], ...]]:
-    """Return the hash fraction of each text, the lowest one for near-duplicates, and the groups of near-duplicates."""
+    """Return the hash fraction of each text by id, and the groups of near-duplicates.
+
+    All texts in a group of near-duplicates have the lowest hash fraction of the group.
+    """
     groups = tuple(group.ids for group in near_duplicates(texts))
     fractions = {text_id: hash_fraction(text, salt) for text_id, text in texts.items()}
     for group in groups:
@@ -160,10 +166,10 @@ def fold_of(texts: Mapping[str, str], folds: int, salt: str = "") -> dict[str, i
 
 
 def subset_masks(partition: Partition, how: Split, items: Sequence[tuple[str, str]]) -> dict[Subset, Bools]:
-    """Return masks of the items (document, system) in each subset.
+    """Return a mask of the items (document, system) for each subset.
 
-    If systems are held out, their items are only in the test set, and no others are. Raises UsageError if no item has a
-    held-out system.
+    If systems are held out, their items are only in the test set, which then contains no other items. Raises UsageError
+    if none of the items has a given held-out system.
     """
     held_out = frozenset(how.held_out_systems)
     systems = dict.fromkeys(system for _, system in items)

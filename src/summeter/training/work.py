@@ -1,4 +1,4 @@
-"""Intermediate results of a training, for resumption, and the log of test-set evaluations."""
+"""Store the intermediate results of a training for resumption, and log evaluations of test sets."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from summeter.records import UsageError
 
 KEY = "key"
 EVALUATIONS = "test-looks.jsonl"
-"""The file beside the trained folders with one line per test-set evaluation."""
+"""The file next to the trained folders with one line for each training that evaluated a test set."""
 
 Array = NDArray[Any]
 
 
 class Work:
-    """The folder `.NAME.training` beside the folder `NAME` that a training will write.
+    """The folder `.NAME.training` next to the folder `NAME` that a training will write.
 
-    It contains computed arrays and the last checkpoint, and a `key`, the digest of everything that affects the result.
-    The contents are removed if the key differs (`discarded` is then True).
+    It contains computed arrays, the last checkpoint, and a file `key` with the digest of everything that affects the
+    result. If the key differs, the contents are removed, and `discarded` is True.
     """
 
     def __init__(self, out: Path, key: str) -> None:
@@ -44,7 +44,7 @@ class Work:
         write_text(key_file, key)
 
     def array(self, name: str, compute: Callable[[], Array]) -> Array:
-        """Return the stored array `name`, or compute and store it."""
+        """Return the stored array `name`; if there is none, compute and store it first."""
         file = self.folder / f"{name}.npy"
         if not file.is_file():
             array = compute()
@@ -56,7 +56,7 @@ class Work:
     def rows(
         self, name: str, total: int, compute: Callable[[range], Array], at_once: int = 128, show: Progress | None = None
     ) -> Array:
-        """Return an array of `total` rows, computed and stored in chunks of `at_once` rows."""
+        """Return an array of `total` rows, which is computed and stored in chunks of `at_once` rows."""
         chunks = []
         for start in range(0, total, at_once):
             checkpoint()
@@ -73,7 +73,7 @@ class Work:
 
 
 def check_space(out: Path, needed: int) -> None:
-    """Raise UsageError if the disk of a folder has less than `needed` bytes left."""
+    """Raise UsageError if the disk on which `out` will be written has fewer than `needed` bytes left."""
     folder = out.resolve().parent
     while not folder.exists():
         folder = folder.parent
@@ -86,9 +86,10 @@ def check_space(out: Path, needed: int) -> None:
 
 
 def record_evaluation(out: Path, test: str, key: str) -> int:
-    """Log that the training `key` evaluates a test set.
+    """Log that the training `key` evaluates the test set with the hash `test`.
 
-    Returns the number of different trainings with folders beside `out` that have evaluated it, including this one.
+    Returns the number of different trainings with folders next to `out` that have evaluated this test set, up to and
+    including this one.
     """
     file = out.resolve().parent / EVALUATIONS
     entries = map(json.loads, file.read_text("utf-8").splitlines()) if file.is_file() else ()
