@@ -4,7 +4,7 @@
     summeter score DATA -e fenice -m nli=local/NLI -m seq2seq=local/claims -o OUT
 
 RUN is the folder of a run whose judge extracted claims with an LLM (fenice[claims=llm], factscore), or a JSON Lines
-file with `summary` and `claims`, a list of texts. Rows are split by `document` (default: the summary), so that no
+file with `summary` and `claims`, a list of strings. Rows are split by `document` (default: the summary), so that no
 document is in both sets. A tenth of the documents is the dev set, whose likelihood selects the epoch. The same command
 resumes an interrupted training from its last checkpoint, in OUTPUT.checkpoints. Needs `pip install 'summeter[train]'`.
 """
@@ -49,7 +49,7 @@ def read(source: Path) -> list[Row]:
             if not isinstance(row.get("summary"), str):
                 raise SystemExit(f"{source}:{number}: summary: must be a text")
             if not isinstance(row.get("claims"), list) or not all(isinstance(text, str) for text in row["claims"]):
-                raise SystemExit(f"{source}:{number}: claims: must be a list of texts")
+                raise SystemExit(f"{source}:{number}: claims: must be a list of strings")
             rows.append({"document": row["summary"], **row})
     return rows
 

@@ -178,10 +178,19 @@ def test_a_pickle_that_runs_code_is_not_run(roberta: Path, tmp_path: Path) -> No
 def test_the_command(roberta: Path, tmp_path: Path) -> None:
     from typer.testing import CliRunner
 
-    from summeter.cli.models import app
+    from summeter.cli.main import app
 
     alignscore(roberta, tmp_path / "a.ckpt")
-    arguments = ["convert", "alignscore", str(tmp_path / "a.ckpt"), "-o", str(tmp_path / "out"), "--base", str(roberta)]
+    arguments = [
+        "models",
+        "convert",
+        "alignscore",
+        str(tmp_path / "a.ckpt"),
+        "-o",
+        str(tmp_path / "out"),
+        "--base",
+        str(roberta),
+    ]
     result = CliRunner().invoke(app, [*arguments, "--json"])
     assert result.exit_code == 0, result.output
     rows = json.loads(result.output)["rows"]

@@ -165,5 +165,5 @@ def test_two_networks_of_a_kind_serve_one_evaluator(folders: Path, tmp_path: Pat
 
 def test_a_role_has_one_task_in_a_run(folders: Path) -> None:
     bound = {"asks": f"local/{folders / 't5'}", "answers": f"local/{folders / 'bart'}"}
-    with pytest.raises(UsageError, match="a classifier model to other_kind and a seq2seq"):
+    with pytest.raises(UsageError, match="a classifier model for other_kind, but a seq2seq"):
         evaluate(ROWS, [TwoWriters(), OtherKind()], models=bound)

@@ -44,7 +44,7 @@ def test_the_sentences_with_the_largest_cosines_are_marked(tmp_path: Path) -> No
             sentences = campaign.sources[task.document_id].document.sentence_texts
             assert len(sentences) == 5
             vectors = np.array(
-                run_sync(network.ask([Embed(text) for text in (*sentences, campaign.kind.focus(task) or "")]))
+                run_sync(network.ask([Embed(text) for text in (*sentences, campaign.task_type.focus(task) or "")]))
             )
             near = np.round(np.maximum(0.0, vectors[:-1] @ vectors[-1]), 6)
             best = np.argsort(-near, kind="stable")[:2].tolist()
