@@ -1,6 +1,6 @@
 """Meta-evaluation: studies of judges, systems and annotators. They compute on judgments and call no model.
 
-The public API is exported here. The modules for developers of studies:
+The public API is exported here. Developers of studies use these modules:
 
     inputs        judge_input(run) -> JudgeInput(table, reduce, context); gold_input(data) -> table, context
     gold          merge human judgments: gold_scores(table, aspect, level, rule, source); votes(...) for agreement

@@ -1,9 +1,9 @@
-"""Recommend a judge for data, by agreement with people and cost, and the number of further labels needed.
+"""Recommend a judge for a data set by agreement with people and by cost.
 
-All judges of an aspect are compared by the same statistic: AUROC if human values are 0 or 1 (for a judge with decisions
-it equals balanced accuracy), else Spearman's correlation. The units are sentences if people and all judges judged
-them, else summaries. Pairs of judges are tested as in `compare`, with a permutation test and a correction for the
-number of pairs.
+All judges of an aspect are compared by the same statistic: AUROC if human values are 0 or 1 (which equals balanced
+accuracy for a judge that makes decisions), and otherwise Spearman's correlation. The units are sentences if people and
+all judges judged sentences, and otherwise summaries. Pairs of judges are tested as in `compare`, with a permutation
+test and a correction for the number of pairs.
 """
 
 from __future__ import annotations
@@ -60,7 +60,10 @@ FREE = "no paid model"
 
 
 class Candidate(NamedTuple):
-    """A judge on one aspect, its agreement, and its cost in US dollars per 1,000 summaries (None: see `reason`)."""
+    """A judge on one aspect, with its agreement and its cost.
+
+    The cost is in US dollars per 1,000 summaries; if it is None, `reason` says why.
+    """
 
     run: RunFolder
     pairs: Sample
@@ -71,12 +74,12 @@ class Candidate(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """Whether the agreement differs significantly from chance."""
+        """Verdict on whether the agreement differs significantly from chance."""
         return against_chance(self.statistic, self.agreement.low, self.agreement.high, self.agreement.clusters)
 
     @property
     def words(self) -> str:
-        """A phrase with the agreement with people, which mentions if there are too few documents."""
+        """Phrase that states the agreement with people, and whether there are too few documents."""
         own = self.agreement
         shown = agreement(
             self.statistic, own.value, own.low, own.high, verdict=self.verdict, n=own.n, level=str(self.pairs.level)
@@ -85,7 +88,7 @@ class Candidate(NamedTuple):
         return shown + (few if own.clusters < MIN_DOCUMENTS else "")
 
     def fields(self) -> dict[str, Any]:
-        """Return the identifying fields of a row."""
+        """Return the fields that identify a row of this judge."""
         about = {"study": STUDY, "level": str(self.pairs.level), "average": "pooled"}
         return {**named(self.pairs.judge, self.pairs.gold), **about}
 
@@ -105,12 +108,13 @@ def advise(runs: RunFolder | Sequence[RunFolder], gold: Gold | None, options: Ad
 
     `gold` is by default the human judgments in the data of the first run.
 
-    Rows have the study "advise". Each judge has `auroc` or `spearman`, with `details.frontier` (no cheaper judge agrees
-    as well) and `details.recommended`, and `cost_per_1000` and `seconds_per_1000` (US dollars and seconds per 1,000
-    summaries; the seconds are those of sequential calls and of local computation). For the best judge and the
-    recommended one, or else the next best ("A-B"), there are rows with the `difference` (fields as in
-    `compare_evaluators`) and `labels_needed`, the number of labelled documents needed to detect it with power 0.8. A
-    judge that cannot be compared has a row `agreement` without a value. The notes contain the recommendation.
+    Rows have the study "advise". Each judge has a row `auroc` or `spearman`, with `details.frontier` (True if no
+    cheaper judge agrees as well) and `details.recommended`, and the rows `cost_per_1000` and `seconds_per_1000` (US
+    dollars and seconds per 1,000 summaries; the seconds include sequential calls and local computation). The best judge
+    is compared with the recommended one, or with the next best if it is recommended itself, in the rows `difference`
+    ("A-B", with the fields of `compare_evaluators`) and `labels_needed`, the number of labelled documents needed to
+    detect the difference with power 0.8. A judge that cannot be compared has a row `agreement` without a value. The
+    notes contain the recommendation.
 
     The recommended judge is the cheapest of those that agree significantly better than chance (on at least 6 documents)
     and are not significantly worse than the best of these. If no judge qualifies, none is recommended. Raises
@@ -171,7 +175,7 @@ def judge_key_of(row: Row) -> JudgeKey:
 def _candidates(
     reads: Sequence[tuple[RunFolder, MetaInput]], options: AdviseOptions, resample: Resampling
 ) -> tuple[list[Candidate], list[Row]]:
-    """Return the judges that can be compared with people, and a row for each judge that cannot."""
+    """Return the judges that can be compared with people, and a row for each other judge."""
     questions = {run.folder: read.judge.questions(judge=options.judge) for run, read in reads}
     judged_by_runs = list(dict.fromkeys(question.aspect for of_run in questions.values() for question in of_run))
     people = judged_aspects(reads[0][1].gold)
@@ -197,7 +201,7 @@ def _candidates(
             level: [judge for key, judge in at_level.items() if key[0] == aspect]
             for level, at_level in by_level.items()
         }
-        # Sentences if every judge has them, else summaries.
+        # The units are sentences if every judge judged sentences, and otherwise summaries.
         levels[aspect] = max(of_aspect, key=lambda level: len(of_aspect[level]))
         judged = of_aspect[levels[aspect]]
         statistic = AUROC if all(are_decisions(pairs.y) for _, pairs in judged) else SPEARMAN
@@ -224,12 +228,12 @@ def _candidates(
 
 
 def _key(pairs: Sample) -> tuple[str, str, str]:
-    """Return the key of a candidate: the human aspect, and signature and aspect of the judge."""
+    """Return the key of a candidate: the human aspect, and the judge's signature and aspect."""
     return pairs.gold.aspect, pairs.judge.signature, pairs.judge.aspect
 
 
 def _cost(run: RunFolder, signature: str) -> tuple[float | None, str | None]:
-    """Return the US dollars for 1,000 summaries, or None and the reason."""
+    """Return the cost of 1,000 summaries in US dollars, or None and the reason."""
     components = signature.split(" + ")  # of a composite
     entries = [judge for judge in run.manifest.judges if judge.signature in components]
     if entries and all(judge.imported for judge in entries):
@@ -246,7 +250,7 @@ def _cost(run: RunFolder, signature: str) -> tuple[float | None, str | None]:
 
 
 def _seconds(run: RunFolder, signature: str) -> float | None:
-    """Return the seconds of calls and local computation for 1,000 summaries, or None if they are unknown."""
+    """Return the seconds of calls and local computation for 1,000 summaries, or None if unknown."""
     components = signature.split(" + ")  # of a composite
     work = [run.totals.work[name] for name in components if name in run.totals.work]
     entries = [judge for judge in run.manifest.judges if judge.signature in components]
@@ -256,7 +260,7 @@ def _seconds(run: RunFolder, signature: str) -> float | None:
     for name in rests_on:
         spent, judged = run.manifest.compute.get(name), run.totals.work.get(name)
         if spent is not None and spent.items and judged is not None and items:
-            # A member of a cascade judged some of the items only.
+            # A member of a cascade judged only some of the items.
             total, timed = total + 1000 * spent.seconds / spent.items * judged.items / items, timed + 1
     if not (run.folder / CALLS).is_file() or not any(each.items for each in work):
         return total if timed else None

@@ -1,6 +1,6 @@
 """Agreement among annotators, and agreement of judges with annotators.
 
-Studies of the rows, which give the number of units used (`n`) and of units with too few votes (`missing`):
+Rows have these studies. `n` is the number of units used, and `missing` the number of units with too few votes:
 
     agreement             a coefficient of all annotators on an aspect, optionally by a column
     annotator             one annotator (in `judge`) compared with the merged votes of the others
@@ -43,7 +43,7 @@ from summeter.stats.spans import Spans
 from summeter.tables import Table
 
 SPAN_F1 = "span_f1"
-"""The coefficient of marked spans. All other coefficients are of votes."""
+"""The coefficient for marked spans. All other coefficients are computed from votes."""
 LEVELS = ("sentence", "key_fact", "summary", "pair")
 FOR_LABELS = ("alpha_nominal", "kappa_fleiss", "kappa_cohen", "ac1")
 FOR_RATINGS = (
@@ -63,7 +63,7 @@ FOR_QUESTIONS: Mapping[QuestionType, tuple[str, ...]] = {
     QuestionType.YES_NO: ("alpha_nominal", "kappa_fleiss", "ac1", "identical"),
     QuestionType.TEXT: (),
 }
-"""Default coefficients of the custom questions of campaigns. Free text has none."""
+"""Default coefficients by type of custom question in a campaign. Free text has none."""
 _MANY_RATERS = 10
 _MAX_WEIGHTS = 1_000_000  # size of the largest matrix of weights
 _NO_DRAWS = resampling(0)
@@ -114,10 +114,10 @@ class AgreeOptions(VotesOptions, By, Coefficients, Draws):
 
 @study(AgreeOptions)
 def agree(gold: Gold, options: AgreeOptions) -> Study:
-    """Measure agreement among annotators, and of judges with them.
+    """Measure agreement among annotators, and of judges with annotators.
 
-    `merge`, `tie` and `min_votes` apply to the comparison of a judge with people. The overlap of spans needs a data set
-    or judgments, not a table. Raises UsageError if there are no votes.
+    `merge`, `tie` and `min_votes` apply to the comparison of a judge with people. The overlap of spans can be measured
+    for a data set or judgments, but not for a table. Raises UsageError if there are no votes.
     """
     draws = options.resampling
     records, table, context = _read(gold, options.judgment_set)
@@ -129,7 +129,7 @@ def agree(gold: Gold, options: AgreeOptions) -> Study:
     by_aspect = [(sample, _statistics(sample, options)) for sample in samples]
     rows: list[Row] = []
     for sample, statistics in by_aspect:
-        # An aspect with a single annotator has no row unless it was selected.
+        # An aspect with a single annotator has no row unless the aspect was selected.
         if options.aspects or len(sample.raters) > 1:
             rows += measure(sample, statistics, study="agreement", draws=draws, by=options.by, about=_of_people(sample))
         if options.each and not sample.exchangeable:
@@ -156,7 +156,7 @@ def agree(gold: Gold, options: AgreeOptions) -> Study:
 
 
 def _read(gold: Gold, name: str) -> tuple[Sequence[Judgment], JudgmentTable, Context]:
-    """Return human judgments as records (none for a table), as a table, and their context."""
+    """Return human judgments as records (empty for a table) and as a table, with their context."""
     if isinstance(gold, JudgmentTable):
         return (), gold, Context()
     records = gold.judgments(name) if isinstance(gold, Dataset) else tuple(gold)
@@ -164,7 +164,9 @@ def _read(gold: Gold, name: str) -> tuple[Sequence[Judgment], JudgmentTable, Con
 
 
 def votes_to_compare(table: JudgmentTable, options: VotesOptions) -> Iterator[Sample]:
-    """Yield the raw votes on each selected aspect, at a level (by default the level of the votes in the data).
+    """Yield the raw votes on each selected aspect.
+
+    The level is by default that of the votes in the data.
 
     Raises UsageError for a selected aspect without votes.
     """
@@ -181,7 +183,10 @@ def votes_to_compare(table: JudgmentTable, options: VotesOptions) -> Iterator[Sa
 
 
 def _votes(table: JudgmentTable, aspect: str, options: VotesOptions) -> Sample | None:
-    """Return the votes on an aspect: answers to a custom question of a campaign, labels, ratings or error types."""
+    """Return the votes on an aspect, or None if they cannot be compared.
+
+    Votes are answers to a custom question of a campaign, labels, ratings or error types.
+    """
     level, source = options.level, options.source
     answers = question_votes(table, aspect, source)
     if answers is not None and not options.error_types:
@@ -197,13 +202,13 @@ def _votes(table: JudgmentTable, aspect: str, options: VotesOptions) -> Sample |
         return pair_votes(table, aspect) if sample is None and source in (None, "pairs") else sample
     if sample is None or sample.level == level:
         return sample
-    # The score that an annotator gives a summary is the share of labels 1.
+    # The score of a summary by an annotator is the share of labels 1.
     scores = summary_votes(table, aspect, source)
     return replace(Sample.join(scores, explain=False), source=sample.source)
 
 
 def _statistics(sample: Sample, options: AgreeOptions) -> list[Statistic]:
-    """Return the selected statistics, or by default those that suit the votes."""
+    """Return the selected statistics, or by default those that are suitable for the votes."""
     settings = {"ac2": {"weights": options.weights}, "icc": {"model": options.icc_model}}
 
     def named_statistic(name: str) -> Statistic:
@@ -220,7 +225,10 @@ def _statistics(sample: Sample, options: AgreeOptions) -> list[Statistic]:
 
 
 def default_coefficients(sample: Sample) -> tuple[str, ...]:
-    """Return the default coefficients: those of labels for votes 0 and 1 and for pairs, or else those of ratings."""
+    """Return the default coefficients of the votes.
+
+    Votes of 0 and 1 and votes on pairs have the coefficients of labels, other votes those of ratings.
+    """
     values = sample.value[~np.isnan(sample.value)]
     if sample.level != "pair" and not np.isin(values, (0.0, 1.0)).all():
         return FOR_RATINGS
@@ -241,7 +249,7 @@ def _of_people(sample: Sample, **fields: Any) -> dict[str, Any]:
 
 
 def _each(sample: Sample, statistics: Sequence[Statistic], draws: Resampling) -> Iterator[Row]:
-    """Compare each annotator with the merged votes of the others, and measure the agreement without each."""
+    """Yield rows that compare each annotator with the others, and rows without each annotator."""
     if len(sample.raters) < 2:
         return
     tie = "|tie:drop" if sample.rule is AggregationRule.MAJORITY else ""
@@ -258,7 +266,10 @@ def _each(sample: Sample, statistics: Sequence[Statistic], draws: Resampling) ->
 
 
 def pair_with_others(sample: Sample) -> Sample:
-    """Pair each vote with the merged other votes on its unit. The units of the returned sample are votes."""
+    """Return a sample that pairs each vote with the merged other votes on the same unit.
+
+    The units of the returned sample are votes.
+    """
     votes = replace(sample, units=sample.units.take(sample.unit))
     aspect, signature = sample.gold.aspect, sample.gold.signature
     raters = [Rater("annotator", signature, None, aspect), Rater(PEOPLE, signature, None, aspect)]
@@ -274,7 +285,10 @@ def _of_annotator(sample: Sample, paired_votes: Sample, number: int) -> Sample:
 
 
 class LeaveOneOut(NamedTuple):
-    """The agreement of an annotator with the merged votes of the others, on the `n` units that others also judged."""
+    """Agreement of an annotator with the merged votes of the others.
+
+    `n` is the number of units that the annotator and others judged.
+    """
 
     annotator: str
     aspect: str
@@ -285,8 +299,8 @@ class LeaveOneOut(NamedTuple):
 def leave_one_out(table: JudgmentTable, coefficient: str) -> Iterator[LeaveOneOut]:
     """Yield the values of the `annotator` rows of `agree`, without intervals; fast for hundreds of annotators.
 
-    Coefficients are functions of the weights of clusters. With the votes clustered by annotator, a weight of 1 for one
-    annotator and 0 for the others gives the value of that annotator. Raises UsageError for an unknown coefficient.
+    Coefficients are functions of cluster weights. If votes are clustered by annotator, a weight of 1 for one annotator
+    and 0 for the others gives the value of that annotator. Raises UsageError for an unknown coefficient.
     """
     if coefficient not in COEFFICIENTS:
         raise UsageError(f"unknown coefficient {coefficient!r}; choose one of {', '.join(COEFFICIENTS)}")
@@ -313,13 +327,16 @@ def leave_one_out(table: JudgmentTable, coefficient: str) -> Iterator[LeaveOneOu
 
 
 def _pair(sample: Sample, raters: Sequence[Rater], values: Floats) -> Sample:
-    """Return a sample of two raters with the units, scale and names of another sample."""
+    """Return a sample of two raters with the units, scale and names of a given sample."""
     whole = Sample.of_values(sample.units, raters, values)
     return replace(whole, scale=sample.scale, names=sample.names, question=sample.question, rule=sample.rule)
 
 
 def _fitting(sample: Sample, statistics: Sequence[Statistic]) -> list[Statistic]:
-    """Return the statistics, without those that need a scale if the values (means of ratings) are not on it."""
+    """Return the statistics that can be computed from the values.
+
+    Statistics that need a scale are left out if the values, such as means of ratings, are not on it.
+    """
     on_scale = np.isin(sample.value[~np.isnan(sample.value)], sample.scale).all()
     return [statistic for statistic in statistics if on_scale or not statistic.on_scale]
 
@@ -332,7 +349,7 @@ def _with_judges(
     options: AgreeOptions,
     draws: Resampling,
 ) -> Iterator[Row]:
-    """Compare a judge with the merged votes, and measure the agreement with it as an additional annotator."""
+    """Yield rows that compare a judge with merged votes, and rows with the judge as an annotator."""
     if sample.level == "pair" or sample.names:
         return
     level, aspect = Level(sample.level), sample.gold.aspect
@@ -374,7 +391,10 @@ def _rows(
     unusable: str | None,
     draws: Resampling,
 ) -> Iterator[Row]:
-    """Yield one row per statistic. With `unusable`, the values are None and this is the reason."""
+    """Yield one row per statistic.
+
+    If `unusable` is given, the values are None and `unusable` is the reason.
+    """
     rows = measure(sample, statistics, study=study, draws=draws, about=about)
     if unusable is None:
         yield from rows
@@ -386,7 +406,10 @@ def _rows(
 
 
 def export(gold: Gold, options: VotesOptions) -> Table:
-    """Return the votes as a table with one row per unit and one column per annotator (None: no vote)."""
+    """Return the votes as a table with one row per unit and one column per annotator.
+
+    A cell without a vote is None.
+    """
     _, table, _ = _read(gold, options.judgment_set)
     samples = list(votes_to_compare(table, options))
     raters = list(dict.fromkeys(rater.judge for sample in samples for rater in sample.raters))
@@ -410,13 +433,16 @@ def export(gold: Gold, options: VotesOptions) -> Table:
 
 
 def type_votes(table: JudgmentTable, aspect: str, level: Level, source: str | None = None) -> Sample | None:
-    """Return the error types that annotators named as votes, or None if there are none."""
+    """Return the error types that annotators assigned, as votes, or None if there are none."""
     rows = block_rows(table, aspect, level, source)
     return None if rows is None else _votes_of_names(rows, rows.error_type)
 
 
 def _votes_of_names(rows: JudgmentTable, column: Categorical, question: QuestionType | None = None) -> Sample | None:
-    """Return categories as votes: equivalent names get the same number. Returns None if there are no names."""
+    """Return categories as votes, or None if there are no names.
+
+    Equivalent names get the same number.
+    """
     spelled: dict[frozenset[str], str] = {}
     for name in column.names:
         if name is not None:
@@ -433,7 +459,7 @@ def question_votes(table: JudgmentTable, aspect: str, source: str | None = None)
     """Return the answers to a custom question of a campaign as votes.
 
     Units are the targets of the question; a pair of summaries is named "A vs B". Returns None if the aspect is not a
-    custom question or its answers are free text.
+    custom question or if the answers are free text.
     """
     for question in QuestionType:
         rows = table.where(aspect=aspect, signature=SIGNATURES[question.value])
@@ -450,10 +476,10 @@ def question_votes(table: JudgmentTable, aspect: str, source: str | None = None)
 
 
 def pair_votes(table: JudgmentTable, aspect: str) -> Sample | None:
-    """Return the votes on pairs of summaries, as exported by a pairwise campaign, or None if there are none.
+    """Return the votes on pairs of summaries in a pairwise campaign, or None if there are none.
 
     A vote is 1 if the alphabetically first system is preferred, 0 if its rival is, and 0.5 for a tie. A unit is a
-    document and a pair, named "A vs B".
+    document with a pair of systems, named "A vs B".
     """
     rows = table.where(unit="pair", aspect=aspect)
     if not len(rows):
@@ -473,9 +499,11 @@ Item = tuple[str, str]
 
 
 class MarkedSpans(NamedTuple):
-    """The spans that annotators marked: for each annotator and item, the spans, or None if the item was not seen.
+    """The spans that annotators marked.
 
-    If `exchangeable`, annotators are anonymous, so that an element of `spans` can mix several people.
+    `spans` holds the spans of each annotator in each item, or None if the annotator did not see the item.
+
+    If `exchangeable` is True, annotators are anonymous, so that an element of `spans` can mix several people.
     """
 
     aspect: str
@@ -485,7 +513,7 @@ class MarkedSpans(NamedTuple):
     exchangeable: bool
 
     def row(self, resample: Resampling, **fields: Any) -> Row:
-        """Return the agreement of all annotators: F1 of the characters they marked."""
+        """Return the row with the agreement of all annotators: F1 of the characters that they marked."""
         bootstrap = resample([document for document, _ in self.items])
         if self.exchangeable:
             why = f"{SPAN_F1} compares annotators, but these spans are anonymous"
@@ -502,9 +530,9 @@ class MarkedSpans(NamedTuple):
 def marked_spans(judgments: Sequence[Judgment]) -> Iterator[MarkedSpans]:
     """Yield the spans marked on each aspect.
 
-    Labels derived from spans record which summaries an annotator saw without marking anything. An annotator without
-    such labels is assumed to have seen the summaries that they judged; an annotator with spans only, all judged
-    summaries of each document in which they marked a span.
+    Labels derived from spans record which summaries an annotator saw without marking anything. Annotators without such
+    labels are assumed to have seen the summaries that they judged. Annotators who only marked spans are assumed to have
+    seen all judged summaries of each document in which they marked a span.
     """
     spans = [judgment for judgment in judgments if judgment.target.unit == "span" and judgment.status == "ok"]
     for aspect in dict.fromkeys(span.aspect for span in spans):
@@ -523,7 +551,7 @@ def marked_spans(judgments: Sequence[Judgment]) -> Iterator[MarkedSpans]:
 
 
 def _seen(judgments: Sequence[Judgment], rater: str) -> dict[Item, None]:
-    """Return the summaries that an annotator saw, in order."""
+    """Return the summaries that an annotator saw, in order of appearance."""
     by_rater = [judgment for judgment in judgments if judgment.judge == rater]
     labelled = any(judgment.signature in SPAN_LABELS for judgment in by_rater)
     targets = [
@@ -539,7 +567,7 @@ def _seen(judgments: Sequence[Judgment], rater: str) -> dict[Item, None]:
 
 
 def span_rows(marked: Iterable[MarkedSpans], context: Context, by: str | None, resample: Resampling) -> Iterator[Row]:
-    """Yield the rows with the statistic `span_f1`: of all spans, and by a column."""
+    """Yield the rows with the statistic `span_f1`, for all spans and by a column."""
     for spans in marked:
         yield spans.row(resample)
         if by is None:
@@ -567,9 +595,9 @@ class OverrideOptions(Selection, By, Draws):
 def override_rate(shown: RunLike, gold: Gold, options: OverrideOptions) -> Study:
     """Measure how often people overruled the machine labels that they were shown (UniSumEval, Table 12).
 
-    `shown` are the judgments of the machine, by any judge. Rows have the study "overruled": the share of overruled
-    units among all units, and among those shown as 1 and as 0 (`details.shown`), optionally by a column. `n` is the
-    number of units with both labels. Raises UsageError if no unit has both.
+    `shown` holds the judgments of the machine, by any judge. Rows have the study "overruled" and give the share of
+    overruled units among all units, and among those shown as 1 and as 0 (`details.shown`), optionally by a column. `n`
+    is the number of units with both labels. Raises UsageError if no unit has both.
     """
     level = Level(options.level)
     read = meta_input(shown, gold, options)

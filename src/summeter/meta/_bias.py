@@ -39,7 +39,7 @@ Measure = Callable[[str], int]
 _FEWEST_ROWS = 4
 
 LENGTHS: dict[str, Measure] = {"words": lambda text: len(text.split()), "characters": len}
-"""Functions that count the length of a summary: words separated by white space, or code points."""
+"""Functions that return the length of a summary in words separated by white space or in code points."""
 
 
 class BiasOptions(Selection, GoldAtLeast, By, Families, Draws):
@@ -54,10 +54,10 @@ class BiasOptions(Selection, GoldAtLeast, By, Families, Draws):
 def bias(run: RunLike, gold: Gold | None, options: BiasOptions) -> Study:
     """Audit judges for position, length and self-preference bias.
 
-    Position is the place in the prompt; self-preference is a preference for the judge's own model family.
-    Length and family are compared with human scores, since a bias is a preference that people do not share. Lengths are
-    those of the summaries of the run, or else of the gold. Self-preference is audited if `families` are given. Raises
-    UsageError if nothing can be audited.
+    Position is the position of a summary in the prompt; self-preference is a preference for the judge's own model
+    family. The effects of length and family are compared with those on human scores, because a bias is a preference
+    that people do not share. Lengths are those of the summaries of the run, or else of the gold. Self-preference is
+    audited only if `families` is given. Raises UsageError if nothing can be audited.
     """
     resample = options.resampling
     if gold is None and isinstance(run, RunFolder):
@@ -90,7 +90,10 @@ def bias(run: RunLike, gold: Gold | None, options: BiasOptions) -> Study:
 def family_of(
     judge: str, signature: str, model: str | None, families: Mapping[str, str], judge_families: Mapping[str, str]
 ) -> str | None:
-    """Return the family of a judge (by name, signature or model), or None if it is unknown."""
+    """Return the family of a judge, or None if it is unknown.
+
+    The judge is looked up by name, signature or model.
+    """
     for name in (judge, signature, model):
         if name is not None and name in judge_families:
             return judge_families[name]
@@ -99,14 +102,20 @@ def family_of(
 
 
 def lengths_of(run: RunLike, gold: Gold | None, unit: str) -> dict[tuple[str, str], int]:
-    """Return the length of each summary by (document, system), or an empty dict without texts."""
+    """Return the length of each summary by (document, system).
+
+    The result is empty if there are no texts.
+    """
     data = run.data if isinstance(run, RunFolder) else gold
     summaries: Sequence[Summary] = data.summaries if isinstance(data, Dataset) else ()
     return {(summary.document_id, summary.system): LENGTHS[unit](summary.text) for summary in summaries}
 
 
 def position_rows(judge: Verdicts, resample: Resampling) -> list[Row]:
-    """Return the rows on position, over all pairs and for each. Verdicts in one order only count as missing."""
+    """Return the rows on position, for all pairs together and for each pair.
+
+    Verdicts in one order only count as missing.
+    """
     rows = _position(judge, None, judge.ab, judge.ba, resample)
     if len(judge.pairs) > 1:
         for place, pair in enumerate(judge.pairs):
@@ -118,7 +127,7 @@ def _position(judge: Verdicts, pair: tuple[str, str] | None, ab: Floats, ba: Flo
     judged = ~(np.isnan(ab) & np.isnan(ba))
     effect = order_effect(ab[judged], ba[judged])
     both = ~(np.isnan(ab) | np.isnan(ba))
-    # Points of the first system: 1 if shown first and 0 if shown second means that the first position won both times.
+    # If the first system has 1 point when shown first and 0 when shown second, the first position won both times.
     flipped, lean = both & (ab != ba), np.where(both, ab - ba, 0.0)
     one_position = np.where(np.abs(lean) == 1, lean, 0.0)
     sums = np.stack([side.sum(axis=0) for side in (both, flipped, one_position)], axis=1).astype(np.float64)
@@ -145,7 +154,7 @@ def _position(judge: Verdicts, pair: tuple[str, str] | None, ab: Floats, ba: Flo
 
 
 def sign_p(effect: OrderEffect) -> float | None:
-    """Return the exact two-sided p-value of the sign test on flipped verdicts, or None if none flipped.
+    """Return the exact two-sided p-value of the sign test on flipped verdicts, or None if there are none.
 
     >>> sign_p(OrderEffect(0, 5, 0, 0, 5, 0))
     0.0625
@@ -170,7 +179,7 @@ def length_rows(matrix: Group, lengths: Mapping[tuple[str, str], int], unit: str
               "missing": int((~(np.isnan(grid.judge) & np.isnan(grid.gold))).sum()) - n}  # fmt: skip
     by_judge, by_people = correlate(judge, words), correlate(gold, words)
     bootstrap = resample(np.arange(len(grid.documents)))
-    # Sums are indexed by document, because documents without rows are also resampled.
+    # The sums include documents without rows, because these are also resampled.
     sums = _length_sums(np.stack([judge, words, gold]), np.nonzero(included)[1].astype(np.int64), bootstrap.units)
     (samples,) = bootstrap.samples(lambda weights: length_statistics(weights @ sums))
     values = length_statistics(sums.sum(axis=0)[None])[0].tolist()
@@ -196,10 +205,11 @@ def _length_sums(rows: Floats, documents: Ints, size: int) -> Floats:
 
 
 def length_statistics(sums: Floats) -> Floats:
-    """Compute the four statistics of length (draws x 4, NaN: undefined) from the sums of each draw.
+    """Return the four statistics of length (draws x 4, NaN if undefined), from the sums of each draw.
 
     The partial correlation of the judge's scores and lengths given human scores is (r12 - r13 r23) / sqrt((1 - r13^2)
-    (1 - r23^2)). It is undefined with fewer than four rows, or if human scores explain one of the two completely.
+    (1 - r23^2)). It is undefined with fewer than four rows, or if human scores completely explain the judge's scores or
+    the lengths.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         means = sums[:, 1:] / sums[:, :1]
@@ -217,7 +227,7 @@ def length_statistics(sums: Floats) -> Floats:
 def self_preference(
     matrix: Group, families: Mapping[str, str], judge_families: Mapping[str, str], resample: Resampling
 ) -> Row:
-    """Return the row on the judge's preference for systems of its own family, relative to people."""
+    """Return the row on the judge's preference for systems of its family, relative to people's."""
     judge, grid = matrix.sample.judge, matrix.grid
     family = family_of(judge.judge, judge.signature, judge.model, families, judge_families)
     own = np.array([family is not None and families.get(system) == family for system in grid.systems])
@@ -258,11 +268,14 @@ def self_preference(
 
 
 def _by_side(values: Floats, own: Bools) -> Floats:
-    """Sum over the systems of the own family and over the others, by document (2 x documents)."""
+    """Return the sums over systems of the judge's family and over the others (2 x documents)."""
     return np.stack([values[own].sum(axis=0), values[~own].sum(axis=0)])
 
 
 def _difference(sums: Floats, counts: Floats) -> Floats:
-    """Subtract the mean of others from the mean of own systems (rows x 2), row by row (NaN: a side is empty)."""
+    """Return the mean of own systems minus the mean of others for each row.
+
+    Inputs are rows x 2 matrices. The result is NaN if one side is empty.
+    """
     means = ratio(sums, counts)
     return np.asarray(means[:, 0] - means[:, 1])

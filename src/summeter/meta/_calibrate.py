@@ -1,10 +1,10 @@
-"""Calibrate a judge on 50 or more human labels, and store the result in a calibration file.
+"""Calibrate a judge on at least 50 human labels, and store the result in a calibration file.
 
 The file records the agreement of the judge's decisions with human labels (Cohen's kappa and Krippendorff's alpha, with
 intervals by document), the accuracy of a constant decision, the agreement among people, and the disagreements, worst
 first. With a dev split, a threshold is tuned on it (`stats.tune_threshold`), and agreement is measured on the other
 rows. The file contains the judge's signature (model, prompt and settings), the aspect and the hash of the data. `gate`
-rejects it if the judge has changed, and a file that was edited is rejected too.
+rejects the file if the judge has changed or if the file was edited.
 """
 
 from __future__ import annotations
@@ -54,7 +54,10 @@ class Evidence(Record):
 
 
 class Disagreement(Record):
-    """A unit on which judge and people disagree. `distance` is |score - gold|, at most 1 for scores in [0, 1]."""
+    """A unit on which the judge and people disagree.
+
+    `distance` is |score - gold|, which is at most 1 for scores in [0, 1].
+    """
 
     document_id: str
     system: str
@@ -71,7 +74,10 @@ class Disagreement(Record):
 
 
 class Calibration(Record):
-    """The content of a calibration file. `threshold` is None if the labels of the judge are used."""
+    """The content of a calibration file.
+
+    `threshold` is None if the labels of the judge are used as decisions.
+    """
 
     schema_: Literal["summeter-calibration/1"] = Field(default=SCHEMA, alias="schema", serialization_alias="schema")
     summeter: str
@@ -106,7 +112,7 @@ class Calibration(Record):
     checksum: str = ""
 
     def sealed(self) -> Calibration:
-        """Return the calibration with the checksum of its other fields."""
+        """Return a copy whose checksum matches the other fields."""
         return self.model_copy(update={"checksum": self._sum()})
 
     @property
@@ -136,9 +142,9 @@ class CalibrateOptions(Selection, GoldAtLeast, Draws):
 def calibrate(run: RunFolder, gold: Gold, options: CalibrateOptions) -> Calibration:
     """Calibrate a judge on at least 50 human labels.
 
-    The rows have the agreement with people, that of a baseline, the agreement among people, and the disagreements.
-    Human values that are not 0 or 1 need `gold_at_least`. Raises UsageError for fewer than 50 labels (unless
-    `allow_few`), for several matching judges (select one with `judge`), and for a dev split without labels.
+    The calibration contains the agreement with people, a baseline, the agreement among people, and the disagreements.
+    If human values are not 0 or 1, `gold_at_least` is required. Raises UsageError for fewer than 50 labels (unless
+    `allow_few`), if several judges match (select one with `judge`), or if the dev split has no labels.
     """
     read, resample = meta_input(run, gold, options), options.resampling
     pairs = _chosen(read, options, ValueOrLabel.LABEL if options.dev is None else ValueOrLabel.VALUE)
@@ -180,7 +186,7 @@ def calibrate(run: RunFolder, gold: Gold, options: CalibrateOptions) -> Calibrat
 
 
 def _chosen(read: MetaInput, options: CalibrateOptions, use: ValueOrLabel) -> Sample:
-    """Return the values of the judge joined with people, at the first level that both have."""
+    """Return the judge's values joined with people's, at the first level that both have."""
     levels = [Level(options.level)] if options.level is not None else [Level.SENTENCE, Level.KEY_FACT, Level.SUMMARY]
     if levels[0].base is not levels[0]:
         raise UsageError(
@@ -308,7 +314,7 @@ _Key = tuple[str | None, str | None, int]
 def disagreements(run: RunFolder, pairs: Sample, decided: Floats, people: Sample | None) -> list[Disagreement]:
     """Return the units on which decisions and human labels `pairs.y` differ.
 
-    They are sorted by distance, largest first, and then by the agreement of the annotators.
+    The units are sorted by distance, largest first, and then by the agreement of the annotators.
     """
     rows = np.flatnonzero(~np.isnan(decided + pairs.y) & (decided != pairs.y)).tolist()
     if not rows:
@@ -349,7 +355,7 @@ def disagreements(run: RunFolder, pairs: Sample, decided: Floats, people: Sample
 
 
 def _keys(sample: Sample) -> list[_Key]:
-    """Return document, system and index of each unit."""
+    """Return the document, system and index of each unit."""
     units = sample.units
     return list(zip(units.document.labels(), units.system.labels(), units.index.tolist(), strict=True))
 

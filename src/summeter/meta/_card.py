@@ -1,12 +1,10 @@
 """Dataset summary ("card"): the tables and figures of UniSumEval, for any run or labelled data.
 
-    means             of each aspect by system, overall and by domain, with the average over domains (Tables 14-17)
-    composite         the mean of faithfulness, completeness and conciseness (Table 4)
-    domain stability  100 - (max - min) of the domain means of a system in percent (Tables 5 and 14-17)
-    error types       frequencies by domain, system, category and length (Tables 18-21, Figure 3)
-    abstractiveness   correlation with faithfulness by system and domain, and over systems (Figure 4)
-    redaction         redacted minus unredacted, if a column marks redacted documents
-    groups            means by category and other columns
+    means of each aspect by system, overall and by domain, with the average over domains (Tables 14-17) composite the
+    mean of faithfulness, completeness and conciseness (Table 4) domain stability 100 - (max - min) of the domain means
+    of a system in percent (Tables 5 and 14-17) error types frequencies by domain, system, category and length (Tables
+    18-21, Figure 3) abstractiveness correlation with faithfulness by system and domain, and over systems (Figure 4)
+    redaction redacted minus unredacted, if a column marks redacted documents groups means by category and other columns
 
 Judges and people are treated alike. The formulas are those of UniSumEval (Lee et al., 2024), appendix D.
 """
@@ -49,9 +47,12 @@ from summeter.text.ngrams import words
 STUDY = "card"
 FAITHFULNESS, ABSTRACTIVENESS = "faithfulness", "abstractiveness"
 LENGTH, LENGTH_IN_WORDS = "length", "length_in_words"
-"""Name of the derived column of document lengths (in words, in buckets), and the name if the data have a `length`."""
+"""Names of the derived column of document lengths (in words, in buckets).
+
+The second name is used if the data already have a column `length`.
+"""
 ORIGINAL = "original"
-"""The column with the id of the original of a redacted document."""
+"""Column with the id of the original of a redacted document."""
 REDACTED = ("redacted", "redact_type", "redaction")
 """Columns that can mark redacted documents, in order of preference."""
 _YES = frozenset({"1", "true", "yes", "redacted", "redact"})
@@ -83,7 +84,7 @@ class CardOptions(Selection, Draws):
 def card(run: RunFolder | None, gold: Dataset | None, options: CardOptions) -> Study:
     """Summarise a run or labelled data.
 
-    The human judgments in `gold` appear as an additional judge. Either `run` or `gold` can be None.
+    The human judgments in `gold` are treated as those of an additional judge. Either `run` or `gold` can be None.
 
     Rows have the study "card" and these statistics: `mean`, `domain_average` (mean of the domain means),
     `domain_stability` (in %), `group_average` and `group_stability` (the same over the values of `details.by`),
@@ -158,7 +159,7 @@ def _series(run: RunFolder | None, gold: Dataset | None, options: CardOptions) -
 
 
 _Part = tuple[dict[str, Any], Bools]
-"""The fields of a group, and the mask of its rows."""
+"""The fields that identify a group, and the mask of the group's rows."""
 
 
 def _parts(column: str, values: Categorical) -> list[_Part]:
@@ -180,7 +181,7 @@ def _score_rows(
     redacted: str | None,
     resample: Resampling,
 ) -> Iterator[Row]:
-    """Yield the rows of one judge and aspect."""
+    """Yield the rows on the scores of one judge and aspect."""
     about = merged(named(scores.judge), study=STUDY)
     by = {name: _parts(name, context.column(name, scores.units.document, scores.units.system)) for name in columns}
 
@@ -215,7 +216,7 @@ def _score_rows(
 
 
 def _over_groups(about: Mapping[str, Any], means: Sequence[float | None], values: Floats, what: str) -> Iterator[Row]:
-    """Yield the average and the stability of the means of a system by domain (or by another `group`)."""
+    """Yield the average and the stability of a system's means by domain (or by another column)."""
     groups = GroupValues(np.array(means, dtype=np.float64))
     average = over_groups("mean", groups, included=~np.isnan(groups.values), what=f"{what} has a mean")
     yield interval_row(average, about, statistic=f"{what}_average", level=what)
@@ -227,8 +228,8 @@ def _over_groups(about: Mapping[str, Any], means: Sequence[float | None], values
 def domain_stability(means: Sequence[float | None], *, shares: bool = True, what: str = "domain") -> Estimate:
     """Return 100 - (max - min) of the domain means in percent (UniSumEval, appendix D).
 
-    Domains without a mean are left out. `shares=False` means that the values are not in [0, 1], so that the result is
-    undefined. In the example, 100 - 100 * (0.9 - 0.6) = 70.
+    Domains without a mean are left out. If `shares` is False, the values are not in [0, 1], and the result is
+    undefined. In the example, the result is 100 - 100 * (0.9 - 0.6) = 70.
 
     >>> round(domain_stability([0.9, 0.8, None, 0.6]).value, 9)
     70.0
@@ -243,7 +244,7 @@ def domain_stability(means: Sequence[float | None], *, shares: bool = True, what
 def _redaction(
     scores: Sample, context: Context, groups: Sequence[_Part], column: str | None, resample: Resampling
 ) -> Iterator[Row]:
-    """Yield the difference of redacted and unredacted summaries, overall and by system.
+    """Yield the mean of redacted minus that of unredacted summaries, overall and by system.
 
     A redacted document is resampled together with its original (column `original`), so that the interval is paired.
     """
@@ -275,7 +276,7 @@ def _redaction(
         def difference(
             weights: Floats, value: Floats = value, mark: Floats = mark, codes: Ints = bootstrap.codes
         ) -> Floats:
-            """Return the mean of redacted minus that of unredacted rows in each draw (NaN: one is empty)."""
+            """Return the mean of redacted minus that of unredacted rows in each draw (NaN if either is empty)."""
             times = weights[:, codes]
             sides = [(mark == number).astype(np.float64) for number in (1, 0)]
             redacted, unredacted = (ratio(times @ (side * value), times @ side) for side in sides)
@@ -293,7 +294,7 @@ def _redaction(
 
 
 def redaction_column(context: Context, column: str | None) -> tuple[str, Callable[[str | None], bool | None]] | None:
-    """Return the column that marks redacted documents, and a function that interprets its values.
+    """Return the column that marks redacted documents, and a function that interprets the values.
 
     The function returns None for values that mean neither yes nor no. Without such a column, the result is None. Raises
     UsageError for an unknown column.
@@ -317,10 +318,11 @@ def _redacted(value: str | None) -> bool | None:
 def _error_rows(
     run: RunFolder | None, gold: Dataset | None, context: Context, columns: Sequence[str], options: CardOptions
 ) -> Iterator[Row]:
-    """Yield `error_share` (among all errors) and `error_rate` (among all judged units) of each type, by each column.
+    """Yield `error_share` and `error_rate` of each error type, by each column.
 
-    Units are sentences, claims and spans with a judgment; each of their types counts. Each human vote counts, so that
-    an error type named by two of three annotators counts twice.
+    The share is among all errors, the rate among all judged units. Units are sentences, claims and spans with a
+    judgment; each error type of a unit counts. Each human vote counts, so that an error type assigned by two of three
+    annotators counts twice.
     """
     if options.aspects and FAITHFULNESS not in options.aspects:
         return
@@ -372,7 +374,10 @@ def _distribution(
 
 
 def _abstractness(series: Sequence[Sample], context: Context) -> Iterator[Row]:
-    """Yield correlations of abstractiveness and faithfulness: overall, by system and domain, and over systems."""
+    """Yield correlations of abstractiveness and faithfulness.
+
+    They are computed overall, by system and domain, and over systems.
+    """
     abstractive = next((scores for scores in series if scores.judge.aspect == ABSTRACTIVENESS), None)
     if abstractive is None:
         return
@@ -393,7 +398,10 @@ def _abstractness(series: Sequence[Sample], context: Context) -> Iterator[Row]:
 
 
 def markdown(study: Study, title: str = "Benchmark card") -> str:
-    """Return the card as Markdown, ending in a line feed. Cells show the number of missing scores."""
+    """Return the card as Markdown, ending in a line feed.
+
+    Cells show the number of missing scores.
+    """
     tables = [
         *mean_tables(study), *_group_tables(study), *_error_tables(study), _abstractness_table(study),
         _redaction_table(study),
@@ -404,7 +412,7 @@ def markdown(study: Study, title: str = "Benchmark card") -> str:
 
 
 def mean_tables(study: Study) -> Iterator[Table]:
-    """Yield a table per judge and aspect: systems by domains, with average and stability."""
+    """Yield a table of systems by domains for each judge and aspect, with average and stability."""
     domains = dict.fromkeys(row.domain for row in study if row.statistic == "mean" and row.domain is not None)
     columns: dict[tuple[str, str | None], str] = {("mean", domain): domain for domain in domains}
     if domains:
@@ -424,7 +432,10 @@ def mean_tables(study: Study) -> Iterator[Table]:
 
 
 def across_tables(study: Study) -> Iterator[Table]:
-    """Yield a table per judge, aspect and column in `across`: systems by its values, with average and stability."""
+    """Yield a table of systems by groups for each judge, aspect and column in `across`.
+
+    The groups are the values of the column. The table includes the average and the stability.
+    """
     for name in dict.fromkeys(str(row.details["by"]) for row in study.where(statistic="group_stability")):
         by_column = Study(STUDY, [row for row in study if row.details.get("by") == name and row.system is not None])
         values = dict.fromkeys(str(row.details["group"]) for row in by_column.where(statistic="mean"))
@@ -446,7 +457,7 @@ _Judge = tuple[str | None, str | None, str | None]
 
 
 def _labels(rows: Study) -> dict[_Judge, str | None]:
-    """Return a distinct label for each (judge, signature, aspect), in order."""
+    """Return a distinct label for each (judge, signature, aspect), in order of appearance."""
     keys = [(row.judge, row.signature, row.aspect) for row in rows]
     return dict(zip(keys, judge_labels(rows.rows), strict=True))
 
@@ -473,7 +484,7 @@ def _place(row: Row) -> str:
 
 
 def _group_tables(study: Study) -> Iterator[Table]:
-    """Yield a table per grouping column: its values by judge and aspect."""
+    """Yield a table for each grouping column: the values of the column by judge and aspect."""
     judges = _labels(study.where(statistic="mean"))
     grouped: dict[str, list[Row]] = {}
     for row in study.where(statistic="mean", system=None):
@@ -492,7 +503,10 @@ def _group_tables(study: Study) -> Iterator[Table]:
 
 
 def _error_tables(study: Study) -> Iterator[Table]:
-    """Yield a table per judge: the share of each error type, overall and by group, with the number of errors."""
+    """Yield a table for each judge: the share of each error type, overall and by group.
+
+    The table includes the numbers of errors.
+    """
     shares = study.where(statistic="error_share")
     for (judge, signature, _), label in _labels(shares).items():
         yield pivot(

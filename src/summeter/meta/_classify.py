@@ -1,12 +1,12 @@
 """Judges as classifiers of sentences, key facts or summaries, compared with human labels 0 and 1.
 
 Label 1 is the positive class: supported, present, consistent. Sensitivity is the share of supported sentences that the
-judge labels supported, specificity the share of erroneous sentences that it labels erroneous, and balanced accuracy
-their mean, which does not depend on the choice of the positive class.
+judge labels supported, and specificity is the share of erroneous sentences that the judge labels erroneous. Balanced
+accuracy is the mean of the two, which does not depend on the choice of the positive class.
 
-A decision is the judge's label, or a value that is 0 or 1. A threshold turns scores into decisions. It is given, or
-tuned on a split of the data that is then left out of the test (the percentile protocol of AggreFact), either one
-threshold or one for each value of a column.
+A decision is the judge's label, or a value that is 0 or 1. Scores are turned into decisions by a threshold, which is
+given or is tuned on a split of the data that is then left out of the test (the percentile protocol of AggreFact). There
+can be one threshold, or one for each value of a column.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ NEEDS_THRESHOLD = "the judge gives scores, not decisions; give a threshold, or t
 
 
 class Decided(NamedTuple):
-    """Test rows with decisions (NaN: none), scores, and details of the threshold."""
+    """Test rows with decisions (NaN if missing), scores, and details of the threshold."""
 
     pairs: Sample
     labels: Floats
@@ -73,14 +73,15 @@ class ClassifyOptions(Selection, GoldAtLeast, By, Draws):
 def classify(run: RunLike, gold: Gold, options: ClassifyOptions) -> Study:
     """Measure judges as classifiers of human labels.
 
-    Statistics are balanced accuracy, sensitivity, specificity, precision, recall, F1 and AUROC.
-    At the summary level, human values must be 0 or 1, or `gold_at_least` is the smallest value that counts as 1 (with
+    Statistics are balanced accuracy, sensitivity, specificity, precision, recall, F1 and AUROC. At the summary level,
+    human values must be 0 or 1, unless `gold_at_least` gives the smallest value that counts as 1 (with
     `gold_at_least=1.0`, all sentences must be supported).
 
-    Rows have the study "classification", these statistics, all in [0, 1], and the `success_ratio`: the share of judged
-    summaries whose judgments are usable and complete (on exactly the units that people judged).
+    Rows have the study "classification" and one of these statistics, all in [0, 1], or the `success_ratio`, which is
+    the share of judged summaries whose judgments are usable and complete (on exactly the units that people judged).
 
-    Raises UsageError if judges and people have nothing in common, for another level, and for an empty dev split.
+    Raises UsageError if judges and people have nothing in common, if the level is not supported, or if the dev split is
+    empty.
 
         sm.meta.classify(run, data.judgments("human.raw"), level="sentence")
     """
@@ -105,7 +106,7 @@ def classify(run: RunLike, gold: Gold, options: ClassifyOptions) -> Study:
             by_threshold = decide(scores.x, threshold)
             decided = Decided(scores, by_threshold, scores.x, None, {"threshold": threshold})
         else:
-            # The judge's own labels. Shares of labels are not decisions, unless they are all 0 or 1.
+            # The labels of the judge are decisions. Shares of labels are not, unless all are 0 or 1.
             usable = are_decisions(labels.x)
             own = labels.x if usable else np.full(len(scores), np.nan)
             decided = Decided(scores, own, scores.x, None if usable else NEEDS_THRESHOLD, {})
@@ -128,7 +129,7 @@ def _tuned(scores: Sample, tune: str, thresholds_by: str | None) -> Decided:
     by_group = tune_thresholds(dev.y, dev.x, list(dev.units.column(thresholds_by).labels()))
     of_test = list(test.units.column(thresholds_by).labels())
     accuracy = grouped_accuracy(test.y, test.x, of_test, by_group)
-    # Rows of a group without a threshold are missing.
+    # Rows of a group without a threshold count as missing.
     limits = [by_group[group].threshold if group in by_group else None for group in of_test]
     bounds = np.array(limits, dtype=np.float64)
     decided = np.where(np.isnan(bounds) | np.isnan(test.x), np.nan, (test.x > bounds).astype(np.float64))
@@ -142,7 +143,7 @@ def _tuned(scores: Sample, tune: str, thresholds_by: str | None) -> Decided:
 
 
 def _rows(group: Group, decided: Decided, draws: Resampling) -> Iterator[Row]:
-    """Yield one row per statistic of the decisions, and the AUROC of the scores."""
+    """Yield one row per statistic of the decisions, and one with the AUROC of the scores."""
     pairs = group.sample
     rows = slice(None) if group.column is None else decided.pairs.units.column(group.column).equal(group.value)
     about = merged(pair_fields(pairs), group.fields(), study=STUDY, average="pooled")
@@ -165,7 +166,10 @@ def _rows(group: Group, decided: Decided, draws: Resampling) -> Iterator[Row]:
 
 
 def _success(pairs: Sample) -> Row:
-    """Return the share of judged summaries with a usable judgment on exactly the units that people judged."""
+    """Return a row with the share of judged summaries that have usable and complete judgments.
+
+    The judgments must be on exactly the units that people judged.
+    """
     items = Groups.by(pairs.units.document, pairs.units.system)
     reasons = pairs.reasons
     whys = [why or "" for why in reasons.names]

@@ -1,12 +1,12 @@
-"""Compare systems, or judges, pairwise, with a correction for multiple comparisons and verdicts in words.
+"""Compare systems or judges pairwise, with a correction for multiple comparisons.
 
 Two systems are compared on the documents for which both have a score, by a paired permutation test that exchanges their
 scores within documents. Holm's (1979) correction covers all pairs of one judge and aspect, the intervals are
 simultaneous (see `stats.paired_differences`), and systems that do not differ significantly share a cluster.
 
-Judges are compared by their correlation with people on the same items. The two correlations are dependent, so that a
-test for independent correlations is not valid (Graham & Baldwin, 2014; Deutsch et al., 2021). Each pair is therefore
-tested on the units that people and both judges have, by a permutation test that exchanges the judges' scores within
+Judges are compared by their correlation with people on the same items. The two correlations are dependent, so a test
+for independent correlations is not valid (Graham & Baldwin, 2014; Deutsch et al., 2021). Each pair is therefore tested
+on the units judged by people and by both judges, with a permutation test that exchanges the judges' scores within
 documents; for Pearson's correlation, Williams' test is reported too.
 """
 
@@ -72,7 +72,7 @@ SYSTEM_DIFFERENCE = "mean_difference"
 _MAX_RANK_PERMUTATIONS = 1000
 """Maximum number of permutations of a test of rank correlations, which are computed one by one."""
 _MAX_RESAMPLES = 1000
-"""Maximum number of resamples for the interval of a difference of correlations, for the same reason."""
+"""Maximum number of resamples for an interval of a difference of correlations, which are slow to compute."""
 
 
 class SystemTests(Significance):
@@ -110,13 +110,13 @@ class CompareEvaluatorsOptions(Selection, GoldAtLeast, By, Significance):
 def compare_scores(
     scores: Mapping[str, Values], *, alpha: float = 0.05, permutations: int = 10_000, seed: int = 0
 ) -> list[PairDifference]:
-    """Compare all pairs of systems by their scores, as `meta compare` does.
+    """Return the comparison of all pairs of systems by their scores, as in `meta compare`.
 
-    `scores` maps each system to one score per document (None or NaN: missing), with the documents in the same order.
+    `scores` maps each system to one score per document (None or NaN if missing), with the documents in the same order.
     Each `PairDifference` has the mean difference over the `n` documents that both systems have, its simultaneous
     interval, p, p after Holm's correction over all pairs, and `better`, the significantly better system (None if the
-    difference is not significant or fewer than 6 documents are shared). Raises ValueError if the numbers of documents
-    differ.
+    difference is not significant or fewer than 6 documents are shared). Raises ValueError if the systems have different
+    numbers of scores.
 
     >>> (pair,) = compare_scores({"aster": [5, 4, 5, 4, 5, 4, 5], "birch": [3, 2, 4, 3, 3, 3, 2]})
     >>> round(pair.difference, 3), pair.p, pair.better
@@ -129,12 +129,12 @@ def compare_scores(
 def compare_systems(run: RunLike, options: CompareSystemsOptions) -> Study:
     """Compare the systems of a run by each of its judges and aspects.
 
-    Rows have the study "compare" and one of these statistics: `mean` (one per system, with its interval; the system has
-    scores on `details.own_documents` documents), `mean_difference` (one per pair; `pair` is "a-b" and the value is a's
-    mean minus b's over their common documents, `p` is that of the permutation test, `details.p_holm` the corrected
-    one, and `details.better` the significantly better system) and `cluster` (one per system; 1 is the best). `by`
-    repeats the comparison within each value of a column, with one correction over all its groups. Raises UsageError if
-    no judge has the aspect, or if there is only one system.
+    Rows have the study "compare" and one of these statistics: `mean` (one per system, with an interval; the system has
+    scores on `details.own_documents` documents), `mean_difference` (one per pair; `pair` is "a-b", the value is a's
+    mean minus b's over their common documents, `p` is the p-value of the permutation test, `details.p_holm` is the
+    corrected p-value, and `details.better` is the significantly better system) and `cluster` (one per system; 1 is the
+    best). With `by`, the comparison is repeated within each value of a column, with one correction over all these
+    groups. Raises UsageError if no judge has the aspect, or if there is only one system.
 
         print(sm.meta.compare_systems(run, aspect="faithfulness").notes[0])
     """
@@ -198,7 +198,7 @@ def _compare(
 
 
 def _families(scores: Sample, context: Context, by: str | None) -> Iterator[list[tuple[dict[str, Any], Sample]]]:
-    """Yield the families of tests: all rows, and the rows of all values of a column."""
+    """Yield the families of tests: one of all rows, and one of the groups of a column."""
     yield [({}, scores)]
     if by is None:
         return
@@ -215,7 +215,7 @@ def _families(scores: Sample, context: Context, by: str | None) -> Iterator[list
 def _means(
     table: Mapping[str, Floats], about: Mapping[str, Any], testing: SystemTests
 ) -> tuple[dict[str, Row], list[str]]:
-    """Return the mean of each system as a row, and a note if systems have different documents."""
+    """Return a row with the mean of each system, and a note if systems have different documents."""
     scored = {name: int((~np.isnan(values)).sum()) for name, values in table.items()}
     shared = shared_documents(table)
     narrowed = shared.note is not None and {Documents.SHARED: True, Documents.ALL: False}[Documents(testing.documents)]
@@ -244,7 +244,7 @@ def _means(
 
 @dataclass(frozen=True)
 class _Results:
-    """The rows of members (systems or judges) by name, and their pairwise comparison.
+    """The rows of members (systems or judges) by name, and the comparison of all pairs of members.
 
     `fields` are additional fields of the row of each pair.
     """
@@ -296,7 +296,7 @@ class _Results:
 
 
 def pair_row(pair: PairDifference, testing: Significance, *about: Mapping[str, Any], **fields: Any) -> Row:
-    """Return the row of a pair, with the correction in its `details`."""
+    """Return the row of a pair, with the corrected test in `details`."""
     details = {
         "first": pair.first, "second": pair.second, "p_holm": pair.p_holm, "comparisons": pair.family,
         "alpha": testing.alpha, "better": pair.better, "least_p": pair.least_p,
@@ -345,10 +345,10 @@ def pair_sentence(row: Row) -> str:
 
 
 def matrices(study: Study) -> list[Table]:
-    """Return one table per family of pairs, with a line per member, best first, and a column per rival.
+    """Return one table per family of pairs, with one line per member and one column per rival.
 
-    `+` means that the member of the line is significantly better, `-` that it is worse, `.` that the two do not differ
-    significantly.
+    The best member is first. `+` means that the member of the line is significantly better than the rival, `-` that it
+    is significantly worse, and `.` that the two do not differ significantly.
     """
     tables: list[Table] = []
     family: list[Row] = []
@@ -395,7 +395,7 @@ def _matrix(family: Sequence[Row], judge: str | None) -> Table:
 
 
 class AgreementTask(NamedTuple):
-    """Comparison of judges by a coefficient, or by AUROC (pooled, below the system level)."""
+    """Settings of a comparison of judges by a coefficient, or by AUROC (pooled, below the system level)."""
 
     coefficient: str
     level: Level
@@ -407,12 +407,12 @@ class AgreementTask(NamedTuple):
 def compare_evaluators(runs: RunLike | Sequence[RunLike], gold: Gold, options: CompareEvaluatorsOptions) -> Study:
     """Compare judges of one or several runs by their correlation with people.
 
-    Rows have the study "compare": one per judge with its correlation on all units that it shares with people
-    (`statistic` is the coefficient), one per pair (`<coefficient>_difference`; `pair` is "a-b" and the value is a's
-    correlation minus b's on the units that both have, `p` is that of the permutation test, `details.p_holm` the
-    corrected one, and `details.p_williams` that of Williams' test if it applies), and `cluster` rows. With an average
-    by document or system, the test exchanges the correlations within each. `permutations` is limited to 1,000 for rank
-    coefficients, and `resamples` to 1,000 for intervals of differences.
+    Rows have the study "compare". There is one row per judge with the judge's correlation on all units that people also
+    judged (`statistic` is the coefficient), one per pair (`<coefficient>_difference`; `pair` is "a-b", the value is a's
+    correlation minus b's on the units that both judged, `p` is the p-value of the permutation test, `details.p_holm` is
+    the corrected p-value, and `details.p_williams` is that of Williams' test if it applies), and one `cluster` row per
+    judge. With an average by document or system, the test exchanges the correlations within each document or system.
+    `permutations` is limited to 1,000 for rank coefficients, and `resamples` to 1,000 for intervals of differences.
 
     Raises UsageError if no aspect of the gold has at least two judges.
     """
@@ -449,7 +449,10 @@ _Part = tuple[Group, dict[str, Sample]]
 
 
 def _judge_families(judges: Mapping[str, Sample], by: str | None) -> Iterator[list[_Part]]:
-    """Yield the families of tests: all units, and the units of all values of a column that several judges have."""
+    """Yield the families of tests: one of all units, and one of the groups of a column.
+
+    The groups are those that several judges judged.
+    """
     whole: dict[str | None, _Part] = {}
     split: dict[str | None, _Part] = {}
     for name, pairs in judges.items():
@@ -461,7 +464,7 @@ def _judge_families(judges: Mapping[str, Sample], by: str | None) -> Iterator[li
 
 
 def _of_judges(family: Sequence[_Part], task: AgreementTask) -> Iterator[tuple[_Results, str]]:
-    """Yield the results of each group, and the beginning of their sentences."""
+    """Yield the results of each group, and the text with which the group's sentences begin."""
     tested_groups = judge_differences([judges for _, judges in family], task)
     for (group, judges), tested in zip(family, tested_groups, strict=True):
         gold = next(iter(judges.values())).gold
@@ -488,10 +491,10 @@ def _of_judges(family: Sequence[_Part], task: AgreementTask) -> Iterator[tuple[_
 def judge_differences(
     families: Sequence[Mapping[str, Sample]], task: AgreementTask
 ) -> list[list[tuple[PairDifference, dict[str, Any]]]]:
-    """Return the differences of all pairs of judges of each family, with additional fields of their rows.
+    """Return the differences of all pairs of judges in each family, with additional row fields.
 
     A family maps names to samples of a judge and people. One correction covers all families. Each test uses the units
-    that people and both judges have.
+    judged by people and by both judges.
     """
     pairs_of = [list(combinations(judges.items(), 2)) for judges in families]
     size = sum(map(len, pairs_of))
@@ -510,7 +513,7 @@ def judge_differences(
 
 
 def common(a: Sample, b: Sample) -> Sample:
-    """Join two judges and people into a sample of three raters, on the union of their units."""
+    """Return the sample of two judges and people, on the union of their units."""
     return Sample.join([a.of_raters(0), b.of_raters(0), b.of_raters(1)], a.units.context, explain=False)
 
 
@@ -522,7 +525,7 @@ def _pooled(
     documents = left.units.document.codes if left.summaries is None else None
     units, by = (len(left), task.level.value) if documents is None else (len(np.unique(documents)), "document")
     permutations = testing.permutations if kind == "pearson" else min(testing.permutations, _MAX_RANK_PERMUTATIONS)
-    permutations = max(permutations, enough_permutations(family, testing.alpha, 1))  # each computes a correlation
+    permutations = max(permutations, enough_permutations(family, testing.alpha, 1))  # each is a correlation
     sides = left.y, left.x, right.x
     if kind == AUROC:
         got = permute_agreements(*sides, PermutedStatistic(areas), documents, permutations, testing.seed)
@@ -544,7 +547,7 @@ def _pooled(
         )
         low, high, interval_text, why = drawn.low, drawn.high, drawn.interval, drawn.reason
     if low is not None and high is not None:
-        # The correction can later move an end of the interval that contradicts the test.
+        # The correction can later move an end of an interval that contradicts the test.
         details["standard_error"] = (high - low) / (2 * NormalDist().inv_cdf(1 - testing.alpha / family / 2))
     pair = PairDifference(
         *names, got.difference, low, high, got.p, None, family, got.n, 0, units, least_p(units, permutations),
@@ -556,7 +559,7 @@ def _pooled(
 def _averaged(
     names: tuple[str, str], first: Sample, second: Sample, task: AgreementTask, family: int
 ) -> tuple[PairDifference, dict[str, Any]]:
-    """Compare correlations within each document (or system), which the test exchanges."""
+    """Return the difference of averaged correlations, which the test exchanges within documents (or systems)."""
     labels, by = list(first.units.groups_of(task.average).labels()), task.average.value
     left, right = (correlation_by_group(side.x, side.y, labels, task.coefficient) for side in (first, second))
     a, b = (np.array([by_group[key].value for key in left], dtype=np.float64) for by_group in (left, right))

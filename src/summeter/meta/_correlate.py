@@ -5,7 +5,7 @@
     summary level, by system     within each system over its documents, then averaged; each system also has a row
     system level                 over the means of systems (a rank correlation with `spearman` or `kendall_b`)
 
-A group in which one side is constant has no correlation. It is left out of the mean and counted.
+The correlation of a group in which one side is constant is undefined. Such groups are left out of the mean and counted.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def correlate(run: RunLike, gold: Gold, options: CorrelateOptions) -> Study:
 
     `run` is a run or judgments. `gold` is a data set with human judgments, or a judgment set.
 
-    Rows have the study "correlation". Values are in [-1, 1] (pairwise accuracy: [0, 1]). An undefined correlation has
-    the value None and a reason. Raises UsageError if judges and people have nothing in common.
+    Rows have the study "correlation". Values are in [-1, 1], or in [0, 1] for pairwise accuracy. An undefined
+    correlation has the value None and a reason. Raises UsageError if judges and people have nothing in common.
 
         sm.meta.correlate(run, data.judgments("human.raw"), level="summary", average="document")
     """

@@ -1,9 +1,9 @@
-"""Agreement on error types: does a judge find the types of error that people found (FineSurE, Table 2)?
+"""Agreement on error types: does a judge find the error types that people found (FineSurE, Table 2)?
 
 A sentence has a set of types, which are compared under canonical names (`records.taxonomy`): the nine types of FineSurE
 or the five of UniSumEval. The short names of FRANK (EntE, RelE ...) are aliases of FineSurE's. The *localisation
-accuracy* of a type is the share of sentences with this type according to people to which the judge assigns it too.
-FineSurE reports the mean over types; the pooled share is also given. The confusion counts include "no error".
+accuracy* of a type is the share of sentences to which the judge assigns the type, among those to which people assign
+it. FineSurE reports the mean over types; the pooled share is also computed. The confusion counts include "no error".
 """
 
 from __future__ import annotations
@@ -58,20 +58,23 @@ class ErrorsOptions(Judges, Merge):
     )
 
     def types(self, text: str) -> Types:
-        """Return the canonical, renamed types of a text."""
+        """Return the canonical, renamed types in a string of error types."""
         return named_types(text, self.rename or {})
 
     def matches(self, judge: Types, gold: Types) -> bool:
-        """Return whether the judge's types of a sentence match people's."""
+        """Return whether the judge's types for a sentence match people's types."""
         return {Match.ANY: bool(judge & gold), Match.ALL: gold <= judge, Match.EXACT: gold == judge}[Match(self.match)]
 
     def finds(self, judge: Types, gold: Types, kind: str) -> bool:
-        """Return whether the judge found `kind`, one of people's types (with match="exact": all of them)."""
+        """Return whether the judge found `kind`, one of people's types.
+
+        With `match="exact"`, the judge must have found exactly people's types.
+        """
         return gold == judge if self.match == Match.EXACT else kind in judge
 
     @property
     def signature(self) -> str:
-        """The gold signature, which records how types were merged and compared."""
+        """Gold signature, which records how types were merged and compared."""
         who = "" if self.merge in {AggregationRule.AUTO, AggregationRule.MAJORITY} else f"|annotator:{self.merge}"
         least = f"|min:{self.min_votes}" if self.min_votes > 1 else ""
         match = f"|match:{self.match}" if self.match != Match.ANY else ""
@@ -82,10 +85,11 @@ class ErrorsOptions(Judges, Merge):
 def errors(run: RunLike, gold: Gold, options: ErrorsOptions) -> Study:
     """Compare the error types that judges and people assign.
 
-    Rows have the study "errors": `localisation_accuracy` of each type (in `details.group`), their mean (`details.group`
-    "mean of types") and the value of all erroneous sentences pooled ("all errors", with the confusion counts in
-    `details`); and `detection`, the share of erroneous sentences that get any error type. `missing` counts sentences
-    without a usable judgment. Raises UsageError if people or judges named no error types.
+    Rows have the study "errors" and the statistic `localisation_accuracy` or `detection`. There is one
+    `localisation_accuracy` for each type (given in `details.group`), for the mean over types (`details.group` is "mean
+    of types") and for all erroneous sentences pooled ("all errors", with the confusion counts in `details`).
+    `detection` is the share of erroneous sentences to which the judge assigns any error type. `missing` counts
+    sentences without a usable judgment. Raises UsageError if people or judges assigned no error types.
     """
     both = meta_input(run, gold, options)
     rows: list[Row] = []
@@ -102,7 +106,9 @@ def errors(run: RunLike, gold: Gold, options: ErrorsOptions) -> Study:
 
 
 def named_types(text: str, rename: Mapping[str, str]) -> Types:
-    """Return the canonical, renamed types of a text. Both sides of `rename` can be joined types.
+    """Return the canonical, renamed types in a string of error types joined by "+".
+
+    Both sides of `rename` can also be joined types.
 
     >>> named_types("OutE", {"out of context": "out-of-article error"})
     frozenset({'out-of-article error'})
@@ -125,12 +131,15 @@ def _split(text: str) -> list[str]:
 
 
 def _stems(name: str) -> set[str]:
-    """Return the stems of a type as spelled and under its canonical name."""
+    """Return the stems of a type's name as spelled and of its canonical name."""
     return {error_type_stem(name), error_type_stem(canonical_error_type(name))}
 
 
 def _typed(columns: JudgmentTable, aspect: str) -> Iterator[tuple[SentenceKey, str, str | None, str]]:
-    """Yield (sentence, judge, text of types, status) of judged sentences. A label 1 without types is "no error"."""
+    """Yield (sentence, judge, string of types, status) for each judged sentence.
+
+    A label 1 without types is "no error".
+    """
     rows = columns.take(columns.unit.equal("sentence") & columns.aspect.equal(aspect))
     named = zip(
         rows.document.labels(), rows.system.labels(), rows.index.tolist(), rows.judge.labels(),
@@ -141,7 +150,10 @@ def _typed(columns: JudgmentTable, aspect: str) -> Iterator[tuple[SentenceKey, s
 
 
 def _gold_types(columns: JudgmentTable, aspect: str, options: ErrorsOptions) -> dict[SentenceKey, Types]:
-    """Return people's types of each sentence (empty if unclear), or an empty dict if nobody named a type."""
+    """Return people's types for each sentence (empty if unclear).
+
+    The result is an empty dict if no annotator assigned a type.
+    """
     rule = options.merge
     check_has_names(options.rule, columns.judge.used())
     if rule not in set(AggregationRule) and rule not in columns.judge.used():
@@ -161,7 +173,7 @@ def _gold_types(columns: JudgmentTable, aspect: str, options: ErrorsOptions) -> 
 
 
 def _merged(votes: Sequence[Types], min_votes: int, annotators: Annotators) -> Types:
-    """Merge the annotators' types of a sentence. The result is empty if it is unclear.
+    """Return the annotators' merged types for a sentence, or an empty set if they are unclear.
 
     >>> votes = [frozenset({"a", "b"}), frozenset({"a"}), frozenset({"b"})]
     >>> sorted(_merged(votes, 1, Annotators.MAJORITY)), _merged(votes[1:], 1, Annotators.MAJORITY)
@@ -186,14 +198,14 @@ def _merged(votes: Sequence[Types], min_votes: int, annotators: Annotators) -> T
 def _rows(
     both: MetaInput, question: Question, types: Mapping[SentenceKey, Types], options: ErrorsOptions
 ) -> Iterable[Row]:
-    """Yield the rows of one judge, or none if it named no error type."""
+    """Yield the rows of one judge, or nothing if the judge assigned no error type."""
     types_of_judge: dict[SentenceKey, Types | None] = {}
     for key, _, text, status in _typed(both.judge.table.take(both.judge.rows[question]), question.aspect):
         named = options.types(text) if text else frozenset({UNKNOWN})
         types_of_judge[key] = named if status == "ok" else None
     if not any(named and not named <= {NO_ERROR, UNKNOWN} for named in types_of_judge.values()):
         return
-    # Pairs of people's types and the judge's types (None: no usable judgment).
+    # Pairs of people's types and the judge's types (None if there is no usable judgment).
     sentences = [(gold, types_of_judge.get(key)) for key, gold in types.items() if gold]
     wrong = [(gold, judge) for gold, judge in sentences if gold != _CLEAN]
     judged = [(gold, judge) for gold, judge in wrong if judge is not None]
