@@ -1,1 +1,1 @@
-"""Claims: splitting summaries into atomic statements, and checking each."""
+"""Judges that split summaries into atomic claims and check each claim."""

@@ -1,7 +1,8 @@
-"""Claims of a summary: its sentences, or those that a network or an LLM extracts.
+"""Claims of a summary, which are its sentences or are extracted by a network or an LLM.
 
-A claim is an atomic statement that can be checked by itself, after FENICE (Scirè et al., Findings of ACL 2024, section
-3.1) and FActScore (Min et al., EMNLP 2023: atomic facts). Networks and LLMs are asked once per summary.
+A claim is an atomic statement that can be checked by itself, as in FENICE (Scirè et al., Findings of ACL 2024, section
+3.1) and FActScore (Min et al., EMNLP 2023), which calls claims atomic facts. Networks and LLMs are called once per
+summary.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ SCHEMA = object_schema({"claims": list_schema(text_schema(LONGEST), AT_MOST)})
 
 
 class Claims(NamedTuple):
-    """The claims of a summary, each with the sentence it comes from, if one was found.
+    """The claims of a summary, each with the sentence that it comes from, if this sentence was found.
 
-    If there are none, `status` and `reason` say why. `model` is the LLM or network that wrote the claims, None for
-    sentences.
+    If there are no claims, `status` and `reason` say why. `model` is the LLM or network that wrote the claims, or None
+    if the claims are sentences.
     """
 
     claims: tuple[Claim, ...]
@@ -55,17 +56,17 @@ class Claims(NamedTuple):
 
     @property
     def id(self) -> str:
-        """Twelve hexadecimal digits of the hash of the texts: the `list_id` of judgments on these claims."""
+        """The first twelve hexadecimal digits of the hash of the texts: the `list_id` of judgments on these claims."""
         return digest(list(self.texts), 12)
 
 
 def sentence_claims(summary: Summary) -> Claims:
-    """Return each sentence as one claim."""
+    """Return the claims of a summary, with each sentence as one claim."""
     return Claims(tuple(Claim(text=one.text, span=one.as_span("summary")) for one in sentence_spans(summary)))
 
 
 async def generate_claims(summary: Summary, model: Network) -> Claims:
-    """Return each distinct sentence generated for the summary as one claim (FENICE, section 3.1)."""
+    """Return the claims that a network generates, one per distinct generated sentence (FENICE, section 3.1)."""
     (text,) = await model.ask([Generate((summary.text,))])
     texts = tuple(dict.fromkeys(text[start:end] for start, end in split(text)))
     if not texts:
@@ -77,7 +78,7 @@ async def generate_claims(summary: Summary, model: Network) -> Claims:
 async def extract_claims(
     summary: Summary, llm: BoundLLM, template: Template | None = None, *, at_most: int = AT_MOST
 ) -> Claims:
-    """Ask an LLM for the claims of a summary; an unusable reply is a status."""
+    """Ask an LLM for the claims of a summary. If the reply is unusable, the result has a status and no claims."""
     template = template or Template.load(PACKAGE, TEMPLATE)
     answer = await llm.ask(prompt(summary, template, at_most), form(summary, template))
     if answer.data is None:
@@ -87,14 +88,14 @@ async def extract_claims(
 
 
 def prompt(summary: Summary, template: Template, at_most: int = AT_MOST) -> Prompt:
-    """Return the extractor's prompt."""
+    """Return the prompt that asks for the claims of a summary."""
     return template.fill(summary=summary.text, code=fence_code(summary.text), limit=at_most)
 
 
 def form(summary: Summary, template: Template) -> Form[Texts]:
-    """Return the schema of a reply with the strict parser.
+    """Return the schema of a reply, together with the strict parser.
 
-    A claim of the prompt's example is rejected, because small models repeat it.
+    Claims of the example in the prompt are rejected, because small models repeat them.
     """
     example = choice(template.source) or ""
 
@@ -113,7 +114,8 @@ def form(summary: Summary, template: Template) -> Form[Texts]:
 def read_claims(text: str, material: Sequence[str] = ()) -> Texts:
     """Parse claims from a reply: an object with the list under "claims" or under its only key.
 
-    Raises ReplyError if an entry is blank or not a text. `material` is the text that the claims were extracted from.
+    `material` contains the text from which the claims were extracted. Raises ReplyError if an entry is blank or not a
+    string.
 
     >>> read_claims('{"claims": ["A sold B.", "B is a boat.", "a sold b"]}')
     Texts(texts=('A sold B.', 'B is a boat.'), repeated=1)
@@ -123,10 +125,11 @@ def read_claims(text: str, material: Sequence[str] = ()) -> Texts:
 
 
 def anchored(texts: Sequence[str], summary: Summary) -> tuple[Claim, ...]:
-    """Return the claims, each with the sentence of the summary that it comes from, if one is found.
+    """Return the claims, each with the sentence of the summary that it comes from, if this sentence is found.
 
-    That is the sentence that contains the claim, as language models quote (`text.match`), or else the one that contains
-    most of its words (at least half). Ties go to the first sentence that is not before the previous claim's sentence.
+    The sentence is the one that contains the claim, compared in the same way as quotes of language models
+    (`text.match`), or else the one that contains the most words of the claim (at least half). Ties go to the first
+    sentence that is not before the sentence of the previous claim.
     """
     finder = QuoteFinder(summary.text)
     words_of = [{token.text for token in words(sentence)} for sentence in summary.sentence_texts]

@@ -1,7 +1,8 @@
-"""`factscore`: the claims of a summary, each checked against the document.
+"""`factscore`: checks of each claim of a summary against the document.
 
-FActScore (Min et al., EMNLP 2023) is the precision of atomic facts, here against the summary's document instead of a
-retrieved knowledge source. faithfulness = supported claims / claims.
+FActScore (Min et al., EMNLP 2023) is the precision of atomic facts. Here the facts are checked against the document of
+the summary instead of a retrieved knowledge source. Faithfulness is the number of supported claims divided by the
+number of claims.
 """
 
 from __future__ import annotations
@@ -35,36 +36,39 @@ from summeter.records import Item, Judgment, Span
 from summeter.text.match import find_quote
 
 REPLY_TOKENS = 130
-"""Expected tokens of a verdict: a quote, a reason, and JSON."""
+"""Expected number of tokens of a verdict: a quote, a reason, and JSON syntax."""
 
 _VERDICT = {"quote": text_schema(REASON), "reason": text_schema(REASON), "supported": NO_YES}
 
 
 class ClaimAnswers(NamedTuple):
-    """The verdicts on one claim by window, with the calls behind them."""
+    """The verdicts on one claim, by window, with the calls that they are based on."""
 
     by_window: dict[int, SupportVerdict | NoVerdict]
     calls: list[str]
 
     @property
     def supported(self) -> bool:
-        """Whether some window supports the claim."""
+        """Whether at least one window supports the claim."""
         return any(isinstance(verdict, SupportVerdict) and verdict.supported for verdict in self.by_window.values())
 
 
 class FactScore(PromptedEvaluator):
-    """Claims of the summary, extracted by the role `extractor` and checked by the `judge`.
+    """Check each claim of the summary against the document.
 
-    `batch`: claims per question. `extractor`: "judge" extracts the claims with the judge's model. `at_most`: maximum
-    number of claims. `gamma`: if set, summaries with fewer claims are penalised by exp(1 - gamma / claims), FActScore's
-    length penalty. `prompts`: a folder whose templates (`claims`, `factscore`) replace the shipped ones.
+    The model in the role `extractor` extracts the claims, and the model in the role `judge` checks them. If the setting
+    `extractor` is "judge", the judge also extracts the claims. `batch` is the number of claims per question, and
+    `at_most` the maximum number of claims. If `gamma` is set, summaries with fewer claims are penalised by the factor
+    exp(1 - gamma / claims), FActScore's length penalty. `prompts` is a folder whose templates (`claims`, `factscore`)
+    replace the shipped ones.
 
     A document longer than the judge's context is split into windows. A claim is supported if one window supports it;
-    later windows are not asked about it.
+    the judge is not asked about this claim in later windows.
 
-    Writes one judgment per claim (aspect faithfulness): label 1 or 0; value the same (times the length penalty);
-    `claim` its text and sentence; evidence the quoted passage; `list_id` the list of claims. If there are no claims,
-    one failed judgment of the summary.
+    Writes one judgment per claim (aspect faithfulness). The label is 1 if the claim is supported, and otherwise 0; the
+    value is the label times the length penalty. `claim` contains the text and the sentence of the claim, the evidence
+    is the quoted passage, and `list_id` identifies the list of claims. If there are no claims, writes one failed
+    judgment of the summary.
     """
 
     name, version = "factscore", "1"
@@ -80,17 +84,17 @@ class FactScore(PromptedEvaluator):
 
     @property
     def required_roles(self) -> tuple[str, ...]:
-        """The judge, and the extractor unless the judge extracts the claims."""
+        """The roles of the judge and, unless the judge extracts the claims, of the extractor."""
         return {"extractor": tuple(self.roles), "judge": ("judge",)}[self.extractor]
 
     @property
     def decision_threshold(self) -> float:
-        """Half of the least value of a supported claim, which the length penalty lowers."""
+        """Half of the lowest possible value of a supported claim, which depends on the length penalty."""
         return self.penalty(1) / 2
 
     @property
     def templates(self) -> tuple[str, ...]:
-        """The templates of the extraction and the verdicts."""
+        """The names of the templates of the extraction and the verdicts."""
         return (TEMPLATE, self.name)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
@@ -129,7 +133,7 @@ class FactScore(PromptedEvaluator):
         return judgments
 
     def prompt(self, document: str, claims: Sequence[str]) -> Prompt:
-        """Return the prompt, with the document first so that providers can cache the common prefix."""
+        """Return the prompt. The document comes first, so that providers can cache the common prefix."""
         return self.load_template(self.name).fill(
             document=document,
             document_code=fence_code(document),
@@ -138,7 +142,7 @@ class FactScore(PromptedEvaluator):
         )
 
     async def _check(self, claims: Sequence[str], views: DocumentViews, llm: BoundLLM) -> list[ClaimAnswers]:
-        """Return the answers on each claim, asking window by window until one supports it."""
+        """Return the answers on each claim, asking about each window in turn until one supports the claim."""
         answers = [ClaimAnswers({}, []) for _ in claims]
         for at, view in enumerate(views.views):
             unsupported = [place for place, claim in enumerate(answers) if not claim.supported]
@@ -153,7 +157,8 @@ class FactScore(PromptedEvaluator):
         return answers
 
     def penalty(self, claims: int) -> float:
-        """Return the length penalty of a summary: 1 without `gamma` or with at least `gamma` claims.
+        """Return the length penalty of a summary, which is 1 if `gamma` is None or if there are at least `gamma`
+        claims.
 
         >>> round(FactScore(gamma=10).penalty(5), 4)
         0.3679
@@ -162,13 +167,16 @@ class FactScore(PromptedEvaluator):
 
 
 def form(claims: Sequence[str], document: str) -> Form[tuple[SupportVerdict, ...]]:
-    """Return the schema of a reply on these claims with the strict parser."""
+    """Return the schema of a reply about these claims, together with the strict parser."""
     schema = keyed_schema(len(claims), "verdict", _VERDICT)
     return Form("factscore", schema, lambda text: read_verdicts(text, claims, (document, *claims)))
 
 
 def read_verdicts(text: str, claims: Sequence[str], material: Sequence[str] = ()) -> tuple[SupportVerdict, ...]:
-    """Parse one verdict per claim from a reply. Raises ReplyError; `material` are the texts under judgment."""
+    """Parse one verdict per claim from a reply.
+
+    `material` contains the texts under judgment. Raises ReplyError if a verdict is missing or invalid.
+    """
 
     def verdict(entry: Any, _: int) -> SupportVerdict:
         quote = optional_text(entry, "quote")

@@ -1,1 +1,1 @@
-"""FineSurE (Song et al., ACL 2024): fact checking by sentence, alignment by key fact, with an LLM judge."""
+"""FineSurE (Song et al., ACL 2024): fact checking of sentences and alignment of key facts by an LLM judge."""

@@ -1,8 +1,8 @@
-"""`finesure.align`: which key facts a summary conveys; `finesure`: all of FineSurE.
+"""`finesure.align`, which finds the key facts that a summary conveys, and `finesure`, all of FineSurE.
 
-FineSurE, section 3.2 (Song et al., ACL 2024). With edges E between key facts K and sentences S: completeness = |{k :
-(k, s) in E}| / |K|, conciseness = |{s : (k, s) in E}| / |S|. One call per summary; the prompt does not contain the
-document.
+See FineSurE, section 3.2 (Song et al., ACL 2024). Let E be the edges between the key facts K and the sentences S. Then
+completeness = |{k : (k, s) in E}| / |K| and conciseness = |{s : (k, s) in E}| / |S|. There is one call per summary; the
+prompt does not contain the document.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ COMPLETENESS: Final = "completeness"
 CONCISENESS: Final = "conciseness"
 WHOLLY: Final = "conveyed"
 DEGREES: Final = (WHOLLY, "partly conveyed", "not conveyed")
-"""Categories of a key fact in strategies that ask for one; only the first counts as present."""
+"""Categories of a key fact, for strategies that ask for a category. Only the first counts as present."""
 
 
 class Match(NamedTuple):
-    """Whether one key fact is present, and in which sentences (ascending indexes from 0).
+    """Whether one key fact is present, and the indexes of the sentences that convey it (ascending, from 0).
 
-    `degree` is one of `DEGREES`, and `quotes` are quotes from the summary, if the strategy asks for them.
+    If the strategy asks for them, `degree` is one of `DEGREES` and `quotes` contains quotes from the summary.
     """
 
     present: bool
@@ -64,7 +64,7 @@ class Match(NamedTuple):
 
 
 class Alignment(NamedTuple):
-    """A parsed reply: one match per key fact, or `released`, the result of the released parser."""
+    """A parsed reply, with one match per key fact, or with `released`, the result of the released parser."""
 
     facts: KeyFacts
     matches: tuple[Match, ...] = ()
@@ -72,22 +72,23 @@ class Alignment(NamedTuple):
 
 
 class Align(LLMJudge[Alignment]):
-    """Matches key facts with summary sentences, by an LLM judge.
+    """Match key facts with summary sentences by an LLM judge.
 
-    `strategy` is a prompt strategy of FineSurE's section 3.3, as for `finesure.fact_check`. Each adds to the one
-    before:
+    `strategy` is a prompt strategy of section 3.3 of the paper, as for `finesure.fact_check`. Each strategy extends the
+    previous one:
 
-    - "basic": is the key fact conveyed, yes or no, and by which lines
-    - "instruction", the default and FineSurE's choice: the same, with the steps to take
-    - "categorization": whether it is conveyed wholly, partly or not; only wholly counts as present
-    - "reasoning": first the reason in one sentence
-    - "evidence": first the deciding words of the summary
+    - "basic": whether the key fact is conveyed, yes or no, and by which lines
+    - "instruction" (the default, and FineSurE's choice): the same question, with the steps to take
+    - "categorization": whether the key fact is conveyed wholly, partly or not at all; only "wholly" counts as present
+    - "reasoning": a reason in one sentence before the answer
+    - "evidence": the deciding words of the summary before the reason
 
     `source`, `at_most`, `validators` and `prompts` are those of KeyFactExtraction, which provides the key facts.
 
-    Writes one judgment per key fact (aspect completeness: label 1 present, 0 absent; evidence: the sentences that
-    convey it, or the quoted words; `list_id` identifies the list) and one per sentence (aspect conciseness: label 1 if
-    it conveys a key fact). Without key facts both aspects have the status of that failure.
+    Writes one judgment per key fact (aspect completeness) and one per sentence (aspect conciseness). A key fact has the
+    label 1 if it is present, and otherwise 0; its evidence are the sentences that convey it or the quoted words, and
+    `list_id` identifies the list of key facts. A sentence has the label 1 if it conveys a key fact. If there are no key
+    facts, the judgments of both aspects have the status and the reason of that failure.
     """
 
     name, version = "finesure.align", "2"
@@ -103,7 +104,7 @@ class Align(LLMJudge[Alignment]):
 
     @property
     def required_roles(self) -> tuple[str, ...]:
-        """The judge, and the validators of key facts."""
+        """The roles of the judge and of the validators of key facts."""
         return self._extraction.required_roles
 
     @property
@@ -113,11 +114,11 @@ class Align(LLMJudge[Alignment]):
 
     @property
     def templates(self) -> tuple[str, ...]:
-        """The templates of the extraction and the alignment."""
+        """The names of the templates of the extraction and the alignment."""
         return (self.template, *self._extraction.templates)
 
     def skip_reason(self, item: Item) -> str | None:
-        """Return the general reason for skipping the item, or that the summary has no sentences."""
+        """Return the reason for skipping the item, such as a summary without sentences, or None."""
         return super().skip_reason(item) or (None if item.sentences else "the summary has no sentences")
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
@@ -125,18 +126,18 @@ class Align(LLMJudge[Alignment]):
         return await self._extraction.prepare(document, tools)
 
     def stored_data(self, item: Item) -> Mapping[str, Any]:
-        """Return the key facts in the data."""
+        """Return the key facts of the document that are given in the data."""
         return {"key_facts": item.key_facts, "origin": "given"}
 
     def read(self, output: str, item: Item, parser: Parser, signature: str) -> list[Judgment]:
-        """Return judgments from a stored reply about the key facts in the data."""
+        """Return judgments from a stored reply about the key facts that are given in the data."""
         if parser == "strict" and not item.key_facts:
             why = "the data contain no key facts to compare the reply with"
             return JudgmentBuilder(self, item, signature).skipped(why)
         return super().read(output, item, parser, signature)
 
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the template variables, first the key facts that all summaries share."""
+        """Return the template variables. The key facts come first, because all summaries share them."""
         facts = _facts(data)
         return {
             "key_facts": lines(facts.texts),
@@ -147,7 +148,7 @@ class Align(LLMJudge[Alignment]):
         }
 
     def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
-        """Return the schema: one match per key fact, with the fields of the strategy."""
+        """Return the schema of a reply, with one match per key fact and the fields of the strategy."""
         fields, sentences = REPLY_FIELDS[self.strategy], len(item.sentences)
         line_numbers = list_schema({"type": "integer", "enum": list(range(1, sentences + 1))}, sentences, least=None)
         verdict = {"category": {"type": "string", "enum": list(DEGREES)}} if fields.category else {"present": YES_NO}
@@ -155,7 +156,7 @@ class Align(LLMJudge[Alignment]):
         return keyed_schema(len(_facts(data).facts), "match", match)
 
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Alignment:
-        """Parse one match per key fact, in this evaluator's form or the released one."""
+        """Parse one match per key fact, in the form of this evaluator or in the released form."""
         facts, fields = _facts(data), REPLY_FIELDS[self.strategy]
         matched = read_entries(
             text,
@@ -169,9 +170,9 @@ class Align(LLMJudge[Alignment]):
         return Alignment(facts, matched)
 
     def parse_released(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Alignment:
-        """Parse as the released parser does: one answer per returned item, and line numbers.
+        """Parse a reply as the released parser does: one answer per returned item, and line numbers.
 
-        The count is not checked.
+        The number of answers is not checked. Raises ReplyError if there is no answer.
         """
         released = legacy.parse_alignment(text)
         if not released.present:
@@ -181,8 +182,8 @@ class Align(LLMJudge[Alignment]):
     def expected(self, item: Item, data: Mapping[str, Any], parser: Parser = "strict") -> list[ExpectedJudgment]:
         """Return one expected judgment per key fact and one per sentence.
 
-        If there are no key facts, their number is unknown, and one judgment of completeness is expected. The released
-        parser gives one judgment of conciseness.
+        If there are no key facts, one judgment of completeness is expected, because the number of key facts is unknown.
+        The released parser gives only one judgment of conciseness.
         """
         facts = _facts(data)
         completeness = [ExpectedJudgment(COMPLETENESS, "key_fact", at, facts.id) for at in range(len(facts.facts))]
@@ -194,8 +195,9 @@ class Align(LLMJudge[Alignment]):
     def judgments(self, reply: Alignment, builder: JudgmentBuilder) -> list[Judgment]:
         """Return one judgment per key fact and one per sentence.
 
-        For the released parser: one per returned item, and one of the summary, the number of distinct lines named (in
-        range or not) divided by the number of sentences, which may exceed 1.
+        For a result of the released parser, return one judgment per returned item and one of the summary. Its value is
+        the number of distinct line numbers in the reply, whether valid or not, divided by the number of sentences; it
+        may exceed 1.
         """
         if reply.released is not None:
             present, named = reply.released
@@ -247,12 +249,14 @@ class Align(LLMJudge[Alignment]):
 
 
 class FineSurE(Evaluator):
-    """Faithfulness, completeness and conciseness by an LLM judge, in two calls per summary.
+    """Judge faithfulness, completeness and conciseness by an LLM, in two calls per summary.
 
-    Extracting key facts takes one more call per document, and each validator another one. `strategy` is the prompt
-    strategy of the fact check, `align_strategy` that of the alignment; the other settings are those of the components.
+    The extraction of key facts needs one additional call per document, and each validator another one. `strategy` is
+    the prompt strategy of the fact check and `align_strategy` that of the alignment. The other settings are those of
+    the components.
 
-    A bundle: the judgments are made by `components()` and have their names and signatures.
+    This evaluator is a bundle: `components()` write the judgments, which have the names and signatures of the
+    components.
 
     >>> [component.name for component in FineSurE().components()]
     ['finesure.fact_check', 'finesure.align']
@@ -278,11 +282,11 @@ class FineSurE(Evaluator):
 
     @property
     def required_roles(self) -> tuple[str, ...]:
-        """The judge, and the validators of key facts."""
+        """The roles of the judge and of the validators of key facts."""
         return tuple(dict.fromkeys(role for component in self.components() for role in component.required_roles))
 
     def components(self) -> tuple[Evaluator, ...]:
-        """Return the fact check and the alignment with the settings of this bundle."""
+        """Return the fact check and the alignment, with the settings of this bundle."""
         return (
             FactCheck(taxonomy=self.taxonomy, strategy=self.strategy, prompts=self.prompts),
             Align(
@@ -296,10 +300,10 @@ class FineSurE(Evaluator):
 
 
 def _match(entry: Any, sentences: int, fields: ReplyFields) -> Match:
-    """Parse an entry in this form or the released: {"key fact", "response", "line number"}.
+    """Parse an entry in the form of this evaluator or the released form {"key fact", "response", "line number"}.
 
-    A single line number is a list of one; the lines of an absent fact are ignored. A present fact without a line is
-    rejected as contradictory.
+    A single line number is read as a list of one. The lines of an absent fact are ignored. A present fact without a
+    line is rejected as contradictory.
     """
     degree = None
     if fields.category:

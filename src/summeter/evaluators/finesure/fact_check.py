@@ -1,9 +1,9 @@
-"""`finesure.fact_check`: whether each sentence of the summary is faithful to the document, and its error type.
+"""`finesure.fact_check`: the faithfulness of each summary sentence to the document, and its error type.
 
-FineSurE, sections 3.1 and 3.3 (Song et al., ACL 2024); the five-category taxonomy is UniSumEval's (Lee et al., EMNLP
-2024). One call per summary. faithfulness = share of sentences without error.
+See FineSurE, sections 3.1 and 3.3 (Song et al., ACL 2024); the taxonomy of five categories is UniSumEval's (Lee et al.,
+EMNLP 2024). There is one call per summary. Faithfulness is the share of sentences without an error.
 
-The prompt strategies of section 3.3 are used by the alignment too; each adds one thing to the one before.
+The alignment also uses the prompt strategies of section 3.3. Each strategy adds one element to the previous one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from summeter.text.match import QuoteFinder
 Taxonomy = Literal["finesure", "unisumeval"]
 
 CATEGORIES: dict[Taxonomy, tuple[str, ...]] = {"finesure": FINESURE, "unisumeval": UNISUMEVAL}
-"""FineSurE's nine categories (after FRANK, Pagnoni et al., 2021) and UniSumEval's five (Lee et al., 2024).
+"""The nine categories of FineSurE (after FRANK, Pagnoni et al., 2021) and the five of UniSumEval (Lee et al., 2024).
 
 The prompt templates define them.
 """
@@ -53,7 +53,7 @@ QUOTE: Final = 400
 
 
 class ReplyFields(NamedTuple):
-    """Fields of a reply beside the verdict; `steps` are instructions in the prompt."""
+    """The fields of a reply that a strategy requests besides the verdict. `steps` adds instructions to the prompt."""
 
     steps: bool
     category: bool
@@ -65,26 +65,27 @@ REPLY_FIELDS: Final[dict[Strategy, ReplyFields]] = {
     strategy: ReplyFields(steps=level > 0, category=level > 1, reason=level > 2, quote=level > 3)
     for level, strategy in enumerate(get_args(Strategy))
 }
-"""Each strategy asks for everything that the one before it does, and for one thing more."""
+"""The reply fields of each strategy. Each strategy requests what the previous one does and one more element."""
 
 
 class FactCheck(SentenceJudge):
-    """A verdict on each summary sentence, by an LLM judge.
+    """Judge the faithfulness of each summary sentence by an LLM.
 
-    `strategy` is the prompt strategy of FineSurE's section 3.3. Each adds to the one before:
+    `strategy` is a prompt strategy of section 3.3 of the paper. Each strategy extends the previous one:
 
-    - "basic": is the sentence supported, yes or no
-    - "instruction": the same, with the steps to take
-    - "categorization": the category of error (or none) instead of yes or no
-    - "reasoning", the default and FineSurE's choice: first the reason in one sentence
-    - "evidence": first the deciding passage of the document, verbatim
+    - "basic": whether the sentence is supported, yes or no
+    - "instruction": the same question, with the steps to take
+    - "categorization": the category of the error, or "no error", instead of yes or no
+    - "reasoning" (the default, and FineSurE's choice): a reason in one sentence before the answer
+    - "evidence": the deciding passage of the document, verbatim, before the reason
 
-    `taxonomy`: "finesure" (nine categories) or "unisumeval" (five). `prompts`: a folder whose templates replace the
+    `taxonomy` is "finesure" (nine categories) or "unisumeval" (five). `prompts` is a folder whose templates replace the
     shipped ones of the same name.
 
-    Writes one judgment per sentence (aspect faithfulness): label 1 and value 1.0 for "no error" (or yes), otherwise 0
-    and 0.0; `error_type` is the category; `evidence` are the quoted spans of the document. A quote that is not in the
-    document is reported in the reason. An unusable reply gives one failed judgment per sentence.
+    Writes one judgment per sentence (aspect faithfulness). The label is 1 and the value 1.0 for "no error" (or yes),
+    and otherwise 0 and 0.0. `error_type` is the category, and `evidence` contains the quoted spans of the document. A
+    quote that is not in the document is reported in the reason. An unusable reply gives one failed judgment per
+    sentence.
     """
 
     name, version = "finesure.fact_check", "2"
@@ -108,7 +109,7 @@ class FactCheck(SentenceJudge):
         return "fact_check" if self.taxonomy == "finesure" else f"fact_check_{self.taxonomy}"
 
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the template variables, the document first so that the prefix can be cached."""
+        """Return the template variables. The document comes first, so that the prefix can be cached."""
         return {
             "document": item.document.text,
             "document_code": fence_code(item.document.text),
@@ -118,7 +119,7 @@ class FactCheck(SentenceJudge):
         }
 
     def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
-        """Return the schema: one verdict per sentence, with the fields of the strategy."""
+        """Return the schema of a reply, with one verdict per sentence and the fields of the strategy."""
         if not self._fields.category:
             return keyed_schema(len(item.sentences), "verdict", {"supported": NO_YES})
         # Errors come first, so that a dry run, which answers with the first value, counts every window.
@@ -126,7 +127,7 @@ class FactCheck(SentenceJudge):
         return keyed_schema(len(item.sentences), "verdict", {**schemas_before_verdict(self._fields), "category": named})
 
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Verdicts:
-        """Parse one verdict per sentence, in this evaluator's form or the released one, a list in order."""
+        """Parse one verdict per sentence, in the form of this evaluator or the released form, an ordered list."""
         texts = item.sentences
         return read_entries(
             text,
@@ -140,7 +141,7 @@ class FactCheck(SentenceJudge):
         )
 
     def parse_released(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Verdicts:
-        """Parse one verdict per label that the released parser reads; their count is not checked."""
+        """Parse one verdict per label that the released parser reads; the number of labels is not checked."""
         categories = legacy.parse_fact_check(text)
         if not categories:
             raise ReplyError(f"the released parser found no verdict in {show(text)}", fault="no_json")
@@ -149,8 +150,8 @@ class FactCheck(SentenceJudge):
     def judgments(self, reply: Verdicts, builder: JudgmentBuilder) -> list[Judgment]:
         """Return one judgment per verdict.
 
-        If their count differs from the number of sentences (only the released parser allows this), they are in the list
-        "legacy", and their indexes do not refer to sentences.
+        If the number of verdicts differs from the number of sentences (only the released parser allows this), the
+        judgments have the `list_id` "legacy", and their indexes do not refer to sentences.
         """
         if len(reply) != len(builder.item.sentences):
             return [
@@ -161,7 +162,7 @@ class FactCheck(SentenceJudge):
         return super().judgments(reply, builder)
 
     def verdict_judgment(self, verdict: SupportVerdict, place: int, builder: JudgmentBuilder) -> Judgment:
-        """Return the judgment of a verdict, with the quoted spans of the document as evidence."""
+        """Return the judgment for a verdict, with the quoted spans of the document as evidence."""
         if verdict.quotes is None:
             return support_judgment(builder, verdict, place)
         spans, notes = find_quotes(verdict.quotes, _finder(builder.item.document.text), "document")
@@ -175,7 +176,7 @@ class FactCheck(SentenceJudge):
         return REPLY_FIELDS[self.strategy]
 
     def _verdict(self, entry: Any, place: int, sentences: tuple[str, ...]) -> SupportVerdict:
-        """Parse an entry in the requested form, or a bare category (or yes/no).
+        """Parse an entry in the requested form, or an entry that consists of a category (or yes or no).
 
         An entry that repeats the text of another sentence is rejected.
         """
@@ -197,7 +198,7 @@ class FactCheck(SentenceJudge):
 
 
 def check_strategy(strategy: Strategy, taxonomy: Taxonomy) -> None:
-    """Raise ValueError if a taxonomy is set with a strategy that asks for no category."""
+    """Raise ValueError if a taxonomy is set although the strategy does not ask for a category."""
     if taxonomy != "finesure" and not REPLY_FIELDS[strategy].category:
         raise ValueError(
             f"strategy={strategy} asks for no category, so taxonomy={taxonomy} has no effect; remove one of them"
@@ -206,12 +207,12 @@ def check_strategy(strategy: Strategy, taxonomy: Taxonomy) -> None:
 
 @lru_cache(maxsize=32)
 def _finder(document: str) -> QuoteFinder:
-    """Return the finder of quotes in a document, cached because it is expensive to create."""
+    """Return the finder of quotes in a document. The result is cached because it is expensive to create."""
     return QuoteFinder(document)
 
 
 def category(value: Any, taxonomy: Taxonomy) -> str:
-    """Return the category of the taxonomy that an answer names. Raises ReplyError if it does not exist.
+    """Return the category of the taxonomy that an answer names. Raises ReplyError if there is no such category.
 
     Case, white space, hyphens, quotes, a full stop and the word "error" are ignored.
 
@@ -238,7 +239,7 @@ def schemas_before_verdict(fields: ReplyFields) -> dict[str, Any]:
 
 
 def quotes_of(entry: dict[str, Any]) -> tuple[str, ...]:
-    """Return the non-blank quotes of an entry, which has one or a list of them."""
+    """Return the non-blank quotes of an entry, which contains a single quote or a list of quotes."""
     value = entry.get("quote")
     quotes = []
     for quote in value if isinstance(value, list) else [value]:
@@ -249,7 +250,7 @@ def quotes_of(entry: dict[str, Any]) -> tuple[str, ...]:
 
 
 def find_quotes(quotes: Sequence[str], finder: QuoteFinder, of: Any) -> tuple[tuple[Span, ...], list[str]]:
-    """Return the distinct spans of quotes in a text, and a note on each quote that is not in it."""
+    """Return the distinct spans of quotes in a text, and a note on each quote that the text does not contain."""
     spans, notes = [], []
     for quote in quotes:
         place = finder.find(quote)

@@ -1,8 +1,8 @@
 """`finesure.key_facts`: the facts that a good summary of a document conveys.
 
-They come from the data, or else an LLM extracts them from the reference summary (FineSurE, section 3.2: at most 16), or
-else from the document (UniSumEval, section 3.2: at most 20). Several other LLMs can validate extracted lists by
-majority (UniSumEval).
+Key facts are taken from the data. If the data contain none, an LLM extracts them from the reference summary (FineSurE,
+section 3.2: at most 16) or, without a reference, from the document (UniSumEval, section 3.2: at most 20). Other LLMs
+can validate the extracted key facts by a majority vote (UniSumEval).
 """
 
 from __future__ import annotations
@@ -49,30 +49,31 @@ ABSENT: Final[dict[Source, str]] = {
     "reference": "there is no reference summary to extract key facts from",
     "document": "the document is empty, so no key facts can be extracted from it",
 }
-"""Why there are no key facts, by source."""
+"""The reason why there are no key facts, by source."""
 REPLY_TOKENS: Final = 50
-"""Expected tokens of a key fact in a reply."""
+"""Expected number of tokens of a key fact in a reply."""
 VALIDATION: Final = "key_facts_validate"
 VOTE_TOKENS: Final = 60
-"""Expected tokens of a vote, including its reason."""
+"""Expected number of tokens of a vote and its reason."""
 MOST: Final = 100
-"""Maximum length of a list; servers' schemas do not support longer ones."""
+"""Maximum number of key facts in a list. The schemas of servers do not support longer lists."""
 
 
 class KeyFactExtraction(PromptedEvaluator):
-    """Derives the key facts of a document, once per document. It judges no summary: `judge` returns no judgments.
+    """Derive the key facts of each document, without judging summaries.
 
-    `source`: "auto" uses key facts in the data, or else the first non-blank reference, or else the document; other
-    values use only that source. `at_most`: maximum number of key facts (default 16 from a reference, 20 from a
-    document). `validators`: number of other models that vote on whether each extracted fact is useful (roles
-    `validator`, `validator2`, `validator3`, ...); a fact is removed if more than half reject it. `prompts`: a folder of
-    templates.
+    `source` is "auto" to use the key facts in the data, or else the first non-blank reference, or else the document;
+    any other value selects only that source. `at_most` is the maximum number of key facts (default: 16 from a
+    reference, 20 from a document). `validators` is the number of other models that vote on whether each extracted fact
+    is useful (roles `validator`, `validator2`, `validator3`, ...); a fact is removed if more than half of them reject
+    it. `prompts` is a folder of templates that replace the shipped ones.
 
     `Prepared.data` is {"key_facts": [str], "origin": "given" | "reference" | "document"}. For extracted lists it also
-    contains "repeated" and "cut": the numbers of facts removed as repetitions and beyond the limit. For validated lists
-    it also contains "proposed" (the list before), "rejected" (indexes in it, from 0) and "validation": per validator
-    its role, model, status, reason and votes [{"useful", "reason"}], or None if its reply was unusable. If no reply was
-    usable, there is no list. Key facts in the data are used unchanged, without a call.
+    contains "repeated" and "cut", the numbers of facts removed as repetitions and as exceeding the limit. For validated
+    lists it also contains "proposed" (the list before validation), "rejected" (indexes in that list, from 0) and
+    "validation". The latter has an entry per validator with its role, model, status, reason and votes [{"useful",
+    "reason"}]; the votes are None if the reply was unusable. If no reply was usable or all facts were rejected, there
+    is no list. Key facts in the data are used unchanged, without a call.
     """
 
     name, version = "finesure.key_facts", "2"
@@ -88,19 +89,19 @@ class KeyFactExtraction(PromptedEvaluator):
 
     @property
     def required_roles(self) -> tuple[str, ...]:
-        """The judge and the validators."""
+        """The roles of the judge and of the validators."""
         return (*self.roles, *validator_roles(self.validators))
 
     @property
     def templates(self) -> tuple[str, ...]:
-        """The templates of the extraction and the validation."""
+        """The names of the templates of the extraction and the validation."""
         return (*TEMPLATES.values(), *((VALIDATION,) if self.validators else ()))
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
-        """Return the document's key facts.
+        """Return the key facts of the document.
 
-        This takes at most one call of the judge (one per window of a document longer than its context) and one per
-        validator.
+        The judge is called at most once (once per window if the document exceeds the judge's context), and each
+        validator at most once.
         """
         origin = self.origin(document)
         if origin is None:
@@ -115,7 +116,7 @@ class KeyFactExtraction(PromptedEvaluator):
         return await self._validated(document, extracted, tools)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """Return no judgments; the list is in the run's prepared data."""
+        """Return no judgments; the key facts are in the prepared data of the run."""
         return []
 
     def origin(self, document: Document) -> Origin | None:
@@ -164,11 +165,12 @@ class KeyFactExtraction(PromptedEvaluator):
         return Prepared(document_id=document.id, data=data, calls=calls)
 
     async def _validated(self, document: Document, extracted: Prepared, tools: Tools) -> Prepared:
-        """Remove the key facts that a majority of the validators rejects; they are asked concurrently.
+        """Remove the key facts that a majority of the validators rejects. The validators are asked concurrently.
 
-        Roles bound to the same model draw separate samples, so that one reply does not vote twice (at temperature 0
-        they mostly agree). An unusable reply affects only that validator. If a model gives no reply (ModelError), the
-        validation ends after the others have answered; the run tries the document again and reuses their replies.
+        Roles bound to the same model draw separate samples, so that the same reply is not counted twice (at temperature
+        0 the samples mostly agree). An unusable reply affects only one validator. If a model gives no reply
+        (ModelError), that error is raised after the other models have answered; when the run tries the document again,
+        it reuses their replies.
         """
         if not document.text.strip():
             why = "the document is empty, so key facts cannot be validated"
@@ -213,7 +215,9 @@ class KeyFactExtraction(PromptedEvaluator):
     async def _vote(
         self, model: BoundLLM, document: Document, facts: Sequence[str], sampling: Sampling
     ) -> tuple[dict[str, Any], tuple[str, ...]]:
-        """Return one validator's row and calls; it sees the most similar passages of a long document."""
+        """Return one validator's row and calls. The validator is shown only the most similar passages of a long
+        document.
+        """
         frame = self.validation_prompt("", facts)
         excerpts = document_views(document, model, frame, VOTE_TOKENS * len(facts), near=facts)
         source = excerpts.views[0].text
@@ -229,7 +233,7 @@ class KeyFactExtraction(PromptedEvaluator):
         return {**row, **cut}, answer.calls
 
     def validation_prompt(self, document: str, facts: Sequence[str]) -> Prompt:
-        """Return the validators' prompt: the document's text, then the numbered facts."""
+        """Return the validators' prompt, which contains the document's text followed by the numbered facts."""
         return self.load_template(VALIDATION).fill(
             document=document,
             document_code=fence_code(document),
@@ -248,10 +252,11 @@ def validator_roles(count: int) -> tuple[str, ...]:
 
 
 def read_votes(reply: str, count: int, material: Sequence[str] = ()) -> tuple[dict[str, Any], ...]:
-    """Parse exactly one vote per key fact from a reply. `material` are the texts under judgment.
+    """Parse exactly one vote per key fact from a reply.
 
-    The vote is under "useful", as our prompt asks, or under "response", as in replies to UniSumEval's prompt (Lee et
-    al., 2024, Figure 8). Raises ReplyError.
+    The vote is in the field "useful", as the shipped prompt asks, or in the field "response", as in replies to
+    UniSumEval's prompt (Lee et al., 2024, Figure 8). `material` contains the texts under judgment. Raises ReplyError if
+    the reply does not contain one vote per key fact.
 
     >>> read_votes('{"1": {"reason": "Central.", "useful": "yes"}}', 1)
     ({'useful': True, 'reason': 'Central.'},)
@@ -266,7 +271,7 @@ def read_votes(reply: str, count: int, material: Sequence[str] = ()) -> tuple[di
 
 
 def merged(lists: Sequence[Texts], limit: int) -> dict[str, Any]:
-    """Merge the lists of all windows; over the limit, each window's first facts take precedence."""
+    """Merge the lists of all windows. If the limit is exceeded, the first facts of each window take precedence."""
     distinct: dict[str, tuple[int, int, str]] = {}
     repeated = 0
     for window, facts in enumerate(lists):
@@ -282,7 +287,7 @@ def merged(lists: Sequence[Texts], limit: int) -> dict[str, Any]:
 def read_key_facts(reply: str, material: Sequence[str] = ()) -> Texts:
     """Parse key facts from a reply: an object with the list under "key_facts" or under its only key.
 
-    `material` is the text that they were extracted from.
+    `material` contains the text from which the key facts were extracted.
 
     >>> read_key_facts("{'key facts': ['A sold B.', 'a sold b']}")
     Texts(texts=('A sold B.',), repeated=1)

@@ -1,8 +1,8 @@
-"""The effects of the parsers released with FineSurE, to reproduce published figures.
+"""Parsers with the same effects as those released with FineSurE, to reproduce published figures.
 
-They differ from strict parsing if a reply is not plain: an empty reply, a refusal or a truncated list counts as one
-faithful sentence; counts are not compared with the summary; line numbers are not checked. docs/finesure.md lists the
-differences. Do not use them for new measurements.
+The results differ from those of strict parsing if a reply is irregular. An empty reply, a refusal or a truncated list
+counts as one faithful sentence. The number of entries is not compared with the summary, and line numbers are not
+checked. docs/finesure.md lists the differences. Do not use these parsers for new measurements.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _ANY = (ValueError, SyntaxError, TypeError, LookupError, AttributeError, Overflo
 
 
 class Alignment(NamedTuple):
-    """The released alignment: one 0/1 per returned item, and the set of all line numbers."""
+    """The result of the released alignment parser: 0 or 1 per returned item, and the set of all line numbers."""
 
     present: list[int]
     lines: set[int]
 
 
 def parse_fact_check(output: str) -> list[str]:
-    """Return the category of each sentence as read by the released parser; empty if it failed.
+    """Return the category of each sentence as read by the released parser, or [] if that parser fails.
 
-    Everything other than "no error", in any case, is an error.
+    Any category other than "no error" (in upper or lower case) is an error.
 
     >>> parse_fact_check("I cannot help with that.")
     ['no error']
@@ -40,7 +40,7 @@ def parse_fact_check(output: str) -> list[str]:
     start = output.find("[")
     is_list = start != -1
     if is_list:
-        # Up to the first closing bracket of the text, matching or not; empty if it comes before the opening one.
+        # Up to the first closing bracket of the text, matching or not; empty if that precedes the opening bracket.
         fragment = output[start : output.find("]") + 1].replace("\n", "")
     else:
         fragment = output[output.find("{") : output.find("}") + 1]
@@ -56,12 +56,12 @@ def parse_fact_check(output: str) -> list[str]:
             for entry in (value if is_list else [value])
         ]
     except _ANY:
-        # The released code fails here, because it splits a value that is not a text.
+        # The released code fails here, because it splits a value that is not a string.
         return []
 
 
 def parse_alignment(output: str) -> Alignment:
-    """Return the alignment as read by the released parser; without items if it failed."""
+    """Return the alignment as read by the released parser, without items if that parser fails."""
     text = output.replace("```", "")
     try:
         entries = _literal(text[text.find("[") :])

@@ -1,4 +1,4 @@
-"""The base class of G-Eval judges: a form with a score from 1 to 5, and how the score is computed."""
+"""The base class of G-Eval judges, which fill in a form with a score from 1 to 5."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ Scoring = Literal["logprob", "sample", "single"]
 
 
 def sampled_by_draws(fields: Any) -> Any:
-    """Return the settings with `scoring=sample` if they contain `draws`.
+    """Return the settings, with `scoring=sample` added if they contain `draws`.
 
-    Raises ValueError if `draws` is combined with a different scoring.
+    Raises ValueError if `draws` is combined with another value of `scoring`.
     """
     if not isinstance(fields, dict) or fields.get("draws") is None:
         return fields
@@ -41,16 +41,17 @@ def sampled_by_draws(fields: Any) -> Any:
 
 
 class ScoreForm(RatingJudge):
-    """A judge that fills in a form with a score from 1 to 5 and nothing else.
+    """A judge that fills in a form which contains only a score from 1 to 5.
 
-    `scoring`: "logprob" weights 1 to 5 by the log-probabilities of the score's token (20 alternatives, renormalised
-    over the five); it is an error if the server gives none. "sample" is the mean of `draws` replies at temperature 1
-    (default 20; setting `draws` implies it). "single" uses one reply.
+    If `scoring` is "logprob", the score is the mean of 1 to 5 weighted by the probabilities of the score's token (20
+    alternatives, renormalised over the five scores); it is an error if the server returns no log-probabilities. If it
+    is "sample", the score is the mean of `draws` replies at temperature 1 (default: 20); setting `draws` implies
+    "sample". If it is "single", the score is that of one reply.
 
-    Writes one judgment per summary: value in [1, 5]. The reason gives the five probabilities and the probability
-    outside the scale, or the counts of the sampled scores. Unusable samples are left out and counted; the judgment
-    fails if none is usable. A sample without any reply is an error of the item; resuming the run asks for that sample
-    only.
+    Writes one judgment per summary, with a value in [1, 5]. The reason contains the five probabilities and the
+    probability outside the scale, or the counts of the sampled scores. Unusable samples are left out and counted; the
+    judgment fails if no sample is usable. If a sample gets no reply, the item has an error, and resuming the run asks
+    only for that sample.
     """
 
     positional_setting = "scoring"
@@ -62,7 +63,7 @@ class ScoreForm(RatingJudge):
     _sampled_by_draws = model_validator(mode="before")(sampled_by_draws)
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Return the fields of every rating judge, and always how the score is computed."""
+        """Return the signature fields of every rating judge and, always, how the score is computed."""
         parts = dict(super().signature_fields())
         draws = self.draws or SAMPLES if self.scoring == "sample" else None
         return {"aspect": parts.pop("aspect"), "scoring": self.scoring, "draws": draws, **parts}
@@ -70,23 +71,23 @@ class ScoreForm(RatingJudge):
     def sign(
         self, models: Mapping[str, str], splitter: str | None = None, sampling: Mapping[str, object] | None = None
     ) -> str:
-        """Return the signature; samples are always drawn at temperature 1."""
+        """Return the signature, with temperature 1 if the score is computed from samples."""
         if self.scoring == "sample":
             sampling = {**(sampling or {}), "t": 1}
         return super().sign(models, splitter, sampling)
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
-        """Return the score, a whole number."""
+        """Return the score in the JSON object, which must be a whole number."""
         return Rating(point(field(answer, "score"), WHOLE))
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
-        """Return the score in a text."""
+        """Return the score in a reply in plain text."""
         return Rating(score_in(text, WHOLE, material))
 
     def released(self, text: str) -> Rating:
         """Return the number at the start of a reply, as the released script does.
 
-        That script reads a missing number as 0; here it is a ReplyError.
+        The released script reads a missing number as 0; this method raises ReplyError instead.
         """
         number = _RELEASED.match(text)
         try:
@@ -95,7 +96,7 @@ class ScoreForm(RatingJudge):
             raise ReplyError(f"the reply does not start with a number: {show(text)}", fault="no_json") from None
 
     async def ask(self, llm: BoundLLM, item: Item, data: Mapping[str, Any]) -> Answer[Rating]:
-        """Make one call, or one per sample."""
+        """Make one call, or one call per sample."""
         match self.scoring:
             case "single":
                 return await super().ask(llm, item, data)
@@ -133,7 +134,7 @@ class ScoreForm(RatingJudge):
 
 
 def _mean(answers: Sequence[Answer[Rating]]) -> Answer[Rating]:
-    """Return the mean of the usable samples: of the samples 4, 5, unusable, 4 it is 13 / 3."""
+    """Return the mean of the usable samples; for the samples 4, 5, unusable and 4, it is 13 / 3."""
     calls = tuple(dict.fromkeys(key for answer in answers for key in answer.calls))
     values = [answer.data.value for answer in answers if answer.data is not None]
     unusable = [answer for answer in answers if answer.data is None]

@@ -2,9 +2,9 @@
 
 The model receives a criterion, writes evaluation steps (once per aspect and model), and fills in a form that contains
 only the score. The rating is the mean of 1 to 5 weighted by the model's probabilities. FineSurE (Song et al., ACL 2024,
-appendix F) compares itself with G-Evals tuned to its three aspects, with and without key facts:
-`geval[aspect=completeness,steps=tuned]` and `geval[aspect=completeness,steps=tuned,key_facts=auto]`. These two are
-FineSurE's; wordings, steps and the position of the key facts are ours.
+appendix F) is compared with versions of G-Eval tuned to its three aspects, with and without key facts:
+`geval[aspect=completeness,steps=tuned]` and `geval[aspect=completeness,steps=tuned,key_facts=auto]`. These two variants
+follow FineSurE; the wording, the steps and the position of the key facts were written for summeter.
 """
 
 from __future__ import annotations
@@ -46,23 +46,24 @@ TUNED: dict[str, tuple[str, ...]] = {
         "Give the score by the share of the sentences that are needed: 1 for none, 5 for all.",
     ),
 }
-"""Steps tuned to FineSurE's three aspects, in our words; given key facts replace the first step's list."""
+"""Steps tuned to FineSurE's three aspects, written for summeter. Given key facts replace the list of the first step."""
 
 STEPS = (
     "Read the document and note its main points.",
     "Read the summary, and compare it with the document by the criterion.",
     "Give the score from 1 to 5 by the criterion.",
 )
-"""Steps for any aspect, for prompts whose steps no LLM writes."""
+"""Steps for any aspect, for prompts without steps written by an LLM."""
 
 
 class GEval(ScoreForm):
-    """A rating from 1 to 5 on one aspect, by evaluation steps and probabilities.
+    """Rate one aspect from 1 to 5, using evaluation steps and token probabilities.
 
-    `scoring` and `draws`: how the score is computed (see `ScoreForm`); in `-e`: `geval[logprob]`, `geval[draws=20]` or
-    `geval[single]`. `steps`: "model" (the judge writes them once for all documents, unless the user's aspect file has
-    some), "tuned" (ours, for faithfulness, completeness and conciseness), or texts, separated by ; in `-e`. `key_facts`
-    shows the judge the document's key facts: "none", or a `source` of `finesure.key_facts`.
+    `scoring` and `draws` determine how the score is computed (see `ScoreForm`); in `-e`, write `geval[logprob]`,
+    `geval[draws=20]` or `geval[single]`. `steps` is "model" (the judge writes the steps once for all documents, unless
+    the user's aspect file contains steps), "tuned" (the shipped steps for faithfulness, completeness and conciseness),
+    or a list of steps, separated by semicolons in `-e`. `key_facts` is "none", or a `source` of `finesure.key_facts` to
+    show the judge the key facts of the document.
 
     >>> GEval(draws=5, aspect="fluency").sign({"judge": "p/m"}, sampling={"t": 0}).split("|")[1:6]
     ['judge:p/m', 't:1', 'aspect:fluency', 'scoring:sample', 'draws:5']
@@ -93,7 +94,7 @@ class GEval(ScoreForm):
 
     @property
     def fixed_steps(self) -> tuple[str, ...] | None:
-        """The steps, or None if the model writes them."""
+        """The steps, or None if the model writes the steps."""
         match self.steps:
             case "tuned":
                 return TUNED[self.aspect]
@@ -104,16 +105,16 @@ class GEval(ScoreForm):
 
     @property
     def templates(self) -> tuple[str, ...]:
-        """The form's template, and the question for steps if the model writes them."""
+        """The template of the form and, if the model writes the steps, that of the question for them."""
         return (*super().templates, *((TEMPLATE_OF_STEPS,) if self.fixed_steps is None else ()))
 
     def used_templates(self) -> tuple[Template, ...]:
-        """Return these templates and those of the key-fact extraction."""
+        """Return the templates in `templates` and those of the key-fact extraction."""
         facts = () if self.key_facts == "none" else self._extraction.used_templates()
         return (*super().used_templates(), *facts)
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Return the fields of every G-Eval judge, and steps and key facts if they are not the default."""
+        """Return the signature fields of every G-Eval judge, and the steps and key facts if not the default."""
         fields = dict(super().signature_fields())
         steps = self.steps if isinstance(self.steps, str) else digest(list(self.steps), HASH)
         facts = None if self.key_facts == "none" else self.key_facts
@@ -121,7 +122,7 @@ class GEval(ScoreForm):
         return {**first, "steps": None if steps == "model" else steps, "key_facts": facts, **fields}
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
-        """Return the evaluation steps if the model writes them, and the key facts if they are shown."""
+        """Return the evaluation steps if the model writes them, and the key facts if the judge is shown them."""
         data: dict[str, Any] = {}
         calls: tuple[str, ...] = ()
         if self.key_facts != "none":
@@ -141,7 +142,7 @@ class GEval(ScoreForm):
         return Prepared(document_id=document.id, data=data, calls=calls)
 
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the template variables, with steps and key facts from the settings or the prepared data."""
+        """Return the template variables, with the steps and key facts from the settings or the prepared data."""
         facts = lines(data.get("key_facts", ()))
         shown = {"steps": self.fixed_steps or data["steps"], "key_facts": facts, "facts_code": fence_code(*facts)}
         return {**super().template_variables(item, data), **shown}
@@ -152,11 +153,11 @@ class GEval(ScoreForm):
 
 
 def prompt_template(about: AspectDef) -> str:
-    """Return the G-Eval prompt of an aspect as one text with placeholders for the texts of an item.
+    """Return the G-Eval prompt of an aspect as one string with placeholders for the texts of an item.
 
     The placeholders are {0} for the document, {1} for the summary, and {2} and {3} for the codes of their fences;
-    literal braces are doubled, as for `str.format`. An empty line separates the system's and the user's message. The
-    steps are those of the definition, or else the tuned ones of the aspect, or else `STEPS`.
+    literal braces are doubled, as for `str.format`. An empty line separates the system message from the user message.
+    The steps are those of the definition, or else the tuned steps of the aspect, or else `STEPS`.
     """
     placeholders = {"document": "\ue000", "summary": "\ue001", "document_code": "\ue002", "summary_code": "\ue003"}
     steps = about.steps or TUNED.get(about.name, STEPS)

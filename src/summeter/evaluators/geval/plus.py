@@ -1,13 +1,14 @@
-"""G-Eval+ of UniSumEval (Lee et al., EMNLP 2024): faithfulness and two ratings.
+"""G-Eval+ of UniSumEval (Lee et al., EMNLP 2024): a judge of faithfulness and two ratings.
 
-`geval_plus.faithfulness`: whether each sentence is supported, yes or no. Asking about all sentences in one reply is
-UniSumEval's; the score as the share of yes follows its section 3.3.
+`geval_plus.faithfulness` asks whether each sentence is supported, yes or no. As in UniSumEval, one reply covers all
+sentences; the score is the share of yes (section 3.3 of the paper).
 
-`geval_plus.rating`: completeness or conciseness from 1 to 5, in the form of UniSumEval's prompts: role, criterion,
-three fixed steps, document, summary, and a form for the score only. The paper uses the hyper-parameters of G-Eval, so
-the score is computed in the ways of G-Eval.
+`geval_plus.rating` rates completeness or conciseness from 1 to 5. Its prompts have the structure of UniSumEval's: role,
+criterion, three fixed steps, document, summary, and a form that contains only the score. The paper uses the
+hyper-parameters of G-Eval, so the score is computed as in `geval`.
 
-No code that reads the replies was released; the wordings, the JSON replies and the position of the document are ours.
+No code that reads the replies was released. The wording, the JSON replies and the position of the document were chosen
+for summeter.
 """
 
 from __future__ import annotations
@@ -29,10 +30,11 @@ RATED_PLUS = ("completeness", "conciseness")
 
 
 class GEvalPlusFaithfulness(SentenceJudge):
-    """Yes or no for each sentence, in one call per summary.
+    """Judge whether each sentence is supported, yes or no, in one call per summary.
 
-    Writes one judgment per sentence (aspect faithfulness): label 1 and value 1.0 if it is supported, else 0 and 0.0.
-    The summary's score is the share of supported sentences. An unusable reply gives one failed judgment per sentence.
+    Writes one judgment per sentence (aspect faithfulness), with label 1 and value 1.0 if the sentence is supported, and
+    otherwise 0 and 0.0. The summary's score is the share of supported sentences. An unusable reply gives one failed
+    judgment per sentence.
     """
 
     name, version = "geval_plus.faithfulness", "1"
@@ -41,11 +43,11 @@ class GEvalPlusFaithfulness(SentenceJudge):
     reply_tokens = 12
 
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the template variables; the document comes first, as for every judge."""
+        """Return the template variables. The document comes first, as for every judge."""
         return {"sentences": lines(item.sentences), **super().template_variables(item, data)}
 
     def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
-        """Return the schema: one required property per sentence."""
+        """Return the schema of a reply, with one required property per sentence."""
         return keyed_schema(len(item.sentences), "verdict", {"response": NO_YES})
 
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> tuple[SupportVerdict | NoVerdict, ...]:
@@ -63,9 +65,10 @@ class GEvalPlusFaithfulness(SentenceJudge):
 
 
 class GEvalPlusRating(ScoreForm):
-    """One rating from 1 to 5: `aspect` is completeness, conciseness or a user-defined aspect.
+    """Rate one aspect from 1 to 5: completeness, conciseness or a user-defined aspect.
 
-    Like `geval`, with three fixed steps in the template; `scoring` and `draws` are those of `geval`.
+    The judge works like `geval`, but with three fixed steps in the template. `scoring` and `draws` are those of
+    `geval`.
     """
 
     name, version = "geval_plus.rating", "1"
@@ -87,9 +90,9 @@ class GEvalPlusRating(ScoreForm):
 class GEvalPlus(Evaluator):
     """G-Eval+ of UniSumEval: the share of supported sentences, and two ratings from 1 to 5.
 
-    A bundle: the judgments are made by `components()` and have their names and signatures. `aspect`: "all" or one of
-    the three; `scoring` and `draws` are those of the ratings (see `geval`). There is no composite of a share and
-    ratings.
+    This evaluator is a bundle: `components()` write the judgments, which have the names and signatures of the
+    components. `aspect` is "all" or one of the three aspects. `scoring` and `draws` apply to the ratings (see `geval`).
+    There is no overall score, because a share and ratings cannot be combined.
 
     >>> [component.name for component in GEvalPlus().components()]
     ['geval_plus.faithfulness', 'geval_plus.rating', 'geval_plus.rating']

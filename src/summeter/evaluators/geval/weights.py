@@ -1,8 +1,8 @@
 """The probability-weighted score of a reply (G-Eval; Liu et al., EMNLP 2023, equation 1).
 
 A reply such as {"score": 4} is a sequence of tokens, each with its most probable alternatives. The token that contains
-the digit is found by the offsets of the tokens in the text; those of its alternatives count that contain another
-allowed digit.
+the digit is found by the offsets of the tokens in the text. The mean is taken over this token and those of its
+alternatives that contain another allowed digit.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from summeter.models.base import TokenLogprobs
 from summeter.records import ReplyError
 
 SCORES = (1, 2, 3, 4, 5)
-# The score in an object, with any quotes; else a reply that consists of a digit (and an end mark).
+# The score in an object, with any quotes; or else a reply that consists of a digit (and an end mark).
 _IN_JSON = re.compile(r"""["'“”]?score["'“”]?\s*[:=]\s*["'“”]?\s*([1-5])(?!\d)(?!\.[0-9]*[1-9])""", re.IGNORECASE)
 _ALONE = re.compile(r"""[\s"'*_`]*([1-5])(?:\.0*)?[\s"'*_`.]*(?:<[^<>]{1,40}>\s*)?""")
 _THOUGHTS_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
@@ -28,7 +28,8 @@ _DIGIT = re.compile(r"""[\s:="'“”*_`▁Ġ]*([1-5])[\s"'“”*_`}\],]*""")
 class Weighted(NamedTuple):
     """The weighted mean `value` of the scores 1 to 5.
 
-    `shares` are their probabilities, which sum to 1; `outside` is the probability of other tokens in this position.
+    `shares` are the probabilities of the five scores, which sum to 1. `outside` is the probability of all other tokens
+    at this position.
     """
 
     value: float
@@ -41,13 +42,14 @@ class Weighted(NamedTuple):
 
 
 def weigh(tokens: Sequence[TokenLogprobs], score: int) -> Weighted:
-    """Return the weighted score of a reply whose score is `score`, from the alternatives of its token.
+    """Return the weighted score of a reply from the alternatives of the token that contains `score`.
 
-    Servers report probabilities before a grammar is applied, and at most twenty alternatives. Those of the five scores
-    are renormalised to sum to 1; the rest is reported. Raises ReplyError if no token contains the score, and for
-    invalid log-probabilities (above 0, or not finite).
+    Servers report probabilities before a grammar is applied, for at most twenty alternatives. The probabilities of the
+    five scores are renormalised to sum to 1, and the remaining probability is reported. Raises ReplyError if no token
+    contains the score or if a log-probability is invalid (above 0 or not finite).
 
-    Two alternatives, 4 with probability 0.6 and 5 with 0.2: (4 x 0.6 + 5 x 0.2) / 0.8 = 4.25, and 0.2 is outside.
+    In this example, 4 has the probability 0.6 and 5 has 0.2, so the score is (4 x 0.6 + 5 x 0.2) / 0.8 = 4.25, and the
+    probability outside is 0.2.
 
     >>> from math import log
     >>> token = TokenLogprobs(token=" 4", logprob=log(0.6), top=((" 4", log(0.6)), ("5", log(0.2)), ("n", log(0.1))))
@@ -72,8 +74,8 @@ def weigh(tokens: Sequence[TokenLogprobs], score: int) -> Weighted:
 def locate(tokens: Sequence[TokenLogprobs], score: int) -> int:
     """Return the index of the token that contains the digit of the score.
 
-    It is the first occurrence after any thoughts; later repetitions depend on it. Raises ReplyError if no token
-    contains it.
+    The first occurrence after the model's reasoning is used, because later repetitions depend on it. Raises ReplyError
+    if no token contains the digit.
     """
     text = "".join(token.token for token in tokens)
     ends = list(accumulate(len(token.token) for token in tokens))
@@ -87,7 +89,7 @@ def locate(tokens: Sequence[TokenLogprobs], score: int) -> int:
 
 
 def read_digit(token: str) -> int | None:
-    """Return the score that a token would have written in place of the sampled one, or None.
+    """Return the score that a token would have written in place of the sampled token, or None.
 
     >>> [read_digit(token) for token in ("4", ' "4', "4}", "10", "4.5", "four", "0")]
     [4, 4, 4, None, None, None, None]

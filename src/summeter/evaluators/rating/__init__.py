@@ -1,1 +1,1 @@
-"""Rating judges: a score of a summary, or a preference between two, on one aspect (Shen et al., 2023)."""
+"""Judges that score a summary, or compare two summaries, on one aspect (Shen et al., 2023)."""

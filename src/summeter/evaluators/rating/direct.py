@@ -1,7 +1,7 @@
 """`direct`: direct assessment, a score from 0 to 100.
 
-After Wang et al. (2023); it is ChatGPT-DA in FENICE's tables (Scirè et al., 2024), beside ChatGPT-Star, which is
-`stareval`. The form is theirs, the wording ours.
+The form follows Wang et al. (2023); the wording was written for summeter. In the tables of FENICE (Scirè et al., 2024),
+this judge is called ChatGPT-DA, and `stareval` is called ChatGPT-Star.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ SCALE = Scale(0, HIGH, whole=True)
 
 
 class DirectAssessment(RatingJudge):
-    """A whole number from 0 to 100 for one aspect, without a reason.
+    """Rate one aspect by a whole number from 0 to 100, without a reason.
 
-    Writes one judgment per summary: value in [0, 100].
+    Writes one judgment per summary, with a value in [0, 100].
 
     >>> DirectAssessment().strict("Score: 85/100").value
     85.0
@@ -36,10 +36,10 @@ class DirectAssessment(RatingJudge):
     aspect: str = "faithfulness"
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
-        """Return the score, a whole number."""
+        """Return the score in the JSON object, which must be a whole number."""
         score = field(answer, "score")
         return Rating(score_in(score, SCALE) if isinstance(score, str) else point(score, SCALE))
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
-        """Return the score in the text."""
+        """Return the score in a reply in plain text."""
         return Rating(score_in(text, SCALE, material))

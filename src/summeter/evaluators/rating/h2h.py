@@ -1,4 +1,4 @@
-"""`h2h`: which of two summaries is better on one aspect (Shen et al., Findings of EMNLP 2023: head-to-head)."""
+"""`h2h`: comparison of two summaries on one aspect (head-to-head; Shen et al., Findings of EMNLP 2023)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _REASONS = {
         "C": rf"both\s+(?:{_FIRST}\s+and\s+{_SECOND}\s+|summaries\s+)?are\s+equally\s+{_ALIKE}{_IN}",
     }.items()
 }
-"""What may follow a letter on its line: that its summary is better, or that both are alike."""
+"""Pattern of the text that may follow a letter on its line: "its summary is better" or "both are equal"."""
 
 
 Pair = Annotated[
@@ -47,18 +47,19 @@ Pair = Annotated[
 
 
 class HeadToHead(RatingJudge):
-    """Comparison of two summaries of a document: #1, #2, or both equally.
+    """Ask which of two summaries of a document is better: #1, #2, or both equally.
 
-    Every pair of systems is asked in both orders, because judges prefer one position. The preference is the mean of the
-    two ratings; one that changes with the order is a tie (`scoring.preferences`). `order="ab"` asks once, in the order
-    of `systems` or `pairs` if set, else of the names; the signature contains it.
+    The judge is asked about every pair of systems in both orders, because judges tend to prefer one position. The
+    preference is the mean of the two ratings; a preference that changes with the order is a tie
+    (`scoring.preferences`). With `order="ab"`, the judge is asked once, in the order of `systems` or `pairs` if set, or
+    else in the order of the systems' names; the signature then contains the order.
 
-    `systems` compares only these (in `-e`: `h2h[systems=A;B;C]`), `pairs` only these pairs (`h2h[pairs=A:B;B:C]`). They
-    do not affect judgments and are not part of the signature: a run can be resumed with more pairs, and two selections
-    in one run are merged (`merged`).
+    `systems` limits the comparison to these systems (in `-e`: `h2h[systems=A;B;C]`), and `pairs` to these pairs
+    (`h2h[pairs=A:B;B:C]`). These settings do not affect judgments and are not part of the signature. A run can
+    therefore be resumed with more pairs, and two selections in one run are merged (`merged`).
 
-    Writes one judgment per pair: value 1 if the summary shown first (`Item.summary`) is better, 0 if the rival is, 0.5
-    if both are equal.
+    Writes one judgment per pair and order. The value is 1 if the summary shown first (`Item.summary`) is better, 0 if
+    the rival is better, and 0.5 if both are equal.
 
     >>> HeadToHead().strict("B: Summary #2 is more fluent.").value
     0.0
@@ -90,7 +91,7 @@ class HeadToHead(RatingJudge):
         return self
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Return the fields of every rating judge, and the order if only one is asked."""
+        """Return the signature fields of every rating judge, and the order if only one order is used."""
         return {**super().signature_fields(), "order": None if self.order == "both" else self.order}
 
     def items(self, document: Document, summaries: Sequence[Summary]) -> list[Item]:
@@ -103,7 +104,7 @@ class HeadToHead(RatingJudge):
         return [item for item in items if item.rival and (item.summary.system, item.rival.system) in chosen]
 
     def incompatible(self, systems: Collection[str]) -> str | None:
-        """Return the general reason for skipping the item, or that a selected system has no summaries."""
+        """Return why the data cannot be judged, such as a selected system without summaries, or None."""
         chosen = self.systems or tuple(dict.fromkeys(name for pair in self.pairs or () for name in pair))
         absent = [name for name in chosen if name not in systems]
         if absent:
@@ -111,7 +112,7 @@ class HeadToHead(RatingJudge):
         return super().incompatible(systems)
 
     def merged(self, other: Evaluator) -> Evaluator:
-        """Return one evaluator for the distinct pairs of both selections."""
+        """Return one evaluator for the distinct pairs in both selections."""
         if not isinstance(other, HeadToHead) or other == self:
             return super().merged(other)
         first, second = self._selection, other._selection
@@ -125,7 +126,7 @@ class HeadToHead(RatingJudge):
         return self.pairs if self.systems is None else tuple(combinations(self.systems, 2))
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
-        """Return the value of the letter. Raises ReplyError if another text of the answer contradicts it."""
+        """Return the value of the letter. Raises ReplyError if other text in the answer contradicts the letter."""
         chosen = letter(field(answer, "answer"), LETTERS)
         for name, words in answer.items():
             if name != "answer" and isinstance(words, str):
@@ -133,18 +134,18 @@ class HeadToHead(RatingJudge):
         return Rating(VALUES[chosen])
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
-        """Return the value of the letter in the text, which a reason may follow."""
+        """Return the value of the letter in a reply in plain text. A reason may follow the letter."""
         chosen, rest = letter_in(text, LETTERS, lambda one, why: one in _REASONS and bool(_REASONS[one].fullmatch(why)))
         _check(chosen, rest)
         return Rating(VALUES[chosen], clean(rest) or None)
 
     def released(self, text: str) -> Rating:
-        """Return the preference by the released rules, in which unreadable replies are ties."""
+        """Return the preference by the released rules, which count unreadable replies as ties."""
         return Rating(legacy.h2h(text), clean(text) or None)
 
 
 def _check(letter: str, words: str) -> None:
-    """Raise ReplyError if the text states that a different summary is better."""
+    """Raise ReplyError if the text states that the other summary is better."""
     stated = {other for other, reason in _REASONS.items() if reason.search(words)}
     if stated and letter not in stated:
         raise ReplyError(f"the letter {letter} contradicts the rest of the reply: {show(words)}")

@@ -1,4 +1,4 @@
-"""RatingJudge: one aspect, one question, one rating per summary or pair."""
+"""RatingJudge, a judge that asks one question about one aspect and returns one rating per summary or pair."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class Rating(NamedTuple):
 
 
 class RatingJudge(LLMJudge[Rating]):
-    """A judge of one aspect. `aspect` is one of `RATED`, or user-defined.
+    """A judge that rates one aspect. `aspect` is one of `RATED`, or user-defined.
 
-    `aspect_file`: a YAML file that defines the aspect (see `read_aspects`). It is read once, when the evaluator is
-    created, and stored in `definition`, so that a run can be resumed without the file. `prompts`: a folder whose
-    template with the name of this judge replaces the shipped one.
+    `aspect_file` is a YAML file that defines the aspect (see `read_aspects`). The file is read once, when the evaluator
+    is created, and its definition is stored in `definition`, so that a run can be resumed without the file. `prompts`
+    is a folder; its template with the name of this judge replaces the shipped one.
 
-    A subclass defines `reply`, the fields of the requested JSON object with their schemas, and `from_json`; also
-    `from_text` if it reads plain text, and `released` if its paper's code reads replies differently. `scale` is the
-    scale of the values; the signature contains it, so that ratings are not confused with shares (None for a
-    preference).
+    A subclass defines `reply` (the fields of the requested JSON object with their schemas) and `from_json`. It also
+    defines `from_text` if it accepts plain text, and `released` if the released code of the paper reads replies
+    differently. `scale` is the scale of the values, or None for a preference. The signature contains the scale, so that
+    ratings are not confused with shares.
 
     Writes one judgment per item. An unusable reply gives a judgment without a value.
     """
@@ -73,13 +73,13 @@ class RatingJudge(LLMJudge[Rating]):
         return self
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
-        """Return the rating in a JSON object with keys in lower case. Raises ReplyError."""
+        """Return the rating in a JSON object with lower-case keys. Raises ReplyError if there is no valid rating."""
         raise NotImplementedError
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
-        """Return the rating in a reply without JSON. Raises ReplyError, by default always.
+        """Return the rating in a reply without JSON. Default: always raise ReplyError.
 
-        Text quoted from `material`, the texts under judgment, is not a rating.
+        Text that is quoted from `material`, the texts under judgment, is not read as a rating.
         """
         raise ReplyError(f"there is no JSON in the reply, which starts with {show(text)}", fault="no_json")
 
@@ -89,12 +89,12 @@ class RatingJudge(LLMJudge[Rating]):
 
     @property
     def active_aspects(self) -> tuple[str, ...]:
-        """The aspect that it judges."""
+        """The aspect that this evaluator judges."""
         return (self.aspect,)
 
     @property
     def about(self) -> AspectDef:
-        """The definition of the aspect in the prompt."""
+        """The definition of the aspect that the prompt shows."""
         return self.definition or RATED[self.aspect]
 
     @property
@@ -104,15 +104,15 @@ class RatingJudge(LLMJudge[Rating]):
         return (float(low), float(high)) if dash else None
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Return the aspect, the hash of a user's definition, the prompt and the scale."""
+        """Return the aspect, the hash of a user-defined definition, the hash of the prompt, and the scale."""
         definition = self.definition.hash if self.definition is not None else None
         return {"aspect": self.aspect, "def": definition, "prompt": self.prompt_hash, "scale": self.scale}
 
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the aspect and the texts.
+        """Return the aspect and the texts of the item.
 
-        The templates show the document first, after the same words for every judge, so that providers can cache the
-        common prefix of all summaries, aspects and judges.
+        All templates start with the same words, followed by the document, so that providers can cache the prefix that
+        is common to all summaries, aspects and judges.
         """
         return {"aspect": self.about, **texts(item)}
 
@@ -125,10 +125,11 @@ class RatingJudge(LLMJudge[Rating]):
         return self.released(text)
 
     def strict(self, text: str, material: Sequence[str] = ()) -> Rating:
-        """Return the rating in a reply; if a reason is requested, all of a plain text is the reason.
+        """Return the rating in a reply. If a reason is requested and the reply is plain text, the whole text is the
+        reason.
 
-        Raises ReplyError if the reply is ambiguous. Text quoted from `material`, the texts under judgment, is not a
-        rating.
+        Raises ReplyError if the reply is ambiguous or contains no rating. Text that is quoted from `material`, the
+        texts under judgment, is not read as a rating.
         """
         rating = read_answer(
             text,
@@ -146,10 +147,10 @@ class RatingJudge(LLMJudge[Rating]):
 
 
 class ShortForm(RatingJudge):
-    """The shorter prompts that Shen et al. released beside those of their paper.
+    """A judge with the shorter prompts that Shen et al. released in addition to those of their paper.
 
-    `definitions`: "released" shows a brief definition of the aspect, as the released short prompts do; "full" the
-    complete one, as in the paper's appendix.
+    If `definitions` is "released", the prompt shows a brief definition of the aspect, like the released short prompts;
+    if it is "full", the complete definition, as in the appendix of the paper.
     """
 
     definitions: Literal["released", "full"] = "released"
@@ -165,6 +166,6 @@ class ShortForm(RatingJudge):
                 return about.model_copy(update={"brief": about.definition})
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Return the fields of every rating judge, and `definitions` if they are the full ones."""
+        """Return the signature fields of every rating judge, and `definitions` unless it is "released"."""
         chosen = None if self.definitions == "released" else self.definitions
         return {**super().signature_fields(), "definitions": chosen}

@@ -1,7 +1,7 @@
-"""The effects of the parsers released with Shen et al. (2023), to reproduce published figures.
+"""Parsers with the same effects as those released by Shen et al. (2023), to reproduce published figures.
 
-If the released code keeps -1 as a score (rule 7) or ends with an error (MCQ, StarEval), there is no verdict here.
-docs/rating.md lists how the rules misread replies. Do not use them for new measurements.
+If the released code stores -1 as the score (rule 7) or fails with an error (MCQ, StarEval), these parsers raise
+ReplyError. docs/rating.md describes how the rules misread replies. Do not use these parsers for new measurements.
 """
 
 from __future__ import annotations
@@ -26,19 +26,20 @@ _POINTS = re.compile(r"[1-5](?:\.[1-5])?")
 
 
 class Ruled(NamedTuple):
-    """A score, and the number of the rule that gave it."""
+    """A score, and the number of the rule by which it was read."""
 
     score: float
     rule: int
 
 
 def rts(output: str) -> Ruled:
-    """Return the score by the first rule that matches the text in lower case.
+    """Return the score read by the first rule that matches the text in lower case.
 
-    1. "score:" and a digit from 1 to 5, with at most one decimal; 2. "score:" and a number word; 3. "score" or
-    "scoring" and a digit in the same sentence: the first digit after it; 4. the same with a number word (also inside a
-    word); 6. the last digit from 1 to 5 anywhere, which is 5 for "4 out of 5". (Rule 5 can never apply.) Rules 3 and 6
-    keep only decimals from .1 to .5: "3.8" is 3. Raises ReplyError if the released code keeps -1.
+    Rule 1 reads "score:" and a digit from 1 to 5, with at most one decimal. Rule 2 reads "score:" and a number word.
+    Rule 3 reads the first digit after "score" or "scoring" in the same sentence. Rule 4 reads a number word in the same
+    way (also inside a word). Rule 5 can never apply. Rule 6 reads the last digit from 1 to 5 anywhere, which is 5 for
+    "4 out of 5". Rules 3 and 6 keep only decimals from .1 to .5, so "3.8" is read as 3. Raises ReplyError if the
+    released code stores -1.
 
     >>> rts("It earns a score of 3.5 for fluency."), rts("Dull; 3 out of 5.")
     (Ruled(score=3.5, rule=3), Ruled(score=5.0, rule=6))
@@ -58,7 +59,7 @@ def rts(output: str) -> Ruled:
 
 
 def _after_cue(text: str, pattern: re.Pattern[str]) -> str | None:
-    """Return what `pattern` matches after the leftmost possible cue."""
+    """Return the match of `pattern` after the leftmost possible cue, or None."""
     blocked = 0
     for cue in _CUE.finditer(text):
         if cue.start() < blocked:
@@ -73,9 +74,9 @@ def _after_cue(text: str, pattern: re.Pattern[str]) -> str | None:
 
 
 def mcq(output: str) -> float:
-    """Return 1 to 5 for a reply that is one letter from A to E.
+    """Return a value from 1 to 5 for a reply that consists of one letter from A to E.
 
-    Raises ReplyError for other replies, for which the released code ends with an error.
+    Raises ReplyError for other replies, for which the released code fails with an error.
 
     >>> mcq(" D\\n")
     4.0
@@ -87,7 +88,7 @@ def mcq(output: str) -> float:
 
 
 def stareval(output: str) -> float:
-    """Return the number before the first blank and "star"; the released code checks no range.
+    """Return the number before the first blank and "star". The released code does not check the range.
 
     >>> stareval("I give it four stars.")
     4.0
@@ -104,7 +105,7 @@ def stareval(output: str) -> float:
 
 
 def h2h(output: str) -> float:
-    """Return 1 if #1 is better, 0 if #2 is, and 0.5 for all other replies, including refusals.
+    """Return 1 if #1 is better, 0 if #2 is better, and 0.5 for all other replies, including refusals.
 
     >>> h2h("A: Summary #1 is more fluent."), h2h("No idea."), h2h(" A")
     (1.0, 0.5, 0.5)

@@ -1,8 +1,9 @@
-"""Parsers of the published answer forms in plain text: a score, stars, a letter, yes or no.
+"""Parsers of plain-text answers in the published forms: a score, stars, a letter, or yes or no.
 
-A reply is accepted if it is an answer, ends with one, or starts with one that an explanation follows: "4/5"; "...,
-earning a score of 4 for fluency."; "Score: 4. The summary ...". All others are unparsed: two different answers, a
-range, a bound, a negation, a condition, a quotation from `material`, the texts under judgment. Half points are kept.
+A reply is accepted if it consists of an answer ("4/5"), ends with an answer ("..., earning a score of 4 for fluency."),
+or starts with an answer that is followed by an explanation ("Score: 4. The summary ..."). All other replies are
+unparsed, such as two different answers, a range, a bound, a negation, a condition, or a quotation from `material`, the
+texts under judgment. Half points are kept.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ _MARKUP = re.compile(r"(?<![0-9*_`])[*_`]++|[*_`]++(?![0-9*_`])|^#{1,6} ", re.M)
 
 
 def score_in(text: str, scale: Scale = POINTS, material: Sequence[str] = ()) -> float:
-    """Return the score in a text. Raises ReplyError.
+    """Return the score in a text. Raises ReplyError if there is no unambiguous score on the scale.
 
     >>> score_in("Well written, but dull. Score: 4/5."), score_in("4"), score_in("★★★★☆", STARS)
     (4.0, 4.0, 4.0)
@@ -87,9 +88,10 @@ def score_in(text: str, scale: Scale = POINTS, material: Sequence[str] = ()) -> 
 
 
 def letter_in(text: str, letters: str, explained: Callable[[str, str], bool]) -> tuple[str, str]:
-    """Return the letter in a text, and the text without it. Raises ReplyError.
+    """Return the letter in a text, and the text without the letter.
 
-    `explained` returns whether a text may follow a letter.
+    `explained` receives a letter and the text after it, and returns whether this text may follow the letter. Raises
+    ReplyError if there is no unambiguous letter.
 
     >>> letter_in("D. The summary leaves out the date.", "ABCDE", lambda letter, rest: explains(rest))
     ('D', 'The summary leaves out the date.')
@@ -113,7 +115,7 @@ def letter_in(text: str, letters: str, explained: Callable[[str, str], bool]) ->
 
 
 def yes_no_in(text: str, material: Sequence[str] = ()) -> bool:
-    """Return whether a text answers yes. Raises ReplyError.
+    """Return True if a text answers yes and False if it answers no. Raises ReplyError if the answer is unclear.
 
     >>> yes_no_in("The date is wrong. The answer is no.")
     False
@@ -131,7 +133,7 @@ def yes_no_in(text: str, material: Sequence[str] = ()) -> bool:
 
 
 def explains(*texts: str) -> bool:
-    """Return whether texts after an answer explain it, that is, no sentence mentions an answer."""
+    """Return whether the texts after an answer explain the answer, that is, whether no sentence mentions an answer."""
     sentences = [sentence for text in texts for sentence in re.split(r"(?<=[.!?]) |\n", text)]
     return bool(sentences) and all(map(_EXPLANATION.match, sentences))
 

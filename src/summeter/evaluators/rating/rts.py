@@ -1,6 +1,7 @@
 """`rts`: reason-then-score, a reason and a score from 1 to 5 (Shen et al., Findings of EMNLP 2023, section 3).
 
-`rts2` has a shorter prompt with a brief definition that describes only the top of the scale (released with it).
+`rts2` uses the shorter prompt that was released with it, which has a brief definition and describes only the top of the
+scale.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from summeter.records import ReplyError
 
 
 class ReasonThenScore(RatingJudge):
-    """A reason in one sentence, then a score from 1 to 5, for one aspect.
+    """Give a reason in one sentence, followed by a score from 1 to 5, for one aspect.
 
-    Writes one judgment per summary: value in [1, 5] (half points are kept), with the judge's reason. If a stored reply
-    is plain text, all of it is the reason.
+    Writes one judgment per summary, with a value in [1, 5] (half points are kept) and the judge's reason. If a stored
+    reply is plain text, the whole text is the reason.
 
     >>> ReasonThenScore().strict('{"reason": "It wanders.", "score": 2}')
     Rating(value=2.0, reason='It wanders.')
@@ -32,22 +33,22 @@ class ReasonThenScore(RatingJudge):
     reply: ClassVar[Mapping[str, Any]] = {"reason": SENTENCE, "score": POINTS}
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
-        """Return the score and the reason."""
+        """Return the score and the reason in the JSON object."""
         return Rating(point(field(answer, "score")), required_text(answer, "reason"))
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
-        """Return the score in the text. Raises ReplyError for a bare number, which has no reason."""
+        """Return the score in a reply in plain text. Raises ReplyError for a number without a reason."""
         if re.fullmatch(rf"\W*{NUMBER}\W*", text, re.IGNORECASE):
             raise ReplyError(f"the reply contains a score without a reason: {show(text)}", fault="no_json")
         return Rating(score_in(text, material=material))
 
     def released(self, text: str) -> Rating:
-        """Return the score by the released rules."""
+        """Return the score read by the released rules."""
         return Rating(legacy.rts(text).score, clean(text))
 
 
 class ReasonThenScoreShort(ShortForm, ReasonThenScore):
-    """The short form of reason-then-score; replies and values are those of `rts`."""
+    """Reason-then-score with a shorter prompt. Replies and values are those of `rts`."""
 
     name, version = "rts2", "2"
     summary = "As rts, by a shorter prompt that describes only the top of the scale (RTS2)."

@@ -1,4 +1,4 @@
-"""Rating scales, and the fields of a JSON answer that contain a rating."""
+"""Rating scales, and parsers of the fields of a JSON answer that contain a rating."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from summeter.evaluators.replies import choice, show
 from summeter.records import ReplyError
 
 NUMBER: Final = r"(?:[0-9]{1,9}(?:\.[0-9]{1,9})?|one|two|three|four|five)"
-"""Pattern of a number in a reply, for `number`."""
+"""Pattern of a number in a reply, which `number` converts."""
 _WORDS: Final = ("zero", "one", "two", "three", "four", "five")
 
 
 class Scale(NamedTuple):
-    """A scale from `low` to `high`; `noun` names a rating in messages, `whole` excludes half points."""
+    """A scale from `low` to `high`. `noun` names a rating in messages, and `whole` excludes half points."""
 
     low: float
     high: float
@@ -22,7 +22,7 @@ class Scale(NamedTuple):
     whole: bool = False
 
     def checked(self, value: float) -> float:
-        """Return the value. Raises ReplyError if it is not on the scale."""
+        """Return the value unchanged. Raises ReplyError if the value is not on the scale."""
         if not self.low <= value <= self.high or (self.whole and not value.is_integer()):
             kind = "a whole number " if self.whole else ""
             raise ReplyError(f"the {self.noun} is {value:.10g}, which is not {kind}from {self.low:g} to {self.high:g}")
@@ -43,7 +43,7 @@ def number(text: str) -> float:
 
 
 def point(value: Any, scale: Scale = POINTS) -> float:
-    """Return the rating in a field of an answer, a number or a text. Raises ReplyError.
+    """Return the rating in a field of an answer, a number or a string. Raises ReplyError if it is invalid.
 
     >>> point("four"), point(3.5)
     (4.0, 3.5)
@@ -56,7 +56,10 @@ def point(value: Any, scale: Scale = POINTS) -> float:
 
 
 def letter(value: Any, letters: str) -> str:
-    """Return the letter in a field of an answer; "D", "d)" and "D." are equal. Raises ReplyError."""
+    """Return the letter in a field of an answer. "D", "d)" and "D." are equal.
+
+    Raises ReplyError if the field is not one of the letters.
+    """
     answer = (choice(value) or "").upper()
     if len(answer) != 1 or answer not in letters:
         raise ReplyError(f"the answer is {show(value)}, not one letter from {letters[0]} to {letters[-1]}")

@@ -1,4 +1,4 @@
-"""`stareval`: one to five stars (Wang et al., 2023; as run by Shen et al., Findings of EMNLP 2023)."""
+"""`stareval`: a rating of one to five stars (Wang et al., 2023, as used by Shen et al., Findings of EMNLP 2023)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from summeter.evaluators.replies import field
 
 
 class StarEval(RatingJudge):
-    """One to five stars for one aspect, without a reason. Writes one judgment per summary: value in [1, 5].
+    """Rate one aspect by one to five stars, without a reason.
+
+    Writes one judgment per summary, with a value in [1, 5].
 
     >>> StarEval().strict("4 stars").value
     4.0
@@ -24,11 +26,11 @@ class StarEval(RatingJudge):
     reply: ClassVar[Mapping[str, Any]] = {"stars": POINTS}
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
-        """Return the number of stars."""
+        """Return the number of stars in the JSON object."""
         return Rating(point(field(answer, "stars"), STARS))
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
-        """Return the number of stars in the text."""
+        """Return the number of stars in a reply in plain text."""
         return Rating(score_in(text, STARS, material))
 
     def released(self, text: str) -> Rating:

@@ -1,8 +1,8 @@
-"""`rts.together`: one call for several aspects, each with a reason and a score from 1 to 5.
+"""`rts.together`: ratings of several aspects in one call, each with a reason and a score from 1 to 5.
 
-The form is that of reason-then-score (Shen et al., Findings of EMNLP 2023); asking about all aspects at once is ours.
-It takes one call instead of one per aspect. Ratings in the same reply influence each other, so its scores differ from
-those of `rts`.
+The form is that of reason-then-score (Shen et al., Findings of EMNLP 2023), but one question covers all aspects, which
+is an addition of summeter. This needs one call instead of one per aspect. Ratings in the same reply influence each
+other, so the scores differ from those of `rts`.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from summeter.records import HASH, Item, Judgment, ReplyError, digest
 REPLY_TOKENS = 150  # per aspect
 SUMMEVAL = ("coherence", "consistency", "fluency", "relevance")
 Ratings = dict[str, Rating | ReplyError]
-"""For each aspect the rating, or the error."""
+"""The rating of each aspect, or the error if it has none."""
 
 
 class RatedTogether(LLMJudge[Ratings]):
-    """Several aspects in one call: for each a reason in one sentence, then a score from 1 to 5.
+    """Rate several aspects in one call, each by a reason in one sentence and a score from 1 to 5.
 
-    `rated`: two or more aspects, each in `RATED` or defined in `aspect_file` (a YAML file, see `read_aspects`; its
-    content is stored in `definitions`); in `-e`: `rts.together[rated=coherence;fluency]`. `prompts`: a folder whose
-    template `together.txt` replaces the shipped one.
+    `rated` lists two or more aspects (in `-e`: `rts.together[rated=coherence;fluency]`). Each aspect is in `RATED` or
+    defined in `aspect_file`, a YAML file (see `read_aspects`) whose content is stored in `definitions`. `prompts` is a
+    folder; its template `together.txt` replaces the shipped one.
 
-    Writes one judgment per aspect. If an aspect is missing after the repair, only that aspect fails.
+    Writes one judgment per aspect. If the reply still lacks an aspect after the repair, only that aspect fails.
 
     >>> RatedTogether(rated="coherence;fluency").active_aspects
     ('coherence', 'fluency')
@@ -77,7 +77,7 @@ class RatedTogether(LLMJudge[Ratings]):
 
     @property
     def about(self) -> tuple[AspectDef, ...]:
-        """The definition of each aspect in the prompt."""
+        """The definition of each aspect that the prompt shows."""
         known = {**RATED, **{aspect.name: aspect for aspect in self.definitions}}
         return tuple(known[name] for name in self.rated)
 
@@ -88,28 +88,28 @@ class RatedTogether(LLMJudge[Ratings]):
 
     @property
     def rating_scale(self) -> tuple[float, float]:
-        """1 to 5."""
+        """The ends of the scale, 1 and 5."""
         return (1.0, 5.0)
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Return all aspects, the hash of user definitions, the prompt and the scale."""
+        """Return all aspects, the hash of user-defined definitions, the hash of the prompt, and the scale."""
         definitions = digest([aspect.hash for aspect in self.definitions], HASH) if self.definitions else None
         return {"aspects": self.rated, "def": definitions, "prompt": self.prompt_hash, "scale": "1-5"}
 
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the aspects and the texts."""
+        """Return the aspects and the texts of the item."""
         return {"aspects": self.about, **texts(item)}
 
     def expected_tokens(self, item: Item) -> int:
-        """Return the expected tokens per aspect times the number of aspects."""
+        """Return the expected number of tokens per aspect times the number of aspects."""
         return REPLY_TOKENS * len(self.rated)
 
     def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
-        """Return the schema: one required property per aspect, the reason before the score."""
+        """Return the schema of a reply, with one required property per aspect and each reason before the score."""
         return keyed_schema(self.rated, "rating", {"reason": SENTENCE, "score": POINTS})
 
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Ratings:
-        """Return a rating or an error for each aspect. Raises ReplyError if there is no rating."""
+        """Return a rating or an error for each aspect. Raises ReplyError if no aspect has a rating."""
         return read_reply(
             text,
             lambda value: _read_ratings(value, self.rated),
@@ -118,11 +118,11 @@ class RatedTogether(LLMJudge[Ratings]):
         )
 
     def form(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> Form[Ratings]:
-        """Return the form of every judge; a reply that lacks an aspect is repaired."""
+        """Return the same form as every judge, but request a repair if the reply lacks an aspect."""
         return super().form(item, data)._replace(read=lambda text: _complete(self.parse(text, item, data)))
 
     async def ask(self, llm: BoundLLM, item: Item, data: Mapping[str, Any]) -> Answer[Ratings]:
-        """Ask as every judge does; if aspects are missing after the repair, use the others."""
+        """Ask like every judge. If aspects are missing after the repair, use the other aspects."""
         answer = await super().ask(llm, item, data)
         if answer.status != "unparsed" or answer.text is None:
             return answer

@@ -1,7 +1,7 @@
-"""`yesno`: whether the summary is consistent with the document, yes or no.
+"""`yesno`: the consistency of the summary with the document, yes or no.
 
-The zero-shot and chain-of-thought baselines of Luo et al. (2023), ChatGPT-ZS and ChatGPT-CoT in FENICE's tables (Scirè
-et al., 2024). The forms are theirs, the wordings ours.
+The forms are those of the zero-shot and chain-of-thought baselines of Luo et al. (2023), which are called ChatGPT-ZS
+and ChatGPT-CoT in the tables of FENICE (Scirè et al., 2024). The wording was written for summeter.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ FAITHFULNESS = "faithfulness"
 
 
 class YesNo(LLMJudge[Rating]):
-    """Whether a summary as a whole is consistent with its document.
+    """Judge whether a summary as a whole is consistent with the document.
 
-    `cot`: the judge reasons step by step before it answers (chain of thought); by default it answers directly
-    (zero-shot). `prompts`: a folder whose templates (`yesno.txt`, `yesno_cot.txt`) replace the shipped ones.
+    If `cot` is true, the judge reasons step by step before it answers (chain of thought); by default it answers
+    directly (zero-shot). `prompts` is a folder whose templates (`yesno.txt`, `yesno_cot.txt`) replace the shipped ones.
 
-    Writes one judgment per summary (aspect faithfulness): label 1 and value 1.0 for yes, 0 and 0.0 for no; with `cot`
-    the reasoning is its reason. A system's mean is the share of its consistent summaries.
+    Writes one judgment per summary (aspect faithfulness), with label 1 and value 1.0 for yes, and 0 and 0.0 for no.
+    With `cot`, the reason of the judgment is the reasoning. The mean of a system is the share of consistent summaries.
 
     >>> YesNo().strict("No, the date is wrong.").value
     0.0
@@ -56,11 +56,11 @@ class YesNo(LLMJudge[Rating]):
         return "yesno_cot" if self.cot else "yesno"
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Return whether it reasons, and the prompt."""
+        """Return whether the judge reasons, and the hash of the prompt."""
         return {"cot": self.cot, "prompt": self.prompt_hash}
 
     def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
-        """Return the schema: the answer, with `cot` after the reasoning."""
+        """Return the schema of a reply: the answer, preceded by the reasoning if `cot` is true."""
         return object_schema({"reasoning": text_schema(1500), "answer": YES_NO} if self.cot else {"answer": YES_NO})
 
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Rating:
@@ -72,9 +72,10 @@ class YesNo(LLMJudge[Rating]):
         return [builder.ok(FAITHFULNESS, value=reply.value, label=int(reply.value), reason=reply.reason)]
 
     def strict(self, text: str, material: Sequence[str] = ()) -> Rating:
-        """Return the answer in a reply: in its JSON, at an end of its text, or stated in the text.
+        """Return the answer in the JSON of a reply, at the start or the end of its text, or stated in the text.
 
-        Raises ReplyError if the reply is ambiguous. Text quoted from `material` is not an answer.
+        Raises ReplyError if the reply is ambiguous. Text that is quoted from `material`, the texts under judgment, is
+        not read as an answer.
         """
         return read_answer(
             text,
