@@ -171,9 +171,9 @@ def in_order(faults: Sequence[Fault]) -> InputError:
 
 
 def line_of(lines: Mapping[Location, int], location: Location) -> int | None:
-    """Return the line of a location or of the innermost enclosing field that has a line, or else 1.
+    """Return the line of a location, or else of the innermost enclosing field that has a line.
 
-    Returns None if the file has no fields.
+    If there is no such field, returns 1, or None if the file contains no fields.
     """
     while location:
         if location in lines:

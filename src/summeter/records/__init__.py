@@ -1,4 +1,4 @@
-"""Frozen records of documents, summaries, judgments and errors."""
+"""Define immutable records of documents, summaries and judgments, and exceptions."""
 
 from summeter.records.base import HASH, Record, canonical, digest
 from summeter.records.errors import (

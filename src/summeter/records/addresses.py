@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 BASE_URL = "base_url"
-"""The setting that holds endpoint addresses; their queries are treated as secret."""
+"""The setting that contains endpoint addresses, whose queries are treated as secret."""
 _ADDRESS = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>`]+")
 _SECRET = re.compile(r"key|token|secret|sig|pass|pwd|auth|cred|session", re.IGNORECASE)
 
 
 def bare_url(url: str) -> str:
-    """Return an address without user, query and fragment.
+    """Return an address without user name, password, query and fragment.
 
     >>> bare_url("https://me:word@host/v1?key=s3cret#s3cret")
     'https://host/v1'
@@ -25,11 +25,11 @@ def bare_url(url: str) -> str:
 
 
 def masked(value: Any) -> Any:
-    """Return a JSON value in which the addresses contain no secrets.
+    """Return a copy of a JSON value in which the addresses contain no secrets.
 
-    The query and fragment of an address under the key `base_url` are removed. In other addresses only parameters with
-    a secret's name (`api_key`, `token`, `sig`...) are removed, because a query may identify a page. User names and
-    passwords are always removed.
+    The query and fragment of an address under the key `base_url` are removed. In other addresses, only parameters with
+    names such as `api_key`, `token` or `sig` are removed, because a query may identify a page. User names and passwords
+    are always removed.
 
     >>> masked({"base_url": "http://a/v1?s3cret,http://b/v1", "see": "https://me:word@host/page?id=7&token=s3cret"})
     {'base_url': 'http://a/v1,http://b/v1', 'see': 'https://host/page?id=7'}
@@ -54,6 +54,6 @@ def _without_secrets(url: str) -> str:
 
 
 def _public(mark: str, parameters: str) -> str:
-    """Return mark and parameters without secrets, or an empty text if none remain."""
+    """Return the mark and the parameters without secrets, or "" if no parameters remain."""
     public = [each for each in parameters.split("&") if "=" not in each or not _SECRET.search(each.partition("=")[0])]
     return mark + "&".join(public) if any(public) else ""

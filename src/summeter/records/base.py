@@ -1,4 +1,4 @@
-"""The base class of records, and hashes of JSON values."""
+"""Define the base class of records, and hashes of JSON values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Record(BaseModel):
-    """Immutable record. Unknown fields and non-finite numbers are validation errors."""
+    """An immutable record. Unknown fields and non-finite numbers are validation errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -20,7 +20,7 @@ HASH = 16
 
 
 def canonical(value: Any) -> str:
-    """Return compact JSON with sorted keys; equal values give equal texts.
+    """Return compact JSON with sorted keys; equal values give equal strings.
 
     >>> canonical({"b": 1, "a": "é"})
     '{"a":"é","b":1}'

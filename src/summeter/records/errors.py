@@ -1,4 +1,4 @@
-"""Exceptions. Each message says what happened, where, and what to do next.
+"""Define exceptions. Each message says what happened, where, and what to do next.
 
 SummeterError                 exit 1
 |- UsageError                 exit 2   invalid command or call
@@ -33,7 +33,7 @@ from summeter.records.base import Record
 
 
 class Parameter(NamedTuple):
-    """A parameter in a message: its name in Python, an option on the command line.
+    """A parameter in a message, shown as a name in Python and as an option on the command line.
 
     >>> str(Parameter("max_cost")), str(Parameter("prices", "FILE")), str(Parameter("models", "judge=openai/gpt-4o"))
     ('max_cost', 'prices=FILE', "models={'judge': 'openai/gpt-4o'}")
@@ -50,7 +50,7 @@ class Parameter(NamedTuple):
 
 
 class Message(str):
-    """Message with parameters. The string is the Python wording; `worded` returns another one.
+    """A message with parameters. As a string, it is worded for Python; `worded` rewords it.
 
     >>> text = Message("set ", Parameter("max_cost"), ", or raise ", Parameter("max_tokens", "9000"))
     >>> text, text.worded(lambda parameter: f"--{parameter.name}")
@@ -60,7 +60,7 @@ class Message(str):
     parts: tuple[str | Parameter, ...]
 
     def __new__(cls, *parts: str | Parameter) -> Message:
-        """Join texts, parameters and messages; the parts of nested messages are preserved."""
+        """Join strings, parameters and messages; the parts of nested messages are preserved."""
         self = super().__new__(cls, "".join(map(str, parts)))
         nested = ((part.parts if isinstance(part, Message) else (part,)) for part in parts)
         self.parts = tuple(part for several in nested for part in several)
@@ -72,7 +72,7 @@ class Message(str):
 
 
 def nearest(name: object, known: Iterable[str]) -> str:
-    """Return ` (did you mean NAME?)` with the most similar known name, or an empty text.
+    """Return ` (did you mean NAME?)` with the most similar known name, or "" if none is similar.
 
     >>> nearest("tempreature", ["seed", "temperature"])
     ' (did you mean temperature?)'
@@ -95,7 +95,7 @@ class SummeterError(Exception):
         super().__init__(self._text)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Unpickle without the constructor, whose parameters differ between subclasses.
+        # Unpickling avoids the constructor, because its parameters differ between subclasses.
         return _revived, (type(self), self.args), self.__dict__
 
     def worded(self, name: Callable[[Parameter], str]) -> str:
@@ -118,7 +118,10 @@ class SettingError(UsageError, ValueError):
 
 
 class Fault(NamedTuple):
-    """One fault of an input file, in `line` (from 1) and `field` (None: the whole row)."""
+    """One fault of an input file.
+
+    `line` is counted from 1, or None if the fault is not in a certain line. `field` is None if the whole row is faulty.
+    """
 
     file: str
     line: int | None
@@ -136,7 +139,7 @@ class Fault(NamedTuple):
 
 
 class InputError(UsageError):
-    """Invalid input. `faults` lists all faults in file order; the message shows the first 20.
+    """Invalid input. `faults` contains all faults in file order; the message shows the first 20.
 
     >>> str(InputError([Fault("a.jsonl", 3, "summary", "is null; give a string (it may be empty)")]))
     'a.jsonl:3: summary: is null; give a string (it may be empty)'
@@ -162,7 +165,7 @@ class InstallError(UsageError):
 
     @classmethod
     def missing(cls, what: str, extra: str) -> InstallError:
-        """Return the error that `what` is not installed and belongs to an extra of summeter."""
+        """Return an error which says that `what`, a package of an extra of summeter, is not installed."""
         return cls(f"{what} is not installed; add it with: pip install 'summeter[{extra}]'")
 
 
@@ -185,7 +188,7 @@ class BudgetError(SummeterError):
 
 
 class PendingCall(SummeterError):
-    """A call waits for the next batch; its item is judged in a later round."""
+    """A call waits for the next batch; the item is judged in a later round."""
 
 
 class WriteError(SummeterError):
@@ -193,7 +196,7 @@ class WriteError(SummeterError):
 
     @classmethod
     def of(cls, file: object, what: str, error: Exception) -> WriteError:
-        """Return the error that `file`, which contains `what`, cannot be written."""
+        """Return an error which says that `file`, which contains `what`, cannot be written."""
         return cls(
             f"{file}: {what} cannot be written: {error}; no further call was made. Finished work is kept; make "
             "the file writable, then repeat the command to resume"
@@ -205,7 +208,7 @@ class WorkerError(SummeterError):
 
 
 class ModelError(SummeterError):
-    """A model did not answer. `reply` is the rejected `models.Completion`, if any."""
+    """A model did not answer. `reply` is the rejected `models.Completion`, or None."""
 
     reply: Record | None = None
 
@@ -213,8 +216,8 @@ class ModelError(SummeterError):
 class TransientError(ModelError):
     """Temporary failure that may be retried.
 
-    `retry_after` is the delay in seconds that the server requests, or None. `throttled` is true if the endpoint is
-    overloaded (429, 503, 529).
+    `retry_after` is the delay, in seconds, that the server requests, or None if it requests none. `throttled` is true
+    if the endpoint is overloaded (429, 503, 529).
     """
 
     def __init__(self, message: str, *, retry_after: float | None = None, throttled: bool = False) -> None:
@@ -273,7 +276,7 @@ FineSurE (Song et al., 2024)."""
 class ReplyError(SummeterError):
     """Unusable reply. `kind` becomes the status of the judgment.
 
-    `fault` is the class of the fault, with which the message begins unless the reply is a refusal. `detail` is the
+    `fault` is the class of the fault; the message begins with this class unless the reply is a refusal. `detail` is the
     message without the class.
 
     >>> str(ReplyError("no entry for sentence 2", fault="wrong_count"))
@@ -289,14 +292,14 @@ class ReplyError(SummeterError):
         super().__init__(message if kind == "refused" else f"{REPLY_FAULTS[self.fault]}: {message}")
 
     def within(self, where: str) -> ReplyError:
-        """Return the same error, with `where` before its message."""
+        """Return the same error with `where` in front of the message."""
         return ReplyError(f"{where}: {self.detail}", kind=self.kind, fault=self.fault)
 
 
 def fault_of(reason: str | None) -> ReplyFault | None:
     """Return the fault class that a stored reason contains, or None if it contains none.
 
-    The class comes first, or after the name of the call.
+    The class is at the beginning of the reason or after the name of the call.
 
     >>> fault_of("key facts from the document: no JSON: the reply is empty")
     'no_json'

@@ -1,4 +1,4 @@
-"""Key facts of documents and claims of summaries."""
+"""Define the records of key facts of documents and claims of summaries."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class KeyFact(Record):
 
 
 class KeyFacts(Record):
-    """The list of key facts of a document, and its origin.
+    """The list of key facts of a document, and the origin of the list.
 
-    Judgments refer to the list by its `id`, a hash of the texts.
+    Judgments refer to the list by `id`, a hash of the texts.
     """
 
     facts: tuple[KeyFact, ...]
@@ -30,7 +30,7 @@ class KeyFacts(Record):
 
     @classmethod
     def of(cls, texts: Sequence[str], origin: Origin) -> KeyFacts:
-        """Return a list of key facts made from texts."""
+        """Create a list of key facts from texts."""
         return cls(facts=tuple(KeyFact(text=text) for text in texts), origin=origin)
 
     @property
@@ -40,12 +40,12 @@ class KeyFacts(Record):
 
     @property
     def id(self) -> str:
-        """Hash of the texts, 12 hex digits."""
+        """Hash of the texts, in 12 hex digits."""
         return digest(list(self.texts), 12)
 
 
 class FactVote(Record):
-    """A model's verdict on whether a proposed key fact belongs in a summary, with a reason."""
+    """A model's verdict on whether a proposed key fact belongs in a summary, and the reason."""
 
     judge: str
     model: str
@@ -54,10 +54,11 @@ class FactVote(Record):
 
 
 class FactReview(Record):
-    """Result of the human review of a key fact.
+    """The result of the human review of a key fact.
 
-    `valid` of `answers` annotators found the fact valid. `lacks` counts, by criterion, the annotators who found that
-    the fact does not meet it; `why` lists their reasons. `decided_by` is the adjudicator, or None for a majority vote.
+    `valid` of the `answers` annotators found the fact valid. `lacks` counts, for each criterion, the annotators who
+    found that the fact does not meet the criterion; `why` lists their reasons. `decided_by` is the adjudicator, or None
+    if the majority decided.
     """
 
     valid: int = Field(ge=0)
@@ -68,11 +69,11 @@ class FactReview(Record):
 
 
 class FactOrigin(Record):
-    """Provenance of a key fact.
+    """The provenance of a key fact.
 
-    `proposed` is the original wording, which annotators may have changed since. `origin` and `model` say from what and
-    by which model the fact was extracted, `votes` how other models judged it, and `review` how annotators did (None if
-    the fact was not reviewed).
+    `proposed` is the original wording, which annotators may have changed. `origin` and `model` say from which text and
+    by which model the fact was extracted. `votes` are the verdicts of other models, and `review` is the result of the
+    human review, or None if there was no review.
     """
 
     proposed: str
@@ -83,7 +84,7 @@ class FactOrigin(Record):
 
 
 class Claim(Record):
-    """Atomic statement of a summary, extracted from `span`, if known."""
+    """An atomic statement of a summary. `span` is the passage that contains it, or None if unknown."""
 
     text: str
     span: Span | None = None

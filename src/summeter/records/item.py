@@ -1,4 +1,4 @@
-"""The item that an evaluator judges."""
+"""Define the item that an evaluator judges."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from summeter.records.text import Document, Summary
 
 
 class Item(Record):
-    """A summary with its document. `rival` is the other summary of a pairwise comparison."""
+    """A summary with its document. `rival` is the other summary in a pairwise comparison."""
 
     document: Document
     summary: Summary

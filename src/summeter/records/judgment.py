@@ -1,4 +1,4 @@
-"""The record of a judgment by an annotator or an evaluator."""
+"""Define the record of a judgment by an annotator or an evaluator."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from summeter.records.facts import Claim
 from summeter.records.text import Span
 
 UNNAMED = "?"
-"""Prefix of the names of unidentified annotators: `?1`, `?2`."""
+"""Prefix of the names of unidentified annotators, such as `?1`."""
 
 Unit = Literal["document", "summary", "sentence", "claim", "key_fact", "span", "pair"]
 Status = Literal["ok", "unparsed", "refused", "skipped", "error"]
 
 
 def unnamed(judge: str | None) -> bool:
-    """Return whether the name is that of an unidentified annotator.
+    """Return whether a judge's name is the name of an unidentified annotator.
 
     Equal names of unidentified annotators may denote different people on different summaries.
 
@@ -31,7 +31,8 @@ def unnamed(judge: str | None) -> bool:
 class Target(Record):
     """The unit under judgment.
 
-    `index` counts from 0 in the list `list_id`, such as a list of key facts (None: the sentences of the summary).
+    `index` is the index of the unit, from 0, in the list `list_id`, such as a list of key facts; if `list_id` is None,
+    the list is the sentences of the summary. `rival` is the system of the other summary in a pairwise comparison.
     """
 
     document_id: str
@@ -43,7 +44,7 @@ class Target(Record):
 
     @property
     def item(self) -> tuple[str, str, str | None]:
-        """The item of the target: (document_id, system, rival)."""
+        """The judged item: (document_id, system, rival)."""
         return self.document_id, self.system, self.rival
 
 
@@ -54,13 +55,14 @@ def _check_label(label: int | str | None) -> int | str | None:
 
 
 class Judgment(Record):
-    """One judgment of one unit.
+    """A judgment of one unit.
 
     `value` is the raw score (a probability, a rating or a share). `label` is the decision: 1 for supported or present,
-    0 for not, or the name of a category. `error_type` is the type of the error, or "no error". `evidence` refers to
-    spans of the document or the summary. A judgment with a status other than `ok` has a `reason`, and neither value
-    nor label. `claim` is the claim, if the unit is a claim. `confidence` is the judge's certainty, from 0 to 1.
-    `truncated_tokens` is the estimated number of tokens of the document that were cut off, or None if none were.
+    0 for unsupported or absent, or the name of a category. `error_type` is the type of the error, or "no error".
+    `evidence` contains spans of the document or the summary. A judgment with a status other than `ok` has a `reason`,
+    but neither a value nor a label. `claim` is set if the unit is a claim. `confidence` is the judge's certainty, from
+    0 to 1. `truncated_tokens` is the estimated number of document tokens that were cut off, or None if the document was
+    not truncated.
     """
 
     target: Target
@@ -76,7 +78,7 @@ class Judgment(Record):
     status: Status = "ok"
     prepared: str | None = None
     calls: tuple[str, ...] = ()
-    # `line` omits the following fields if they have their default, so that a new field changes no other line.
+    # `line` omits the following fields if they have their defaults, so that a new field does not change other lines.
     claim: Claim | None = None
     confidence: float | None = None
     truncated_tokens: int | None = None
@@ -94,14 +96,14 @@ class Judgment(Record):
 
     @property
     def line(self) -> str:
-        """The judgment as one line of JSON, without rarely used fields that have their default."""
+        """Return the judgment as one line of JSON, without rarely used fields that have their default values."""
         return self.model_dump_json(
             exclude={name for name, default in _OPTIONAL.items() if getattr(self, name) == default}
         )
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """Identity of the judgment. Of several judgments with the same key, the last one counts."""
+        """The identity of the judgment. If several judgments have the same key, the last one counts."""
         target = self.target
         return (
             self.judge, self.signature, target.document_id, target.system, target.rival,

@@ -18,8 +18,8 @@ R = TypeVar("R", bound=Record)
 def read_lines(file: Path, record: type[R], damaged: list[Fault] | None = None) -> Iterator[R]:
     """Yield the records of a JSON Lines file, or none if the file does not exist.
 
-    An incomplete last line, left by a killed writer, is ignored. A damaged line raises InputError with file, line and
-    field; if the list `damaged` is given, the fault is appended to it and reading continues.
+    An incomplete last line, left by a killed process, is ignored. Raises InputError with file, line and field if a line
+    is damaged; if the list `damaged` is given, the fault is instead appended to this list and reading continues.
     """
     for number, line in enumerate(whole_lines(file), 1):
         try:
@@ -32,7 +32,7 @@ def read_lines(file: Path, record: type[R], damaged: list[Fault] | None = None) 
 
 
 def whole_lines(file: Path) -> Generator[bytes, None, None]:
-    """Yield the complete lines of a file with their line feeds, or none if it does not exist."""
+    """Yield the complete lines of a file with line feeds, or nothing if the file does not exist."""
     if file.exists():
         with file.open("rb") as lines:
             yield from (line for line in lines if line.endswith(b"\n"))

@@ -1,4 +1,4 @@
-"""Signatures of judgments: evaluator, settings, models, prompt and version."""
+"""Create and shorten signatures of judgments: evaluator, settings, models, prompt and version."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 SHOWN = 4
-"""Digits of a hash that a table shows if they distinguish its rows."""
+"""Number of hash digits that a table shows if they suffice to distinguish the rows."""
 
 SAMPLING = ("t", "seed", "max", "ctx", "overflow", "rep")
 """Keys of the sampling settings: temperature, seed, maximum reply length, context length, handling of documents that
@@ -18,7 +18,7 @@ _UNSAFE = re.compile(r"[|\s]+")
 
 
 def signature(name: str, parts: Mapping[str, object]) -> str:
-    """Return `name|key:value|...` in the order of `parts`, without None values.
+    """Return `name|key:value|...` in the order of `parts`; parts with the value None are omitted.
 
     >>> signature("finesure.fact_check", {"judge": "openai/gpt-4o", "t": 0, "prompt": "c1a09f3e5b7d2468", "v": 1})
     'finesure.fact_check|judge:openai/gpt-4o|t:0|prompt:c1a09f3e5b7d2468|v:1'
@@ -46,7 +46,7 @@ _HASHED = re.compile(
 
 
 def shown_signatures(signatures: Iterable[str]) -> dict[str, str]:
-    """Map each signature to a short form, with hashes of four digits if these suffice.
+    """Map each signature to a short form, with hashes of four digits if they suffice.
 
     >>> shown_signatures(["rts|prompt:c1a09f3e5b7d2468|v:2"])
     {'rts|prompt:c1a09f3e5b7d2468|v:2': 'rts|prompt:c1a0|v:2'}
@@ -63,7 +63,7 @@ def shown_signatures(signatures: Iterable[str]) -> dict[str, str]:
 
 
 def composite_signature(signatures: list[str]) -> str:
-    """Return the signature of a mean of scores with these signatures, without repetitions."""
+    """Return the signature of a mean of scores with these signatures; repetitions are removed."""
     return "composite(" + " + ".join(dict.fromkeys(signatures)) + ")"
 
 
@@ -72,7 +72,7 @@ _PARTS = re.compile(r"\||(?: \+ )")
 
 
 class JudgeKey(NamedTuple):
-    """Identity of a judge: its name, its signature, and the model that it calls."""
+    """The identity of a judge: the name, the signature, and the model, or None if there is no model."""
 
     judge: str
     signature: str
@@ -80,10 +80,10 @@ class JudgeKey(NamedTuple):
 
 
 def judge_names(judges: Iterable[JudgeKey]) -> dict[JudgeKey, str]:
-    """Map each judge to the shortest distinct name.
+    """Map each judge to the shortest name that distinguishes it from the other judges.
 
-    A judge with a unique name keeps it. Judges with the same name are distinguished by model, if it is unique, or by
-    the settings in their signatures that they do not share, in the syntax of `-e`.
+    A judge with a unique name keeps this name. Judges with the same name are distinguished by their models if these are
+    unique, or else by the settings in which their signatures differ, in the syntax of the option `-e`.
 
     >>> keys = [JudgeKey("rouge", "rouge|v:1"), JudgeKey("rouge", "rouge|stemmer:yes|v:1")]
     >>> list(judge_names(keys).values())
@@ -105,6 +105,6 @@ def _short_name(key: JudgeKey, namesakes: Sequence[JudgeKey]) -> str:
 
 
 def _parts(signature: str) -> list[str]:
-    """Return the `key:value` parts of a signature, or those of all components of a composite."""
+    """Return the `key:value` parts of a signature; for a composite, those of all components."""
     composite = _COMPOSITE.fullmatch(signature)
     return _PARTS.split(composite["inner"] if composite else signature)

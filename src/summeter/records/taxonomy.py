@@ -1,6 +1,6 @@
-"""Error types of sentences, in one canonical spelling.
+"""Convert the error types of sentences to one canonical spelling.
 
-A sentence has a set of types. Records store the set as one text: the sorted names, joined by "+".
+A sentence has a set of types. Records store the set as one string: the sorted names, joined by "+".
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ FRANK = {
     "prede": "predicate error", "circe": "circumstantial error", "grame": "grammatical error",
     "corefe": "coreference error", "linke": "linking error", "othere": "other error",
 }  # fmt: skip
-"""FRANK's abbreviations in lower case, as in its annotations and many later data sets."""
+"""The abbreviations of FRANK, in lower case, which are also used in many later data sets."""
 
 
 def canonical_error_type(name: str) -> str:
-    """Return the canonical name of an error type; an unknown name is only stripped of blanks.
+    """Return the canonical name of an error type. An unknown name is returned without outer blanks.
 
     Case, hyphens, underscores, quotes, a final full stop and the word "error" are ignored.
 
@@ -36,7 +36,7 @@ def canonical_error_type(name: str) -> str:
 
 
 def error_types(text: str | None) -> frozenset[str]:
-    """Return the canonical error types in a text, without "no error" if there are others.
+    """Return the canonical error types in a string. "no error" is omitted if there are others.
 
     >>> sorted(error_types("OutE+EntE")), error_types("NoE"), error_types(None)
     (['entity error', 'out-of-context error'], frozenset({'no error'}), frozenset())
@@ -46,9 +46,10 @@ def error_types(text: str | None) -> frozenset[str]:
 
 
 def joined_error_types(names: Iterable[str]) -> str | None:
-    """Return the sorted distinct error types as one text, or None if there are none.
+    """Return the sorted distinct error types as one string, or None if there are none.
 
-    Names keep their spelling; the first of several spellings of a type is used. A name may itself be a joined text.
+    The spelling of names is preserved; if a type has several spellings, the first one is used. A name may itself be a
+    joined string.
 
     >>> joined_error_types(["OutE", "EntE", "out-of-context error"])
     'EntE+OutE'
@@ -64,7 +65,7 @@ def joined_error_types(names: Iterable[str]) -> str | None:
 
 
 def names_no_error(text: str) -> bool:
-    """Return whether a text means that there is no error ("no error"; FRANK: "NoE")."""
+    """Return whether a string means that there is no error ("no error", or "NoE" in FRANK)."""
     return error_types(text) == {NO_ERROR}
 
 

@@ -1,4 +1,4 @@
-"""Records of documents, summaries and text spans."""
+"""Define the records of documents, summaries and text spans."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Side = Literal["document", "summary"]
 
 
 class Span(Record):
-    """A passage of a text: `text[start:end]`, in Unicode code points.
+    """A passage of a text: `text[start:end]`, with offsets in Unicode code points.
 
     >>> Span(of="document", start=4, end=7).cut("the cat")
     'cat'
@@ -55,7 +55,7 @@ def is_share(column: str) -> bool:
 
 
 def read_share(cell: Any) -> Any:
-    """Return a boolean for "true" and "false", ignoring case, and other values unchanged.
+    """Return a boolean for "true" or "false", ignoring case, and any other value unchanged.
 
     >>> read_share("FALSE"), read_share("no")
     (False, 'no')
@@ -73,9 +73,9 @@ def _check_columns(extra: dict[str, Any]) -> None:
 class Document(Record):
     """A source text with its references and key facts.
 
-    `sentences` are spans of `text`. `references` are summaries written by people. `key_facts` are the facts that a
-    good summary conveys. `share` says whether the text may be published. `extra` holds further fields, such as source
-    or licence. Serialization omits `share` if it is true and `extra` if it is empty.
+    `sentences` are spans of `text`. `references` are summaries written by people. `key_facts` are the facts that a good
+    summary conveys. `share` says whether the text may be published. `extra` contains further fields, such as source or
+    licence. Serialization omits `share` if it is true and `extra` if it is empty.
     """
 
     id: str
@@ -89,7 +89,7 @@ class Document(Record):
     extra: dict[str, Any] = Field(default_factory=dict)
 
     def __hash__(self) -> int:
-        """Hash of id and text, because `extra` is not hashable."""
+        """Return a hash of the id and the text, because `extra` is not hashable."""
         return hash((self.id, self.text))
 
     @model_serializer(mode="wrap")
@@ -109,7 +109,7 @@ class Document(Record):
 
     @property
     def is_withheld(self) -> bool:
-        """Whether the text is absent (of unknown length) because it may not be published."""
+        """Whether the text, whose length is then unknown, is absent because it may not be published."""
         return not self.share and not self.text
 
     @property
@@ -121,8 +121,8 @@ class Document(Record):
 class Summary(Record):
     """A system's summary of a document.
 
-    `sentences` are spans of `text`. `splitter` is the method that found them, or "given" if the input contains them.
-    `category` is the kind of system. `extra` holds the unknown columns of the input.
+    `sentences` are spans of `text`. `splitter` is the method that found the sentences, or "given" if the input contains
+    them. `category` is the kind of system. `extra` contains the unknown columns of the input.
     """
 
     document_id: str

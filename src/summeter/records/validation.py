@@ -1,4 +1,4 @@
-"""Messages for pydantic's validation errors, shared by files, settings and rows."""
+"""Word messages for pydantic's validation errors in files, settings and rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EXPECTED = {
     "dict_type": "a mapping (name: value)",
     "model_type": "a mapping (name: value)",
 }
-"""Description of the expected value, by pydantic's error type."""
+"""Descriptions of the expected value by the error type of pydantic."""
 _BOUNDS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
 
 
@@ -50,10 +50,10 @@ def describe(value: Any) -> str:
 
 
 def problem_of(details: ErrorDetails, fields: Iterable[str] = (), expected: str | None = None) -> str:
-    """Return the message for a validation error, to be printed after the name of the field.
+    """Return the message for a validation error, which is printed after the name of the field.
 
-    `fields` are the known fields of the section, for an unknown field. `expected` replaces the default description of
-    the expected value, for a value of the wrong type.
+    `fields` are the known fields of the section; if the field is unknown, a similar one is suggested. `expected`
+    replaces the default description of the expected value if the value has the wrong type.
     """
     kind, value, context = details["type"], details["input"], details.get("ctx", {})
     least, most = context.get("min_length"), context.get("max_length")

@@ -1,6 +1,7 @@
-"""English abbreviations, classified by what may follow them; data for `split`.
+"""English abbreviations for `split`, classified by the text that may follow them.
 
-All forms are lower case and without the last full stop. For other languages, the lists of `sentencex` are used.
+All abbreviations are in lower case and without the last full stop. For other languages, `split` uses the lists of
+`sentencex`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ NUMBERED: Final = _words(
     "no nos nr n° fig figs eq eqs p pp vol vols ch chap sec sect art para par ref refs ver v pt pts op app ex c q al"
 )
 
-# Those of NUMBERED that are ordinary words before a lower-case letter, too ("no. then he left").
+# Abbreviations in NUMBERED that are also ordinary words before a lower-case letter ("no. then he left").
 WORDS_TOO: Final = _words("no art app")
 
 # Names that end with an exclamation mark.
@@ -58,7 +59,7 @@ OPENERS: Final = _words(
     is are was were do does did has have had can could will would should may might must please let here"""
 )
 
-# Openers that may also follow an initial in a name ("J. He", "A. So"): not sufficient after "Name X."
+# Words of the previous list that may also follow an initial in a name ("J. He", "A. So"): not decisive after "Name X."
 NAME_LIKE: Final = _words("he an so no my a i do will may we you her one let all")
 
 SPEECH: Final = (

@@ -1,8 +1,8 @@
-"""Chunks of a long text for a model with a limited context, and the texts that are most similar to another.
+"""Divide long texts into chunks for models with a limited context, and rank similar texts.
 
-`windows` and `runs` group the consecutive pieces of a text (sentences, tokens, tiles) into chunks, given as
-(first, last) with `last` exclusive: a window has a fixed number of pieces, a run has a maximum size. A sentence may be
-longer than the context; `tiles` splits a text so that no piece is.
+`windows` and `runs` group the consecutive pieces of a text (sentences, tokens, tiles) into chunks, given as (first,
+last) with `last` exclusive: a window has a fixed number of pieces, a run has a maximum size. A sentence may be longer
+than the context; `tiles` splits a text so that no piece exceeds a limit.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ _MAX_TOKENS_PER_CHARACTER = 4
 def windows(
     count: int, size: int, stride: int = 1, *, tail: Literal["full", "short"] = "full"
 ) -> list[tuple[int, int]]:
-    """Return windows of `size` pieces at a distance of `stride` pieces; the last window ends with the text.
+    """Return windows of `size` pieces that start `stride` pieces apart.
 
-    If too few pieces remain for the last window, it starts earlier (`tail="full"`) or is shorter (`tail="short"`).
-    Fewer than `size` pieces give one window, and no piece gives none. Raises ValueError for a size below 1 or a stride
-    outside 1..size.
+    The last window ends with the last of the `count` pieces. If too few pieces remain for the last window, it starts
+    earlier (`tail="full"`) or is shorter (`tail="short"`). If there are fewer than `size` pieces, there is one window,
+    or none if there are no pieces. Raises ValueError if `size` is below 1 or `stride` is outside the range from 1 to
+    `size`.
 
     >>> windows(6, size=3, stride=2), windows(6, size=3, stride=2, tail="short")
     ([(0, 3), (2, 5), (3, 6)], [(0, 3), (2, 5), (4, 6)])
@@ -44,10 +45,11 @@ def windows(
 
 
 def runs(sizes: Sequence[int], limit: int, overlap: int = 0) -> list[tuple[int, int]]:
-    """Return runs of consecutive pieces with a total size of at most `limit`; a larger piece forms its own run.
+    """Return runs of consecutive pieces with a total size of at most `limit`.
 
-    A run repeats the last pieces of the previous run, up to a total size of `overlap`, so that text across a boundary
-    is complete in one run. Raises ValueError for a limit below 1 or an overlap above half of the limit.
+    A piece larger than `limit` forms a run by itself. Each run repeats the last pieces of the previous run, up to a
+    total size of `overlap`, so that text across a boundary is complete in one run. Raises ValueError if `limit` is
+    below 1 or `overlap` is above half of `limit`.
 
     >>> runs([3, 4, 9, 1, 2], limit=8), runs([4, 4, 4, 4], limit=8, overlap=4)
     ([(0, 2), (2, 3), (3, 5)], [(0, 2), (1, 3), (2, 4)])
@@ -70,12 +72,13 @@ def runs(sizes: Sequence[int], limit: int, overlap: int = 0) -> list[tuple[int, 
 
 
 def tiles(text: str, starts: Sequence[int], limit: int, measure: Callable[[str], int]) -> list[TextSpan]:
-    """Return the complete text as consecutive spans of at most `limit` tokens that start with sentences if possible.
+    """Return the complete text as consecutive spans of at most `limit` tokens.
 
-    `starts` are the ascending offsets of sentences. Text before the first sentence and between sentences belongs to an
-    adjacent span. A longer sentence is split at white space, or within a word if necessary. `measure` returns the
-    number of tokens of a text; it must not decrease with length, and must be at most four for one character. Raises
-    ValueError for a limit below 8.
+    Spans start at the beginning of a sentence if possible. `starts` are the offsets of the sentences, in ascending
+    order. Text before the first sentence and between sentences belongs to an adjacent span. A sentence of more than
+    `limit` tokens is split at white space, or within a word if necessary. `measure` returns the number of tokens of a
+    text; this number must not decrease with the length of the text, and must be at most four for one character. Raises
+    ValueError if `limit` is below 8.
 
     >>> [tile.offsets for tile in tiles("One. Two is longer. Three.", [0, 5, 20], limit=16, measure=len)]
     [(0, 5), (5, 20), (20, 26)]
@@ -104,7 +107,7 @@ def tiles(text: str, starts: Sequence[int], limit: int, measure: Callable[[str],
 
 
 class WordIndex:
-    """Similarity of texts to another text by shared words, with higher weights for rare words."""
+    """An index of texts to find those that share many words with another text; rare words count more."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._count = len(texts)
@@ -114,7 +117,10 @@ class WordIndex:
                 self._texts_with.setdefault(word, []).append(at)
 
     def scores(self, text: str) -> list[float]:
-        """Return a score for each text: the sum of log(texts / texts with the word) + 0.01 over shared words."""
+        """Return the similarity of each indexed text to `text`.
+
+        It is the sum of log(texts / texts with the word) + 0.01 over the shared words.
+        """
         scores = [0.0] * self._count
         for word in sorted({token.text for token in words(text)} & self._texts_with.keys()):
             texts = self._texts_with[word]

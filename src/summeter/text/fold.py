@@ -1,4 +1,4 @@
-"""Normalised forms of a text that ignore spelling variants, with a mapping to the original offsets."""
+"""Normalise texts to ignore spelling variants, with a mapping to the original offsets."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import Final, NamedTuple
 
 
 class Offsets(NamedTuple):
-    """Half-open range of code points: `text[start:end]`."""
+    """A half-open range of code points: `text[start:end]`."""
 
     start: int
     end: int
 
 
 class Fold(IntEnum):
-    """Level of normalisation; each level includes the previous one."""
+    """The level of normalisation. Each level includes the previous one."""
 
     SPACE = 1
-    """Collapse white space, apply Unicode NFKC, remove zero-width characters."""
+    """Collapse white space, apply Unicode NFKC, and remove zero-width characters."""
     FORM = 2
-    """Also ignore letter case; replace runs of quotation marks, and of dashes, by one mark."""
+    """Also ignore letter case, and replace each run of quotation marks or dashes with one mark."""
     BARE = 3
     """Also remove white space and quotation marks."""
 
@@ -43,9 +43,10 @@ _TRIES: Final = 8
 
 
 def nfkc(text: str) -> str:
-    """Return the Unicode NFKC form, with runs of more than 30 combining marks normalised in parts of 30.
+    """Return the Unicode NFKC form of a text.
 
-    The time to order combining marks grows with the square of their number.
+    Runs of more than 30 combining marks are normalised in parts of 30, because the time to sort combining marks grows
+    with the square of their number.
     """
     if len(text) <= _MARKS or text.isascii():
         return unicodedata.normalize("NFKC", text)
@@ -60,9 +61,9 @@ def nfkc(text: str) -> str:
 
 
 def _occurrences(text: str, needle: str, start: int) -> Iterator[int]:
-    """Yield the offsets of a needle from `start` on, in time linear in both lengths.
+    """Yield the offsets of a needle from `start` on, in time linear in the lengths of both strings.
 
-    The first few are found with `str.find`, the others with the Knuth-Morris-Pratt algorithm.
+    The first few occurrences are found with `str.find`, and the others with the Knuth-Morris-Pratt algorithm.
     """
     at = text.find(needle, start)
     for _ in range(_TRIES):
@@ -88,12 +89,18 @@ def _occurrences(text: str, needle: str, start: int) -> Iterator[int]:
 
 
 def _joins(char: str) -> bool:
-    """Return whether a character belongs to the previous one (a mark, or a Hangul vowel or final)."""
+    """Return whether a character is combined with the previous one.
+
+    Such characters are marks, and Hangul vowels and finals.
+    """
     return char >= "\u0300" and (unicodedata.category(char)[0] == "M" or "\u1160" <= char <= "\u11ff")
 
 
 def standalone(text: str, start: int, end: int) -> bool:
-    """Return whether `text[start:end]` begins and ends at word boundaries (always, in scripts without spaces)."""
+    """Return whether `text[start:end]` begins and ends at word boundaries.
+
+    In scripts without spaces, every character boundary is a word boundary.
+    """
     return not (_within(text, start) or _within(text, end))
 
 
@@ -107,7 +114,7 @@ def _within(text: str, at: int) -> bool:
 
 
 class Folded:
-    """A normalised form of a text; with the level None it is the text itself.
+    """A normalised form of a text. If the level is None, the form is the text itself.
 
     >>> folded = Folded("“Well—no”,  she\\nsaid", Fold.FORM)
     >>> folded.text
@@ -129,7 +136,10 @@ class Folded:
         return Offsets(self._starts[start], self._ends[end - 1])
 
     def find(self, needle: str, start: int = 0) -> int | None:
-        """Return the first offset of `needle` from `start` on at word boundaries of the original, or None."""
+        """Return the first offset of `needle` from `start` on, or None if it is not found.
+
+        The occurrence must begin and end at word boundaries of the original text.
+        """
         for at in _occurrences(self.text, needle, start):
             if standalone(self.original, *self.span(at, at + len(needle))):
                 return at
@@ -153,7 +163,10 @@ class Folded:
         return "".join(parts)
 
     def _clusters(self, level: Fold) -> list[tuple[int, int]]:
-        """Return chunks that can be normalised independently: ASCII runs, or one character with its marks."""
+        """Return the chunks that can be normalised independently.
+
+        A chunk is a run of ASCII characters, or one character with its marks.
+        """
         clusters: list[tuple[int, int]] = []
         plain = False  # True if the last chunk is a run of ASCII
         pattern = _CHUNK[min(level, Fold.FORM)]

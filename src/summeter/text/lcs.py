@@ -1,4 +1,4 @@
-"""Longest common subsequences of words, computed bit-parallel for long documents."""
+"""Compute longest common subsequences of words, bit-parallel so that long documents are fast."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ _STEPS: Final = 64  # number of words between checks for an interrupt
 
 
 class LcsSide(NamedTuple):
-    """A word sequence prepared for comparison: for each word the set of its positions, as bits of an integer."""
+    """A word sequence prepared for comparison.
+
+    `positions` maps each word to the set of its positions, as the bits of an integer.
+    """
 
     words: Sequence[str]
     positions: dict[str, int]
@@ -26,7 +29,9 @@ class LcsSide(NamedTuple):
 
 
 def lcs_length(left: Sequence[str], right: Sequence[str]) -> int:
-    """Return the length of the longest common subsequence, in O(len(left) len(right) / word size).
+    """Return the length of the longest common subsequence.
+
+    The running time is O(len(left) len(right) / machine word size).
 
     >>> lcs_length("abcde", "xbdy")
     2
@@ -41,10 +46,11 @@ def lcs_length(left: Sequence[str], right: Sequence[str]) -> int:
 
 
 def lcs_indexes(left: Sequence[str], right: LcsSide) -> list[int]:
-    """Return the ascending indexes in `left` of one longest common subsequence, the one that `rouge_score` selects.
+    """Return the indexes in `left` of the longest common subsequence that `rouge_score` selects.
 
-    The trace-back starts at both ends. Equal words are selected; otherwise it steps back in `right` if the table of
-    lengths is greater in that direction, else in `left`. Memory: len(left) len(right) bits.
+    The indexes are in ascending order. The trace-back starts at the ends of both sequences. Equal words are selected;
+    otherwise the trace-back moves back in `right` if the table of lengths is greater in that direction, or else in
+    `left`. The memory used is len(left) len(right) bits.
 
     >>> lcs_indexes("abcde", LcsSide.of("xbdy"))
     [1, 3]
@@ -69,7 +75,10 @@ def lcs_indexes(left: Sequence[str], right: LcsSide) -> list[int]:
 
 
 def _next_row(row: int, positions: int, full: int) -> int:
-    """Return the next row of the table as bits (Hyyrö, 2004): bit j is 0 if the length increases at column j."""
+    """Return the next row of the table as bits (Hyyrö, 2004).
+
+    Bit j is 0 if the length increases at column j.
+    """
     both = row & positions
     return ((row + both) | (row - both)) & full
 

@@ -1,4 +1,4 @@
-"""Layout of a text: line breaks, and items of a list within a line, that end a sentence."""
+"""Find the line breaks, and the ends of list items within a line, that end a sentence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from summeter.text import abbreviations as abbr
 # Stops that always end a sentence, and stops that depend on the context.
 STRONG = "。！？｡．؟۔।॥።፧။៕។։"
 WEAK = ".!?…‼⁇⁈⁉"
-STOPS = frozenset({"", *WEAK, *STRONG})  # "": a line with closing marks only counts as ended
+STOPS = frozenset({"", *WEAK, *STRONG})  # "": a line that contains only closing marks counts as ended
 OPENERS = "\"'“‘„«‹`(\\[{¿¡「『（【《〈*_#"
 NEWLINE = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 BREAK = re.compile(rf"\r\n|[{NEWLINE}]")
@@ -47,9 +47,10 @@ def line_ends(text: str) -> list[int]:
 
 
 def item_ends(text: str, language: str) -> Iterator[int]:
-    """Yield the offsets at which items end in lists within a line: "• a • b", "1) a 2) b", and in English "1. a 2. b".
+    """Yield the offsets at which the items of lists within a line end.
 
-    In other languages a number with a full stop may be an ordinal.
+    Such lists are "• a • b", "1) a 2) b" and, in English only, "1. a 2. b". In other languages, a number with a full
+    stop may be an ordinal.
     """
     for line in _INLINE_BULLETS.finditer(text):
         yield from (item.start() for item in _INLINE_BULLET.finditer(text, line.start(), _line_end(text, line.end())))
@@ -70,7 +71,7 @@ def _line_end(text: str, at: int) -> int:
 def _runs_on(text: str, start: int, end: int, after: int) -> bool:
     """Return whether the line `text[start:end]` continues in the line at `after`.
 
-    It does so at a hard line break within a sentence, and if it is only the name of a speaker ("Anna:").
+    It does if a hard line break divides a sentence, or if the line is only the name of a speaker ("Anna:").
     """
     first = past(OPENING, text, after)
     if first >= len(text) or _BULLET.match(text, after):
@@ -85,6 +86,6 @@ def _runs_on(text: str, start: int, end: int, after: int) -> bool:
 
 
 def past(pattern: re.Pattern[str], text: str, at: int) -> int:
-    """Return where the match of a pattern at `at` ends; `at` itself without a match."""
+    """Return the end of the match of a pattern at `at`, or `at` itself if there is no match."""
     match = pattern.match(text, at)
     return match.end() if match else at

@@ -1,4 +1,4 @@
-"""Approximate search for quotes, as language models quote them."""
+"""Search approximately for quotes, because language models often quote inexactly."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from summeter.text.ngrams import words
 from summeter.text.spans import TextSpan
 
 MINIMUM: Final = 0.75
-"""Minimum share of common words for an approximate match."""
+"""Minimum share of common words, from 0 to 1, for an approximate match."""
 
 _CANDIDATES: Final = 5  # number of windows that are compared word by word
 _LONGEST: Final = 10_000  # maximum number of words of a quote for an approximate match
@@ -44,14 +44,14 @@ def find_quote(text: str, quote: str, *, minimum: float = MINIMUM) -> Offsets | 
 
 
 class QuoteFinder:
-    """A text prepared for finding quotes; normalised forms are computed when they are first needed."""
+    """A text prepared for finding quotes. Normalised forms are computed when first needed."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._readings: dict[Fold | None, Folded] = {}
 
     def find(self, quote: str, *, minimum: float = MINIMUM) -> Offsets | None:
-        """Return the offsets of `quote`, or None; see `find_quote`."""
+        """Return the offsets of `quote`, or None if it is not found; see `find_quote`."""
         bare = quote.strip(_WRAPPING)
         if bare.endswith("..."):
             bare = bare.rstrip(". ")
@@ -76,9 +76,10 @@ class QuoteFinder:
         return None
 
     def _elided(self, quote: str, bare: str) -> Offsets | None:
-        """Return the span from the first to the last part of a quote with "...", if the parts are close together.
+        """Return the span of a quote with "..." if the parts of the quote are close together.
 
-        Also finds a quote of several words that begins or ends within a word.
+        The span extends from the first part to the last. Quotes of several words that begin or end within a word are
+        found as well. Returns None if the quote is not found.
         """
         reading = self._reading(Fold.FORM)
         parts = [Folded(part, Fold.FORM).text.strip() for part in _ELISION.split(bare)]
@@ -122,7 +123,10 @@ class QuoteFinder:
         return {word: np.array(numbers) for word, numbers in positions.items()}
 
     def _windows(self, target: LcsSide) -> Iterator[tuple[int, int]]:
-        """Yield up to `_CANDIDATES` windows with the most words of the target, with higher weights for rare words."""
+        """Yield the windows that share the most words with the target, at most `_CANDIDATES`.
+
+        Rare words have higher weights.
+        """
         weights = np.zeros(len(self._words) + 1)
         for word in target.positions:
             positions = self._positions.get(word)

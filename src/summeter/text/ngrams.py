@@ -1,9 +1,9 @@
-"""Words and n-grams with offsets, for all scripts.
+"""Find words and n-grams with offsets, in all scripts.
 
-For ASCII text the words are those of the ROUGE reference tokeniser without stemming: lower-cased runs of
-``[a-z0-9]``. For other text a word is a run of letters, digits and their combining marks. In scripts without spaces
-between words (Han, kana, Thai, Lao, Khmer, Burmese) each character with its marks is a word, so that word n-grams are
-character n-grams. Punctuation, symbols and emoji are not words.
+For ASCII text, the words are those of the ROUGE reference tokeniser without stemming: lower-cased runs of ``[a-z0-9]``.
+For other text, a word is a run of letters, digits and their combining marks. In scripts without spaces between words
+(Han, kana, Thai, Lao, Khmer, Burmese), each character with its marks is a word, so that word n-grams are character
+n-grams. Punctuation, symbols and emoji are not words.
 """
 
 import re
@@ -64,7 +64,9 @@ def _normal(word: str) -> str:
 
 
 def words(text: str) -> list[TextSpan]:
-    """Return the normalised words of a text (lower-cased, NFKC); ``text[t.start:t.end]`` is the original word.
+    """Return the normalised words (lower-cased, NFKC) of a text.
+
+    For each word ``t``, ``text[t.start:t.end]`` is the original word.
 
     >>> [t.text for t in words("Don't pay £1,000!")]
     ['don', 't', 'pay', '1', '000']
@@ -86,7 +88,9 @@ def words(text: str) -> list[TextSpan]:
 
 
 def ngrams(tokens: Sequence[TextSpan | str], n: int) -> Counter[tuple[str, ...]]:
-    """Return the multiset of n-grams of a word sequence; it is empty if the sequence is shorter than ``n``.
+    """Return the multiset of the n-grams of a word sequence.
+
+    It is empty if the sequence has fewer than ``n`` words.
 
     Raises ValueError if ``n`` is below 1.
 
@@ -100,7 +104,9 @@ def ngrams(tokens: Sequence[TextSpan | str], n: int) -> Counter[tuple[str, ...]]
 
 
 def matched(grams: Counter[tuple[str, ...]], other: Counter[tuple[str, ...]]) -> int:
-    """Return the size of the multiset intersection: each n-gram counts at most as often as in ``other``.
+    """Return the size of the intersection of two multisets of n-grams.
+
+    Each n-gram counts at most as often as in ``other``.
 
     >>> matched(ngrams(["a", "a", "b"], 1), ngrams(["a", "b", "b"], 1))
     2

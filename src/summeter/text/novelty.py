@@ -1,4 +1,4 @@
-"""Abstractiveness: how far a summary's wording differs from its document."""
+"""Measure abstractiveness: how far the wording of a summary differs from the document."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ LENGTHS: Final = (1, 3, 5)
 
 @dataclass(frozen=True)
 class Novelty:
-    """Abstractiveness of a summary.
+    """The abstractiveness of a summary.
 
-    `value` is the mean of `by_n`, in [0, 1], or None if there is no n-gram. `by_n` holds novel_n for each length n of
-    which the summary has an n-gram, and `missing` is the number of lengths for which it is too short.
+    `value` is the mean of `by_n`, in [0, 1], or None if `by_n` is empty. `by_n` contains novel_n for each length n for
+    which the summary has an n-gram, and `missing` is the number of lengths for which the summary is too short.
     """
 
     value: float | None
@@ -26,11 +26,11 @@ class Novelty:
 
 
 def novelty(document: str, summary: str, lengths: Sequence[int] = LENGTHS) -> Novelty:
-    """Return the mean share of the summary's n-grams that are not in the document, over several n.
+    """Return the mean, over several n, of the share of summary n-grams not in the document.
 
-    novel_n = 1 - |copied n-grams| / |n-grams of the summary|, over sets of n-grams; abstractiveness is the mean over
-    n = 1, 3, 5 (UniSumEval, Lee et al., 2024, equations 5 and 6). The paper does not define words; here they are the
-    lower-cased words of `text.ngrams.words`. Raises ValueError without a length, or for a length below 1.
+    novel_n = 1 - |copied n-grams| / |n-grams of the summary|, over sets of n-grams; abstractiveness is the mean over n
+    = 1, 3, 5 (UniSumEval, Lee et al., 2024, equations 5 and 6). The paper does not define words; here they are the
+    lower-cased words of `text.ngrams.words`. Raises ValueError if `lengths` is empty or contains a length below 1.
 
     >>> novelty("the cat sat on the mat", "the dog")  # 1 of 2 words is new; no 3-gram, no 5-gram
     Novelty(value=0.5, by_n={1: 0.5}, missing=2)

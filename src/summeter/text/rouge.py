@@ -1,9 +1,10 @@
-"""ROUGE-N, ROUGE-L and ROUGE-Lsum (Lin, 2004): precision, recall and F1, for all scripts.
+"""Compute ROUGE-N, ROUGE-L and ROUGE-Lsum (Lin, 2004) for texts in all scripts.
 
-For ASCII text the values equal those of the reference package `rouge_score` 0.1.2, with and without stemming. There is
-one intended difference: the reference tokeniser deletes all characters except [a-z0-9], so that "café" becomes "caf"
-and Chinese text disappears. Here words consist of letters, digits and marks of all scripts (`text.ngrams.words`), and
-scripts without spaces are split into characters. `tokenizer="reference"` reproduces the reference exactly.
+For ASCII text, the values equal those of the reference package `rouge_score` 0.1.2, with and without stemming. For
+other text, there is one intended difference: the reference tokeniser deletes all characters except [a-z0-9], so that
+"café" becomes "caf" and Chinese text disappears. Here words consist of letters, digits and marks of all scripts
+(`text.ngrams.words`), and scripts without spaces are split into characters. `tokenizer="reference"` reproduces the
+reference exactly.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _REFERENCE_WORD: Final = re.compile(r"[a-z0-9]+")
 
 
 class Rouge(NamedTuple):
-    """Precision, recall and their harmonic mean, each in [0, 1]."""
+    """Precision, recall and F1 (their harmonic mean), each in [0, 1]."""
 
     precision: float
     recall: float
@@ -76,10 +77,11 @@ def rouge_n(
     stem: bool = False,
     tokenizer: Tokenizer = "unicode",
 ) -> Rouge:
-    """Return ROUGE-N: shared n-grams, each counted at most as often as on the other side (Lin, 2004, equation 1).
+    """Return ROUGE-N, the overlap of n-grams (Lin, 2004, equation 1).
 
-    With several references, the highest F1 is returned (the first of equal ones), as in the reference package. A text
-    without an n-gram gives zeros. Raises ValueError if `n` is below 1 or there is no reference.
+    Each n-gram is counted at most as often as it occurs in the other text. If there are several references, the scores
+    for the reference with the highest F1 (the first one in a tie) are returned, as in the reference package. If one of
+    the texts has no n-gram, the scores are 0. Raises ValueError if `n` is below 1 or there is no reference.
 
     >>> rouge_n("the cat sat", "the cat", 1)  # 2 of 3 words, 2 of 2: F1 = 2 * 2/3 * 1 / (5/3)
     Rouge(precision=0.6666666666666666, recall=1.0, f1=0.8)
@@ -100,7 +102,7 @@ def rouge_l(
     stem: bool = False,
     tokenizer: Tokenizer = "unicode",
 ) -> Rouge:
-    """Return ROUGE-L: the longest common subsequence of words of two texts (Lin, 2004, section 3.1).
+    """Return ROUGE-L, based on the longest common subsequence of words (Lin, 2004, section 3.1).
 
     See `rouge_n` for several references, empty texts and errors.
 
@@ -123,12 +125,13 @@ def rouge_lsum(
     stem: bool = False,
     tokenizer: Tokenizer = "unicode",
 ) -> Rouge:
-    """Return ROUGE-Lsum: the union of common subsequences for each reference sentence (Lin, 2004, section 3.2).
+    """Return ROUGE-Lsum, based on the union of longest common subsequences.
 
-    A text is split into sentences at newlines, as in the reference package. If the sentences are known, pass a list
-    instead of a text: a list as `prediction`, and a list of lists as `references` (one text or list per reference). A
-    word counts at most as often as it occurs on either side, as in ROUGE 1.5.5. See `rouge_n` for several references,
-    empty texts and errors.
+    For each reference sentence, the union is formed over the predicted sentences (Lin, 2004, section 3.2). A text is
+    split into sentences at newlines, as in the reference package. If the sentences are known, pass lists of sentences
+    instead: a list as `prediction`, and a list with one list (or string) per reference as `references`. A word counts
+    at most as often as it occurs in either text, as in ROUGE 1.5.5. See `rouge_n` for several references, empty texts
+    and errors.
 
     >>> rouge_lsum("a b\\nc d", "a b c d").f1, rouge_l("c d\\na b", "a b c d").f1
     (1.0, 0.5)
@@ -146,7 +149,7 @@ def rouge_lsum(
         other_counts = Counter(word for sentence in other for word in sentence)
         shared: Counter[str] = Counter()
         for sentence in other:
-            # The words on a longest common subsequence with any predicted sentence.
+            # The words in a longest common subsequence with any predicted sentence.
             known, indexes = set(sentence), set[int]()
             for candidate in predicted:
                 if not known.isdisjoint(candidate.positions):
@@ -166,7 +169,7 @@ def _rouge(hits: int, predicted: int, reference_total: int) -> Rouge:
 
 
 def _best(references: str | Sequence[Any], score: Callable[[Any], Rouge]) -> Rouge:
-    """Return the score with the highest F1, the first of equal ones; a string is one reference."""
+    """Return the score with the highest F1, or the first one in a tie; a string is one reference."""
     texts: Sequence[object] = (references,) if isinstance(references, str) else references
     if not texts:
         raise ValueError("ROUGE needs at least one reference")

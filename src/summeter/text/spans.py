@@ -1,4 +1,4 @@
-"""Text spans: pieces of a text with their code-point offsets.
+"""Split texts into spans: pieces of text with code-point offsets.
 
 `sentence_spans` and `paragraph_spans` split a text; `chunks` joins spans into larger ones.
 """
@@ -12,11 +12,11 @@ from summeter.records import Document, Side, Span, Summary
 from summeter.text.split import split
 
 Splitter = Literal["punkt", "stored"]
-"""Sentence splitting: by NLTK's Punkt, as in released code, or as stored with the data."""
+"""The sentences to use: those of NLTK's Punkt, as in released code, or those stored with the data."""
 
 
 class TextSpan(NamedTuple):
-    """A piece of text as a model reads it, and its offsets `start` to `end` in the complete text.
+    """A piece of text as a model reads it, with offsets `start` and `end` in the complete text.
 
     `text` may differ from the complete text between these offsets if spans were joined or white space was normalised.
     """
@@ -27,13 +27,13 @@ class TextSpan(NamedTuple):
 
     @classmethod
     def of(cls, whole: str, start: int = 0, end: int | None = None) -> TextSpan:
-        """Return the span `whole[start:end]`; by default the complete text."""
+        """Return the span `whole[start:end]`, by default of the complete text."""
         end = len(whole) if end is None else end
         return cls(whole[start:end], start, end)
 
     @classmethod
     def joined(cls, spans: Sequence[TextSpan]) -> TextSpan:
-        """Return adjacent spans as one, with their texts joined by a space.
+        """Return one span for adjacent spans, with their texts joined by a space.
 
         >>> TextSpan.joined([TextSpan("A b.", 0, 4), TextSpan("C d.", 6, 10)])
         TextSpan(text='A b. C d.', start=0, end=10)
@@ -42,7 +42,7 @@ class TextSpan(NamedTuple):
 
     @property
     def offsets(self) -> tuple[int, int]:
-        """(start, end)."""
+        """The offsets (start, end)."""
         return self.start, self.end
 
     def as_span(self, of: Side) -> Span:
@@ -51,12 +51,16 @@ class TextSpan(NamedTuple):
 
 
 def evidence(spans: Iterable[TextSpan], of: Side = "document") -> tuple[Span, ...]:
-    """Return text spans as the evidence of a judgment, without duplicates."""
+    """Return text spans as the evidence for a judgment, without duplicates."""
     return tuple(dict.fromkeys(span.as_span(of) for span in spans))
 
 
 def sentence_spans(source: Document | Summary, splitter: Splitter = "stored") -> list[TextSpan]:
-    """Return sentence spans. `stored`: those of the data or, if there are none, by the rules of `text.split`."""
+    """Return the sentence spans of a document or summary.
+
+    If `splitter` is `stored`, they are the sentences stored with the data or, if there are none, those found by
+    `text.split`.
+    """
     text = source.text
     if splitter == "punkt":
         from summeter.text.punkt import punkt_split
@@ -67,9 +71,11 @@ def sentence_spans(source: Document | Summary, splitter: Splitter = "stored") ->
 
 
 def paragraph_spans(text: str) -> list[TextSpan]:
-    """Return the non-blank paragraphs: text between empty lines or, without an empty line, between line breaks.
+    """Return the spans of the non-blank paragraphs of a text.
 
-    A line of spaces is not empty (as in the released code of SummaC).
+    Paragraphs are separated by empty lines or, if there are no empty lines, by line breaks.
+
+    A line that consists of spaces is not empty (as in the released code of SummaC).
     """
     edge = "\n\n" if "\n\n" in text else "\n"
     spans, start = list[TextSpan](), 0
@@ -82,10 +88,10 @@ def paragraph_spans(text: str) -> list[TextSpan]:
 
 
 class SummarySentences(NamedTuple):
-    """Sentences of a summary for scores and for judgments.
+    """The sentences of a summary for computing the score and for storing judgments.
 
-    The first `scored` of `spans` determine the score. `judged` holds, for each stored sentence (which has its own
-    judgment), its index in `spans`.
+    The first `scored` spans determine the score. Each stored sentence gets a judgment of its own; `judged` contains the
+    index in `spans` of each stored sentence.
     """
 
     spans: list[TextSpan]
@@ -94,7 +100,7 @@ class SummarySentences(NamedTuple):
 
     @classmethod
     def of(cls, summary: Summary, splitter: Splitter) -> SummarySentences:
-        """Return the sentences of the splitter, followed by stored sentences that are not among them.
+        """Return the sentences of the splitter, followed by the stored sentences that differ from these.
 
         >>> summary = Summary(document_id="d", system="s", text="A b.\\nC d", splitter="rules-1")
         >>> sentences = SummarySentences.of(summary, "punkt")

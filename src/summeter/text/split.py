@@ -1,12 +1,12 @@
-"""Sentence splitting: one fast, deterministic set of rules, with the version `SPLITTER` in signatures.
+"""Split sentences by fast, deterministic rules, whose version `SPLITTER` is in signatures.
 
-English is split by these rules alone. For other languages `sentencex` contributes its lists of abbreviations: a full
-stop ends a sentence only if both agree. (Its offsets are not used: version 1.0.32 panics on a no-break space before an
-initial, and counts offsets in different units.)
+English is split by these rules alone. For other languages, `sentencex` contributes its lists of abbreviations: a full
+stop ends a sentence only if the rules and sentencex agree. (The offsets of sentencex are not used, because version
+1.0.32 panics on a no-break space before an initial and counts offsets in different units.)
 
-F1 of English sentence spans, these rules and sentencex 1.0.32: QAGS-CNN .996 and .996, REALSumm .994 and .953,
-FineSurE's samples 1.000 and .962, the cases of `tests/text/test_split.py` 1.000 and .722. The rules take 8 to 9 ms for
-1,000 sentences, sentencex 1 to 1.5 ms.
+The F1 of English sentence spans is, for these rules and sentencex 1.0.32 respectively, .996 and .996 on QAGS-CNN, .994
+and .953 on REALSumm, 1.000 and .962 on the samples of FineSurE, and 1.000 and .722 on the cases of
+`tests/text/test_split.py`. The rules take 8 to 9 ms for 1,000 sentences, and sentencex takes 1 to 1.5 ms.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from summeter.text.fold import Fold, Folded, Offsets
 from summeter.text.lines import BREAK, NEWLINE, OPENING, SPACE, STRONG, WEAK, item_ends, line_ends, past
 
 SPLITTER: Final = "rules-1"
-"""Version of the rules. It is part of signatures, so a change of behaviour needs a new version.
+"""Version of the rules. It is part of signatures, so a change in behaviour requires a new version.
 
 For languages other than English, the behaviour also depends on the installed version of sentencex.
 """
 
 
 class SentenceNotFoundError(ValueError):
-    """Raised if a given sentence does not occur in the text (after the previous sentences)."""
+    """A given sentence does not occur in the text after the previous sentences."""
 
     def __init__(self, index: int, sentence: str) -> None:
         self.index = index
@@ -62,10 +62,11 @@ _LINKED = re.compile(r"[/@_\\=]|www\.|\w\.\w+\.\w")
 
 
 def split(text: str, language: str = "en") -> tuple[Offsets, ...]:
-    """Return the sentence spans of `text`: ordered, non-overlapping, stripped, covering all non-white characters.
+    """Return the sentence spans of `text`, in order.
 
-    `language` is an ISO 639-1 code ("en-GB" is treated as "en"). Takes time linear in the length of the text. Marks
-    without a word ("***", an emoji) belong to the previous sentence.
+    The spans do not overlap, do not start or end with white space, and cover all other characters. `language` is an ISO
+    639-1 code ("en-GB" is treated as "en"). The running time is linear in the length of the text. Marks without a word
+    ("***", an emoji) belong to the previous sentence.
 
     >>> [text[a:b] for text in ["Dr. No left. Did he? (Yes.)"] for a, b in split(text)]
     ['Dr. No left.', 'Did he?', '(Yes.)']
@@ -80,10 +81,11 @@ def split(text: str, language: str = "en") -> tuple[Offsets, ...]:
 
 
 def locate(text: str, sentences: Sequence[str]) -> tuple[Offsets, ...]:
-    """Return the spans of given sentences in `text`, in order, at the strictest level at which all are found.
+    """Return the spans of given sentences, which must occur in `text` in this order.
 
-    The levels are: exact; Unicode NFKC and collapsed white space; also ignoring letter case and variants of quotation
-    marks and dashes; also ignoring white space (so that "left ." matches "left.").
+    The sentences are searched for at the strictest level at which all of them are found. The levels are: exact; with
+    Unicode NFKC and collapsed white space; also ignoring letter case and variants of quotation marks and dashes; also
+    ignoring white space (so that "left ." matches "left.").
 
     Raises SentenceNotFoundError (a ValueError) with the first sentence that is not found at the last level.
 
@@ -108,7 +110,10 @@ def locate(text: str, sentences: Sequence[str]) -> tuple[Offsets, ...]:
 
 
 def _append(spans: list[Offsets], text: str, start: int, end: int, *, has_word: bool) -> bool:
-    """Add the text from start to end; if it or the last span has no word, it is joined to the last span."""
+    """Add the text from start to end, and return whether the last span contains a word.
+
+    If the text or the last span contains no word, the text is joined to the last span.
+    """
     piece = text[start:end]
     left = start + len(piece) - len(piece.lstrip())
     right = start + len(piece.rstrip())
@@ -123,7 +128,7 @@ def _append(spans: list[Offsets], text: str, start: int, end: int, *, has_word: 
 
 
 def _ends(text: str, language: str) -> Iterator[int]:
-    """Yield the offsets at which sentences end, ascending; the last is the end of the text."""
+    """Yield the offsets at which sentences end, in ascending order, including the end of the text."""
     stops = _Stops(text, language)
     lines = sorted({*line_ends(text), *item_ends(text, language)}, reverse=True)
     start = 0
@@ -143,7 +148,7 @@ def _ends(text: str, language: str) -> Iterator[int]:
 
 
 class _Stops:
-    """Decides for each run of stops whether, and where, it ends a sentence."""
+    """Decide for each run of stops whether it ends a sentence, and where."""
 
     def __init__(self, text: str, language: str) -> None:
         self.text = text
@@ -151,7 +156,7 @@ class _Stops:
         self._marks: dict[str, list[int]] = {}
 
     def end(self, match: re.Match[str], start: int) -> int | None:
-        """Return where the sentence that began at or after `start` ends, or None if it continues."""
+        """Return the end of the sentence that began at or after `start`, or None if it continues."""
         end = match.end()
         after = self._after(end)
         if after is None:
@@ -167,7 +172,10 @@ class _Stops:
         return past(_AFTERTHOUGHT, self.text, end) if self._spaced(match, after) else None
 
     def _after(self, end: int) -> int | None:
-        """Return the offset of the text after a stop; None at the end, or if a line break decides."""
+        """Return the offset of the text after a stop.
+
+        Returns None at the end of the text, or if a line break ends the sentence.
+        """
         if self.text[end : end + 1] == " " and not self.text[end + 1 : end + 2].isspace():
             after = end + 1
         else:
@@ -186,7 +194,10 @@ class _Stops:
         return not (match["close"] and _HIRAGANA.match(following))
 
     def _glued(self, match: re.Match[str]) -> bool:
-        """Decide without white space after the stop: "ended.The next" ends, "3.5", "node.js" and "U.S.A" do not."""
+        """Return whether a stop without white space after it ends a sentence.
+
+        It does in "ended.The next", but not in "3.5", "node.js" or "U.S.A".
+        """
         text, at, end = self.text, match.start(), match.end()
         before, following = text[at - 1 : at], text[end]
         if _CJK.match(before) and _CJK.match(following):
@@ -205,7 +216,10 @@ class _Stops:
         return word[-1].islower() and (word.islower() or right.lower() in abbr.OPENERS or match["run"] in "?!")
 
     def _tokenised(self, match: re.Match[str]) -> int | None:
-        """Return the end at a stop between spaces, as in tokenised text: "he was jailed . the bank said ."."""
+        """Return the sentence end at a stop between spaces, or None if the sentence continues.
+
+        Such stops occur in tokenised text: "he was jailed . the bank said .".
+        """
         text, end = self.text, match.end()
         run = match["run"]
         while (closer := _SPACED_CLOSER.match(text, end)) and self._closes(closer):
@@ -223,7 +237,10 @@ class _Stops:
         return end
 
     def _closes(self, closer: re.Match[str]) -> bool:
-        """Return whether a quotation mark between spaces closes: an odd number of its kind is before it."""
+        """Return whether a quotation mark between spaces is a closing mark.
+
+        It is if an odd number of marks of the same kind precedes it.
+        """
         mark = closer.group(1)
         if mark not in {"'", '"'}:
             return True
@@ -233,7 +250,7 @@ class _Stops:
         return bisect_left(self._marks[mark], closer.start(1)) % 2 == 1
 
     def _spaced(self, match: re.Match[str], after: int) -> bool:
-        """Decide in the common case: white space after the stop, none before it."""
+        """Return whether a stop with white space after it, but not before it, ends a sentence."""
         text, run, close = self.text, match["run"], match["close"]
         first = after if text[after].isalnum() else past(OPENING, text, after)
         elided = close[:1] in ("]", ")") and ("…" in run or ".." in run)
@@ -251,7 +268,10 @@ class _Stops:
         return self._stop_after(word, match.start(), first) and agreed
 
     def _stop_after(self, word: str, at: int, first: int) -> bool:
-        """Return whether a full stop at `at`, after `word`, ends the sentence, given the text at `first`."""
+        """Return whether a full stop at `at` ends the sentence.
+
+        `word` is the word before the full stop, and `first` is the offset of the text after it.
+        """
         low = word.lower()
         following = self.text[first : first + 1]
         initial = len(word) == 1 and (word.isupper() or word.islower())
@@ -271,7 +291,7 @@ class _Stops:
         return True
 
     def _after_abbreviation(self, word: str, at: int, first: int) -> bool:
-        """Return whether a sentence ends after an abbreviation or initial without a lower-case letter after it."""
+        """Return whether an abbreviation or initial not followed by a lower-case letter ends a sentence."""
         follower = _FIRST_WORD.match(self.text, first)
         right = follower.group().lower() if follower else ""
         if word.lower() in abbr.CLOCK:
@@ -281,7 +301,10 @@ class _Stops:
         return right in abbr.OPENERS or not self.text[first : first + 1].isalpha()
 
     def _after_initial(self, at: int, right: str) -> bool:
-        """Return whether a sentence ends after an initial: not in "J. K. Rowling", but in "plan B. The next"."""
+        """Return whether a sentence ends after an initial.
+
+        It does in "plan B. The next", but not in "J. K. Rowling".
+        """
         before = _last_word(self.text, at) if self.text[at - 1 : at].isspace() else ""
         if not before or before[0].isupper() or not before.isalpha():
             return right in abbr.OPENERS - abbr.NAME_LIKE
@@ -296,13 +319,16 @@ def _abbreviated(word: str) -> bool:
 
 
 def _last_word(text: str, end: int) -> str:
-    """Return the word that ends at `end`, without opening marks (of a long word, the last 24 characters)."""
+    """Return the word that ends at `end`, without opening marks.
+
+    Only the last 24 characters of a long word are returned.
+    """
     last_word = text[max(0, end - 24) : end].rsplit(None, 1)
     return last_word[-1].lstrip(_OPENING_MARKS) if last_word else ""
 
 
 def _token(text: str, start: int, end: int) -> str:
-    """Return the white-space delimited token around a stop, with at most 64 characters on each side."""
+    """Return the token around a stop, delimited by white space, with at most 64 characters on each side."""
     left = text[max(0, start - 64) : start].rsplit(None, 1)
     right = text[end : end + 64].split(None, 1)
     head = "" if not left or text[start - 1 : start].isspace() else left[-1]
@@ -310,10 +336,11 @@ def _token(text: str, start: int, end: int) -> str:
 
 
 def _sentencex_ends(text: str, language: str) -> frozenset[int]:
-    """Return where sentencex begins a new sentence, on a copy of equal length without quotes and special spaces.
+    """Return the offsets at which sentencex begins a new sentence.
 
-    Quotes and brackets are replaced because sentencex never ends a sentence inside them, and white space other than
-    spaces because it panics on some characters.
+    The input of sentencex is a copy of equal length. In it, quotes and brackets are replaced because sentencex never
+    ends a sentence inside them, and white space other than spaces is replaced because sentencex panics on some
+    characters.
     """
     import sentencex
 

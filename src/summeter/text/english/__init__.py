@@ -1,1 +1,1 @@
-"""English parsing: dependency trees, entities and noun chunks."""
+"""Parse English texts: dependency trees, entities and noun chunks."""

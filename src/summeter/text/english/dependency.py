@@ -1,4 +1,4 @@
-"""Dependency trees of English sentences: head and relation of each word (labels of spaCy's English models).
+"""Parse English sentences into dependency trees, with the labels of spaCy's English models.
 
 The parser is small (15 MB) and requires the extra `parse`; nothing is downloaded.
 """
@@ -18,7 +18,11 @@ _EXCLUDED: Final = ["ner", "lemmatizer", "attribute_ruler"]
 
 
 class Word(NamedTuple):
-    """A word or punctuation mark: index of its head (its own index for a root), relation, Penn tag and offset."""
+    """A word or punctuation mark in a dependency tree.
+
+    `head` is the index of the head (for a root, the index of the word itself), `dep` the relation to the head, `tag`
+    the Penn tag, `start` the offset, and `mark` says whether the word is a punctuation mark.
+    """
 
     text: str
     head: int
@@ -49,7 +53,7 @@ class Tree:
         return below
 
     def children(self, index: int, *deps: str) -> list[int]:
-        """Return a word's dependents, in text order; with `deps`, only those with one of these relations."""
+        """Return the dependents of a word in text order, optionally only those with relations `deps`."""
         return [child for child in self._below[index] if not deps or self.words[child].dep in deps]
 
     def under(self, index: int) -> frozenset[int]:
@@ -63,7 +67,10 @@ class Tree:
 
 
 def version() -> str:
-    """Return the parser's name and version, for signatures; raises InstallError if it is not installed."""
+    """Return the name and version of the parser, for signatures.
+
+    Raises InstallError if the parser is not installed.
+    """
     try:
         return f"{PACKAGE}-{metadata.version(PACKAGE)}"
     except metadata.PackageNotFoundError:
@@ -71,7 +78,7 @@ def version() -> str:
 
 
 def parse(sentence: str) -> Tree:
-    """Return the tree of an English sentence; raises InstallError if the parser is not installed."""
+    """Return the tree of an English sentence. Raises InstallError if the parser is not installed."""
     return Tree(list(map(Word.of, _pipeline()(sentence))))
 
 
@@ -81,7 +88,10 @@ def _pipeline() -> Any:
 
 
 def load_parser(excluded: Sequence[str]) -> Any:
-    """Return the parser without the given components; raises InstallError if it is not installed."""
+    """Return the parser without the components `excluded`.
+
+    Raises InstallError if the parser is not installed.
+    """
     version()
     try:
         import spacy

@@ -1,6 +1,7 @@
-"""Entities and noun chunks of English texts, with sentences and words.
+"""Find the entities, noun chunks, sentences and words of English texts.
 
-The parser is that of `dependency`, with its entity recogniser. It requires the extra `parse` and downloads nothing.
+The parser is the one of `dependency`, including the entity recogniser. It requires the extra `parse`; nothing is
+downloaded.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ class Parsed(NamedTuple):
 
 
 def phrases(text: str) -> Parsed:
-    """Return the entities and noun chunks of an English text; raises InstallError if the parser is not installed."""
+    """Return the entities, noun chunks, sentences and words of an English text.
+
+    Raises InstallError if the parser is not installed.
+    """
     parsed = _pipeline()(text)
     entities, chunks, sentences = (
         tuple(TextSpan(span.text, span.start_char, span.end_char) for span in spans)
@@ -35,12 +39,18 @@ def phrases(text: str) -> Parsed:
 
 
 def tokens(text: str) -> tuple[TextSpan, ...]:
-    """Return the tokens of an English text, white space included; raises InstallError without the parser."""
+    """Return the tokens of an English text, including white space.
+
+    Raises InstallError if the parser is not installed.
+    """
     return tuple(TextSpan(token.text, token.idx, token.idx + len(token.text)) for token in _pipeline().make_doc(text))
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Return the words and punctuation marks of an English text; raises InstallError without the parser."""
+    """Return the words and punctuation marks of an English text.
+
+    Raises InstallError if the parser is not installed.
+    """
     return tuple(token.text for token in _pipeline().make_doc(text) if not token.is_space)
 
 
