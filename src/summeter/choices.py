@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class Level(StrEnum):
-    """Unit of the rows of a study."""
+    """What each row of a study is: a unit of a summary, a summary, a document or a system."""
 
     SENTENCE = "sentence"
     KEY_FACT = "key_fact"
@@ -19,12 +19,18 @@ class Level(StrEnum):
 
     @property
     def base(self) -> Level:
-        """Level at which judgments are read: documents and systems are means of summaries."""
+        """Level of the judgments from which the values are computed: `summary` for means.
+
+        The values of documents and systems are means over summaries.
+        """
         return Level.SUMMARY if self in {Level.DOCUMENT, Level.SYSTEM} else self
 
 
 class Average(StrEnum):
-    """Compute a statistic over all rows, or within each document or system and average it."""
+    """Rows over which a statistic is computed.
+
+    These are all rows, or the rows of each document or each system, whose statistics are then averaged.
+    """
 
     POOLED = "pooled"
     DOCUMENT = "document"
@@ -32,14 +38,17 @@ class Average(StrEnum):
 
 
 class Documents(StrEnum):
-    """Rank systems on the documents that all of them have a score for, or on all documents of each system."""
+    """Documents on which systems are ranked.
+
+    These are the documents for which all systems have scores, or all documents of each system.
+    """
 
     SHARED = "shared"
     ALL = "all"
 
 
 class AggregationRule(StrEnum):
-    """How the votes on a unit are merged into one value."""
+    """Rule by which the votes on a unit are merged into one value."""
 
     AUTO = "auto"
     MEAN = "mean"
@@ -52,7 +61,7 @@ class Tie(StrEnum):
     """How a majority vote resolves a tie.
 
     `finesure` is the rule of FineSurE's released code: a tied sentence is supported (1), and a tied key fact is absent
-    (0). `low`, `high` and `half` give the lowest, the highest or the mean of the tied values; `drop` gives no value.
+    (0). `low`, `high` and `half` give the lowest, the highest and the mean of the tied values; `drop` gives no value.
     """
 
     FINESURE = "finesure"
@@ -65,7 +74,7 @@ class Tie(StrEnum):
 USUAL_COEFFICIENTS = ("pearson", "spearman", "kendall_b")
 """Default coefficients of studies."""
 PAIRWISE = "pairwise_accuracy"
-"""A further coefficient of `correlate`."""
+"""An additional coefficient of `correlate`."""
 
 
 class QuestionType(StrEnum):
@@ -83,7 +92,11 @@ class QuestionType(StrEnum):
 
 
 class Match(StrEnum):
-    """Error types of judge and people match if they share one type, if the judge has all of people's, or if equal."""
+    """Condition under which the error types of a judge match those of people.
+
+    They match if they share a type (`any`), if the judge named all types that people named (`all`), or if they are
+    equal (`exact`).
+    """
 
     ANY = "any"
     ALL = "all"
@@ -91,14 +104,14 @@ class Match(StrEnum):
 
 
 class Annotators(StrEnum):
-    """Use the error types of the majority of annotators, or those of any annotator."""
+    """Whether to use the error types that most annotators assigned, or all that any assigned."""
 
     MAJORITY = "majority"
     ANY = "any"
 
 
 class CompareTarget(StrEnum):
-    """Compare systems by a judge, judges by their agreement with people, or systems by people."""
+    """What is compared: systems by judges, judges by agreement, or systems by people."""
 
     SYSTEMS = "systems"
     JUDGES = "judges"
@@ -106,14 +119,14 @@ class CompareTarget(StrEnum):
 
 
 class Population(StrEnum):
-    """Resample documents and labels (population), or only which documents are labelled (data)."""
+    """Whether documents and labels are resampled, or only the choice of labelled documents."""
 
     POPULATION = "population"
     DATA = "data"
 
 
 class ValueOrLabel(StrEnum):
-    """Use the score of a judgment (its `value`, or else a numeric label), or its decision (`label`)."""
+    """Whether the score (`value`, or else the numeric label) or the decision (`label`) is used."""
 
     VALUE = "value"
     LABEL = "label"

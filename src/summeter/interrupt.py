@@ -1,7 +1,7 @@
 """Cooperative cancellation of long computations.
 
-An event loop handles neither timeouts nor signals while Python computes. A caller sets a check with `checked`, and the
-loops of the computation call `checkpoint`, which runs it.
+An event loop handles neither timeouts nor signals while Python code computes. A caller sets a check function with
+`checked`, and the loops of the computation call `checkpoint`, which runs that function.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ _CHECK: ContextVar[Callable[[], None] | None] = ContextVar("summeter_check", def
 
 
 def checkpoint() -> None:
-    """Run the current check, which may raise. Loops call this at least every few milliseconds."""
+    """Run the current check, which may raise an exception.
+
+    Loops call this function at least every few milliseconds.
+    """
     check = _CHECK.get()
     if check is not None:
         check()
@@ -28,7 +31,7 @@ def checkpoint() -> None:
 
 @contextmanager
 def checked(check: Callable[[], None]) -> Iterator[None]:
-    """Make `checkpoint` call `check` in this context, including threads and tasks started in it."""
+    """Make `checkpoint` call `check` in this context and in threads and tasks started in it."""
     token = _CHECK.set(check)
     try:
         yield
@@ -37,6 +40,6 @@ def checked(check: Callable[[], None]) -> Iterator[None]:
 
 
 def raise_if_stopped() -> None:
-    """Raise CancelledError after Ctrl-C."""
+    """Raise CancelledError if Ctrl-C was pressed."""
     if STOP.is_set():
         raise asyncio.CancelledError

@@ -1,4 +1,4 @@
-"""Lazy imports of a package's names."""
+"""Lazy import of the names of a package."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def attributes(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return `__getattr__` and `__dir__` for a package.
 
-    `homes` maps each name to its module, or to the package if the name is a submodule. `more` are names that the
-    package defines itself.
+    `homes` maps each name to the module that defines it, or to the package if the name is a submodule. `more` are
+    names that the package defines itself.
 
         __getattr__, __dir__ = attributes(__name__, {"load": "summeter.data.dataset", "report": "summeter"})
     """

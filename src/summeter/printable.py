@@ -9,7 +9,9 @@ _STYLE = re.compile(r"(\x1b\[[0-9;]*m)")
 
 
 def printable(text: str, *, styles: bool = False) -> str:
-    """Escape control characters other than tabs and line ends. With `styles`, ANSI colours and weights are kept.
+    """Escape control characters other than tabs and line ends.
+
+    With `styles`, the ANSI sequences for colours and bold text are kept.
 
     >>> printable("a\\x1b[2Jb")
     'a\\\\x1b[2Jb'

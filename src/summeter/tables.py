@@ -9,8 +9,8 @@ r"""Tables as aligned text, CSV, Markdown, LaTeX or HTML.
     >>> table.csv().splitlines()[1]
     'aster,0.9,0.0004'
 
-A cell is a text, a number, None, or a tuple of texts (one line each). A column formats its numbers; CSV has them in
-full precision. Every writer escapes the special characters of its format.
+A cell is a string, a number, None, or a tuple of strings (one line each). Each column has a format for numbers; CSV
+contains them in full precision. Every writer escapes the special characters of its output format.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from typing import Any, Literal, NamedTuple, Self
 
 Align = Literal["left", "right"]
 Cell = Any
-"""Text, number, None or a tuple of texts."""
+"""A string, a number, None or a tuple of strings."""
 
 
 class Best(tuple[str, ...]):
-    """Lines of a cell, of which the first is emphasised in Markdown and HTML."""
+    """The lines of a cell whose first line is emphasised in Markdown and HTML."""
 
 
 NONE = "-"
-"""Text of a missing value."""
+"""Text that stands for a missing value."""
 
 # Characters that move the cursor, change colours or change the text direction.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-# First characters of a formula in a spreadsheet, and texts that start like one but are a sign or a number.
+# First characters of a spreadsheet formula, and strings that start like one but are a sign or a number.
 _FORMULA = tuple("=@+-\t\r\n")
 _HARMLESS = re.compile(r"[+\-]|[+\-]?(\d+\.?\d*|\.\d+)([eE][+\-]?\d+)?%?")
 _MARKDOWN = str.maketrans({**{char: f"\\{char}" for char in "\\`*_[]|"}, "<": "&lt;", ">": "&gt;"})
@@ -55,7 +55,7 @@ _LATEX = str.maketrans({
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Format a value with `digits` decimals, or a dash for None. There is no negative zero.
+    """Format a value with `digits` decimals, or None as a dash. Negative zero is never printed.
 
     >>> number(0.5), number(None), number(-0.0001), number(12.5, 1)
     ('0.500', '-', '0.000', '12.5')
@@ -64,7 +64,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def p_value(p: float | None) -> str:
-    """Format a p-value as papers do, or an empty text for None.
+    """Format a p-value as papers do, or None as an empty string.
 
     >>> p_value(0.0312), p_value(1e-9), p_value(None)
     ('0.031', '<.001', '')
@@ -75,7 +75,7 @@ def p_value(p: float | None) -> str:
 
 
 def interval(low: float | None, high: float | None, digits: int = 3) -> str:
-    """Format an interval as `[0.750, 0.900]`, or an empty text if an end is missing.
+    """Format an interval as `[0.750, 0.900]`, or return an empty string if a bound is missing.
 
     >>> interval(0.75, 0.9, 2), interval(None, 0.9)
     ('[0.75, 0.90]', '')
@@ -84,7 +84,7 @@ def interval(low: float | None, high: float | None, digits: int = 3) -> str:
 
 
 def with_interval(value: float | None, low: float | None, high: float | None, digits: int = 3) -> str:
-    """Format a value with its interval, or a dash for None.
+    """Format a value with its interval, or None as a dash.
 
     >>> with_interval(0.83, 0.75, 0.9, 2), with_interval(0.83, None, None, 2), with_interval(None, None, None)
     ('0.83 [0.75, 0.90]', '0.83', '-')
@@ -93,7 +93,7 @@ def with_interval(value: float | None, low: float | None, high: float | None, di
 
 
 def with_missing(text: str, missing: int) -> str:
-    """Append the number of missing values to a text, if there are any.
+    """Append the number of missing values to a string, if there are any.
 
     >>> with_missing("0.500", 2), with_missing("0.500", 0)
     ('0.500 (2 missing)', '0.500')
@@ -102,7 +102,7 @@ def with_missing(text: str, missing: int) -> str:
 
 
 def plain(cell: Cell) -> str:
-    """Return a cell as text: empty for None, lines joined by spaces.
+    """Return a cell as one line of text: an empty string for None, and lines joined by spaces.
 
     >>> plain(None), plain(3), plain(("a", "b"))
     ('', '3', 'a b')
@@ -113,9 +113,9 @@ def plain(cell: Cell) -> str:
 
 
 def inert(cell: Cell) -> Cell:
-    """Escape a text that a spreadsheet would run as a formula, with a leading apostrophe.
+    """Escape a string that a spreadsheet would run as a formula, by a leading apostrophe.
 
-    Numbers, and texts that are numbers, are unchanged.
+    Numbers, and strings that represent numbers, are returned unchanged.
 
     >>> inert("=1+1"), inert("@SUM(A1)"), inert("-0.15"), inert(-0.15), inert("a=b"), inert("-")
     ("'=1+1", "'@SUM(A1)", '-0.15', -0.15, 'a=b', '-')
@@ -135,13 +135,15 @@ def not_inert(text: str) -> str:
 
 
 def csv_line(cells: Iterable[Cell]) -> str:
-    """Format one line of a CSV file without line feed; texts are `inert`, and None is an empty cell.
+    """Format one line of a CSV file, without a line feed.
+
+    Strings are escaped by `inert`, and None becomes an empty cell.
 
     >>> print(csv_line(["a,b", None, -0.5, "=1"]))
     "a,b",,-0.5,'=1
     """
     out = io.StringIO()
-    # With this line terminator, the writer also quotes carriage returns, which some readers take as line ends.
+    # With this line terminator, the writer also quotes carriage returns, which some readers treat as line ends.
     csv.writer(out, lineterminator="\r\n").writerow(map(inert, cells))
     return out.getvalue().removesuffix("\r\n")
 
@@ -156,7 +158,7 @@ def clean(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    r"""Escape a text for a cell of a Markdown table.
+    r"""Escape a string for a cell of a Markdown table.
 
     >>> print(escape_markdown("a|b <i> c_d _e_ [0.1, 0.2]"))
     a\|b &lt;i&gt; c_d \_e\_ [0.1, 0.2]
@@ -166,7 +168,7 @@ def escape_markdown(text: str) -> str:
 
 
 def escape_latex(text: str) -> str:
-    r"""Escape a text for LaTeX.
+    r"""Escape a string for LaTeX.
 
     >>> print(escape_latex("R&D_1 50%"))
     R\&D\_1 50\%
@@ -178,7 +180,7 @@ def escape_latex(text: str) -> str:
 
 
 class Column(NamedTuple):
-    """Heading (a tuple has one line each), alignment, and cell format of a column."""
+    """The heading (a tuple has one string per line), alignment and cell format of a column."""
 
     head: str | tuple[str, ...]
     align: Align = "left"
@@ -189,8 +191,8 @@ class Column(NamedTuple):
 class Table:
     """Rows of cells under columns, with notes below.
 
-    `rules` are the indexes of rows with a line above them (LaTeX). Raises ValueError if the number of cells in a row is
-    not the number of columns.
+    `rules` are the indexes of the rows that have a line above them (only in LaTeX). Raises ValueError if the number of
+    cells in a row differs from the number of columns.
     """
 
     columns: tuple[Column, ...]
@@ -218,8 +220,8 @@ class Table:
     ) -> Self:
         """Make a table from headings and rows.
 
-        `align` has one letter per column, l or r, of which the last applies to the remaining columns. `show` has one
-        function from cell to text per column; columns without one use `plain`.
+        `align` contains one letter per column, `l` or `r`; the last letter applies to all remaining columns. `show`
+        contains one function per column that formats a cell; columns without a function use `plain`.
         """
         sides = [align[min(index, len(align) - 1)] if align else "l" for index in range(len(heads))]
         columns = tuple(
@@ -230,7 +232,7 @@ class Table:
 
     @property
     def heads(self) -> list[str]:
-        """Headings as texts."""
+        """The headings, each as one line of text."""
         return [plain(column.head) for column in self.columns]
 
     def cells(self) -> list[list[str]]:
@@ -241,7 +243,10 @@ class Table:
         ]
 
     def text(self, *, rule: bool = False, gap: str = "  ") -> str:
-        """Format as aligned columns without title and notes; `rule` draws a line below the headings."""
+        """Format the table as aligned columns, without title and notes.
+
+        With `rule`, a line is drawn below the headings. `gap` separates the columns.
+        """
         head = [_lines(Column(""), column.head) for column in self.columns]
         body = ([_lines(*pair) for pair in zip(self.columns, row, strict=True)] for row in self.rows)
         blocks = [head, *body]
@@ -254,12 +259,15 @@ class Table:
         return "\n".join(line.rstrip() for line in lines)
 
     def csv(self) -> str:
-        """Format as CSV with a line of headings; numbers have full precision and texts are `inert`."""
+        """Format the table as CSV with a line of headings.
+
+        Numbers have full precision, and strings are escaped by `inert`.
+        """
         lines = [self.heads, *([plain(cell) if isinstance(cell, tuple) else cell for cell in row] for row in self.rows)]
         return "".join(f"{csv_line(line)}\n" for line in lines)
 
     def markdown(self, *, pad: bool = False) -> str:
-        """Format as a Markdown table with title and notes; `pad` aligns the source."""
+        """Format the table as Markdown with title and notes; `pad` aligns the source."""
         heads = [escape_markdown(head) for head in self.heads]
         body = [[_marked_up(*pair) for pair in zip(self.columns, row, strict=True)] for row in self.rows]
         lines = [heads, *body]
@@ -277,7 +285,10 @@ class Table:
         return "\n\n".join([*title, table, *notes]) + "\n"
 
     def latex(self) -> str:
-        r"""Format as a tabular for `\usepackage{booktabs}`, with the title as a comment and notes as last lines."""
+        r"""Format the table as a LaTeX `tabular` for `\usepackage{booktabs}`.
+
+        The title is written as a comment, and the notes are the last lines.
+        """
         shape = "".join("r" if column.align == "right" else "l" for column in self.columns)
         title = [f"% {clean(self.title)}"] if self.title else []
         lines = [*title, rf"\begin{{tabular}}{{{shape}}}", r"\toprule", _amped(self.heads), r"\midrule"]
@@ -289,7 +300,10 @@ class Table:
         return "\n".join([*lines, r"\end{tabular}", ""])
 
     def html(self) -> str:
-        """Format as `<table>` with a caption and notes below; right-aligned cells have the class `figure`."""
+        """Format the table as an HTML `<table>` with a caption, and notes below it.
+
+        Right-aligned cells have the class `figure`.
+        """
         heads = "".join(
             f'<th scope="col"{_css(column)}>{html.escape(plain(column.head))}</th>' for column in self.columns
         )

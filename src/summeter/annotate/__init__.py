@@ -1,10 +1,10 @@
 """Annotation campaigns: people judge summaries in a browser, and every answer is logged.
 
-See design/annotate.md. from summeter import annotate
+    from summeter import annotate
 
     campaign = annotate.CampaignFolder("campaigns/first")
 
-Each name is imported when it is first used.
+Each name is imported when it is first used. See also design/annotate.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Simulated annotators with a given accuracy, bias, speed and laziness.
 
-They are for tests, tutorials and power analysis. A `Script` generates the requests of one annotator; `simulate` sends
-the requests of many to a campaign service.
+They are used in tests, tutorials and power analyses. A `Script` generates the requests of one annotator; `simulate`
+sends the requests of many annotators to a campaign service.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ Steps = Generator[tuple[str, Json], Json, None]
 _SPREAD = 0.4
 """Standard deviation of the logarithm of the time per task."""
 _HASTE = 0.1
-"""Share of the typical time that an annotator who does not read takes."""
+"""Time per task of an annotator who does not read, as a fraction of the typical time."""
 
 
 class Script:
     """The requests of one simulated annotator.
 
-    `answers` counts the answers given. Random numbers are seeded by `seed` and the annotator's name.
+    `answers` is the number of answers given so far. The random generator is seeded with `seed` and the annotator's
+    name.
     """
 
     def __init__(self, folder: CampaignFolder, visitor: Visitor, profile: Profile, gold: Gold, seed: int = 0) -> None:
@@ -42,7 +43,7 @@ class Script:
     def steps(self) -> Steps:
         """Yield the name and body of each request until the annotator is done.
 
-        The replies are sent to the generator.
+        The caller sends the reply to each request to the generator (`generator.send`).
         """
         session = yield "session", {}
         while (stage := session["stage"]) not in {"work", "done"}:
@@ -92,10 +93,10 @@ class Script:
 
 
 def crowd(folder: CampaignFolder, profiles: Sequence[Profile], gold: Gold, *, seed: int = 0) -> list[Script]:
-    """Return one simulated annotator per profile.
+    """Return the script of one simulated annotator per profile.
 
-    They have the campaign's accounts or generated identifiers. Raises UsageError if there are fewer accounts than
-    profiles.
+    The annotators use the accounts of the campaign, or generated identifiers if its platform has no accounts. Raises
+    UsageError if there are fewer accounts than profiles.
     """
     platform, names = folder.campaign.platform, folder.names
     if platform.name != "local":
@@ -116,9 +117,9 @@ def crowd(folder: CampaignFolder, profiles: Sequence[Profile], gold: Gold, *, se
 
 
 def simulate(service: CampaignService, scripts: Sequence[Script], *, seed: int = 0) -> int:
-    """Run all scripts until they are done. Returns the number of answers.
+    """Run all scripts until they are done, and return the number of answers.
 
-    In each round, every active annotator sends one request, in random order, so that a commit contains many answers.
+    In each round, every active annotator sends one request, in random order, so that one commit stores many answers.
     """
     rng = Random(seed)
     waiting: list[tuple[Script, Steps, Json | None]] = [(script, script.steps(), None) for script in scripts]

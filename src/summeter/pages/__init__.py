@@ -1,4 +1,4 @@
 """Building blocks of HTML pages: templates, numbers, figures and embedded data.
 
-Reports and the pages of annotation campaigns use them.
+They are used by reports and by the pages of annotation campaigns.
 """

@@ -1,4 +1,4 @@
-"""Data for scripts of pages: safe JSON, and offsets in UTF-16 units."""
+"""Data for the scripts of HTML pages: safe JSON, and offsets in UTF-16 code units."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import json
 import re
 from bisect import bisect_left
 
-# Characters that could end the script element or a line, that HTML forbids, or that UTF-8 cannot encode.
+# Characters that could end the script element or a line, that HTML forbids, or that UTF-8 cannot encode
 _UNSAFE = re.compile("[<>&\u2028\u2029\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 
 def script_json(data: object) -> str:
-    r"""Return compact JSON in which all characters with a meaning in HTML are escaped.
+    r"""Return compact JSON in which all characters with a special meaning in HTML are escaped.
 
     >>> script_json("</script>")
     '"\\u003c/script\\u003e"'
@@ -21,7 +21,7 @@ def script_json(data: object) -> str:
 
 
 class Utf16Offsets:
-    """Convert code-point offsets of a text to offsets in UTF-16 units, which browsers use.
+    """Convert code-point offsets in a string to the UTF-16 offsets that browsers use.
 
     >>> Utf16Offsets("a😀b").at(2)
     3
@@ -31,5 +31,5 @@ class Utf16Offsets:
         self._wide = [] if text.isascii() else [index for index, char in enumerate(text) if char > "\uffff"]
 
     def at(self, offset: int) -> int:
-        """Return the offset in UTF-16 units."""
+        """Return the UTF-16 offset that corresponds to a code-point offset."""
         return offset + bisect_left(self._wide, offset)

@@ -7,19 +7,19 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import NamedTuple
 
-# Width of the interval drawings in tables, in SVG units.
+# Width of the drawings of intervals in tables, in SVG units
 DRAWN = 100.0
 SHADES = 7
 _WIDTH, _HEIGHT = 640, 400
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 150, 40, 48
 _UNKNOWN = 110
-"""Width of the strip for points with unknown x, left of the plot."""
+"""Width of the strip left of the plot for points whose x is unknown, in SVG units."""
 
 
 def across(value: float, low: float, high: float) -> str:
     """Return the position of a value on an axis of 100 units from `low` to `high`.
 
-    The position is 50 if the difference of the ends is not a positive finite number.
+    The position is 50 if `high - low` is not a positive finite number.
 
     >>> across(3, 1, 5), across(1e308, 1e308, 1e308 + 0.5)
     ('50.0', '50.0')
@@ -30,7 +30,7 @@ def across(value: float, low: float, high: float) -> str:
 
 
 def shade(value: float, low: float, high: float) -> int:
-    """Return the shade of a heat-map cell, from 0 to 6, for values between `low` and `high`.
+    """Return the shade of a heat-map cell, from 0 (at `low`) to 6 (at `high`).
 
     >>> shade(0.0, 0, 1), shade(0.5, 0, 1), shade(1.0, 0, 1), shade(2, 2, 2)
     (0, 3, 6, 3)
@@ -41,8 +41,8 @@ def shade(value: float, low: float, high: float) -> int:
 class Point(NamedTuple):
     """A labelled point of a plot.
 
-    `low` and `high` are the bounds of the interval of `y`. `x` and the bounds are None if unknown. Points that are
-    `joined` are connected by a dashed line.
+    `low` and `high` are the bounds of the interval of `y`. `x`, `low` and `high` are None if they are unknown. The points
+    with `joined` are connected by a dashed line.
     """
 
     label: str
@@ -55,10 +55,10 @@ class Point(NamedTuple):
 
 
 def scatter(panels: Sequence[tuple[str, Sequence[Point]]], *, x_label: str, x_tick: str, x_unknown: str) -> str:
-    """Return a scatter plot as SVG, with one panel below another for each (title, points).
+    """Return a scatter plot as SVG, with one panel below another for each pair (title, points).
 
-    The x axis starts at 0, and `x_tick` is the format of its ends, such as "${:.2f}". Points with unknown x are shown
-    in a strip with the label `x_unknown`, left of the others.
+    The x axis starts at 0, and `x_tick` is the format of the numbers at its two ends, such as `"${:.2f}"`. Points whose x
+    is unknown are shown in a strip with the label `x_unknown`, left of the others.
     """
     groups = []
     for index, (title, points) in enumerate(panels):

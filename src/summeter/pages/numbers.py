@@ -1,11 +1,11 @@
-"""Formatting of numbers and counts, with a minus sign and with a dash for missing values."""
+"""Formatting of numbers and counts, with a true minus sign and a dash for missing values."""
 
 from __future__ import annotations
 
 from summeter import tables
 
 MOST_DIGITS = 6
-"""Maximum number of decimals of `percent`."""
+"""Maximum number of decimals in the result of `percent`."""
 
 
 def number(value: float | None, digits: int = 2) -> str:
@@ -18,7 +18,7 @@ def number(value: float | None, digits: int = 2) -> str:
 
 
 def interval(low: float | None, high: float | None, digits: int = 2) -> str:
-    """Return an interval such as `[0.88, 0.94]`, or an empty text if an end is missing."""
+    """Return an interval such as `[0.88, 0.94]`, or an empty string if a bound is missing."""
     return _typeset(tables.interval(low, high, digits))
 
 
@@ -43,7 +43,7 @@ def ordinal(number: int) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share in percent; only 0 and 1 are shown as 0 % and 100 %.
+    """Return a fraction as a percentage; only exactly 0 and 1 are shown as 0 % and 100 %.
 
     >>> percent(0.9996), percent(0.5), percent(1.0), percent(0.0004)
     ('99.96 %', '50 %', '100 %', '0.04 %')

@@ -1,7 +1,7 @@
 """Jinja templates and self-contained pages.
 
-A self-contained page loads no other resources: style and script are inline, and a content security policy allows only
-their hashes. Texts are escaped by Jinja or embedded as JSON for the script.
+A self-contained page loads no other resources: its style and script are inline, and a content security policy allows
+only their hashes. Texts are escaped by Jinja or embedded as JSON for the script.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 COMPONENTS = Path(__file__).parent / "templates"
-"""Folder of the templates, styles and scripts that all pages share."""
+"""Folder with the templates, styles and scripts that all pages share."""
 ICON = (
     "data:image/svg+xml;base64,PHN2ZyB4bWxucz0naHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmcnIHZpZXdCb3g9JzAgMCAxNiAxNic+PH"
     "JlY3Qgd2lkdGg9JzE2JyBoZWlnaHQ9JzE2JyByeD0nNCcgZmlsbD0nIzFiNWU4YScvPjxwYXRoIGQ9J00zIDVoMTBNMyA4aDEwTTMgMTFoNS"
     "cgc3Ryb2tlPScjZmZmJyBzdHJva2Utd2lkdGg9JzEuNicvPjwvc3ZnPg=="
 )
-# Number of rendered pieces that are joined, which is about ten summaries.
+# Number of rendered pieces that are joined into one chunk, about as many as ten summaries have
 PIECES_PER_CHUNK = 50
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 
 @cache
 def environment(folder: Path) -> Environment:
-    """Return the Jinja environment for the templates of a folder and the shared ones.
+    """Return a Jinja environment for the templates of a folder and the shared templates.
 
-    Texts are escaped, and undefined variables are errors. Templates can call the functions of `numbers`, `across`,
-    `shade` and `p_value`, and render a `Table` with the filter `table`.
+    Texts are escaped, and undefined variables are errors. Templates can call `across`, `shade`, `p_value` and the
+    functions of `pages.numbers`, and they render a `Table` with the filter `table`.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -60,7 +60,7 @@ def environment(folder: Path) -> Environment:
 
 
 def _table(table: Table, *, bare: bool = False) -> Markup:
-    """Return a table as HTML, without title and notes if `bare`."""
+    """Return a table as HTML; with `bare`, title and notes are left out."""
     from markupsafe import Markup
 
     shown = replace(table, title=None, notes=()) if bare else table
@@ -78,9 +78,9 @@ def one_file(
 ) -> Iterator[str]:
     """Render a template that extends `shell.html.j2` as a self-contained page.
 
-    The page is returned in chunks of lines. `style` and `script` are files in `folder`, which are appended to the
-    shared ones. `embedded` contains the id and the JSON (see `script_json`) of data for the script. Control characters
-    are replaced.
+    The page is yielded in chunks. `style` and `script` are names of files in `folder`, which are appended to the shared
+    style and script. `embedded` contains data for the script, as pairs of an element id and JSON (see `script_json`).
+    Control characters are replaced.
     """
     styles = _joined(COMPONENTS / "base.css", COMPONENTS / "page.css", folder / style if style else None)
     scripts = _joined(COMPONENTS / "page.js", folder / script if script else None)
@@ -109,7 +109,7 @@ def _joined(*files: Path | None) -> str:
 def policy(allowed: Mapping[str, str]) -> str:
     """Return a content security policy that forbids everything except `allowed`.
 
-    It also requires trusted types, so that scripts cannot insert markup.
+    The policy also requires trusted types, so that scripts cannot insert markup.
 
     >>> policy({"script-src": "'self'", "form-action": "'self'"})
     "default-src 'none'; base-uri 'none'; form-action 'self'; require-trusted-types-for 'script'; \

@@ -1,7 +1,7 @@
 """Assignment of tasks and attention checks to annotators.
 
-Tasks are offered in a fixed order. Tasks on the document or summary of the annotator's last batch come first, so that
-annotators read each document once and see all key facts of a summary.
+Tasks are offered in a fixed order, except that tasks on a document or summary of the annotator's last batch come first.
+In this way, annotators read each document once and see all key facts of a summary.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from summeter.annotate.tasks.task import Task
 
 
 def choose(state: State, person: Person, most: int, groups: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the keys of tasks that are open for an annotator, at most `most`.
+    """Return the keys of at most `most` tasks that are open for an annotator.
 
-    They are in the order of offering. `groups` maps each task to the tasks of its group.
+    The keys are in the order in which tasks are offered. `groups` maps the key of each task to those of its group.
     """
     continued: list[str] = []
     if person.batches:
@@ -38,7 +38,7 @@ def choose(state: State, person: Person, most: int, groups: Mapping[str, Sequenc
 
 
 def _is_open(state: State, person: Person, key: str) -> bool:
-    """Return whether a task has an open slot for an annotator."""
+    """Return whether a task has a free slot that an annotator may take."""
     slots = state.items[key]
     return slots.open > 0 and person.annotator not in slots.held and key not in person.answers
 
@@ -46,8 +46,9 @@ def _is_open(state: State, person: Person, key: str) -> bool:
 def checks_due(person: Person, work: int, rate: float, rng: Random) -> int:
     """Return the number of attention checks to show with the next `work` tasks.
 
-    After n tasks, floor(n * rate / (1 - rate) + u) checks have been shown. u is drawn from [0, 1) with `rng`, which
-    must be seeded equally for all batches of an annotator. The number differs from the rate by less than one check.
+    After n tasks, floor(n * rate / (1 - rate) + u) checks have been shown. The number u is drawn from [0, 1) with
+    `rng`, which must have the same seed for all batches of an annotator. The number of checks therefore differs by less
+    than one from the number that `rate` requires.
     """
     shown = sum(len(batch.checks) for batch in person.batches.values())
     done = sum(len(batch.tasks) for batch in person.batches.values()) - shown
@@ -63,10 +64,11 @@ def with_checks(
     count: int,
     rng: Random,
 ) -> list[Task]:
-    """Return the tasks of a batch with up to `count` attention checks among them.
+    """Return the tasks of a batch with up to `count` attention checks inserted among them.
 
-    Checks that the annotator has `answered` are not repeated. If possible, checks are about the documents of the batch
-    and are shown among the tasks on their document. `by_document` groups the checks by document.
+    Checks in `answered`, the keys that the annotator has answered, are not repeated. If possible, checks are about
+    documents of the batch and are shown among the tasks on the same document. `by_document` contains the checks by
+    document.
     """
     documents = dict.fromkeys(task.document_id for task in work)
     pool = [check for name in documents for check in by_document.get(name, ()) if check.key not in answered]

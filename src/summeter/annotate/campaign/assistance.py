@@ -1,8 +1,8 @@
 """Assistance for annotators: similar document sentences and machine verdicts.
 
-It is computed when a campaign is built. Similar sentences are the contextual mapping of UniSumEval (Lee et al., 2024):
-the document sentences most similar to the shown text are highlighted. The similarity is the cosine of TF-IDF vectors;
-other scores are read from a file.
+Assistance is computed when a campaign is built. Similar sentences follow the contextual mapping of UniSumEval (Lee et
+al., 2024), which highlights the document sentences that are most similar to the shown text. The similarity is the
+cosine of TF-IDF vectors, unless a file contains other scores.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ Vector = dict[str, float]
 class Similarity:
     """Cosine similarity of TF-IDF vectors between a text and each sentence of a document.
 
-    idf(w) = ln((1 + n) / (1 + df(w))) + 1, where df(w) of the n sentences contain the word w. Values lie in [0, 1].
+    idf(w) = ln((1 + n) / (1 + df(w))) + 1, where df(w) of the n sentences contain the word w. The similarity is in
+    [0, 1].
 
     >>> [round(one, 2) for one in Similarity(["The cat sat.", "Dogs bark."]).scores("A cat sat")]
     [0.56, 0.0]
@@ -57,7 +58,8 @@ def _counts(text: str) -> Counter[str]:
 def top(scores: Sequence[float], share: float, most: int) -> list[int]:
     """Return the indexes of the sentences with the highest scores, best first.
 
-    These are the given share of all sentences (rounded up), at most `most`. Sentences that score 0 are left out.
+    `share` is the fraction of all sentences to return (rounded up), and `most` the maximum number. Sentences with the
+    score 0 are left out.
 
     >>> top([0.4, 0.1, 0.0, 0.9], 0.5, 10)
     [3, 0]
@@ -68,10 +70,10 @@ def top(scores: Sequence[float], share: float, most: int) -> list[int]:
 
 
 def read_scores(file: Path, sentences: Mapping[str, int]) -> dict[tuple[str, str], list[float]]:
-    """Read similarity scores, by document and shown text.
+    """Read similarity scores from a file and return them by document and shown text.
 
-    `sentences` gives the number of sentences per document. Rows of other documents are ignored. Raises InputError with
-    all faults, by line.
+    `sentences` contains the number of sentences of each document. Rows about other documents are ignored. Raises
+    InputError with all faults, by line.
     """
     faults = Faults(str(file))
     by_text: dict[tuple[str, str], list[float]] = {}
@@ -94,7 +96,7 @@ def read_scores(file: Path, sentences: Mapping[str, int]) -> dict[tuple[str, str
 
 
 class Verdicts:
-    """Judgments of a machine on sentences or key facts, by target."""
+    """The judgments of a machine on sentences or key facts, by target."""
 
     def __init__(self, judgments: Sequence[Judgment]) -> None:
         self._by_summary: dict[tuple[str, str, int], Judgment] = {}
@@ -106,11 +108,11 @@ class Verdicts:
                 self._by_document[target.document_id, target.index] = judgment
 
     def of_summary(self, document: str, system: str, index: int) -> Judgment | None:
-        """Return the judgment of a unit of a summary, or None."""
+        """Return the judgment of a unit of a summary, or None if there is none."""
         return self._by_summary.get((document, system, index))
 
     def of_document(self, document: str, index: int) -> Judgment | None:
-        """Return the judgment of a unit of a document under any summary (the last one), or None."""
+        """Return the last judgment of a unit of a document under any of its summaries, or None."""
         return self._by_document.get((document, index))
 
     def __len__(self) -> int:
@@ -118,10 +120,10 @@ class Verdicts:
 
 
 def read_verdicts(machine: Machine, base: Path, data: Dataset, aspect: str, unit: Unit) -> Verdicts:
-    """Read the verdicts of one judge from a run or a judgment set of the data.
+    """Read the verdicts of one judge from a run or from a judgment set of the data.
 
     The path of a run is relative to `base`. Raises UsageError if there are no verdicts, or if several judges gave
-    verdicts and none is chosen.
+    verdicts and the campaign file names none of them.
     """
     judge = machine.judge
     if machine.set is None:
@@ -150,7 +152,8 @@ def read_verdicts(machine: Machine, base: Path, data: Dataset, aspect: str, unit
 def decided(judgment: Judgment) -> bool | None:
     """Return whether a verdict is positive, or None if it is undecided.
 
-    The label decides if it is 0 or 1. Without a label, a value in [0, 1] is positive from 0.5.
+    A label of 1 is positive, and a label of 0 is negative. Without a label, a value in [0, 1] is positive if it is at
+    least 0.5.
     """
     if isinstance(judgment.label, int) and judgment.label in (0, 1):
         return bool(judgment.label)

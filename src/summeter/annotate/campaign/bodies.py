@@ -1,4 +1,4 @@
-"""Parsing of request bodies within limits on their size and depth.
+"""Parsing of request bodies, with limits on their size and depth.
 
 The answer itself is validated by the campaign's task type (`TaskType.read`).
 """
@@ -18,13 +18,13 @@ LARGEST = 64 * 1024
 DEEPEST = 12
 """Maximum depth of nested lists and objects."""
 LONGEST_TEXT = 10_000
-"""Maximum number of code points of a text."""
+"""Maximum number of code points of a string."""
 LONGEST_NAME = 200
 """Maximum number of code points of a field name."""
 MOST_VALUES = 20_000
 """Maximum number of values in a body."""
 GREATEST = 2**53
-"""Maximum absolute value of a number; JavaScript represents integers exactly up to here."""
+"""Maximum absolute value of a number, up to which JavaScript represents integers exactly."""
 LONGEST_SECONDS = 86_400.0 * 30
 _ANSWER_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -33,7 +33,8 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 class Refusal(UsageError):
     """Raised if a request is refused.
 
-    `status` is the HTTP status, `code` an error code of design/annotate.md, `field` the field of the body at fault.
+    `status` is the HTTP status and `code` an error code of design/annotate.md. `field` is the invalid field of the body,
+    or None if no field is at fault.
     """
 
     def __init__(self, status: int, code: str, message: str, field: str | None = None) -> None:
@@ -44,7 +45,7 @@ class Refusal(UsageError):
         self.field = field
 
     def to_json(self) -> dict[str, dict[str, str]]:
-        """Return the JSON of the response: `{"error": {...}}`."""
+        """Return the JSON object of the response, `{"error": {...}}`."""
         field = {} if self.field is None else {"field": self.field}
         return {"error": {"code": self.code, "message": self.message, **field}}
 
@@ -53,7 +54,7 @@ def read_body(raw: bytes) -> Json:
     """Parse the JSON object of a request body.
 
     Lone surrogates, which UTF-8 cannot encode, become U+FFFD. Raises Refusal with the code `bad_json` if the body is
-    not a JSON object, `invalid` if it exceeds a limit.
+    not a JSON object, and with the code `invalid` if it exceeds a limit.
     """
 
     def refuse_constant(name: str) -> None:
@@ -103,7 +104,7 @@ def agreed_of(body: Json) -> bool:
 
 
 def choices_of(body: Json, names: Sequence[str]) -> dict[str, int]:
-    """Return the index of the choice for each question of the qualification test."""
+    """Return the index of the chosen answer to each question of the qualification test."""
     choices = body.get("answers")
     complete = isinstance(choices, dict) and set(choices) == set(names)
     if not isinstance(choices, dict) or not complete or not all(type(choice) is int for choice in choices.values()):
@@ -112,7 +113,7 @@ def choices_of(body: Json, names: Sequence[str]) -> dict[str, int]:
 
 
 def answer_id_of(body: Json) -> str:
-    """Return the identifier of an answer, which is the same if the browser sends it again."""
+    """Return the identifier of an answer, which does not change if the answer is resent."""
     answer_id = body.get("answer_id")
     if not isinstance(answer_id, str) or not _ANSWER_ID.fullmatch(answer_id):
         raise Refusal(422, "invalid", "must consist of 8 to 64 letters, digits, - and _", "answer_id")
@@ -120,7 +121,7 @@ def answer_id_of(body: Json) -> str:
 
 
 def seconds_of(body: Json) -> float:
-    """Return the time for which the task was in view."""
+    """Return the time for which the task was in view, in seconds."""
     seconds = body.get("seconds")
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= LONGEST_SECONDS:
         raise Refusal(422, "invalid", "must be the time in view, in seconds", "seconds")
@@ -128,6 +129,6 @@ def seconds_of(body: Json) -> float:
 
 
 def client_at_of(body: Json) -> int | None:
-    """Return the browser's time of the answer, in milliseconds since 1970, or None."""
+    """Return the time of the answer by the browser's clock, in ms since 1970, or None."""
     at = body.get("at")
     return at if isinstance(at, int) and not isinstance(at, bool) and abs(at) < GREATEST else None

@@ -1,4 +1,4 @@
-"""Building a campaign folder with its fixed tasks from a campaign file and its data.
+"""Building a campaign folder, with a fixed list of tasks, from a campaign file and data.
 
 No model is called.
 """
@@ -57,10 +57,10 @@ BYTES_PER_CHARACTER = 4
 def build(file: str | Path, folder: str | Path, *, token: Callable[[], str] | None = None) -> Path:
     """Build the folder of a campaign, completely or not at all, and return its path.
 
-    `token` generates random strings for the secret, the admin token and the completion codes.
+    `token` returns random strings for the secret, the admin token and the completion codes.
 
-    Raises InputError if the campaign file or the data is invalid; UsageError if the folder is not empty or the data
-    has nothing to annotate with the task type.
+    Raises InputError if the campaign file or the data is invalid, and UsageError if the folder is not empty or the data
+    contains nothing that the task type could annotate.
     """
     path, target = Path(file), Path(folder)
     check_folder(target)
@@ -96,8 +96,8 @@ def build(file: str | Path, folder: str | Path, *, token: Callable[[], str] | No
 def tasks_of(campaign: Campaign, file: Path) -> tuple[list[Task], Dataset]:
     """Return all tasks of a campaign and the annotated data.
 
-    The tasks are the work in the order of offering, the checks and the training tasks. Raises InputError or UsageError
-    as `build` does.
+    The tasks are the work in the order in which it is offered, followed by the attention checks and the training tasks.
+    Raises InputError and UsageError under the same conditions as `build`.
     """
     _check_names(campaign, file)
     path = campaign.data if is_address(campaign.data) else file.parent / campaign.data
@@ -125,9 +125,9 @@ def tasks_of(campaign: Campaign, file: Path) -> tuple[list[Task], Dataset]:
 
 
 def warnings_of(folder: CampaignFolder) -> Iterator[str]:
-    """Yield warnings about settings of a new campaign that cannot have their intended effect.
+    """Yield warnings about settings of a new campaign that cannot have the intended effect.
 
-    Each is a sentence without a full stop.
+    Each warning is a sentence without a full stop.
     """
     campaign, tasks, task_type = folder.campaign, folder.tasks, folder.task_type
     if campaign.interface == REFERENCE and campaign.language not in shipped_names():
@@ -195,9 +195,9 @@ def warnings_of(folder: CampaignFolder) -> Iterator[str]:
 
 
 def _check_names(campaign: Campaign, file: Path) -> None:
-    """Raise InputError for names and labels that are reserved, empty or ambiguous.
+    """Raise InputError if a name or label is reserved, empty or ambiguous.
 
-    This is checked for new campaigns only, so that existing campaigns can still be opened.
+    Only new campaigns are checked, so that existing campaigns can still be opened.
     """
     faults = Faults(str(file))
     for index, account in enumerate(campaign.platform.accounts):
@@ -268,7 +268,7 @@ def _language_file(campaign: Campaign, file: Path) -> Path:
 
 
 def _check_questions(task_type: TaskType, campaign: Campaign, file: Path) -> None:
-    """Raise InputError if a question has a reserved name, or a condition on an unknown answer."""
+    """Raise InputError if a question has a reserved name or a condition on an unknown answer."""
     faults = Faults(str(file))
     known = {question.name: values for question in task_type.asks if (values := question.condition_values)}
     for index, question in enumerate(campaign.questions):
@@ -299,9 +299,9 @@ def _in_yaml(value: object) -> str:
 
 
 def _selected(data: Dataset, campaign: Campaign, file: Path) -> Dataset:
-    """Return the selected documents and summaries, without judgments.
+    """Return the selected documents and summaries without judgments.
 
-    The documents are split into sentences.
+    The returned documents are split into sentences.
     """
     select = campaign.select
     for noun, names, known in (
@@ -336,9 +336,9 @@ def _selected(data: Dataset, campaign: Campaign, file: Path) -> Dataset:
 
 
 def _items(file: Path, data: Dataset) -> set[tuple[str, str]]:
-    """Read the (document, system) pairs of a file.
+    """Read the (document, system) pairs in a file.
 
-    Raises InputError, by line, for pairs that are not in the data.
+    Raises InputError, with the lines at fault, if the data lacks some of the pairs.
     """
     faults, items = Faults(str(file)), set()
     known = {(summary.document_id, summary.system) for summary in data.summaries}
@@ -352,9 +352,9 @@ def _items(file: Path, data: Dataset) -> set[tuple[str, str]]:
 
 
 def _work(task_type: TaskType, sources: Sequence[Source], rng: Random) -> list[Task]:
-    """Return the tasks of the work.
+    """Return the tasks that are neither checks nor training.
 
-    Shuffling keeps the tasks of a document together, and those of a group.
+    Shuffling keeps the tasks on one document together, and also the tasks of one group.
     """
     by_document = [list(task_type.tasks(source)) for source in sources]
     if task_type.campaign.order == "shuffled":
@@ -370,9 +370,9 @@ def _work(task_type: TaskType, sources: Sequence[Source], rng: Random) -> list[T
 
 
 def _checks(task_type: TaskType, material: Material, count: int) -> list[Task]:
-    """Return attention checks on all documents in turn.
+    """Return up to `count` attention checks, made for all documents in turn.
 
-    There are fewer than `count` if the documents allow no more.
+    The list is shorter if no more checks can be made from the documents.
     """
     checks: list[Task] = []
     usable = list(material.sources)
@@ -390,9 +390,9 @@ def _checks(task_type: TaskType, material: Material, count: int) -> list[Task]:
 
 
 def _training_task(task_type: TaskType, index: int, campaign: Campaign, file: Path) -> Task:
-    """Return the training task of an item in the campaign file.
+    """Return the training task that an item of the campaign file describes.
 
-    Raises InputError if its body or answer is invalid.
+    Raises InputError if the body or the expected answer of the item is invalid.
     """
     item = campaign.training.items[index]
     systems = tuple(summary["system"] for summary in item.body.get("summaries", ()))
@@ -426,7 +426,7 @@ def _training_task(task_type: TaskType, index: int, campaign: Campaign, file: Pa
 class _Assistant:
     """Adds assistance to tasks.
 
-    It collects the machine verdicts of the work, from which those of attention checks are made.
+    The machine verdicts on the work are collected, because those on attention checks are made from them.
     """
 
     def __init__(
@@ -437,12 +437,12 @@ class _Assistant:
         self.scores: dict[tuple[str, str], list[float]] = {}
         self.verdicts: Verdicts | None = None
         self.by_decision: dict[bool, list[Json]] = {}
-        """Machine verdicts, by whether they accept."""
+        """Machine verdicts, by whether they accept the text."""
         self.explained: dict[bool, dict[str, Json]] = {}
-        """Machine verdicts that have a reason, by whether they accept and by text."""
+        """Machine verdicts that have a reason, by whether they accept the text, and by the text."""
         self.reasons = campaign.attention.reasons
         self.coverage = 0.0
-        """Share of tasks that have a machine verdict."""
+        """Fraction of tasks that have a machine verdict."""
         self._similarity: dict[str, Similarity] = {}
         if self.similar is not None and self.similar.scores is not None:
             counts = {name: len(source.document.sentences) for name, source in self.sources.items()}
@@ -470,7 +470,7 @@ class _Assistant:
         return task.model_copy(update={"assistance": {"similar": similar or [], "machine": verdict}})
 
     def collect_verdicts(self, work: Sequence[Task]) -> None:
-        """Collect the machine verdicts of the work."""
+        """Collect the machine verdicts on the work."""
         if self.verdicts is None:
             return
         shown = [(task, task.machine) for task in work if task.machine]
@@ -482,7 +482,10 @@ class _Assistant:
                 self.explained.setdefault(accepted, {})[text] = machine
 
     def _similar_sentences(self, task: Task) -> list[int] | None:
-        """Return the indexes of the document sentences that are similar to the text of a task."""
+        """Return the indexes of the document sentences that are similar to the text of a task.
+
+        Returns None if similar sentences are not highlighted.
+        """
         text = self.task_type.focus(task)
         if self.similar is None or text is None:
             return None
@@ -495,16 +498,16 @@ class _Assistant:
             if similarity is None:
                 similarity = Similarity(self.sources[task.document_id].document.sentence_texts)
                 self._similarity = {task.document_id: similarity}
-            # If the work has scores from a file, a check must have as many highlighted sentences as the work.
+            # If the scores of the work come from a file, checks must have as many highlighted sentences as the work.
             scores = [score + (1e-9 if self.scores else 0.0) for score in similarity.scores(text)]
         return top(scores, self.similar.share, self.similar.most)
 
     def _planned_verdict(self, task: Task) -> Json | None:
-        """Return the verdict for an attention check, whose decision is planned.
+        """Return the machine verdict for an attention check, whose decision is fixed by the check.
 
-        Nothing but the texts may distinguish a check from the work. If the machine gave the same decision on the same
-        text (in its own document), its error types and reason are used. Otherwise, they are present or absent as in a
-        random verdict with the same decision, and the reason is made from a template.
+        Only the texts may distinguish a check from the work. If the machine made the same decision on the same text in
+        the document that it comes from, the error types and the reason of that verdict are used. Otherwise, they are
+        present or absent as in a random verdict with the same decision, and the reason is made from a template.
         """
         if self.rng.random() >= self.coverage or task.expected is None:
             return None

@@ -15,8 +15,8 @@ from summeter.annotate.tasks.task import Task
 class Dispute(NamedTuple):
     """A task whose answers differ or that was adjudicated.
 
-    `why` describes the difference. `even` tells whether no answer has a majority. `decision` is the last answer of an
-    adjudicator.
+    `why` describes how the answers differ. `even` is True if no answer has a majority. `decision` is the last answer of
+    an adjudicator, or None.
     """
 
     task: Task
@@ -27,7 +27,7 @@ class Dispute(NamedTuple):
     decision: Answer | None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON that `annotate adjudicate --json` prints."""
+        """Return the JSON object that `annotate adjudicate --json` prints."""
         task, decision = self.task, self.decision
         return {
             "task": task.key,
@@ -55,9 +55,9 @@ class Dispute(NamedTuple):
 def disputes(
     task_type: TaskType, state: State, work: Iterable[Task], *, include_adjudicated: bool = False
 ) -> list[Dispute]:
-    """Return the tasks whose counted answers differ, those without a majority first.
+    """Return the tasks whose counted answers differ, beginning with those without a majority.
 
-    Adjudicated tasks are included only with `include_adjudicated`, at the end.
+    With `include_adjudicated`, adjudicated tasks are included at the end.
     """
     found: list[Dispute] = []
     for task in work:

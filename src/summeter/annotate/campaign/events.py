@@ -1,4 +1,4 @@
-"""Events of the append-only log of a campaign."""
+"""The events in the append-only log of a campaign."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ KINDS: tuple[str, ...] = get_args(EventKind)
 
 
 class Event(NamedTuple):
-    """An event of the log.
+    """An event in the log.
 
-    `seq` is numbered from 1; `at` is in milliseconds since 1970 (UTC); `batch` numbers an annotator's batches from 1;
-    `token` identifies repeated requests of a client; `data` holds the fields of the event's kind.
+    `seq` is the number of the event, from 1, and `at` its time in milliseconds since 1970 (UTC). `batch` is the number
+    of the annotator's batch, from 1. `token` is equal for repetitions of a client's request. `data` contains the fields
+    of this kind of event.
     """
 
     seq: int
@@ -54,5 +55,5 @@ def packed(data: dict[str, Any]) -> str:
 
 
 def line_of(event: Event) -> str:
-    """Return an event as one line of an export."""
+    """Return an event as one line of an exported log."""
     return packed(event._asdict())

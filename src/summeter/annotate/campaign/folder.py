@@ -26,7 +26,7 @@ from summeter.records import Fault, InputError, UsageError, digest, read_lines
 CAMPAIGN = "campaign.yaml"
 DATA = "data"
 INTERFACE = "interface.yaml"
-"""A custom language file of the campaign."""
+"""Name of the copy of a custom language file in the campaign folder."""
 TASKS = "tasks.jsonl"
 KEYS = "keys.json"
 EVENTS = "events.sqlite"
@@ -34,7 +34,7 @@ JUDGMENTS = "judgments"
 
 
 class Tasks(NamedTuple):
-    """The tasks of a campaign by role; `work` is in the order of offering."""
+    """The tasks of a campaign by role; `work` is in the order in which tasks are offered."""
 
     work: tuple[Task, ...]
     checks: tuple[Task, ...]
@@ -45,7 +45,7 @@ class Tasks(NamedTuple):
 class CampaignFolder:
     """A campaign folder, as created by `summeter annotate new`.
 
-    Raises UsageError for any other folder.
+    Raises UsageError if the folder is not a campaign folder.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -74,12 +74,12 @@ class CampaignFolder:
 
     @cached_property
     def sources(self) -> dict[str, Source]:
-        """Documents with their summaries, by document identifier."""
+        """The documents with their summaries, by document identifier."""
         return {source.document.id: source for source in sources_of(self.data)}
 
     @cached_property
     def tasks(self) -> Tasks:
-        """All tasks. Raises InputError if the file has none to answer."""
+        """All tasks. Raises InputError if the file of tasks contains no work."""
         tasks = tuple(read_lines(self.folder / TASKS, Task))
         work, checks, training = (
             tuple(task for task in tasks if task.role == role) for role in ("work", "check", "training")
@@ -91,7 +91,7 @@ class CampaignFolder:
 
     @cached_property
     def groups(self) -> Mapping[str, Sequence[str]]:
-        """Keys of the tasks in the group of each task, in order."""
+        """For the key of each task, the keys of the tasks in the same group, in order."""
         by_name: dict[str, list[str]] = {}
         for task in self.tasks.work:
             by_name.setdefault(task.group, []).append(task.key)
@@ -99,7 +99,7 @@ class CampaignFolder:
 
     @cached_property
     def checks_by_document(self) -> Mapping[str, Sequence[Task]]:
-        """Attention checks by document."""
+        """The attention checks by document."""
         by_document: dict[str, list[Task]] = {}
         for task in self.tasks.checks:
             by_document.setdefault(task.document_id, []).append(task)
@@ -118,36 +118,36 @@ class CampaignFolder:
 
     @cached_property
     def names(self) -> Names:
-        """Pseudonyms, tokens and cookies, which are derived from the campaign's secret."""
+        """The pseudonyms, tokens and cookies, which are derived from the campaign's secret."""
         return Names(self.keys["secret"])
 
     @property
     def owner(self) -> str:
-        """Identifier of the campaign in its log, which changes if any task changes."""
+        """The identifier of the campaign in its log, which changes if any task changes."""
         return f"{self.campaign.name}:{digest([task.key for task in self.tasks.by_key.values()], 16)}"
 
     def preload(self) -> None:
-        """Load the data that requests need, so that the first request does not wait for it."""
+        """Load the data that requests need, so that the first request is not slow."""
         _ = self.sources, self.groups, self.checks_by_document, self.language
 
     def links(self) -> dict[str, str]:
-        """Return the query string of each local account's link, by account."""
+        """Return the query strings of the links of local accounts, by account."""
         return {account: f"?token={self.names.account(account)}" for account in self.campaign.platform.accounts}
 
     def task_key(self, person: Person, task_id: object) -> str | None:
-        """Return the key of an annotator's task from its identifier in the browser, or None."""
+        """Return the key of the task that an annotator's browser calls `task_id`, or None."""
         known = self._task_ids.setdefault(person.annotator, {})
         if len(known) < len(person.assigned):
             known.update({self.names.task(person.annotator, key): key for key in person.assigned})
         return known.get(task_id) if isinstance(task_id, str) else None
 
     def letters(self, annotator: str, task: Task) -> tuple[str, ...]:
-        """Return the systems of a task in the order in which an annotator sees them."""
+        """Return the systems of a task in the order in which an annotator sees their summaries."""
         return self.names.order(annotator, task.key, task.systems)
 
 
 def sources_of(data: Dataset) -> list[Source]:
-    """Return the documents that have summaries, with their summaries, in order."""
+    """Return the documents that have summaries, each with its summaries, in order."""
     return [
         Source(document, tuple(summaries), list_id_of(document.key_facts))
         for document, summaries in data.items()
@@ -180,7 +180,7 @@ def read_campaign(file: str | Path) -> Campaign:
 
 @contextmanager
 def by_line(file: Path) -> Iterator[None]:
-    """Add line numbers to faults of the campaign file that are raised inside."""
+    """Add line numbers to the faults in the campaign file that are raised in this context."""
     try:
         yield
     except InputError as error:

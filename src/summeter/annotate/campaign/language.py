@@ -1,7 +1,7 @@
 """Language files with the texts of the annotators' pages.
 
-They are shipped in `app/languages` or given by a campaign. `en.yaml` is the reference. Every language must have the
-same keys with the same placeholders, so that no page mixes languages.
+Language files are shipped in `app/languages` or provided with a campaign. The reference is `en.yaml`: every language
+must have the same keys and the same placeholders, so that no page mixes languages.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from summeter.records import Fault, InputError, Record, UsageError, nearest
 SHIPPED = Path(__file__).parents[1] / "app" / "languages"
 REFERENCE = "en"
 Plural = Literal["zero", "one", "two", "few", "many", "other"]
-"""A plural category of Unicode CLDR; the browser chooses the form for a number."""
+"""A plural category of Unicode CLDR; the browser chooses the category of each number."""
 Text = str | dict[Plural, str]
 _CODE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 class Language(Record):
-    """Texts by key.
+    """The texts of a language by key.
 
-    A text with a number (`{n}`) has one form for each of the language's plural categories.
+    A text that contains a number (`{n}`) has one form for each plural category of the language.
     """
 
     language: str = Field(pattern=f"^{_CODE.pattern}$")
@@ -46,7 +46,7 @@ class Language(Record):
     def text(self, key: str, **values: object) -> str:
         """Return the text of a key with its placeholders filled.
 
-        Raises TypeError if it has plural forms.
+        Raises TypeError if the text has plural forms.
         >>> shipped("en").text("work.summary_of", id="A")
         'Summary A'
         """
@@ -56,7 +56,7 @@ class Language(Record):
         return text.format(**values)
 
     def to_page(self) -> dict[str, Any]:
-        """Return the JSON for pages."""
+        """Return the JSON object for the pages."""
         return {"code": self.language, "direction": self.direction, "strings": self.strings}
 
 
@@ -76,7 +76,7 @@ def shipped(name: str) -> Language:
 
 
 def language_file(interface: str, folder: Path) -> Path:
-    """Return the file of a shipped or custom language.
+    """Return the path of a shipped or custom language file.
 
     The path of a custom language file is relative to `folder`. Raises UsageError if there is no such language or file.
     """
@@ -95,7 +95,7 @@ def language_file(interface: str, folder: Path) -> Path:
 
 
 def read_language(file: Path) -> Language:
-    """Read a language file. Raises InputError with all missing, unknown and wrong keys."""
+    """Read a language file. Raises InputError with all missing, unknown and invalid keys."""
     return shipped(file.stem) if file.parent == SHIPPED else _read(file)
 
 
@@ -105,7 +105,7 @@ def _read(file: Path) -> Language:
     try:
         language = Language.model_validate(content)
     except ValidationError as error:
-        # A text that is neither a string nor plural forms has several errors: the first, as a string, is reported.
+        # A text that is neither a string nor a set of plural forms causes several errors; the first one is reported.
         faults = dict(reversed([_fault(detail) for detail in error.errors()]))
     else:
         if file != SHIPPED / f"{REFERENCE}.yaml":
@@ -132,7 +132,7 @@ def _fault(error: Mapping[str, Any]) -> tuple[Location, str]:
 
 
 def _differences(language: Language, reference: Language) -> Iterator[tuple[str, str]]:
-    """Yield the differences between a language and the reference, each as key and message."""
+    """Yield the differences between a language and the reference, as pairs of key and message."""
     for key, reference_text in reference.strings.items():
         text = language.strings.get(key)
         if text is None:

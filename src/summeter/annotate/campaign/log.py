@@ -1,8 +1,9 @@
-"""The append-only event log of a campaign in one SQLite file.
+"""The append-only event log of a campaign, in one SQLite file.
 
-A command is a function of a `Transaction` that reads the state, emits events and returns a reply. One thread executes
-all waiting commands in one transaction of the file: it reads the events of other processes, runs the commands, inserts
-their events and commits. The commands return after the commit, so a busy server syncs the disk once for many answers.
+A command is a function that takes a `Transaction`, reads the state, emits events and returns a reply. One thread
+executes all waiting commands in one SQLite transaction: it reads the events of other processes, runs the commands,
+inserts their events and commits. Callers get the replies after the commit, so a busy server syncs the disk once for
+many answers.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from summeter.runs.sqlite import connect, connect_readonly, keep_log, transactio
 
 COMMANDS_PER_COMMIT = 256
 CACHED_LENGTH = 40
-"""Parsed event data of at most this many characters are cached."""
+"""Maximum number of characters of event data that are cached after parsing."""
 VERSION = 1
-"""The `user_version` of the SQLite file."""
+"""Version of the format, stored as the `user_version` of the SQLite file."""
 RESTORE = "the log was changed or damaged; restore it from a backup or an export"
 _EVENTS = """
 CREATE TABLE events (
@@ -37,8 +38,8 @@ CREATE TABLE events (
     batch INTEGER, token TEXT, data TEXT NOT NULL, checksum INTEGER NOT NULL, UNIQUE (annotator, token)
 )
 """
-"""With AUTOINCREMENT, SQLite remembers the last seq even if events are deleted from the end. The tokens of an annotator
-are unique, so that a repeated request is never stored twice."""
+"""Schema of the log. With AUTOINCREMENT, SQLite remembers the last `seq` even if events at the end are deleted. The
+tokens of an annotator are unique, so that a repeated request is never stored twice."""
 _SELECT = "SELECT seq, at, kind, annotator, task, batch, token, data, checksum FROM events WHERE seq > ? ORDER BY seq"
 _INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 T = TypeVar("T")
@@ -47,14 +48,15 @@ T = TypeVar("T")
 class StoreError(SummeterError):
     """Raised if the log cannot be written.
 
-    No event of the command was stored, and it can be repeated.
+    No event of the command was stored, and the command can be repeated.
     """
 
 
 class Transaction:
-    """The interface of a command: the state, the time `now` in milliseconds, and `emit`.
+    """The interface of a command: the state, the time `now`, and `emit`.
 
-    `last` is the number of the last event. Events emitted before `keep()` are stored even if the command fails later.
+    `now` is in milliseconds since 1970, and `last` is the number of the last event. Events that are emitted before
+    `keep()` is called are stored even if the command fails later.
     """
 
     def __init__(self, state: State, now: int, last: int) -> None:
@@ -79,7 +81,7 @@ class Transaction:
         token: str | None = None,
         data: dict[str, Any] | None = None,
     ) -> Event:
-        """Add an event and apply it to the state; it is stored when the transaction commits."""
+        """Add an event and apply it to the state; the event is stored at the commit."""
         if kind not in KINDS:
             raise UsageError(f"unknown kind of event {kind!r}; use one of {', '.join(KINDS)}")
         event = Event(self.last + 1, self.now, kind, annotator, task, batch, token, data or {})
@@ -106,9 +108,9 @@ class _PartialCommandError(Exception):
 class EventLog:
     """The log of a campaign and the state that follows from it.
 
-    It can be used by several threads, and by several processes on one machine. `fresh` returns an empty state, and
-    `owner` identifies the campaign. Without `durable`, a commit does not wait for the disk; this is for logs that can
-    be generated again after a power failure. `clock` returns seconds since 1970.
+    The log can be used by several threads, and by several processes on one machine. `fresh` returns an empty state, and
+    `owner` identifies the campaign. With `durable=False`, a commit does not wait for the disk, which suits logs that
+    can be generated again after a power failure. `clock` returns the time in seconds since 1970.
 
     Raises UsageError if the log belongs to another campaign or, with `readonly`, does not exist; InputError if it is
     damaged; and SummeterError if the file cannot be opened.
@@ -133,7 +135,7 @@ class EventLog:
         self.state = fresh()
         self.last_seq = 0
         self.broken: str | None = None
-        """Description of the first damaged event; None for an undamaged log."""
+        """Description of the first damaged event, or None if no event is damaged."""
         if readonly and not file.is_file():
             raise UsageError(f"{file}: the log does not exist yet; start the campaign with `summeter annotate serve`")
         try:
@@ -153,7 +155,7 @@ class EventLog:
         self._thread.start()
 
     def submit(self, command: Callable[[Transaction], T]) -> Future[T]:
-        """Submit a command. The future is done after its events are committed."""
+        """Submit a command. The returned future is done after the events are committed."""
         future: Future[T] = Future()
         with self._gate:
             if self._closed:
@@ -174,13 +176,13 @@ class EventLog:
         self.do(lambda _: None)
 
     def events(self, after: int = 0) -> Iterator[Event]:
-        """Yield the committed events with a number above `after`, in order."""
+        """Yield the committed events whose number is greater than `after`, in order."""
         with closing(connect_readonly(self.file)) as connection:
             for event, _ in self._read(connection, after):
                 yield event
 
     def extend(self, events: Sequence[Event]) -> None:
-        """Add exported events in one commit; they keep their numbers and times."""
+        """Add exported events in one commit, with their original numbers and times."""
 
         def command(transaction: Transaction) -> None:
             for event in events:
@@ -190,7 +192,7 @@ class EventLog:
         self.do(command)
 
     def backup(self, file: Path) -> None:
-        """Write a consistent copy of the log to a new file; the log may be in use."""
+        """Write a consistent copy of the log, which may be in use, to a new file."""
         with closing(connect_readonly(self.file)) as source, closing(sqlite3.connect(file)) as target:
             source.backup(target)
 
@@ -229,7 +231,7 @@ class EventLog:
                 self._mark_damaged(f"it ends at event {self.last_seq}, but {written} events were written")
 
     def _read(self, connection: sqlite3.Connection, after: int) -> Iterator[tuple[Event, bool]]:
-        """Yield the events, each with whether its checksum is right."""
+        """Yield the events numbered above `after`, each with whether its checksum is right."""
         for seq, at, kind, annotator, task, batch, token, data, checksum in connection.execute(_SELECT, (after,)):
             fields = seq, at, kind, annotator, task, batch, token
             try:
@@ -274,12 +276,12 @@ class EventLog:
     def _execute(self, group: list[_Job]) -> list[_Job]:
         """Execute a group of jobs in one transaction and set their results.
 
-        Returns the jobs that must be executed again because another one failed after emitting events.
+        Returns the jobs that must be executed again because another job failed after emitting events.
         """
         try:
             outcomes = self._commit(group)
         except Exception as error:  # noqa: BLE001 - nothing was committed, and every caller must be told
-            # The state may contain uncommitted events, so it is rebuilt from the log by the next command.
+            # The state may contain uncommitted events, so the next command rebuilds it from the log.
             self.state, self.last_seq = self._fresh(), 0
             if isinstance(error, _PartialCommandError):
                 error.job.future.set_exception(_not_stored(error.__cause__ or error))
@@ -345,6 +347,6 @@ def _value(connection: sqlite3.Connection, query: str) -> Any:
 def _cached_json(data: str) -> Any:
     """Parse short event data.
 
-    Most are `{}` or `{"check":false}`, and events that never change can share an object.
+    Most event data is `{}` or `{"check":false}`, and because events never change, they can share one object.
     """
     return json.loads(data)

@@ -9,23 +9,24 @@ from summeter.annotate.campaign.state import Batch, Person, Submission
 
 
 class Earned(NamedTuple):
-    """Amounts in the campaign's currency."""
+    """Amounts earned, in the campaign's currency."""
 
     base: float
     bonus: float
 
     @property
     def total(self) -> float:
-        """Base pay and bonus."""
+        """Sum of base pay and bonus."""
         return self.base + self.bonus
 
 
 def pay_of(campaign: Campaign, person: Person, submission: Submission | None = None) -> Earned:
     """Return the pay that an annotator has earned, in total or under one submission.
 
-    An incomplete batch is paid in proportion to its answered tasks. The bonus is paid for complete batches (or once)
-    if the share of passed checks is at least `checks_at_least`; without checks the share is 1. A batch belongs to the
-    submission under which it was last worked on. A bonus for the campaign belongs to that of the last complete batch.
+    An incomplete batch is paid in proportion to the number of answered tasks. The bonus is paid for each complete batch
+    (or once for the campaign) if the share of passed checks is at least `checks_at_least`; without checks, the share is
+    1. A batch belongs to the submission under which it was last worked on. A bonus for the campaign belongs to the
+    submission of the last complete batch.
     """
     plan = campaign.pay
     if plan is None:

@@ -1,6 +1,6 @@
 """Identities of annotators: visitors, pseudonyms and tokens.
 
-Pseudonyms and tokens are HMAC-SHA-256 values under the campaign's secret, so none of them needs to be stored.
+Pseudonyms and tokens are HMAC-SHA-256 values with the campaign's secret as the key, so they need not be stored.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from summeter.data.human import PEOPLE
 
 PREVIEW = "preview"
 ADJUDICATOR = "adjudicator"
-"""The platform of adjudicators, and their default name."""
+"""Platform of adjudicators, and the default name of an adjudicator."""
 RESERVED = {
     PEOPLE: "the name of the merged votes of all annotators",
     PREVIEW: "the name of preview visitors, whose answers are not stored",
     ADJUDICATOR: "the name of adjudicators, whose answers are final",
 }
-"""Names that no account may have, with their meaning."""
+"""Names that accounts must not have, with their meanings."""
 
 
 class Visitor(NamedTuple):
     """A visitor, as identified by a platform.
 
-    `session` and `study` are identifiers of the platform (for Mechanical Turk, the assignment and HIT). The id of a
-    preview visitor is `preview`.
+    `session` and `study` are identifiers from the platform (for Mechanical Turk, those of the assignment and the HIT).
+    The id of a preview visitor is `preview`.
     """
 
     platform: str
@@ -37,31 +37,31 @@ class Visitor(NamedTuple):
     study: str | None = None
     session: str | None = None
     back: str | None = None
-    """Address for submitting the assignment (turkSubmitTo of Mechanical Turk, checked when the link is read)."""
+    """Address to which the assignment is submitted (`turkSubmitTo` of Mechanical Turk), checked when the link is read."""
 
     @property
     def preview(self) -> bool:
-        """True for a preview visitor."""
+        """Whether this is a preview visitor."""
         return self.id == PREVIEW
 
 
 class Names:
-    """Pseudonyms, tokens and cookies derived from a campaign's secret."""
+    """The pseudonyms, tokens and cookies that are derived from a campaign's secret."""
 
     def __init__(self, secret: str) -> None:
         self._key = secret.encode()
 
     def mark(self, purpose: str, *parts: str, length: int = 64) -> str:
-        """Return the first hex digits of the HMAC of `parts` for a purpose."""
+        """Return the first `length` hex digits of the HMAC of `parts` for a purpose."""
         text = json.dumps([purpose, *parts])
         return hmac.new(self._key, text.encode(), hashlib.sha256).hexdigest()[:length]
 
     def same(self, mark: str, purpose: str, *parts: str, length: int = 64) -> bool:
-        """Return whether `mark` is the HMAC of `parts`, compared in constant time."""
+        """Return whether `mark` is the HMAC of `parts`, using a constant-time comparison."""
         return hmac.compare_digest(mark.encode("utf-8", "replace"), self.mark(purpose, *parts, length=length).encode())
 
     def annotator(self, visitor: Visitor) -> str:
-        """Return the pseudonym of a visitor, which is the account's name for local accounts."""
+        """Return the pseudonym of a visitor; for a local account, this is its name."""
         if visitor.platform == "local":
             return visitor.id
         if visitor.platform == ADJUDICATOR:
@@ -77,7 +77,7 @@ class Names:
         return f"{name}.{self.mark('account', name, length=32)}"
 
     def account_of(self, token: str) -> str | None:
-        """Return the account of a token, or None if the token is invalid."""
+        """Return the account to which a token belongs, or None if the token is invalid."""
         name, _, mark = token.rpartition(".")
         return name if name and self.same(mark, "account", name, length=32) else None
 
@@ -91,7 +91,7 @@ class Names:
         return start == "simulated" and self.same(mark, "made", visitor.platform, visitor.id, length=32)
 
     def order(self, annotator: str, key: str, systems: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the systems of a task in the order in which an annotator sees them."""
+        """Return the systems of a task in the order in which an annotator sees their summaries."""
         return tuple(sorted(systems, key=lambda system: self.mark("order", annotator, key, system)))
 
     def cookie(self, visitor: Visitor) -> str:
@@ -100,7 +100,7 @@ class Names:
         return f"{body}.{self.mark('cookie', body)}"
 
     def visitor_of(self, cookie: str) -> Visitor | None:
-        """Return the visitor of a cookie, or None if its signature is wrong."""
+        """Return the visitor whom a cookie identifies, or None if the signature is wrong."""
         body, _, mark = cookie.partition(".")
         if not self.same(mark, "cookie", body):
             return None
@@ -126,7 +126,7 @@ def adjudicator_name(annotator: str) -> str:
 def arm_of(annotator: str, seed: int, hide_for: float) -> str:
     """Return the arm of an annotator, `assisted` or `unassisted`.
 
-    A share `hide_for` of annotators, chosen by hash, is unassisted.
+    The arm is chosen by a hash, so that about a fraction `hide_for` of annotators is unassisted.
     >>> arm_of("anna", 0, 0.0), arm_of("anna", 0, 1.0)
     ('assisted', 'unassisted')
     """

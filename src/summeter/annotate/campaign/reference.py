@@ -1,6 +1,6 @@
-"""The reference of the campaign file, generated from its models.
+"""The reference of the campaign file, generated from its pydantic models.
 
-It consists of Markdown for the docs and a JSON Schema for editors.
+The reference consists of Markdown for the documentation and a JSON Schema for editors.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from summeter.annotate.tasks import TASK_TYPES, task_type_named
 NAMES: Mapping[str, str] = {
     "OwnQuestion": "question", "Question": "test question", "Named": "error type", "BatchPlan": "batch",
 }  # fmt: skip
-"""Titles of the sections whose models have another name."""
+"""Titles of the sections whose models have a different name."""
 _TYPES = {str: "text", int: "integer", float: "number", bool: "boolean"}
 _LARGEST_BOUND = 1_000_000
-"""Bounds from here on exist for safety only and are not printed."""
+"""Bounds of at least this value exist only for safety and are not printed."""
 
 
 def schema() -> dict[str, Any]:
@@ -34,7 +34,7 @@ def schema() -> dict[str, Any]:
 
 
 def markdown() -> str:
-    """Return a table of fields for each section, and one of names for `when`."""
+    """Return a table of fields for each section, and a table of the names that `when` accepts."""
     lines: list[str] = []
     for section in _sections(Campaign, []):
         lines += ["", f"### {_title(section)}", "", "| field | values | default | description |", "|---|---|---|---|"]
