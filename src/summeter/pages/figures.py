@@ -41,8 +41,8 @@ def shade(value: float, low: float, high: float) -> int:
 class Point(NamedTuple):
     """A labelled point of a plot.
 
-    `low` and `high` are the bounds of the interval of `y`. `x`, `low` and `high` are None if they are unknown. The points
-    with `joined` are connected by a dashed line.
+    `low` and `high` are the bounds of the interval of `y`. `x`, `low` and `high` are None if they are unknown. The
+    points with `joined` are connected by a dashed line.
     """
 
     label: str
@@ -57,8 +57,8 @@ class Point(NamedTuple):
 def scatter(panels: Sequence[tuple[str, Sequence[Point]]], *, x_label: str, x_tick: str, x_unknown: str) -> str:
     """Return a scatter plot as SVG, with one panel below another for each pair (title, points).
 
-    The x axis starts at 0, and `x_tick` is the format of the numbers at its two ends, such as `"${:.2f}"`. Points whose x
-    is unknown are shown in a strip with the label `x_unknown`, left of the others.
+    The x axis starts at 0, and `x_tick` is the format of the numbers at its two ends, such as `"${:.2f}"`. Points whose
+    x is unknown are shown in a strip with the label `x_unknown`, left of the others.
     """
     groups = []
     for index, (title, points) in enumerate(panels):

@@ -33,8 +33,8 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 class Refusal(UsageError):
     """Raised if a request is refused.
 
-    `status` is the HTTP status and `code` an error code of design/annotate.md. `field` is the invalid field of the body,
-    or None if no field is at fault.
+    `status` is the HTTP status and `code` an error code from design/annotate.md. `field` is the invalid field of the
+    body, or None if no field is at fault.
     """
 
     def __init__(self, status: int, code: str, message: str, field: str | None = None) -> None:

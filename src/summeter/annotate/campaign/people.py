@@ -37,7 +37,7 @@ class Visitor(NamedTuple):
     study: str | None = None
     session: str | None = None
     back: str | None = None
-    """Address to which the assignment is submitted (`turkSubmitTo` of Mechanical Turk), checked when the link is read."""
+    """Address to which the assignment is submitted (`turkSubmitTo` of Mechanical Turk), checked on reading the link."""
 
     @property
     def preview(self) -> bool:

@@ -35,11 +35,11 @@ from summeter.annotate.tasks.task import InvalidAnswer, Task
 from summeter.text.split import split
 
 QUIET = 0.1
-"""Share of a lease after which viewing a task again is logged as activity, if nothing else was."""
+"""Fraction of a lease after which viewing a task again is logged as activity, if no other activity was logged."""
 
 
 class PersonRequest:
-    """A request of a visitor, which reads the state of the campaign and emits events."""
+    """A request of a visitor, which can read the state of the campaign and emit events."""
 
     def __init__(self, folder: CampaignFolder, transaction: Transaction, visitor: Visitor) -> None:
         self.folder = folder
@@ -52,12 +52,12 @@ class PersonRequest:
 
     @property
     def person(self) -> Person | None:
-        """The state of the visitor; None before their first event."""
+        """The state of the visitor, or None before the visitor's first event."""
         return None if self.visitor.preview else self.state.find(self.annotator)
 
     @property
     def record(self) -> Person:
-        """The state of the visitor; empty before their first event."""
+        """The state of the visitor, which is empty before the visitor's first event."""
         return self.person or Person(self.annotator, {}, "assisted", 0, 0)
 
     @property
@@ -81,7 +81,7 @@ class PersonRequest:
         return self.transaction.emit(kind, self.annotator, **fields)
 
     def join(self) -> Person:
-        """Return the state of the visitor, who joins the campaign if they have not joined before."""
+        """Return the state of the visitor, adding the visitor to the campaign if necessary."""
         person = self.person
         if person is None:
             visitor, hide_for = self.visitor, self.campaign.assistance.hide_for
@@ -99,32 +99,32 @@ class PersonRequest:
         return person
 
     def arrive(self) -> None:
-        """Log that the visitor comes from another submission than last time."""
+        """Log the submission under which the visitor arrives, if it is not the current one."""
         person, visitor = self.person, self.visitor
         if person is not None and person.submission != Submission(visitor.study, visitor.session):
             self.emit("came", data={"study": visitor.study, "session": visitor.session})
 
     def require_writable(self) -> None:
-        """Refuse to write for a preview visitor."""
+        """Refuse write requests from a preview visitor."""
         if self.visitor.preview:
             raise Refusal(403, "preview", "a preview stores nothing; accept the task to begin")
 
     def require_stage(self, stage: str) -> None:
-        """Refuse the request unless the visitor is at a stage."""
+        """Refuse the request unless the visitor is at the given stage."""
         if self.stage != stage:
             raise Refusal(409, "wrong_stage", f"this request is for the stage {stage}; your stage is {self.stage}")
 
     def require_person(self) -> Person:
-        """Return the state of the visitor. Refuses the request if they have not joined."""
+        """Return the state of the visitor. Refuses the request if the visitor has not joined."""
         person = self.person
         if person is None:
             raise Refusal(409, "wrong_stage", "you have not started; load the page again")
         return person
 
     def require_task(self, body: Json) -> tuple[Person, Task]:
-        """Return the visitor and the task in the request.
+        """Return the state of the visitor and the task that the request names.
 
-        Refuses tasks that are not assigned to the visitor.
+        Refuses the request if the task is not assigned to the visitor.
         """
         person = self.require_person()
         key = self.folder.task_key(person, body.get("task"))
@@ -133,14 +133,14 @@ class PersonRequest:
         return person, self.folder.tasks.by_key[key]
 
     def adjudicate(self, task: str, answer: TaskAnswer) -> Any:
-        """Log the answer of an adjudicator to a task, given by its key, and return the event."""
+        """Log the answer of an adjudicator to the task with the given key, and return the event."""
         if task not in self.join().assigned:
             self.emit("assigned", task=task, batch=1, data={"check": False})
         data = {"answer": answer.to_json(), "seconds": 0.0, "client_at": None, "passed": None}
         return self.emit("answered", task=task, batch=1, data=data)
 
     def done(self, **more: Any) -> Json:
-        """Return the reply to a write."""
+        """Return the reply to a write request; `more` are additional fields."""
         return {"ok": True, "stage": self.stage, **more}
 
 
@@ -164,7 +164,7 @@ def session(request: PersonRequest, _: Json) -> Json:
     pay = None
     if campaign.pay is not None and not request.adjudicates:
         earned = pay_of(campaign, person)
-        # The bonus follows from the checks: before the end, it would reveal which batches passed them.
+        # The bonus depends on the attention checks, so before the end it would reveal which batches passed them.
         bonus = round(earned.bonus, 2) if stage == "done" else None
         pay = {"currency": campaign.pay.currency, "earned": round(earned.base, 2), "bonus": bonus}
     return {
@@ -192,7 +192,7 @@ def session(request: PersonRequest, _: Json) -> Json:
 
 
 def consent(request: PersonRequest, body: Json) -> Json:
-    """Log whether the annotator consents; a refusal ends the campaign for them."""
+    """Log whether the annotator consents; a refusal ends the annotator's campaign."""
     agreed = agreed_of(body)
     if request.record.agreed != agreed:
         request.require_stage("consent")
@@ -263,7 +263,7 @@ def training(request: PersonRequest, body: Json) -> Json:
 def batch(request: PersonRequest, _: Json) -> Json:
     """Return the current batch.
 
-    Assigns a new batch, or ends the campaign for the annotator if no tasks are left.
+    If there is no current batch, assign a new one, or end the annotator's campaign if no tasks are left.
     """
     stage = request.stage
     if stage not in {"work", "done"}:
@@ -283,7 +283,7 @@ def batch(request: PersonRequest, _: Json) -> Json:
 
 
 def _assign_batch(request: PersonRequest, person: Person) -> None:
-    """Assign a new batch, or log the outcome if no tasks are left."""
+    """Assign a new batch, or log the annotator's outcome if no tasks are left."""
     plan, folder = request.campaign.batch, request.folder
     enough = plan.per_annotator is not None and person.finished >= plan.per_annotator
     keys = [] if enough else choose(request.state, person, plan.size, folder.groups)
@@ -303,9 +303,7 @@ def _assign_batch(request: PersonRequest, person: Person) -> None:
 
 
 def reopen(request: PersonRequest, body: Json) -> Json:
-    """Revert the decision about a task.
-
-    The merged answers of the annotators count again.
+    """Revert the decision about a task, so that the annotators' merged answers count again.
     """
     _, task = request.require_task(body)
     if not request.adjudicates:
@@ -318,7 +316,7 @@ def reopen(request: PersonRequest, body: Json) -> Json:
 def opened(request: PersonRequest, body: Json) -> Json:
     """Log that a task is in view.
 
-    This is logged the first time in its batch, and again after a period of inactivity.
+    The event is logged when the task is first viewed in its batch, and again after a period of inactivity.
     """
     person, task = request.require_task(body)
     held = person.batches[person.assigned[task.key]]
@@ -331,7 +329,7 @@ def opened(request: PersonRequest, body: Json) -> Json:
 def answers(request: PersonRequest, body: Json) -> Json:
     """Store an answer.
 
-    A repeated request stores nothing, and an answer to an expired batch is accepted.
+    A repeated request stores nothing. Answers to tasks of an expired batch are accepted.
     """
     token, seconds = answer_id_of(body), seconds_of(body)
     person, task = request.require_task(body)
@@ -354,10 +352,10 @@ def answers(request: PersonRequest, body: Json) -> Json:
 
 
 def _impossible(request: PersonRequest, person: Person, held: Batch, task: Task) -> bool:
-    """Return whether too little time has passed for the answers of a batch.
+    """Return whether too little time has passed for the answers to a batch.
 
-    The time is measured by the server's clock. Answers that waited for the network arrive together, so their times are
-    compared with the time since the assignment.
+    The time is measured by the server's clock. Answers that were delayed by the network may arrive together, so the
+    minimum time for all of them is compared with the time since the batch was assigned.
     """
     if person.simulated:
         return False
@@ -366,7 +364,7 @@ def _impossible(request: PersonRequest, person: Person, held: Batch, task: Task)
 
 
 def finish_batch(request: PersonRequest, _: Json) -> Json:
-    """Finish the current batch, if there is one. An adjudicator's batch stays open."""
+    """Finish the current batch, if there is one. The batch of an adjudicator stays open."""
     person = request.require_person()
     if request.adjudicates:
         return request.done(done=None)
@@ -379,7 +377,7 @@ def finish_batch(request: PersonRequest, _: Json) -> Json:
 
 
 def return_(request: PersonRequest, _: Json) -> Json:
-    """Return the unanswered tasks of the current batch. An adjudicator's batch is not changed."""
+    """Give back the unanswered tasks of the current batch, except for an adjudicator's batch."""
     person = request.require_person()
     if request.adjudicates:
         return request.done(returned=0)
@@ -389,9 +387,9 @@ def return_(request: PersonRequest, _: Json) -> Json:
 
 
 def _repeated(request: PersonRequest, token: str, kind: str, task: Task, stored: TaskAnswer) -> Event | None:
-    """Return the event of an answer that was sent before, or None.
+    """Return the event of an answer that was stored before, or None.
 
-    Refuses a different answer with the same token.
+    Refuses the request if a different answer was stored with the same token.
     """
     known = request.record.tokens.get(token)
     if known is not None and (known.kind != kind or known.task != task.key or known.data["answer"] != stored.to_json()):
@@ -406,7 +404,7 @@ def _reused() -> Refusal:
 def _read(request: PersonRequest, task: Task, answer: Any) -> TaskAnswer:
     """Validate an answer.
 
-    It must state agreement with the machine if and only if the verdict is shown.
+    The answer must say whether the annotator agrees with the machine if, and only if, the machine verdict is shown.
     """
     stored = read_answer(request.folder, request.annotator, task, answer)
     shown = (request.assistance(task) or {}).get("machine")
@@ -419,7 +417,7 @@ def _read(request: PersonRequest, task: Task, answer: Any) -> TaskAnswer:
 def read_answer(folder: CampaignFolder, annotator: str, task: Task, answer: Any) -> TaskAnswer:
     """Validate an answer from an annotator's page.
 
-    Raises Refusal, whose field names letters instead of systems.
+    Raises Refusal if the answer is invalid. Its `field` contains letters instead of systems.
     """
     letters = folder.letters(annotator, task)
     try:
@@ -455,7 +453,7 @@ def _batch(request: PersonRequest, held: Batch) -> Json:
 
 
 def _done(request: PersonRequest) -> Json | None:
-    """Return the outcome and completion of an annotator who is done, or else None."""
+    """Return the outcome and completion of an annotator who is done, or None."""
     person = request.person
     if person is None or request.stage != "done":
         return None
@@ -473,7 +471,10 @@ def _done(request: PersonRequest) -> Json | None:
 
 
 class _TaskView:
-    """The JSON of tasks for one browser. `documents` collects their documents, each once."""
+    """The JSON of tasks for one browser.
+
+    `documents` collects the documents of the tasks, each once.
+    """
 
     def __init__(self, request: PersonRequest) -> None:
         self.request = request
@@ -509,8 +510,8 @@ class _TaskView:
     def _answers(self, task: Task, letters: Sequence[str]) -> list[Json]:
         """Return the annotators' answers to a disputed task, without names.
 
-        Their order is private to the adjudicator. Each answer tells whether it agrees with the machine verdict, even if
-        its annotator did not see the verdict.
+        The order of the answers differs between adjudicators. Each answer says whether it agrees with the machine
+        verdict, even if its annotator did not see the verdict.
         """
         folder, assistance = self.request.folder, self.request.campaign.assistance
         task_type, answers = folder.task_type, self.request.state.counted_answers(task.key)

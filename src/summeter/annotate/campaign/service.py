@@ -1,6 +1,6 @@
 """The service of a campaign, which executes each request as one command on the log.
 
-The server, the command line and the simulation all use it.
+The service is used by the server, the command line and the simulation.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from summeter.records import UsageError
 
 
 class CampaignService:
-    """An open campaign. It is thread-safe, and can be used as a context manager that closes it.
+    """An open campaign, which is thread-safe.
 
-    Parameters `readonly`, `durable` and `clock` are those of `EventLog`.
+    As a context manager, the service closes the campaign on exit. The parameters `readonly`, `durable` and `clock` are
+    those of `EventLog`.
     """
 
     def __init__(
@@ -77,11 +78,11 @@ class CampaignService:
         self.close()
 
     def submit(self, name: str, visitor: Visitor, body: Json | None = None) -> Future[Json]:
-        """Submit a request of `requests.REQUESTS` by name.
+        """Submit a request, whose name is a key of `requests.REQUESTS`.
 
         An example is `submit("answers", visitor, {...})`. The future returns the reply after the events are committed,
-        or raises Refusal if the request is not allowed. A session request only logs that a known annotator returned
-        from another submission.
+        or raises Refusal if the request is not allowed. A session request logs nothing, except that a known annotator
+        returned under another submission.
         """
         command = REQUESTS[name]
 
@@ -105,16 +106,16 @@ class CampaignService:
     def exclude(self, annotator: str, reason: str, *, by: str, rule: str | None = None) -> Event:
         """Exclude an annotator.
 
-        The answers no longer count, and the tasks are offered to others. Raises UsageError if the annotator is unknown
-        or already excluded.
+        The annotator's answers no longer count, and the tasks are offered to others. Raises UsageError if the annotator
+        is unknown or already excluded.
         """
         return self._set_excluded("excluded", annotator, {"reason": reason, "by": by, "rule": rule})
 
     def reinstate(self, annotator: str, reason: str, *, by: str, rule: str | None = None) -> Event:
         """Reinstate an excluded annotator.
 
-        The answers count again if their tasks still need answers. Raises UsageError if the annotator is unknown or not
-        excluded.
+        The annotator's answers count again if the tasks still need answers. Raises UsageError if the annotator is
+        unknown or not excluded.
         """
         return self._set_excluded("reinstated", annotator, {"reason": reason, "by": by, "rule": rule})
 
@@ -130,9 +131,9 @@ class CampaignService:
         return self.log.do(decide)
 
     def backup(self, target: Path) -> None:
-        """Copy the campaign to a new folder; the log is copied consistently while it is in use.
+        """Copy the campaign to a new folder; the log may be in use.
 
-        Raises UsageError if `target` exists.
+        The copy of the log is consistent. Raises UsageError if `target` exists.
         """
         if target.exists():
             raise UsageError(f"{target} already exists; give a new folder")

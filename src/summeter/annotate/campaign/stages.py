@@ -1,4 +1,4 @@
-"""Stages of an annotator's campaign, and the effects of attention checks on them."""
+"""Stages of an annotator's campaign, and how attention checks affect them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BY_RULE = "rule"
 
 
 def end_overdue(transaction: Transaction, campaign: Campaign) -> None:
-    """End every expired lease, so that unanswered tasks are offered to others."""
+    """End every expired lease, so that the unanswered tasks are offered to others."""
     for person, batch in transaction.state.expired_leases(transaction.now):
         _release(transaction, person, batch, "expired")
         if batch.answered and not batch.finished:
@@ -18,9 +18,9 @@ def end_overdue(transaction: Transaction, campaign: Campaign) -> None:
 
 
 def give_back(transaction: Transaction, campaign: Campaign, person: Person, batch: Batch) -> int:
-    """Return the unanswered tasks of a batch and finish the batch if it has answers.
+    """Give back the unanswered tasks of a batch, and return how many there were.
 
-    Returns the number of tasks.
+    The batch is finished if it has answers.
     """
     count = _release(transaction, person, batch, "returned")
     if batch.answered:
@@ -38,7 +38,7 @@ def _release(transaction: Transaction, person: Person, batch: Batch, event: str)
 def finish(transaction: Transaction, campaign: Campaign, person: Person, batch: Batch, *, by: str) -> None:
     """Finish a batch.
 
-    The annotator's work ends if checks were failed or all batches are done.
+    The annotator's work ends if the annotator failed the attention checks or has done all batches.
     """
     transaction.emit("finished", person.annotator, batch=batch.number, data={"by": by})
     _apply_checks(transaction, campaign, person)
@@ -47,7 +47,7 @@ def finish(transaction: Transaction, campaign: Campaign, person: Person, batch: 
 def answered_late(transaction: Transaction, campaign: Campaign, person: Person, batch: Batch) -> None:
     """Finish a closed batch that received a late answer, and apply the attention checks.
 
-    More late answers may follow, so unanswered checks of this batch and of the current batch count as passed.
+    More late answers may follow, so the unanswered checks of this batch and of the current batch count as passed.
     """
     if not batch.finished:
         transaction.emit("finished", person.annotator, batch=batch.number, data={"by": "annotator"})
@@ -74,7 +74,8 @@ def _apply_checks(transaction: Transaction, campaign: Campaign, person: Person, 
 def failed(campaign: Campaign, person: Person, *, unanswered: int = 0) -> bool:
     """Return whether an annotator failed the attention checks.
 
-    At least `judge_after` checks must be answered. `unanswered` checks count as passed.
+    The result is False until `judge_after` checks are answered. The number `unanswered` of checks without an answer
+    counts as passed.
     """
     passed = person.checks_that_count
     share = (sum(passed) + unanswered) / max(1, len(passed) + unanswered)

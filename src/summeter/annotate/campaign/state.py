@@ -1,8 +1,8 @@
 """The state of a campaign, which follows from the events of its log.
 
-A task has k slots. A slot is held (leased) or counted (answered by an annotator who is not excluded). An answer without
-a slot is surplus and takes the next slot that becomes free, the earliest answer first. So held + counted never exceeds
-k.
+A task has k slots. A slot is free, held (leased) or counted (answered by an annotator who is not excluded). An answer
+without a slot is surplus. When a slot becomes free, the earliest surplus answer takes it. The sum of held and counted
+slots therefore never exceeds k.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from summeter.annotate.campaign.people import ADJUDICATOR
 from summeter.records import digest
 
 CHECKS_RULE = "checks"
-"""Rule of an exclusion for failed attention checks, made by the campaign or by a researcher."""
+"""Name of the rule that excludes for failed attention checks, applied by the campaign or by a researcher."""
 SLACK = 2.0
-"""Tolerance in seconds for differences between a browser's clock and the server's, and for transmission."""
+"""Tolerance in seconds for transmission times and for differences between the clocks of browser and server."""
 
 
 @dataclass
 class Answer:
     """The last answer of an annotator to a task.
 
-    `seq` is the number of its event, `first` that of the annotator's first answer to the task. `seconds` is the time
-    in view that the browser reports. `waited` is the time by the server's clock, in seconds from the first report that
-    the task is in view (else from its assignment) to the arrival of the answer. `contradicted` tells whether the
-    answers to the batch claim more time than has passed since its assignment.
+    `seq` is the number of the answer's event, and `first` that of the annotator's first answer to the task. `seconds`
+    is the time in view that the browser reports. `waited` is the time by the server's clock, in seconds, from the first
+    report that the task is in view (or else from its assignment) to the arrival of the answer. `contradicted` is True
+    if the answers to the batch claim more time than has passed since the batch was assigned.
     """
 
     task: str
@@ -51,7 +51,7 @@ class Answer:
 class Submission(NamedTuple):
     """One visit of an annotator from a platform.
 
-    It is a submission of Prolific or an assignment of Mechanical Turk.
+    On Prolific this is a submission, and on Mechanical Turk an assignment.
     """
 
     study: str | None
@@ -60,11 +60,11 @@ class Submission(NamedTuple):
 
 @dataclass
 class Batch:
-    """Tasks that are leased together, in the order of showing.
+    """Tasks that are leased together, in the order in which they are shown.
 
-    `waiting` are the unanswered tasks that are still held. `since` is the time of assignment, `opened` the time at
-    which each task first came into view, `claimed` the seconds that its answers claim in total, and `submission` the
-    submission under which it was last worked on.
+    `waiting` contains the unanswered tasks that are still held. `since` is the time of assignment, and `opened` the
+    time at which each task first came into view, in milliseconds since 1970. `claimed` is the total time in seconds
+    that the answers claim, and `submission` the submission under which the batch was last worked on.
     """
 
     number: int
@@ -79,7 +79,7 @@ class Batch:
     seen: int = 0
     finished: bool = False
     closed: bool = False
-    """Whether it is finished or was returned, or its lease has expired."""
+    """Whether the batch is finished or was returned, or its lease has expired."""
 
 
 @dataclass
@@ -102,15 +102,15 @@ class Person:
     tokens: dict[str, Event] = field(default_factory=dict)
     excluded: bool = False
     checks_pardoned_at: int = 0
-    """Number of the event that reverted an exclusion for failed checks; earlier checks no longer count."""
+    """Number of the event that reverted an exclusion for failed checks; checks before it no longer count."""
     ended: str | None = None
     platform_status: dict[str, str] = field(default_factory=dict)
-    """Status that the platform reported, by submission."""
+    """Status that the platform reported for each submission."""
     seen: int = 0
     simulated: bool = False
     """Whether this is a simulated annotator, to whom the server's clock does not apply."""
     submissions: dict[Submission, str | None] = field(default_factory=dict)
-    """Submissions in order of arrival, each with its outcome."""
+    """Submissions in order of arrival, each with its outcome (None while it is open)."""
     submission: Submission | None = None
 
     @property
@@ -120,7 +120,7 @@ class Person:
 
     @property
     def active(self) -> Batch | None:
-        """The current batch."""
+        """The current batch, or None."""
         last = self.batches.get(len(self.batches))
         return None if last is None or last.closed else last
 
@@ -151,25 +151,25 @@ class Person:
 
     @property
     def seconds_median(self) -> float | None:
-        """Median time per task that the browser reports."""
+        """Median time per task in seconds, as reported by the browser."""
         times = [answer.seconds for answer in self.answers.values()]
         return median(times) if times else None
 
     @property
     def seconds_waited(self) -> float | None:
-        """Median time per task by the server's clock; None for simulated annotators."""
+        """Median time per task in seconds, by the server's clock; None for simulated annotators."""
         times = [answer.waited for answer in self.answers.values() if answer.waited is not None]
         return round(median(times), 3) if times else None
 
     @property
     def contradicted(self) -> int:
-        """Number of answers that claim more time than had passed."""
+        """Number of answers that claim more time than has passed."""
         return sum(answer.contradicted for answer in self.answers.values())
 
 
 @dataclass
 class Slots:
-    """The annotators who hold and fill the slots of a task; `most` is the number of slots."""
+    """The annotators who hold or fill the slots of a task; `most` is the number of slots."""
 
     most: int
     held: set[str] = field(default_factory=set)
@@ -185,8 +185,8 @@ class Slots:
 class State:
     """The state of a campaign.
 
-    `order` lists the keys of the tasks in the order of offering, `overlap` is the number of slots per task, and `lease`
-    is the time of inactivity, in milliseconds, after which a lease expires.
+    `order` lists the keys of the tasks in the order in which they are offered, `overlap` is the number of slots per
+    task, and `lease` is the time of inactivity, in milliseconds, after which a lease expires.
     """
 
     def __init__(self, order: Sequence[str], overlap: int, lease: int) -> None:
@@ -206,7 +206,7 @@ class State:
     def apply(self, event: Event) -> None:
         """Apply the next event of the log.
 
-        Raises ValueError if it does not follow from the events before it.
+        Raises ValueError if the event is impossible after the events before it.
         """
         if event.annotator is None:
             return
@@ -261,7 +261,7 @@ class State:
                 raise ValueError(f"event {event.seq} has the unknown kind {event.kind!r}")
 
     def find(self, name: str) -> Person | None:
-        """Return the annotator or adjudicator of a name, or None."""
+        """Return the annotator or adjudicator with a name, or None."""
         return self.people.get(name) or self.adjudicators.get(name)
 
     @property
@@ -272,7 +272,7 @@ class State:
     def is_complete(self, task: str) -> bool:
         """Return whether a task needs no more answers.
 
-        This is so if it was adjudicated or all its slots are filled.
+        This is the case if the task was adjudicated or all its slots are filled.
         """
         slots = self.items[task]
         return task in self.adjudicated or len(slots.counted) >= slots.most
@@ -285,7 +285,7 @@ class State:
     def expired_leases(self, now: int) -> Iterator[tuple[Person, Batch]]:
         """Yield the open batches whose lease has expired, each once.
 
-        The caller must end each at once.
+        The caller must end each lease before requesting the next one.
         """
         while self._leases and self._leases[0][0] <= now:
             _, annotator, number = heapq.heappop(self._leases)
@@ -317,7 +317,7 @@ class State:
 
     @staticmethod
     def _arrive(person: Person, event: Event) -> None:
-        """Set the current submission, which may be a new or an earlier one."""
+        """Set the current submission, which may be new or an earlier one."""
         person.submission = Submission(event.data.get("study"), event.data.get("session"))
         person.submissions.setdefault(person.submission, person.ended)
 
@@ -363,7 +363,7 @@ class State:
             data.get("passed"),
         )
         if batch is not None and not person.simulated:
-            # An answer that waited for the network claims no more than the time since the assignment.
+            # An answer that was delayed by the network claims no more than the time since the assignment.
             batch.claimed += max(0.0, answer.seconds - (before.seconds if before else 0.0))
             answer.waited = (event.at - batch.opened.get(task, batch.since)) / 1000
             answer.contradicted = batch.claimed > (event.at - batch.since) / 1000 + SLACK
@@ -419,7 +419,7 @@ class State:
         person.excluded = False
         last = [exclusion for exclusion in self.exclusions if exclusion.annotator == person.annotator][-1:]
         if last and last[0].data.get("rule") == CHECKS_RULE:
-            # What ended by failed checks now counts as completed: it is approved, and the annotator may continue.
+            # Work that ended by failed checks now counts as completed: it is approved, and the annotator may continue.
             person.checks_pardoned_at = event.seq
             outcomes = {"failed_checks": "completed"}
             person.ended = outcomes.get(person.ended or "", person.ended)
@@ -431,7 +431,7 @@ class State:
                 self._promote(task)
 
     def _promote(self, task: str) -> None:
-        """Give free slots to surplus answers, the earliest first.
+        """Assign free slots to surplus answers, beginning with the earliest.
 
         Answers of excluded annotators are skipped.
         """
@@ -446,7 +446,7 @@ class State:
         self._update_open(task)
 
     def _update_open(self, task: str) -> None:
-        """Add a task to `open_positions` if it has a free slot, else remove it."""
+        """Add the task to `open_positions` if it has a free slot; otherwise, remove it."""
         position = self.position[task]
         at = bisect_left(self.open_positions, position)
         is_listed = at < len(self.open_positions) and self.open_positions[at] == position
