@@ -1,6 +1,7 @@
-"""Adjudication without the pages: decisions are stored as the answers of an adjudicator.
+"""Adjudication without web pages: decisions are stored as answers of an adjudicator.
 
-On the pages, an adjudicator answers like an annotator whose batch consists of the disputes (`campaign.requests`).
+On the web pages, an adjudicator answers like an annotator whose batch consists of the disputes (see
+`campaign.requests`).
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from summeter.records import UsageError
 
 
 class Decision(NamedTuple):
-    """An adjudicator's answer to a task, given by its key.
+    """An adjudicator's answer to the task with the key `task`.
 
-    The answer contains systems, not letters.
+    The answer contains the names of systems, not the letters shown on the page. `by` is the name of the adjudicator.
     """
 
     task: str
@@ -39,13 +40,13 @@ class Decision(NamedTuple):
 def disputes(service: CampaignService, *, include_adjudicated: bool = False) -> list[Dispute]:
     """Return the disputes of a campaign.
 
-    Adjudicated ones are included only with `include_adjudicated`.
+    Adjudicated tasks are included only with `include_adjudicated`.
     """
     return queue.disputes(service.task_type, service.state, service.tasks.work, include_adjudicated=include_adjudicated)
 
 
 def adjudicate(service: CampaignService, decisions: Iterable[Decision]) -> list[Event]:
-    """Store the decisions of adjudicators, all or none of them. Returns their events.
+    """Store all decisions of adjudicators, or none of them, and return the events.
 
     A later decision replaces an earlier one on the same task; the log keeps both. Raises UsageError if a task is
     unknown or an answer is invalid.
@@ -67,7 +68,7 @@ def checked_decision(
 ) -> Decision:
     """Return a decision with a validated answer.
 
-    Raises UsageError if the task is unknown or the answer invalid.
+    Raises UsageError if the task is unknown or the answer is invalid.
     """
     task = service.tasks.by_key.get(task_key)
     if task is None or task.role != "work":
@@ -82,7 +83,7 @@ def checked_decision(
 
 
 def answer_of(state: State, task: str, annotator: str) -> TaskAnswer:
-    """Return an annotator's answer to a task. Raises UsageError if it is missing."""
+    """Return an annotator's answer to a task. Raises UsageError if there is no answer."""
     if task not in state.items:
         raise _unknown(task)
     person = state.people.get(annotator)
@@ -95,8 +96,9 @@ def answer_of(state: State, task: str, annotator: str) -> TaskAnswer:
 def read_decisions(service: CampaignService, file: Path, by: str) -> list[Decision]:
     """Read decisions from a JSON Lines file.
 
-    Each row has `task`, either `answer` or `as` (the annotator whose answer is adopted), and optionally `reason` and
-    `by`. Rows with neither `answer` nor `as` are skipped. Raises InputError with all faults, by line.
+    Each row has the field `task`, either `answer` or `as` (the annotator whose answer is adopted), and optionally
+    `reason` and `by` (the adjudicator, instead of the argument `by`). Rows with neither `answer` nor `as` are skipped.
+    Raises InputError with all faults, by line.
     """
     faults, decisions = Faults(str(file)), []
     for _, line, row, _ in read_rows(file, faults, "jsonl"):
@@ -114,7 +116,7 @@ def read_decisions(service: CampaignService, file: Path, by: str) -> list[Decisi
 def decision_of_row(service: CampaignService, row: Mapping[str, Any], by: str) -> Decision:
     """Return the decision of a row in the format of `read_decisions`.
 
-    Raises UsageError if it is invalid.
+    Raises UsageError if the decision is invalid.
     """
     task, answer, annotator = str(row.get("task")), row.get("answer"), row.get("as")
     if (answer is None) == (annotator is None):
@@ -127,7 +129,7 @@ def decision_of_row(service: CampaignService, row: Mapping[str, Any], by: str) -
 def queue_lines(queue: Iterable[Dispute]) -> list[str]:
     """Return the disputes as JSON Lines for `read_decisions`.
 
-    The fields `as`, `answer` and `reason` are empty.
+    The fields `as`, `answer` and `reason` are left empty, to be filled in.
     """
     empty = {"as": None, "answer": None, "reason": None}
     return [json.dumps({**dispute.to_json(), **empty}, ensure_ascii=False) for dispute in queue]

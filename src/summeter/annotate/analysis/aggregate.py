@@ -1,7 +1,8 @@
-"""Judgments of annotators, and merged labels.
+"""The judgments of annotators, and merged labels.
 
-A merged label is the adjudicated one, or else the majority; a tie has no label until it is adjudicated. Ratings are
-merged by their mean. Aligned sentences, marked characters and error types are those chosen by more than half.
+A merged label is the adjudicated label, or else the label of the majority; after a tie, there is no label until the
+task is adjudicated. Ratings are merged by their mean. A merged judgment contains the aligned sentences, marked
+characters and error types that more than half of the annotators chose.
 """
 
 from __future__ import annotations
@@ -27,37 +28,34 @@ from summeter.records.taxonomy import SEPARATOR
 from summeter.scoring.table import Categorical, JudgmentTable
 
 MERGED = "human.merged"
-"""Name of the judgment set of merged labels."""
+"""Name of the judgment set with the merged labels."""
 NAMES = frozenset({SIGNATURES[QuestionType.CHOICE], SIGNATURES[QuestionType.CHOICES]})
 QUESTIONS = frozenset(SIGNATURES[question.value] for question in QuestionType)
-"""Signatures of judgments on additional questions of a campaign."""
+"""Signatures of judgments that answer additional questions of a campaign."""
 _Item = tuple[Any, ...]
 
 
 def judgments_of(service: CampaignService, *, adjudicated: bool = False) -> list[Judgment]:
     """Return the judgments of the counted answers, in the order of the tasks.
 
-    The judge is the annotator's pseudonym. With `adjudicated`, return the adjudicated judgments, by the judge `people`.
-    Spans are numbered over all annotators of a summary.
+    The judge is the annotator's pseudonym. With `adjudicated`, the judgments are the adjudicated ones, and the judge is
+    `people`. Spans are numbered over all annotators of a summary.
     """
     judgments = _judgments(service, _decisions if adjudicated else _counted)
     return [*judgments, *service.task_type.derived(judgments, service.folder.sources)]
 
 
 def votes_of(service: CampaignService) -> JudgmentTable:
-    """Return the judgments of the counted answers as a table.
-
-    Additional questions of the campaign are left out.
-    """
+    """Return the judgments of the counted answers as a table, without additional questions."""
     if isinstance(service.task_type, Rating):
         return _rating_votes(service, service.task_type)
     return JudgmentTable.of(vote for vote in judgments_of(service) if vote.signature not in QUESTIONS)
 
 
 def _rating_votes(service: CampaignService, rating: Rating) -> JudgmentTable:
-    """Return the votes of rating pages as columns.
+    """Return the votes of a rating campaign, collected as columns.
 
-    This is much faster than one record per vote.
+    This is much faster than building one record per vote.
     """
     exported = {question.name: question.signature for question in rating.asks if question.signature is not None}
     scales = [name for name in exported if name != BEST]
@@ -92,7 +90,7 @@ def _rating_votes(service: CampaignService, rating: Rating) -> JudgmentTable:
 
 
 def question_votes_of(service: CampaignService) -> list[Judgment]:
-    """Return the judgments of the counted answers to additional questions of the campaign."""
+    """Return the judgments of the counted answers to the campaign's additional questions."""
     task_type, state = service.task_type, service.state
     if not task_type.own:
         return []
@@ -103,11 +101,11 @@ def question_votes_of(service: CampaignService) -> list[Judgment]:
 def merged_of(service: CampaignService, *, complete_only: bool = False) -> list[Judgment]:
     """Return one adjudicated or merged judgment per unit, by the judge `people`.
 
-    Judgments that follow from several tasks (conciseness from the alignment of all key facts) are derived for each
-    annotator, with adjudicated decisions instead of their answers, and then merged.
+    Judgments that follow from several tasks (conciseness, which follows from the alignment of all key facts) are
+    derived for each annotator, with adjudicated decisions in place of the annotator's answers, and then merged.
 
-    A judgment has the status skipped, and a reason, if there is a tie; if a question was asked of no more than half of
-    the annotators; or, with `complete_only`, if the task has fewer answers than the campaign requires.
+    A judgment has the status `skipped` and a reason if there is a tie, if the question was asked of no more than half
+    of the annotators, or, with `complete_only`, if the task has fewer answers than the campaign requires.
     """
     decisions = _judgments(service, _decisions)
     decided_items = {_item(judgment) for judgment in decisions}
@@ -126,7 +124,7 @@ def merged_of(service: CampaignService, *, complete_only: bool = False) -> list[
             if reason is None or judgment.target.unit != "span"
         ]
         votes = [judgment for judgment in votes if _item(judgment) not in incomplete_items]
-    # A decision counts as the judgment of every annotator of the summary.
+    # An adjudicated decision counts as the judgment of every annotator of the summary.
     annotators: dict[tuple[str, str | None], set[str]] = {}
     for task in service.tasks.work:
         annotators.setdefault((task.document_id, task.system), set()).update(service.state.items[task.key].counted)
@@ -142,7 +140,8 @@ def merged_of(service: CampaignService, *, complete_only: bool = False) -> list[
 def dataset_of(service: CampaignService, *, complete_only: bool = False) -> Dataset:
     """Return the data with the judgment sets of the campaign.
 
-    These are human.raw, human.merged and, if not empty, human.adjudicated. `complete_only` is that of `merged_of`.
+    The sets are `human.raw`, `human.merged` and, if there are adjudicated judgments, `human.adjudicated`.
+    `complete_only` has the same meaning as in `merged_of`.
     """
     data = service.folder.data.with_judgments("human.raw", judgments_of(service))
     data = data.with_judgments(MERGED, merged_of(service, complete_only=complete_only))
@@ -151,7 +150,7 @@ def dataset_of(service: CampaignService, *, complete_only: bool = False) -> Data
 
 
 def incomplete(service: CampaignService) -> dict[int, int]:
-    """Return the number of incomplete tasks by their number of answers, in ascending order."""
+    """Return the number of incomplete tasks for each number of answers, in ascending order."""
     state = service.state
     counts = Counter(len(slots.counted) for key, slots in state.items.items() if not state.is_complete(key))
     return dict(sorted(counts.items()))
@@ -185,10 +184,10 @@ def _decisions(service: CampaignService, task: Task) -> Sequence[Answer]:
 
 
 def _rarely_asked(service: CampaignService) -> dict[tuple[Target, str], str]:
-    """Return the reasons for skipping rarely asked questions.
+    """Return the reasons for skipping rarely asked questions, by target and question name.
 
-    These were asked of no more than half of a task's annotators. The keys are targets and names of questions. The
-    merged answers would not meet the condition of such a question.
+    A question is rarely asked if no more than half of a task's annotators were asked. The merged answers would not meet
+    the condition of such a question.
     """
     reasons: dict[tuple[Target, str], str] = {}
     for task in service.tasks.work:
@@ -207,7 +206,7 @@ def _skipped(judgment: Judgment, reason: str) -> Judgment:
 
 
 def _incomplete_items(service: CampaignService) -> dict[_Item, str]:
-    """Return the items of incomplete tasks, with the number of their answers as text."""
+    """Return the items of incomplete tasks, with a text such as `2 of 3 answers`."""
     required, items = service.campaign.answers_per_item, {}
     for task in service.tasks.work:
         answers = service.state.counted_answers(task.key)
@@ -230,9 +229,9 @@ def _item(judgment: Judgment) -> _Item:
 def merge(judgments: Iterable[Judgment]) -> list[Judgment]:
     """Merge the judgments of annotators into one per unit and aspect, in order of appearance.
 
-    Labels are merged by majority and numbers by their mean (`default_rule`). A question with several answers keeps
-    those given by more than half. Spans consist of the characters marked by more than half of the annotators who
-    searched for spans. Free text is not merged.
+    Labels are merged by majority and numbers by their mean (see `default_rule`). For a question with several answers,
+    the answers given by more than half of the annotators are kept. Merged spans consist of the characters marked by
+    more than half of the annotators who searched for spans. Free text is not merged.
 
     >>> from summeter.records import Target
     >>> votes = [Judgment(target=Target(document_id="d", system="A", unit="sentence", index=0), aspect="faithfulness",
@@ -262,7 +261,7 @@ def merge(judgments: Iterable[Judgment]) -> list[Judgment]:
 
 
 def _merged(group: Sequence[Judgment]) -> Iterator[Judgment]:
-    """Yield the merged judgments of one aspect and rival, unit by unit."""
+    """Yield the merged judgments of one aspect and rival system, unit by unit."""
     table = JudgmentTable.of(group)
     rule = default_rule(table)
     columns = aggregate_votes(table, rule, Tie.DROP)
@@ -323,9 +322,9 @@ def _vote_text(vote: Judgment) -> str:
 
 
 def _merged_types(winners: Sequence[Judgment]) -> str | None:
-    """Return the error types chosen by more than half of those who chose any.
+    """Return the error types chosen by more than half of the annotators who chose any.
 
-    If there are none, return the most frequent one.
+    If there is no such type, return the most frequent one; return None if no one chose any.
     """
     sets = [error_types(vote.error_type) for vote in winners if vote.error_type is not None]
     counts = Counter(name for names in sets for name in sorted(names))
@@ -334,9 +333,9 @@ def _merged_types(winners: Sequence[Judgment]) -> str | None:
 
 
 def _merged_evidence(winners: Sequence[Judgment]) -> tuple[Span, ...]:
-    """Return the spans chosen by more than half of those who gave the label.
+    """Return the spans chosen by more than half of the annotators who gave the label.
 
-    If there are none, return the most frequent ones.
+    If there are no such spans, return the most frequent ones.
     """
     counts = Counter((span.of, span.start, span.end) for vote in winners for span in vote.evidence)
     if not counts:

@@ -1,4 +1,4 @@
-"""The page of one annotator: answers with their times and the agreement of others."""
+"""The page of one annotator: answers, their times, and whether other annotators agree."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def annotator_page(
 ) -> Json:
     """Return the data of an annotator's page.
 
-    It contains at most `shown` answers from index `begin`, newest first. `only` is the name of one of FILTERS. Raises
-    UsageError if it is unknown.
+    The page shows at most `shown` answers from index `begin`, newest first. `only` is a name in `FILTERS`. Raises
+    UsageError if this name is unknown.
     """
     person, matches = statistics.person, FILTERS.get(only)
     if matches is None:

@@ -1,8 +1,9 @@
 """The effect of machine verdicts on annotators, measured between campaigns.
 
-The campaigns have the same tasks, but show the verdicts to different degrees. The study follows the ablation of
-UniSumEval (Lee et al., 2024): agreement of annotators, and how often they override machine verdicts, without
-assistance, with the verdict, and with verdict and reason. Each arm is a campaign with different annotators.
+The campaigns have the same tasks, but show different parts of the machine verdicts. The study follows the ablation of
+UniSumEval (Lee et al., 2024). It measures the agreement of annotators, and how often they override machine verdicts,
+without assistance, with the verdict, and with the verdict and its reason. Each arm is a campaign with different
+annotators.
 """
 
 from __future__ import annotations
@@ -23,14 +24,15 @@ CHECKS, DIFFERENCE = "checks_passed", "difference"
 
 
 def arms(services: Mapping[str, CampaignService], *, resamples: int = RESAMPLES, seed: int = 0) -> Study:
-    """Return the study "assistance" with the rows of each arm (`details.arm`).
+    """Return the study `assistance` with the rows of each arm (`details.arm`).
 
-    `services` are given by arm. The statistics are the agreement coefficient of the task type's aspects;
-    `overturned_errors` and `overturned_passes`, the share of negative and positive machine verdicts that most
-    annotators override, over tasks; and `checks_passed`. For the last three, `STATISTIC_difference` is the arm's value
-    minus that of the first arm. Intervals resample documents.
+    `services` maps the name of each arm to its campaign. The statistics are the agreement coefficient for each aspect
+    of the task type; `overturned_errors` and `overturned_passes`, the fractions of negative and of positive machine
+    verdicts that most annotators of the task override; and `checks_passed`, the fraction of attention checks that were
+    passed. For the last three, `STATISTIC_difference` is the value of the arm minus that of the first arm. Intervals
+    are computed by resampling documents.
 
-    Raises UsageError if the campaigns have different tasks, no machine verdicts, or no answers.
+    Raises UsageError if the campaigns have different tasks, no machine verdicts or no answers.
     """
     _check(services)
     rows: list[Row] = []
@@ -67,8 +69,8 @@ def arms(services: Mapping[str, CampaignService], *, resamples: int = RESAMPLES,
 def arm_names(services: Sequence[CampaignService]) -> dict[str, CampaignService]:
     """Return the campaigns by the part of the machine verdict that they show.
 
-    Names are added if two campaigns show the same part. Raises UsageError if a campaign has no machine verdicts or is
-    given twice.
+    If two campaigns show the same part, their names are added to distinguish them. Raises UsageError if a campaign has
+    no machine verdicts or is given twice.
     """
     names: list[str] = []
     for service in services:
@@ -123,7 +125,7 @@ def _check(services: Mapping[str, CampaignService]) -> None:
 
 
 def _shares(service: CampaignService) -> dict[str, dict[str, list[float]]]:
-    """Return the zeros and ones of each statistic, by document."""
+    """Return the outcomes (0 or 1) that each statistic averages, by statistic and document."""
     shares: dict[str, dict[str, list[float]]] = {ERRORS: {}, PASSES: {}, CHECKS: {}}
     task_type, state = service.task_type, service.state
     for task in service.tasks.work:

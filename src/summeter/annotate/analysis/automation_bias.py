@@ -1,9 +1,10 @@
 """Automation bias: how often annotators agree with the machine when the machine is wrong.
 
-The machine is wrong on an attention check with a wrong verdict, and on a task whose adjudicated or majority label of
-the *other* annotators differs. The endorsement rate of annotators who saw the verdict is compared with that of the arm
-without assistance. If most annotators follow a wrong verdict, their majority counts it as right; attention checks,
-whose answers are known, do not have this limitation.
+The machine is wrong on an attention check if it shows a planned wrong verdict. It is wrong on another task if the
+adjudicated label, or else the majority label of the *other* annotators, differs from the verdict. The endorsement rate
+of annotators who saw the verdict is compared with that of the arm without assistance. If most annotators follow a wrong
+verdict, the majority label makes it count as right; attention checks, whose answers are known, do not have this
+limitation.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from summeter.stats.base import Floats, ratio
 STUDY = "assistance"
 ASSISTED, UNASSISTED = "assisted", "unassisted"
 Shares = Mapping[str, Sequence[float]]
-"""Zeros and ones, by document."""
+"""Outcomes (0 or 1) by document."""
 
 
 class Case(NamedTuple):
     """An answer to a task on which the machine was wrong.
 
-    `same` tells whether the answer agrees with the machine.
+    `check` says whether the task is an attention check, and `same` whether the answer agrees with the machine.
     """
 
     annotator: str
@@ -40,7 +41,7 @@ class Case(NamedTuple):
 
 
 def cases(service: CampaignService) -> list[Case]:
-    """Return all answers to tasks on which the machine verdict, shown or hidden, is wrong."""
+    """Return all answers to tasks whose machine verdict, shown or hidden, is wrong."""
     task_type = service.task_type
     wrong: list[Case] = []
     for person in service.state.people.values():
@@ -72,19 +73,19 @@ def _arm(service: CampaignService, person: Person) -> str:
 
 
 def endorsement_rate(wrong: Iterable[Case]) -> tuple[float | None, int]:
-    """Return the share of cases that agree with the machine, and the number of cases.
+    """Return the fraction of cases that agree with the machine, and the number of cases.
 
-    The share is None if there are no cases.
+    The fraction is None if there are no cases.
     """
     same = [case.same for case in wrong]
     return (sum(same) / len(same) if same else None), len(same)
 
 
 def automation_bias(wrong: list[Case], *, resamples: int = 1000, seed: int = 0) -> list[Row]:
-    """Return rows of the study `assistance` for checks, for work and for both.
+    """Return rows of the study `assistance` for attention checks, for other tasks and for both.
 
-    `endorsement` is the rate of one arm and `pull` the difference between the arms. Intervals resample documents. There
-    are no rows if there are no cases.
+    `endorsement` is the endorsement rate of one arm, and `pull` the difference between the arms. Intervals are computed
+    by resampling documents. The list is empty if there are no cases.
     """
     rows: list[Row] = []
     groups = {"checks": [case for case in wrong if case.check], "work": [case for case in wrong if not case.check]}
@@ -103,16 +104,16 @@ def automation_bias(wrong: list[Case], *, resamples: int = 1000, seed: int = 0) 
 
 
 def share(by_document: Shares, resamples: int, seed: int) -> Estimate:
-    """Return the mean of zeros and ones, with an interval that resamples documents."""
+    """Return the mean of outcomes, with an interval computed by resampling documents."""
     values = [(document, value) for document, group in by_document.items() for value in group]
     bootstrap = Bootstrap([document for document, _ in values], resamples, seed=seed)
     return bootstrap.mean([value for _, value in values])
 
 
 def difference(first: Shares, second: Shares, documents: Sequence[str], resamples: int, seed: int) -> Estimate:
-    """Return the difference of two shares.
+    """Return the difference between the means of two sets of outcomes.
 
-    Its interval resamples the same documents for both. `n` is the number of values of the first share.
+    For the interval, the same documents are resampled for both. `n` is the number of outcomes in `first`.
     """
     counts = [
         np.array([(sum(shares.get(document, ())), len(shares.get(document, ()))) for document in documents])

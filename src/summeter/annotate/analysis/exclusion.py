@@ -22,10 +22,12 @@ SECONDS, AGREEMENT, ENDORSEMENT = "seconds", "agreement", "endorsement"
 class Rules:
     """Limits for excluding annotators; None disables a rule.
 
-    - `checks_below`: share of passed attention checks, after at least `min_checks` checks
-    - `seconds_below`: median time per task, reported or by the server's clock, whichever is less
-    - `agreement_below`: agreement with the merged votes of the others
-    - `endorsement_above`: share of answers that agree with the machine when it is wrong, after `min_checks` cases
+    - `checks_below`: fraction of attention checks that were passed, after at least `min_checks` checks
+    - `seconds_below`: median time per task, in seconds: the reported time or that by the server's clock, whichever is
+      less
+    - `agreement_below`: agreement with the merged votes of the other annotators
+    - `endorsement_above`: fraction of answers that agree with the machine when it is wrong, after at least `min_checks`
+      such answers
 
     `seconds_below` and `agreement_below` apply after at least `min_answers` answers.
     """
@@ -45,7 +47,7 @@ class Rules:
 
 
 class Proposal(NamedTuple):
-    """An annotator to exclude, with the rule and the reason."""
+    """An annotator to exclude, with the rule that applies and the reason."""
 
     annotator: str
     rule: str
@@ -93,17 +95,17 @@ def _is_below(value: float | None, limit: float | None) -> bool:
 
 
 def exclude(service: CampaignService, proposed: Iterable[Proposal], *, by: str) -> list[Event]:
-    """Exclude the proposed annotators, whose tasks are offered to others again.
+    """Exclude the proposed annotators, and return the events.
 
-    Returns the events.
+    The tasks of these annotators are offered to others again.
     """
     return [service.exclude(proposal.annotator, proposal.reason, by=by, rule=proposal.rule) for proposal in proposed]
 
 
 def reinstate_rule(service: CampaignService, rule: str, reason: str, *, by: str) -> list[Event]:
-    """Revert all exclusions by a rule and return the events.
+    """Revert all exclusions by a rule, and return the events.
 
-    Raises UsageError if there are none.
+    Raises UsageError if no annotator is excluded by the rule.
     """
     last_events = {event.annotator: event for event in service.state.exclusions}
     rules = {name: event.data.get("rule") for name, event in last_events.items() if event.kind == "excluded"}

@@ -1,7 +1,7 @@
-"""Export and import of judgments, the log, and the CSV files of platforms.
+"""Export and import of judgments, of the log, and of the CSV files of platforms.
 
-An exported log is a JSON Lines file with one event per line, after a first line that identifies the campaign. Importing
-it into an empty or shorter log of the same campaign restores the log exactly.
+An exported log is a JSON Lines file: the first line identifies the campaign, and each further line is an event. If an
+exported log is imported into an empty or shorter log of the same campaign, the log is restored exactly.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ LAYOUT = "summeter-events/1"
 def write_judgments(
     service: CampaignService, folder: Path | None = None, *, complete_only: bool = False
 ) -> dict[Path, int]:
-    """Write the judgment sets to `folder` (default: judgments/ of the campaign).
+    """Write the judgment sets to `folder` (default: `judgments/` in the campaign folder).
 
-    Returns the count by file. Files of judgment sets that are now empty are deleted. `complete_only` is that of
-    `merged_of`.
+    Returns the number of judgments by file. Files of judgment sets that are now empty are deleted. `complete_only` has
+    the same meaning as in `merged_of`.
     """
     sets = {
         "human.raw": judgments_of(service),
@@ -43,14 +43,14 @@ def write_judgments(
     for name, judgments in sets.items():
         path = target / f"{name}.jsonl"
         if not judgments and name != "human.raw":
-            path.unlink(missing_ok=True)  # decisions may have been reverted since an earlier export
+            path.unlink(missing_ok=True)  # decisions may have been reverted since the last export
         else:
             written[path] = write_lines(path, (judgment.model_dump_json(exclude_none=True) for judgment in judgments))
     return written
 
 
 def write_submissions(service: CampaignService, file: Path) -> int:
-    """Write submissions and outcomes in the platform's format.
+    """Write the submissions and their outcomes in the platform's format.
 
     Returns the number of submissions.
     """
@@ -75,7 +75,7 @@ def write_bonuses(service: CampaignService, file: Path) -> int:
 def write_study_settings(service: CampaignService, file: Path) -> None:
     """Write the settings of the study in the platform's format.
 
-    These are the title, link, completion codes, pay and prerequisites.
+    The settings are the title, link, completion codes, pay and prerequisites.
     """
     campaign = service.campaign
     platform, wanted = platform_named(campaign.platform.name), campaign.platform.prerequisites
@@ -91,9 +91,9 @@ def write_study_settings(service: CampaignService, file: Path) -> None:
 
 
 def import_submissions(service: CampaignService, file: Path) -> tuple[int, int]:
-    """Log the status of submissions from the platform's CSV, if it has changed.
+    """Log each status in the platform's CSV of submissions that has changed.
 
-    Returns the number of known submissions and the number of rows about unknown ones.
+    Returns the number of known submissions in the file and the number of rows about unknown submissions.
     """
     name = service.campaign.platform.name
     rows = platform_named(name).read(file)
@@ -120,16 +120,16 @@ def import_submissions(service: CampaignService, file: Path) -> tuple[int, int]:
 
 
 def export_events(service: CampaignService, file: Path) -> int:
-    """Write all events of the log. Returns their number."""
+    """Write all events of the log, and return the number of events."""
     head = packed({"campaign": service.folder.owner, "layout": LAYOUT})
     return write_lines(file, chain([head], (line_of(event) for event in service.log.events()))) - 1
 
 
 def import_events(service: CampaignService, file: Path) -> int:
-    """Add the events of an exported log that are missing. Returns their number.
+    """Add the missing events of an exported log, and return the number of events added.
 
-    Raises InputError, and adds nothing, if a line is damaged, the export is from another campaign, or its events differ
-    from those of the log.
+    Raises InputError and adds nothing if a line is damaged, if the export is from another campaign, or if its events
+    differ from those of the log.
     """
     events = list(_read(service, file))
     last = 0

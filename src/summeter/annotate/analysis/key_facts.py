@@ -1,8 +1,8 @@
-"""Applying a finished key-fact validation to the data.
+"""Application of a finished key-fact validation to the data.
 
-Key facts are kept, reworded or dropped. The adjudicator decides on a key fact, or else more than half of its answers.
-If more than half reject it, more than half of these must agree on dropping it or on the same wording. Other key facts
-must be adjudicated first.
+Key facts are kept, reworded or dropped. The decision is the adjudicator's, or else that of more than half of the
+answers. If more than half of the answers reject the key fact, more than half of these must agree on dropping it or on
+the same wording. All other key facts must be adjudicated first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from summeter.data.folder import is_dataset
 from summeter.records import FactOrigin, FactReview, UsageError
 
 CHANGES = "keyfacts.changes.jsonl"
-"""File with the change of each validated key fact, written with the data."""
+"""Name of the file with the change of each validated key fact, written with the data."""
 LISTED = 3
 """Maximum number of undecided key facts listed in a message."""
 
@@ -32,8 +32,8 @@ LISTED = 3
 class Change:
     """The change of a key fact.
 
-    `text` is its wording after the validation, or None if it is dropped. `review` contains the votes of the annotators
-    and the reasons of annotators and adjudicators. Its `decided_by` is None if the majority decided.
+    `text` is the wording after the validation, or None if the key fact is dropped. `review` contains the votes of the
+    annotators and the reasons of annotators and adjudicators; `review.decided_by` is None if the majority decided.
     """
 
     document_id: str
@@ -44,13 +44,13 @@ class Change:
 
     @property
     def action(self) -> str:
-        """`kept`, `reworded` or `dropped`."""
+        """What happens to the key fact: `kept`, `reworded` or `dropped`."""
         if self.text is None:
             return "dropped"
         return "kept" if self.text == self.key_fact else "reworded"
 
     def to_json(self) -> Json:
-        """Return the JSON for the file of changes."""
+        """Return the JSON object for the file of changes."""
         return {
             "document_id": self.document_id,
             "index": self.index,
@@ -64,7 +64,7 @@ class Change:
 def changes_of(service: CampaignService) -> list[Change]:
     """Return the change of every key fact, in the order of documents and key facts.
 
-    Raises UsageError if the campaign has another task type or some key facts are undecided.
+    Raises UsageError if the campaign has a different task type or if some key facts are undecided.
     """
     if not isinstance(service.task_type, KeyFactValidation):
         raise UsageError(
@@ -91,8 +91,8 @@ def changes_of(service: CampaignService) -> list[Change]:
 def apply_changes(service: CampaignService, folder: Path, *, force: bool = False) -> list[Change]:
     """Write the campaign's data with the validated key facts, and the file `CHANGES`.
 
-    Returns the changes. Judgments on key facts refer to the old indexes and are not copied. Raises UsageError if the
-    folder is not empty (with `force`, a dataset is replaced) or some key facts are undecided.
+    Returns the changes. Judgments on key facts are not copied, because they refer to the old indexes. Raises UsageError
+    if some key facts are undecided or the folder is not empty; with `force`, a dataset in the folder is replaced.
     """
     check_folder(folder, "a dataset", is_dataset, force=force)
     changes = changes_of(service)
@@ -103,14 +103,15 @@ def apply_changes(service: CampaignService, folder: Path, *, force: bool = False
 
 
 def write_changes(file: Path, changes: Sequence[Change]) -> int:
-    """Write the change of each key fact to a file. Returns their number."""
+    """Write the change of each key fact to a file, and return the number of changes."""
     return write_lines(file, (json.dumps(change.to_json(), ensure_ascii=False) for change in changes))
 
 
 def with_changes(data: Dataset, changes: Sequence[Change]) -> Dataset:
     """Return the data with the changed key facts, whose origins contain the reviews.
 
-    Duplicate wordings are dropped. Raises UsageError if the data has other key facts.
+    Key facts with equal wordings are kept only once. Raises UsageError if the data does not contain the
+    key facts to be changed.
     """
     texts: dict[str, list[str]] = {}
     origins: dict[str, list[FactOrigin]] = {}
@@ -160,9 +161,9 @@ def _change_or_reason(service: CampaignService, task: Task) -> Change | str:
 
 
 def _majority(outcomes: list[str | bool]) -> str | bool | None:
-    """Return the outcome of more than half.
+    """Return the outcome of more than half of the answers, or None.
 
-    If they reject the key fact, more than half of them must agree.
+    If more than half reject the key fact, more than half of these must agree on the outcome.
     >>> _majority([True, True, False]), _majority([False, "It rained.", "It rained."]), _majority([True, False])
     (True, 'It rained.', None)
     """

@@ -1,7 +1,7 @@
-"""Quality of a campaign's answers: agreement and annotator statistics.
+"""Quality of a campaign's answers: agreement, and statistics of annotators.
 
-The coefficients are those of `meta agree`. An annotator's agreement is the agreement with the merged votes of the
-others, averaged over the aspects.
+The coefficients are those of `meta agree`. The agreement of an annotator is the agreement with the merged votes of the
+other annotators, averaged over the aspects.
 """
 
 from __future__ import annotations
@@ -32,20 +32,21 @@ from summeter.text.ngrams import words
 Json = dict[str, Any]
 BANDS = ("short", "medium", "long")
 FEWEST = 5
-"""Minimum number of answers shared with others for measuring an annotator's agreement."""
+"""Minimum number of answers on units shared with others that an annotator's agreement requires."""
 RESAMPLES = 400
 NO_ANSWERS = "there are no answers yet"
 _QUESTIONS = frozenset(f"human.{type_}|merge:none|v:1" for type_ in QuestionType)
 TENTATIVE = 0.667
-"""Minimum alpha for tentative conclusions (Krippendorff, 2004); from 0.8 it is considered good."""
+"""Minimum alpha for tentative conclusions (Krippendorff, 2004); alpha is considered good from 0.8."""
 
 
 class AnnotatorStatistics(NamedTuple):
     """Statistics of an annotator.
 
-    `agreement` is the mean over aspects of the agreement with the merged votes of the others (`by_aspect`); if it is
-    None, `why` gives the reason. `pace` is the median time divided by that of the campaign. `endorsement` is the share
-    of the `endorsement_n` answers to wrong machine verdicts that agree with the machine.
+    `by_aspect` contains the agreement with the merged votes of the other annotators, and `agreement` the mean over
+    aspects; if it is None, `why` gives the reason. `pace` is the annotator's median time per task divided by that of
+    the campaign. `endorsement` is the fraction of the `endorsement_n` answers to wrong machine verdicts that agree with
+    the machine.
     """
 
     person: Person
@@ -57,7 +58,7 @@ class AnnotatorStatistics(NamedTuple):
     endorsement_n: int
 
     def to_json(self) -> Json:
-        """Return the JSON for `--json` and the page."""
+        """Return the JSON object for `--json` and the researcher's page."""
         seen = self.person.checks_seen
         rate = self.person.checks_passed / seen if seen else None
         statistics = {name: value for name, value in self._asdict().items() if name != "person"}
@@ -65,9 +66,10 @@ class AnnotatorStatistics(NamedTuple):
 
 
 class Quality(NamedTuple):
-    """Agreement, annotator statistics in order of joining, and automation bias.
+    """Agreement, statistics of annotators in order of joining, and automation bias.
 
-    `statistic` is the task type's agreement coefficient and `pass_share` the campaign's minimum share of passed checks.
+    `statistic` is the main agreement coefficient of the task type, and `pass_share` the campaign's minimum fraction of
+    passed attention checks.
     """
 
     statistic: str
@@ -78,7 +80,7 @@ class Quality(NamedTuple):
     notes: tuple[str, ...]
 
     def headline(self) -> list[Row]:
-        """Return one row per aspect: the main coefficient over all documents."""
+        """Return one row per aspect, with the main coefficient over all documents."""
         rows: dict[str | None, Row] = {}
         for row in self.agreement.where(study="agreement"):
             is_main = row.statistic == self.statistic or row.gold_signature in _QUESTIONS
@@ -90,8 +92,8 @@ class Quality(NamedTuple):
 def quality(service: CampaignService, resamples: int = RESAMPLES, *, brief: bool = False) -> Quality:
     """Return the quality of the counted answers.
 
-    Without answers, it is empty and has a note. `brief` computes only the main coefficients over all documents, which
-    is much faster.
+    If there are no answers, the result is empty except for a note. With `brief`, only the main coefficients over all
+    documents are computed, which is much faster.
     """
     notes: list[str] = []
     crowd = crowd_votes(service)
@@ -117,17 +119,17 @@ def agreement(
 ) -> Study:
     """Return the agreement over all documents, by domain and by document length.
 
-    It is computed from the counted answers. `details.kind` of each row is the task type. Lengths are thirds of the
-    documents by their number of words. `brief` returns only the first coefficient over all documents. Additional
-    questions have the coefficients that suit their answers; free text has none. `crowd` is the result of `crowd_votes`,
-    if known. Raises UsageError if there are no answers.
+    The agreement is computed from the counted answers. `details.kind` of each row is the task type. Lengths are thirds
+    of the documents by number of words. With `brief`, only the first coefficient over all documents is computed.
+    Additional questions have the coefficients that suit the type of their answers; free text has none. `crowd` is the
+    result of `crowd_votes`, if it is available already. Raises UsageError if there are no answers.
     """
     crowd = crowd_votes(service) if crowd is None else crowd
     if not len(crowd):
         raise UsageError(NO_ANSWERS)
     coefficients = service.task_type.coefficients[:1] if brief else service.task_type.coefficients
     votes: JudgmentTable | list[Judgment] = crowd
-    if SPAN_F1 in coefficients:  # it needs the spans, which a table does not contain
+    if SPAN_F1 in coefficients:  # span F1 needs the spans, which a table does not contain
         votes = [vote for vote in judgments_of(service) if vote.signature not in QUESTIONS]
     questions = [vote for vote in question_votes_of(service) if vote.signature in COMPARABLE]
     context, columns = (Context(), [None]) if brief else _columns(service, crowd)
@@ -145,7 +147,7 @@ def agreement(
 
 
 def _columns(service: CampaignService, votes: JudgmentTable) -> tuple[Context, Sequence[str | None]]:
-    """Return the domains and lengths of documents, and the columns to group by."""
+    """Return the domains and length classes of documents, and the columns to group by."""
     documents = service.folder.data.documents
     bands = _bands({name: len(words(document.text)) for name, document in documents.items()})
     items = set(zip(votes.document.labels(), votes.system.labels(), strict=True))
@@ -176,9 +178,9 @@ def crowd_of(table: JudgmentTable) -> JudgmentTable:
 
 
 def _bands(lengths: dict[str, int]) -> dict[str, str]:
-    """Return the third of each document by length.
+    """Return the length class of each document, which is a third of the documents.
 
-    Documents of equal length are in the same third.
+    Documents of equal length are in the same class.
     >>> _bands({"a": 5, "b": 9, "c": 7})
     {'a': 'short', 'b': 'long', 'c': 'medium'}
     """
@@ -192,7 +194,7 @@ def annotator_statistics(
 ) -> list[AnnotatorStatistics]:
     """Return the statistics of all annotators, in order of joining.
 
-    `wrong` is the result of `automation_bias.cases` and `crowd` that of `crowd_votes`, if known.
+    `wrong` is the result of `automation_bias.cases`, and `crowd` that of `crowd_votes`, if available already.
     """
     wrong = cases(service) if wrong is None else wrong
     people = service.state.people.values()
@@ -226,7 +228,7 @@ def _agreement_by_annotator(
 ) -> tuple[dict[str, dict[str, float | None]], str]:
     """Return the leave-one-out agreement by annotator and aspect.
 
-    The second value is the reason for missing values.
+    The second element of the result is the reason for missing values.
     """
     agreements: dict[str, dict[str, float | None]] = {}
     try:
@@ -255,9 +257,9 @@ def _is_of_all_documents(row: Row) -> bool:
 
 
 def in_words(row: Row) -> str:
-    """Return a verbal interpretation of a coefficient.
+    """Return an interpretation of a coefficient in words.
 
-    The limits are those for alpha, 0.667 and 0.8 (Krippendorff, 2004).
+    The limits are 0.667 and 0.8, as for alpha (Krippendorff, 2004).
     >>> in_words(Row(study="agreement", statistic="alpha_nominal", value=0.02, low=-0.01, high=0.05, n=9))
     'cannot be told from chance'
     """

@@ -1,4 +1,4 @@
-"""Progress of a campaign, for `annotate status` and the dashboard."""
+"""The progress of a campaign, for `annotate status` and the dashboard."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from summeter.annotate.campaign.state import Person, State
 HOUR = 3_600_000
 DAY = 24 * HOUR
 FEWEST, SHORTEST = 10, HOUR // 6
-"""Minimum number of answers, and minimum time in milliseconds, for estimating the pace."""
+"""Minimum number of answers, and minimum time in milliseconds, from which the pace is estimated."""
 Json = dict[str, Any]
 
 
 def status(service: CampaignService, state: State, now: int, last_seq: int) -> Json:
-    """Return counts over the campaign at the time `now`, in milliseconds."""
+    """Return the counts of a campaign at the time `now`, in milliseconds since 1970."""
     campaign, people, items = service.campaign, list(state.people.values()), list(state.items.values())
     overlap = campaign.answers_per_item
     pay: Json | None = None
@@ -55,10 +55,11 @@ def status(service: CampaignService, state: State, now: int, last_seq: int) -> J
 
 
 def expected_end(state: State, needed: int, now: int) -> Json:
-    """Return the expected time of the last needed answer, from the pace of the counted answers.
+    """Return when the last needed answer is expected, given the pace of the counted answers.
 
-    `at` is in milliseconds, or None if it is unknown or no answers are left. `pace` is in answers per hour, over the
-    last 24 hours or since the first answer. `how` explains the estimate, or why it is missing.
+    `at` is in milliseconds since 1970, or None if the time is unknown or no more answers are needed. `pace` is the
+    number of answers per hour over the last 24 hours, or since the first answer if that is more recent. `how` explains
+    the estimate, or says why there is none.
     """
     counted = [state.people[name].answers[key].at for key, slots in state.items.items() for name in slots.counted]
     left = needed - len(counted)
@@ -100,7 +101,7 @@ def person_statistics(person: Person) -> Json:
 
 
 def row_of(service: CampaignService, person: Person) -> Json:
-    """Return the row of one annotator."""
+    """Return the row of one annotator in the table of annotators."""
     campaign = service.campaign
     return {
         **person_statistics(person),

@@ -303,8 +303,7 @@ def _assign_batch(request: PersonRequest, person: Person) -> None:
 
 
 def reopen(request: PersonRequest, body: Json) -> Json:
-    """Revert the decision about a task, so that the annotators' merged answers count again.
-    """
+    """Revert the decision about a task, so that the annotators' merged answers count again."""
     _, task = request.require_task(body)
     if not request.adjudicates:
         raise Refusal(403, "not_yours", "only adjudicators can revert a decision")

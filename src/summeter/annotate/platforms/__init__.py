@@ -10,7 +10,7 @@ PLATFORMS = {"local": "local:Local", "prolific": "prolific:Prolific", "mturk": "
 
 
 def platform_named(name: str) -> Platform:
-    """Return the platform of a name."""
+    """Return the platform with a name: `local`, `prolific` or `mturk`."""
     module, _, cls = PLATFORMS[name].partition(":")
     platform: Platform = getattr(import_module(f"{__name__}.{module}"), cls)()
     return platform

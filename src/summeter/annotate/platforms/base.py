@@ -21,10 +21,10 @@ LONGEST_ID = 128
 
 
 class SubmissionStatus(NamedTuple):
-    """The status of a submission in a platform's CSV.
+    """The status of a submission in a platform's CSV file.
 
-    `id` is the platform's identifier of the annotator, `session` that of the submission (empty if the file has none),
-    and `data` the data of the event.
+    `id` is the platform's identifier of the annotator, and `session` that of the submission (empty if the file does not
+    contain it). `data` becomes the data of the logged event.
     """
 
     id: str
@@ -35,7 +35,7 @@ class SubmissionStatus(NamedTuple):
 class Work(NamedTuple):
     """The work of an annotator under one submission.
 
-    `outcome` is None while the submission is open.
+    `outcome` is None while the submission is open. `pay` and `bonus` are amounts in the campaign's currency.
     """
 
     id: str
@@ -68,7 +68,7 @@ DECISION: tuple[Column, ...] = (
     ("Approve", lambda work: "X" if work.approved else ""),
     ("Reject", lambda work: work.reason or ""),
 )
-"""Columns for the decision about a submission; one without answers is neither approved nor rejected."""
+"""Columns for the decision about a submission; without answers, a submission is neither approved nor rejected."""
 FIGURES: tuple[Column, ...] = (
     ("Answered", lambda work: work.answered),
     ("Batches", lambda work: work.batches),
@@ -81,7 +81,7 @@ FIGURES: tuple[Column, ...] = (
 def submissions(campaign: Campaign, state: State) -> list[Work]:
     """Return the work under each submission.
 
-    The order is that in which annotators joined and submissions began.
+    The list is in the order in which annotators joined, and then in which their submissions began.
     """
     works = []
     for person in state.people.values():
@@ -118,16 +118,16 @@ class Platform(ABC):
     frames: ClassVar[str] = ""
     """Origins that may frame pages, for the content security policy."""
     columns: ClassVar[tuple[Column, ...]]
-    """Columns of the CSV of submissions, each with its header and a function that returns its cell."""
+    """Columns of the CSV file of submissions, each with a header and a function that returns a cell."""
 
     @abstractmethod
     def identify(self, query: Mapping[str, str], names: Names, campaign: Campaign) -> Visitor | None:
-        """Return the visitor of a link, or None if the link is invalid."""
+        """Return the visitor whom the query string of a link identifies, or None if it is invalid."""
 
     def completion(self, visitor: Visitor, outcome: str, code: str) -> tuple[str | None, Form | None]:
         """Return the address or the form that completes a submission.
 
-        The default is neither.
+        By default, both are None.
         """
         return None, None
 
@@ -136,21 +136,24 @@ class Platform(ABC):
         return {}
 
     def bonuses(self, works: Sequence[Work], campaign: Campaign, names: Names) -> str:
-        """Return the text of the platform's file of bonuses.
+        """Return the content of the file of bonuses for the platform.
 
-        Raises UsageError if it pays no bonuses.
+        Raises UsageError if the platform pays no bonuses.
         """
         raise UsageError(f"the platform {self.name} pays no bonuses; the CSV of submissions contains what was earned")
 
     def read(self, file: Path) -> list[SubmissionStatus]:
-        """Read the platform's CSV of submissions. Raises InputError, by line and field."""
+        """Read the platform's CSV file of submissions.
+
+        Raises InputError with the line and field at fault.
+        """
         raise InputError.at(file, None, None, f"the platform {self.name} has no CSV file of submissions to import")
 
 
 def plain_id(value: str | None) -> str | None:
-    """Return an identifier of a platform if it is valid, else None.
+    """Return an identifier from a platform if it is valid, and None otherwise.
 
-    It must be short, printable ASCII without spaces.
+    A valid identifier is short and consists of printable ASCII characters without spaces.
     """
     if value is None or not 0 < len(value) <= LONGEST_ID:
         return None
@@ -158,12 +161,12 @@ def plain_id(value: str | None) -> str | None:
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
-    """Return a CSV text (RFC 4180) with escaped formulas."""
+    """Return the rows as CSV (RFC 4180), with formulas escaped."""
     return "".join(f"{csv_line(line)}\r\n" for line in (columns, *rows))
 
 
 def read_csv(file: Path, required: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the line number and cells of each row.
+    """Yield the line number and the cells (by column) of each row of a CSV file.
 
     Raises InputError if the file lacks a required column.
     """

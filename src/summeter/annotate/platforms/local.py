@@ -12,7 +12,7 @@ from summeter.annotate.platforms.base import Platform, plain_id
 class Local(Platform):
     """Accounts of a campaign, identified by links such as `?token=anna.0123...`.
 
-    The parameter `study` marks simulated annotators.
+    The query parameter `study` marks simulated annotators.
     """
 
     name = "local"
@@ -26,7 +26,7 @@ class Local(Platform):
     )
 
     def identify(self, query: Mapping[str, str], names: Names, campaign: Campaign) -> Visitor | None:
-        """Return the account of a token if the campaign still has it."""
+        """Return the account to which the token belongs, or None if the campaign no longer has it."""
         account = names.account_of(query.get("token", ""))
         if not account or account == PREVIEW or account not in campaign.platform.accounts:
             return None

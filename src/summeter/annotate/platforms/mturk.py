@@ -25,15 +25,12 @@ from summeter.annotate.platforms.base import (
 NOT_AVAILABLE = "ASSIGNMENT_ID_NOT_AVAILABLE"
 LIVE, SANDBOX = "https://www.mturk.com", "https://workersandbox.mturk.com"
 APPROVAL, ACCEPTED, LOCALE = "000000000000000000L0", "00000000000000000040", "00000000000000000071"
-"""Qualification types of Mechanical Turk: percentage of approved assignments, approved HITs, locale."""
+"""Qualification types of Mechanical Turk: percentage of approved assignments, number of approved HITs, and locale."""
 _WORKER, _ASSIGNMENT, _STATUS = "WorkerId", "AssignmentId", "AssignmentStatus"
 
 
 class MTurk(Platform):
-    """An external question of Mechanical Turk.
-
-    It receives the outcome and the completion code.
-    """
+    """An external question on Mechanical Turk, which receives the outcome and completion code."""
 
     name = "mturk"
     columns = (
@@ -46,10 +43,10 @@ class MTurk(Platform):
         *FIGURES,
     )
     forms = frames = f"{LIVE} {SANDBOX} https://worker.mturk.com"
-    """Includes the worker site, to which a submitted assignment is redirected."""
+    """These origins include the worker site, to which a submitted assignment is redirected."""
 
     def identify(self, query: Mapping[str, str], names: Names, campaign: Campaign) -> Visitor | None:
-        """Return the worker of a link, or a preview visitor if the assignment is not accepted yet."""
+        """Return the worker, or a preview visitor if the assignment has not been accepted yet."""
         assignment = plain_id(query.get("assignmentId"))
         if assignment == NOT_AVAILABLE:
             return Visitor(self.name, PREVIEW)
@@ -78,9 +75,9 @@ class MTurk(Platform):
         return {"qualification_requirements": rules}
 
     def bonuses(self, works: Sequence[Work], campaign: Campaign, names: Names) -> str:
-        """Return a CSV with the parameters of `SendBonus`.
+        """Return CSV with the parameters of `SendBonus`.
 
-        The token prevents paying a bonus twice.
+        The request token in each row prevents a bonus from being paid twice.
         """
         columns = ("WorkerId", "AssignmentId", "BonusAmount", "Reason", "UniqueRequestToken")
         reason = f"Careful work: {campaign.title}"
@@ -92,7 +89,7 @@ class MTurk(Platform):
         return csv_text(columns, rows)
 
     def read(self, file: Path) -> list[SubmissionStatus]:
-        """Read a batch file of results."""
+        """Read a file with the results of a batch."""
         return [
             SubmissionStatus(
                 row[_WORKER], row[_ASSIGNMENT], {"status": row[_STATUS].strip().lower(), "assignment": row[_ASSIGNMENT]}

@@ -28,7 +28,7 @@ _ID, _SUBMISSION, _STATUS, _CODE = "Participant id", "Submission id", "Status", 
 
 
 class Prolific(Platform):
-    """A study of Prolific, with the links and CSV files that its help pages describe."""
+    """A study on Prolific, with the links and CSV files that Prolific's help pages describe."""
 
     name = "prolific"
     columns = (
@@ -43,20 +43,20 @@ class Prolific(Platform):
     link = "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
 
     def identify(self, query: Mapping[str, str], names: Names, campaign: Campaign) -> Visitor | None:
-        """Return the participant of a link."""
+        """Return the participant whom the link identifies, or None if the link is invalid."""
         participant = plain_id(query.get("PROLIFIC_PID"))
         if participant is None or participant == PREVIEW:
             return None
         return Visitor(self.name, participant, plain_id(query.get("STUDY_ID")), plain_id(query.get("SESSION_ID")))
 
     def completion(self, visitor: Visitor, outcome: str, code: str) -> tuple[str | None, Form | None]:
-        """Return the address of Prolific for the completion code."""
+        """Return Prolific's address for a completion code."""
         return f"{COMPLETE}{quote(code, safe='')}", None
 
     def prerequisites(self, wanted: Prerequisites) -> Form:
-        """Return the filters for Prolific's API.
+        """Return the prerequisites as filters for Prolific's API.
 
-        Their bounds are inclusive, unlike `approval_above`.
+        The bounds of filters are inclusive, whereas `approval_above` is exclusive.
         """
         filters: list[Form] = [
             {"filter_id": "approval_rate", "selected_range": {"lower": wanted.approval_above, "upper": 100}},
@@ -67,9 +67,9 @@ class Prolific(Platform):
         return {"filters": filters}
 
     def bonuses(self, works: Sequence[Work], campaign: Campaign, names: Names) -> str:
-        """Return lines `participant,amount` for bulk bonuses.
+        """Return lines of the form `participant,amount` for bulk bonus payments.
 
-        Raises UsageError if they are from several studies.
+        Raises UsageError if the bonuses are for several studies.
         """
         amounts: dict[str, float] = {}
         studies = {work.study for work in works if work.bonus}
@@ -84,7 +84,7 @@ class Prolific(Platform):
         return "".join(f"{name},{amount:.2f}\n" for name, amount in amounts.items())
 
     def read(self, file: Path) -> list[SubmissionStatus]:
-        """Read the export of a study's submissions."""
+        """Read the exported submissions of a study."""
         return [
             SubmissionStatus(
                 row[_ID],

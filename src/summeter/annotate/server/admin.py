@@ -1,6 +1,6 @@
 """The researcher's pages: dashboard, quality, annotators, exclusion and downloads.
 
-They require the token that `annotate serve` prints. They read the log through a second, read-only service, so that
+The pages require the token that `annotate serve` prints. They read the log through a second, read-only service, so that
 annotators never wait for statistics.
 """
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 COOKIE = "summeter-admin"
 MINUTE = 60_000
 REFRESH_SECONDS, SLOW_REFRESH_SECONDS = 5, 15
-"""Refresh intervals of pages, and of pages whose statistics take long."""
+"""Refresh intervals in seconds: of most pages, and of pages whose statistics take long to compute."""
 FAST = 1 / 3
-"""Share of the campaign's median time below which an annotator's median time is marked."""
+"""An annotator's median time is marked if it is below this fraction of the campaign's median time."""
 CONTENT_TYPES = {
     ".zip": "application/zip",
     ".jsonl": "application/jsonl",
@@ -67,10 +67,10 @@ COLUMNS: dict[str, Callable[[Any], Any]] = {
     "Pay": lambda row: row["pay"],
     "Last seen": lambda row: row["seen_at"],
 }
-"""Columns of the dashboard's table, with the values by which rows are sorted."""
+"""Columns of the table on the dashboard, each with the function that returns the sort key of a row."""
 NUMBERS = ("Answers", "Batches", "Checks passed", "Seconds, median", "Pay")
 BANDS = (("0.2 or less", 0.2), ("0.2 to 0.4", 0.4), ("0.4 to 0.667", 0.667), ("0.667 to 0.8", 0.8), ("above 0.8", 9.0))
-"""Bands of agreement with the others, with their upper limits."""
+"""Bands of agreement with the other annotators, each with its upper limit."""
 R = TypeVar("R")
 Json = dict[str, Any]
 Page = Callable[..., web.Response]
@@ -78,7 +78,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def add_routes(app: web.Application, service: CampaignService, page: Page) -> AdminAccess:
-    """Add the routes under /admin and return the researcher's access."""
+    """Add the routes under /admin, and return the object that controls access to them."""
     admin = _Admin(service, page)
     app.router.add_get("/admin", admin.enter)
     app.router.add_get("/admin/quality", admin.protected(admin.quality))
@@ -99,7 +99,7 @@ class _Admin:
         self.access, self.reader = AdminAccess(service), Reader(service)
 
     async def enter(self, request: web.Request) -> web.StreamResponse:
-        """Set the cookie if the link contains the token; without a token, show the dashboard."""
+        """Set the cookie if the link contains the token; show the dashboard if it contains none."""
         token = request.query.get("token")
         if token is None:
             return await self.protected(self.dashboard)(request)
@@ -197,13 +197,13 @@ class _Admin:
             return self.page("refused.html", status=422, more={"message": str(error)})
 
     async def links(self, request: web.Request) -> web.StreamResponse:
-        """Return the personal links, one per line: name, tab, link."""
+        """Return the personal links, one per line: the name, a tab and the link."""
         origin = _origin(request)
         lines = [f"{link['name']}\t{origin}{link['path']}\n" for link in _links(self.service.folder) if link["secret"]]
         return web.Response(text="".join(lines))
 
     def form(self, action: Callable[..., Event]) -> Handler:
-        """Return the handler of a form that excludes or reinstates an annotator with a reason."""
+        """Return a handler for the form that excludes or reinstates an annotator with a reason."""
 
         async def handle(request: web.Request) -> web.StreamResponse:
             same_origin(request)
@@ -240,9 +240,9 @@ class _Admin:
     async def _live(
         self, request: web.Request, template: str, values: Callable[[CampaignService], Json], *, minutely: bool = False
     ) -> web.StreamResponse:
-        """Return a page, or status 304 if nothing has changed.
+        """Return a page, or a response with status 304 if nothing has changed.
 
-        Changes are new events in the log and, with `minutely`, a new minute.
+        A page changes with new events in the log and, with `minutely`, every minute.
         """
         known = request.headers.get("If-None-Match")
         minute = self.service.now() // MINUTE if minutely else 0
@@ -268,7 +268,7 @@ class _Admin:
 class AdminAccess:
     """Access control of the researcher's pages.
 
-    It uses a token in the link, then a cookie, and a CSRF token for forms.
+    The link contains a token, further requests a cookie, and forms also a CSRF token.
     """
 
     def __init__(self, service: CampaignService) -> None:
@@ -282,7 +282,7 @@ class AdminAccess:
         return self._names.same(self._names.mark("admin-cookie", token), "admin-cookie", self._token)
 
     def open_to(self, request: web.Request) -> bool:
-        """Return whether a request has the cookie."""
+        """Return whether a request has the researcher's cookie."""
         return self._names.same(cookie_of(request, COOKIE), "admin-cookie", self._token)
 
     def has_csrf(self, token: str) -> bool:
@@ -291,7 +291,7 @@ class AdminAccess:
 
 
 class Reader:
-    """A second, read-only service on the same log, which executes one query at a time."""
+    """A read-only service on the same log, which executes one query at a time."""
 
     def __init__(self, service: CampaignService) -> None:
         self._main = service
@@ -326,13 +326,13 @@ class Reader:
 
 
 def _origin(request: web.Request) -> str:
-    """Return the origin of the page's address, also behind a proxy."""
+    """Return the origin of the page's address, which is also correct behind a proxy."""
     secure = request.secure or request.headers.get("X-Forwarded-Proto", "").strip().lower() == "https"
     return f"{'https' if secure else 'http'}://{request.host}"
 
 
 def _links(folder: CampaignFolder) -> list[Json]:
-    """Return the links to distribute: one per account, or the study link, and the preview."""
+    """Return the links to distribute: one per account, or the study link and the preview link."""
     platform = platform_named(folder.campaign.platform.name)
     links = [{"name": name, "path": f"/{query}", "secret": True} for name, query in folder.links().items()]
     if platform.name != "local":
@@ -341,7 +341,7 @@ def _links(folder: CampaignFolder) -> list[Json]:
 
 
 def _sorting(name: str, sort: str, *, descending: bool) -> Json:
-    """Return the current order of a column, and the link that changes it."""
+    """Return the current sort order of a column, and the link that changes it."""
     is_current = name == sort
     order = ("descending" if descending else "ascending") if is_current else "none"
     next_descending = not descending if is_current else name != "Annotator"
@@ -349,7 +349,7 @@ def _sorting(name: str, sort: str, *, descending: bool) -> Json:
 
 
 def _ending(end: Json) -> tuple[str, str]:
-    """Return the expected end and its explanation."""
+    """Return the expected end of the campaign, and how it was estimated."""
     if end["at"]:
         return _when(end["at"]), end["how"]
     head, colon, rest = end["how"].partition(": ")
@@ -368,14 +368,14 @@ def _bands(agreements: Sequence[float]) -> list[tuple[str, int]]:
 
 
 def _documents(row: Row) -> str:
-    """Return a description of the documents of a row of agreement."""
+    """Return a description of the documents that a row of agreement is about."""
     if row.domain is not None:
         return f"domain {row.domain}"
     return f"{row.details['by']}: {row.details['group']}" if "group" in row.details else "all"
 
 
 def _others(answer: Json) -> str:
-    """Return a description of how an answer compares with those of others to the same task."""
+    """Return a description of how an answer compares with other answers to the same task."""
     if answer["check"]:
         return "check passed" if answer["passed"] else "check failed"
     if not answer["others"]:

@@ -1,4 +1,4 @@
-"""The web application of a campaign and its server."""
+"""The web application of a campaign, and the server that runs it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ WRITES = {
     "return": "return",
     "reopen": "reopen",
 }
-"""Request of the service by path under /api/."""
+"""Name of the service request for each path under /api/."""
 
 
 def make_app(
@@ -65,8 +65,8 @@ def make_app(
 ) -> web.Application:
     """Return the web application of an open service, which the caller closes.
 
-    `hosts` are accepted host names in addition to those of the campaign and of this machine; `body_seconds` is the
-    maximum time for a request's body.
+    `hosts` are host names to accept in addition to those of the campaign and of this machine. `body_seconds` is the
+    maximum time in seconds for receiving the body of a request.
     """
     host_check = own_hosts([*service.campaign.hosts, *hosts])
     app = web.Application(middlewares=[_refusals, host_check, body_timeout(body_seconds)], client_max_size=LARGEST)
@@ -103,11 +103,11 @@ class _Pages:
         self.language = service.folder.language
 
     def page(self, name: str, status: int = 200, more: Mapping[str, Any] | None = None) -> web.Response:
-        """Return a page for annotators; `more` are additional template variables."""
+        """Return a page for annotators; `more` contains additional template variables."""
         return self._render(name, status, self.language, more or {})
 
     def researchers(self, name: str, status: int = 200, more: Mapping[str, Any] | None = None) -> web.Response:
-        """Return a page for researchers, in English; `more` are additional template variables."""
+        """Return a page for researchers, in English; `more` contains further template variables."""
         return self._render(name, status, shipped(REFERENCE), more or {})
 
     def _render(self, name: str, status: int, language: Language, more: Mapping[str, Any]) -> web.Response:
@@ -122,7 +122,7 @@ class _Pages:
 
 
 def contact_link(contact: str) -> str | None:
-    """Return the link of a contact that is a mail or web address, or else None.
+    """Return a link to a contact that is a mail or web address, or None for other contacts.
 
     >>> contact_link("team@example.org"), contact_link("https://example.org/help"), contact_link("Ann, room 5")
     ('mailto:team@example.org', 'https://example.org/help', None)
@@ -177,7 +177,7 @@ def _error(status: int, code: str, message: str) -> web.Response:
 
 
 async def _enter(request: web.Request) -> web.StreamResponse:
-    """Set the cookie of the visitor of a link and redirect to the work page."""
+    """Set the cookie of the visitor whom the link identifies, and redirect to the work page."""
     service, query = request.app[SERVICE], dict(request.query)
     name = service.campaign.platform.name
     if query.get("preview") == "1":
@@ -195,9 +195,9 @@ async def _enter(request: web.Request) -> web.StreamResponse:
 
 
 async def _adjudicate(request: web.Request) -> web.StreamResponse:
-    """Set the cookie of an adjudicator and redirect to the work page.
+    """Set the cookie of an adjudicator, and redirect to the work page.
 
-    The parameter `name` is the adjudicator's name.
+    The query parameter `name` is the adjudicator's name.
     """
     if not request.app[ADMIN].open_to(request):
         return _pages(request).page("no_visitor.html", status=401)
@@ -253,7 +253,7 @@ def _write(name: str) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
             raise Refusal(403, "csrf", "the request has no valid CSRF token; load the page again")
         async with request.app[RATE_LIMIT].request(service.names.annotator(visitor)):
             body = await body_of(request)
-            # A submitted command is executed even if the browser disconnects, since it repeats the request later.
+            # A submitted command is executed even if the browser disconnects; the browser repeats the request later.
             return _json(await asyncio.shield(asyncio.wrap_future(service.submit(name, visitor, body))))
 
     return handle
@@ -275,10 +275,10 @@ def _pages(request: web.Request) -> _Pages:
 async def serve(
     service: CampaignService, host: str, port: int, ready: Callable[[str], None], hosts: Sequence[str] = ()
 ) -> None:
-    """Serve the campaign until cancelled or stopped by SIGINT or SIGTERM.
+    """Serve the campaign until the task is cancelled or SIGINT or SIGTERM is received.
 
-    `ready` is called with the address when the server accepts requests; `hosts` are accepted host names in addition to
-    `host`. Raises UsageError if the server cannot listen on the address.
+    `ready` is called with the server's address as soon as the server accepts requests. `hosts` are host names to accept
+    in addition to `host`. Raises UsageError if the server cannot listen on the address.
     """
     logging.getLogger("aiohttp.server").addFilter(_is_server_error)
     runner = web.AppRunner(make_app(service, [host, *hosts]), handle_signals=False, access_log=None, shutdown_timeout=5)
@@ -310,9 +310,9 @@ async def serve(
 
 
 def _is_server_error(record: logging.LogRecord) -> bool:
-    """Return False for log records of malformed HTTP requests.
+    """Return False for log records about malformed HTTP requests.
 
-    These are answered with status 400.
+    Such requests are answered with status 400.
     """
     from aiohttp.http_exceptions import HttpProcessingError
 

@@ -13,7 +13,7 @@ from summeter.annotate.platforms.base import Platform
 
 
 class Download(NamedTuple):
-    """A downloadable file, with its title, description and suffix."""
+    """The title, description and file extension of a download."""
 
     title: str
     about: str
@@ -31,9 +31,9 @@ _ALL = {
 
 
 def downloads(service: CampaignService) -> dict[str, Download]:
-    """Return the files of a campaign by name.
+    """Return the downloads of a campaign by name.
 
-    Bonuses and study settings depend on the platform.
+    Bonuses and study settings are included only for platforms that have them.
     """
     platform = platform_named(service.campaign.platform.name)
     available = dict(_ALL)

@@ -1,6 +1,6 @@
 """Limits for clients: the time for a request's body, and the rate of refused requests.
 
-A reverse proxy must limit slow headers, slow readers and the number of connections (docs/annotate.md).
+Slow headers, slow readers and the number of connections must be limited by a reverse proxy (see docs/annotate.md).
 """
 
 from __future__ import annotations
@@ -21,12 +21,15 @@ if TYPE_CHECKING:
     from aiohttp.typedefs import Middleware
 
 BODY_SECONDS = 30.0
-"""Maximum time for a request's body. Browsers on slow networks send it again with the same answer_id."""
+"""Maximum time in seconds for receiving a body. Browsers on slow networks resend it with the same `answer_id`."""
 MINUTE = 60.0
 
 
 def body_timeout(seconds: float) -> Middleware:
-    """Return a middleware that refuses requests whose body takes longer (status 408)."""
+    """Return a middleware that refuses requests with slow bodies (status 408).
+
+    A body is slow if it takes longer than `seconds`.
+    """
 
     @web.middleware
     async def limited(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -35,7 +38,7 @@ def body_timeout(seconds: float) -> Middleware:
         except TimeoutError as error:
             raise Refusal(408, "too_slow", "the request body took too long to arrive; try again") from error
         except ConnectionResetError as error:
-            # The page was closed while sending, so this is not a server error and nobody waits for the reply.
+            # The page was closed while it was sending, so this is no server error, and no browser waits for the reply.
             raise Refusal(400, "gone", "the connection was closed before the request arrived") from error
         return await handler(request)
 
@@ -56,7 +59,7 @@ class RateLimit:
 
     @asynccontextmanager
     async def request(self, session: str) -> AsyncIterator[None]:
-        """Handle one request of a session and count a Refusal that is raised inside."""
+        """Handle one request of a session, and count a Refusal that is raised in this context."""
         lock = self._locks.setdefault(session, asyncio.Lock())
         async with lock:
             await asyncio.sleep(self.wait(session))
@@ -67,9 +70,9 @@ class RateLimit:
                 raise
 
     def wait(self, session: str) -> float:
-        """Return the delay of the session's next request in seconds.
+        """Return the delay of the next request of a session, in seconds.
 
-        The counts are reset every minute.
+        The counts of refused requests are reset every minute.
         """
         if self._clock() - self._since >= MINUTE:
             self._refused, self._since = {}, self._clock()

@@ -26,9 +26,9 @@ COOKIE_SECONDS = 60 * 60 * 24 * 60
 
 
 def headers(platform: Platform) -> Callable[[web.Request, web.StreamResponse], Awaitable[None]]:
-    """Return a signal handler that adds the headers to every response.
+    """Return a signal handler that adds the security headers to every response.
 
-    The content security policy allows files of this server, and forms and frames of the platform.
+    The content security policy allows files from this server, forms sent to the platform, and frames on its pages.
     """
     sources = dict.fromkeys(("script-src", "style-src", "connect-src", "font-src"), "'self'")
     images, forms = "'self' data:", f"'self' {platform.forms}".rstrip()
@@ -52,10 +52,10 @@ def headers(platform: Platform) -> Callable[[web.Request, web.StreamResponse], A
 
 
 def same_origin(request: web.Request) -> None:
-    """Refuse a write that a page of another site sent.
+    """Refuse a write request that was sent by a page of another site.
 
-    The site is given by the `Sec-Fetch-Site` or `Origin` header. `Sec-Fetch-Site` is also right behind a proxy that
-    changes `Host`; over plain HTTP, browsers only send `Origin`. Requests without either header do not come from
+    The site is read from the `Sec-Fetch-Site` or `Origin` header. `Sec-Fetch-Site` is correct even behind a proxy that
+    changes `Host`; over plain HTTP, browsers send only `Origin`. Requests without either header do not come from
     browsers.
     """
     origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site")
@@ -68,16 +68,16 @@ def same_origin(request: web.Request) -> None:
 
 
 def cookie_of(request: web.Request, name: str) -> str:
-    """Return the value of a cookie, or an empty text."""
+    """Return the value of a cookie, or an empty string if the request does not have it."""
     return request.cookies.get(name, "")
 
 
 def set_cookie(request: web.Request, response: web.StreamResponse, name: str, value: str, *, framed: bool) -> None:
     """Set a cookie that scripts cannot read.
 
-    Unless `framed`, it is not sent with writes from other sites. In a platform's frame, browsers only keep cookies with
-    `SameSite=None` over TLS, separately for each outer site (`Partitioned`). Writes also need the CSRF token.
-    `X-Forwarded-Proto` tells whether a proxy terminates TLS.
+    Unless `framed` is True, browsers do not send the cookie with write requests from other sites. In the frame of a
+    platform, browsers only keep cookies that have `SameSite=None` and were set over TLS, separately for each outer site
+    (`Partitioned`). Write requests also need the CSRF token. `X-Forwarded-Proto` says whether a proxy terminates TLS.
     """
     secure = request.secure or request.headers.get("X-Forwarded-Proto", "").strip().lower() == "https"
     site = ["SameSite=None", "Partitioned"] if framed and secure else ["SameSite=Lax"]
@@ -98,7 +98,7 @@ async def body_of(request: web.Request) -> Json:
 
 
 def own_hosts(names: Iterable[str]) -> Middleware:
-    """Return a middleware that refuses requests for other hosts.
+    """Return a middleware that refuses requests addressed to other hosts.
 
     This protects against DNS rebinding. IP addresses, `localhost`, the name of this machine and `names` are accepted.
     `X-Forwarded-Host` is ignored, so a proxy must pass on `Host`.
@@ -121,7 +121,7 @@ def own_hosts(names: Iterable[str]) -> Middleware:
 
 
 def _host_name(host: str) -> str:
-    """Return the name in a Host header without the port.
+    """Return the host name in a `Host` header, without the port.
 
     An invalid header is returned unchanged.
     """

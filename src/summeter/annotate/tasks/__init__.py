@@ -1,4 +1,4 @@
-"""Task types, one module each; `task_type_named("rating")` returns the class."""
+"""Task types, one module each; `task_type_named("rating")` returns the class of one."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ TASK_TYPES = (
 def task_type_named(name: str) -> type[TaskType]:
     """Return the class of a built-in or custom task type.
 
-    A custom one has a name such as `"my_module:MyTask"`. Raises UsageError if the name is unknown or the class cannot
-    be loaded.
+    The name of a custom task type has the form `"my_module:MyTask"`. Raises UsageError if the name is unknown or the
+    class cannot be loaded.
     """
     module, colon, attribute = name.partition(":")
     if not colon:

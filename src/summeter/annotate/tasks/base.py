@@ -1,8 +1,8 @@
 """The base class of task types.
 
-A task type declares the shown texts, the typed questions, the attention checks and the judgments that follow from an
-answer. The base class validates, compares and describes answers, exports judgments, shows machine verdicts and
-simulates annotators. `app/static/form.js` renders the form.
+A task type declares which texts are shown, which typed questions are asked, how attention checks are made, and which
+judgments follow from an answer. The base class validates, compares and describes answers, exports judgments, shows
+machine verdicts and simulates annotators. The form is rendered by `app/static/form.js`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from summeter.annotate.tasks.task import InvalidAnswer, Json, Material, Source, 
 from summeter.records import Judgment, Target, Unit
 
 SHAPES = ("aspects", "scale", "best", "ties", "error_types")
-"""Fields of a campaign that only some task types use."""
+"""Fields of a campaign file that only some task types use."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MACHINE = {"about": "", "yes": "_yes", "no": "_no"}
 LISTED = 4
@@ -40,18 +40,18 @@ class TaskType(ABC):
     A subclass sets class attributes:
 
     - `name`; `code`, the prefix of its task keys; `needs`, a description of the data that it requires
-    - `unit`: unit that an adjudicator decides; `aspects`: aspects of its judgments
-    - `coefficients`: agreement coefficients. The first compares annotators, whose mean agreement ignores
+    - `unit`: unit that an adjudicator decides on; `aspects`: aspects of its judgments
+    - `coefficients`: agreement coefficients. The first one is used to compare annotators, whose mean agreement ignores
       `side_aspects`.
-    - `focused`: field of the body whose text is compared with document sentences for highlighting
+    - `focused`: field of the body whose text is compared with the document sentences to highlight similar ones
     - `default_entries`: default `aspects` or `error_types`, by field of the campaign. Each entry has a name and the key
       of its texts in the language files (`KEY`, `KEY_text`).
     - `words_in_checks`: whether attention checks use `attention.foreign_sentence` and `attention.paraphrases`
-    - `shaped_by`: fields of `SHAPES` that it uses; None means unknown
-    - `accepting`: for yes-or-no decisions, the values of a positive answer (supported, valid)
+    - `shaped_by`: fields of `SHAPES` that the task type uses, or None if this is unknown
+    - `accepting`: for yes-or-no decisions, the values of a positive answer (supported, valid), by question
     - `machine_aspect` and `machine_unit`: aspect and unit of judgments that can be shown as machine verdicts
-    - `title` and `verdict_words`: heading of a task and words of machine verdicts, if the language files have no texts
-      for the task type (`NAME.title`, `NAME.machine`, `NAME.machine_yes`, `NAME.machine_no`)
+    - `title` and `verdict_words`: heading of a task and words for machine verdicts, used if the language files have no
+      texts for the task type (`NAME.title`, `NAME.machine`, `NAME.machine_yes`, `NAME.machine_no`)
 
     A subclass implements `ask`, `tasks` and `check`. It overrides `passed`, `judgments_of_task`, `right`, `decides` and
     `deciding` if the defaults, which follow from the questions, do not fit.
@@ -102,19 +102,19 @@ class TaskType(ABC):
 
     @abstractmethod
     def tasks(self, source: Source) -> Iterator[Task]:
-        """Yield the tasks on one document."""
+        """Yield the tasks on one document and its summaries."""
 
     @abstractmethod
     def check(self, source: Source, number: int, material: Material) -> Task | None:
         """Return the attention check with the given number on a document.
 
-        Returns None if the document allows none.
+        Returns None if no such check can be made for the document.
         """
 
     def passed(self, task: Task, answer: TaskAnswer) -> bool:
         """Return whether an answer to a check or training task is right.
 
-        By default, it is right if it has all expected values.
+        By default, an answer is right if it has all expected values.
         """
         return all(answer.values.get(name) == value for name, value in task.expects.items() if name != "machine")
 
@@ -126,34 +126,34 @@ class TaskType(ABC):
         return self._judgments(self.asks, task, answer, self.reason(answer.answer))
 
     def reason(self, answer: TaskAnswer) -> str | None:
-        """Return the reason that the annotator gives for an answer."""
+        """Return the reason that the annotator gives for an answer, or None."""
         return answer.comment
 
     def opinion(self, task: Task, answer: TaskAnswer) -> str | None:
-        """Return a summary of the answer for comparison.
+        """Return a description of the answer by which answers are compared.
 
-        Returns None to compare the values of the questions.
+        If this is None, the values of the questions are compared.
         """
         return None
 
     def decides(self, answer: TaskAnswer) -> bool | None:
-        """Return whether an answer is positive, or None if the task type makes no yes-or-no decision."""
+        """Return whether an answer is positive, or None without a yes-or-no decision."""
         if not self.accepting:
             return None
         return all(answer.values[name] == value for name, value in self.accepting.items())
 
     def deciding(self, task: Task, *, accepts: bool, rng: Random | None = None) -> Json:
-        """Return values of a positive or negative answer.
+        """Return the values of a positive or negative answer.
 
-        They are random with `rng`, or else the first possible ones.
+        The values are random if `rng` is given, and otherwise the first possible ones.
         """
         return dict(self.accepting) if accepts else self._rejecting()
 
     def right(self, task: Task, gold: Gold) -> TaskAnswer:
         """Return the known part of the right answer.
 
-        This is the expected answer of a check, or else the gold decision. `right_answer` adds the gold values of the
-        other questions.
+        For an attention check, this is the expected answer, and otherwise the gold decision. `right_answer` adds the
+        gold values of the other questions.
         """
         if task.expected is not None:
             return TaskAnswer(values={name: value for name, value in task.expects.items() if name != "machine"})
@@ -166,7 +166,7 @@ class TaskType(ABC):
     def derived(self, judgments: Sequence[Judgment], sources: Mapping[str, Source]) -> Iterator[Judgment]:
         """Yield judgments that follow from the judgments of several tasks.
 
-        `sources` are given by document.
+        `sources` maps the identifiers of documents to the documents with their summaries.
         """
         yield from ()
 
@@ -175,7 +175,7 @@ class TaskType(ABC):
     def work_task(self, source: Source, *parts: str | int, group: str | None = None, **fields: Any) -> Task:
         """Return a task on a document.
 
-        Its key is made of `parts`, and tasks of the same `group` stay together.
+        The key of the task is made of `parts`. Tasks with the same `group` stay together.
         """
         document = source.document.id
         key = key_of(self.code, document, *parts)
@@ -188,9 +188,9 @@ class TaskType(ABC):
         return Task(key=key, role="check", document_id=source.document.id, **fields)
 
     def options(self, section: str, *names: str) -> tuple[Named, ...]:
-        """Return options with their texts from the language file.
+        """Return options with the texts of the language file.
 
-        The keys are `SECTION.NAME` and, if present, `SECTION.NAME_text`.
+        The keys of these texts are `SECTION.NAME` and, if it exists, `SECTION.NAME_text`.
         """
         strings = self.language.strings
         return tuple(
@@ -203,14 +203,14 @@ class TaskType(ABC):
         )
 
     def focus(self, task: Task) -> str | None:
-        """Return the text to which highlighted document sentences are similar, or None."""
+        """Return the text to which the highlighted document sentences are similar, or None."""
         return None if self.focused is None else str(task.body[self.focused])
 
     # Form
 
     @property
     def script(self) -> Path | None:
-        """The JavaScript file next to the module, with the same name, or None if it does not exist."""
+        """The JavaScript file beside the module with the same name, or None if there is none."""
         script = Path(inspect.getfile(type(self))).with_suffix(".js")
         return script if script.is_file() else None
 
@@ -220,7 +220,7 @@ class TaskType(ABC):
         return self.aspects | {question.name for question in self.asks}
 
     def form(self) -> Json:
-        """Return the JSON from which pages render the form of a task."""
+        """Return the JSON object from which pages render the form of a task."""
         texts = {
             part: self.language.text(key)
             for part in ("title", "machine", "machine_yes", "machine_no")
@@ -239,7 +239,7 @@ class TaskType(ABC):
     def shown(self, body: Json, letters: Sequence[str]) -> Json:
         """Return the body for browsers, with letters instead of systems.
 
-        `letters` are the systems in their order.
+        `letters` contains the systems in the order of the letters.
         """
         if "summaries" not in body:
             return body
@@ -251,7 +251,10 @@ class TaskType(ABC):
         return {**body, "summaries": summaries}
 
     def shown_machine(self, machine: Json | None) -> Json | None:
-        """Return a machine verdict for browsers, with the values that accept, agree and disagree."""
+        """Return a machine verdict for browsers.
+
+        It includes the values for accepting the text, and for agreeing and disagreeing with the verdict.
+        """
         if machine is None:
             return None
         accepts = machine["accepts"]
@@ -276,7 +279,7 @@ class TaskType(ABC):
     def scopes(self, systems: Sequence[str]) -> Iterator[tuple[str | None, Sequence[Question]]]:
         """Yield the questions by system.
 
-        The questions about the whole task come last, with None.
+        The questions about the whole task come last, with None instead of a system.
         """
         if self.of_summary:
             yield from ((system, self.of_summary) for system in systems)
@@ -285,9 +288,9 @@ class TaskType(ABC):
     def answers_of(
         self, task: Task, answer: TaskAnswer, order: Sequence[str] | None = None
     ) -> Iterator[tuple[str | None, Question, Any]]:
-        """Yield each value of an answer with its system and question.
+        """Yield each value of an answer, with the system and the question.
 
-        The system is None for the whole task.
+        The system is None for questions about the whole task.
         """
         for system, questions in self.scopes(order or task.systems):
             values = values_of(answer, system)
@@ -298,8 +301,8 @@ class TaskType(ABC):
     def read(self, content: Any, task: Task, letters: Sequence[str] | None = None) -> TaskAnswer:
         """Validate an answer.
 
-        `letters` are the systems in the order of the letters, or None if the answer names systems. Raises InvalidAnswer
-        with the first invalid field.
+        `letters` contains the systems in the order of the letters, or is None if the answer names the systems
+        themselves. Raises InvalidAnswer with the first invalid field.
         """
         try:
             answer = TaskAnswer.model_validate(content)
@@ -312,7 +315,7 @@ class TaskType(ABC):
             raise InvalidAnswer("answer.summaries", "has answers about summaries that are not shown")
         values: Json = {}
         summaries: dict[str, Json] = {}
-        # In the order of showing, so that the first invalid field does not reveal the system behind a letter.
+        # The order is that on the page, so that the first invalid field does not reveal the system behind a letter.
         for system, questions in self.scopes(letters or task.systems):
             path = ("answer", "values") if system is None else ("answer", "summaries", system)
             found = read(questions, values_of(answer, system), task, path)
@@ -327,16 +330,16 @@ class TaskType(ABC):
         return checked
 
     def page_answer(self, answer: TaskAnswer, letters: Sequence[str]) -> Json:
-        """Return the JSON of a stored answer for browsers.
+        """Return the JSON of a stored answer for browsers, with letters instead of systems.
 
-        Letters replace the systems, in their order.
+        `letters` contains the systems in the order of the letters.
         """
         ordered = {system: answer.summaries[system] for system in letters if system in answer.summaries}
         answer = answer.model_copy(update={"summaries": ordered})
         return self._renamed(answer, lambda system, _: LETTERS[list(letters).index(system)]).model_dump()
 
     def _renamed(self, answer: TaskAnswer, name: Callable[[Any, str], str]) -> TaskAnswer:
-        """Return the answer with other names of the summaries."""
+        """Return the answer with the names of the summaries replaced."""
         choices = {question.name for question in self.of_task if question.type == "summary"}
         values = {
             field: name(value, f"answer.values.{field}") if field in choices and value not in (None, TIE) else value
@@ -346,9 +349,9 @@ class TaskType(ABC):
         return answer.model_copy(update={"values": values, "summaries": summaries})
 
     def parts(self, task: Task, answer: TaskAnswer, letters: Sequence[str] = ()) -> list[tuple[str, str]]:
-        """Return the name and described value of each question.
+        """Return the name and a description of the value of each question.
 
-        With `letters`, letters replace the systems.
+        If `letters` is given, letters replace the systems.
         """
         names = dict(zip(letters, LETTERS, strict=False))
         return [
@@ -364,9 +367,9 @@ class TaskType(ABC):
         return "; ".join(f"{name}: {text}" for name, text in self.parts(task, answer))
 
     def disagreement(self, task: Task, answers: Sequence[TaskAnswer]) -> Disagreement | None:
-        """Return how answers to a task differ, or None if they agree.
+        """Return how answers to a task differ, or None if the answers agree.
 
-        A missing value agrees with every value.
+        A missing value agrees with every other value.
         """
         opinions = [self.opinion(task, answer) for answer in answers]
         split = split_of([opinion for opinion in opinions if opinion is not None])
@@ -407,7 +410,7 @@ class TaskType(ABC):
         return task.target(self.unit) if system is None else task.target(system=system)
 
     def conditional_questions(self, task: Task, answer: TaskAnswer) -> Iterator[tuple[Target, str, bool]]:
-        """Yield the target and name of conditional questions, and whether they were asked."""
+        """Yield the target and name of each conditional question, and whether it was asked."""
         conditional = {question.name for question in self.own if question.when}
         if not conditional:
             return
@@ -417,14 +420,14 @@ class TaskType(ABC):
                 if question.name in conditional:
                     yield self._target(task, system), question.name, question.name in shown
 
-    # Machine verdicts, as JSON: `{"accepts": bool, "values": {...}, "reason": text or null}`
+    # Machine verdicts, as JSON: `{"accepts": bool, "values": {...}, "reason": string or null}`
 
     def machine_judgment(self, task: Task, verdicts: Verdicts) -> Judgment | None:
-        """Return the machine's judgment for a task, or None."""
+        """Return the machine's judgment on the unit of a task, or None."""
         return verdicts.of_summary(task.document_id, task.system or "", task.index or 0)
 
     def verdict(self, judgment: Judgment, task: Task) -> Json | None:
-        """Return the JSON verdict of a judgment, or None if the judgment is undecided."""
+        """Return the machine verdict that follows from a judgment, or None if it is undecided."""
         accepts = decided(judgment)
         if accepts is None:
             return None
@@ -432,7 +435,7 @@ class TaskType(ABC):
         return {"accepts": accepts, "values": values, "reason": judgment.reason or None}
 
     def verdict_values(self, judgment: Judgment, task: Task, *, accepts: bool) -> Json:
-        """Return the values of a verdict in addition to its decision."""
+        """Return the values that a machine verdict has in addition to its decision."""
         return {}
 
     def same(self, machine: Json, answer: TaskAnswer) -> bool:
@@ -456,7 +459,7 @@ class TaskType(ABC):
     # Simulated annotators
 
     def right_answer(self, task: Task, gold: Gold) -> TaskAnswer:
-        """Return the right answer to a task, which a check or training task contains."""
+        """Return the right answer to a task; checks and training tasks contain it."""
         return self._filled(
             task,
             self.right(task, gold),
@@ -468,7 +471,7 @@ class TaskType(ABC):
     ) -> tuple[TaskAnswer, bool]:
         """Return the answer of a simulated annotator, and whether it was given without reading.
 
-        `order` lists the systems in the order of showing.
+        `order` contains the systems in the order in which they are shown.
         """
         lazy = rng.random() < profile.laziness
 
@@ -497,7 +500,7 @@ class TaskType(ABC):
         return answer.model_copy(update={"machine": agreement}), lazy
 
     def _rejecting(self) -> Json:
-        """Return the opposite of the accepting values."""
+        """Return the values of a negative answer, which are the opposite of `accepting`."""
         by_name = {question.name: question for question in self.asks}
         return {
             name: (not value)
@@ -507,9 +510,9 @@ class TaskType(ABC):
         }
 
     def _filled(self, task: Task, start: TaskAnswer, pick: Callable[[Question, str | None], Any]) -> TaskAnswer:
-        """Return the answer with values for all questions that are asked.
+        """Return the answer completed with values for all questions that are asked.
 
-        Optional questions of the task type are skipped.
+        Optional questions of the task type are left unanswered.
         """
         values: Json = {}
         summaries: dict[str, Json] = {}
@@ -528,12 +531,12 @@ class TaskType(ABC):
 
 
 def values_of(answer: TaskAnswer, system: str | None) -> Json:
-    """Return the values of an answer about a system's summary, or the task (None)."""
+    """Return an answer's values about a system's summary, or about the whole task (None)."""
     return answer.values if system is None else answer.summaries.get(system, {})
 
 
 def labelled(judge: str, target: Target, aspect: str, signature: str, *, yes: bool, **fields: Any) -> Judgment:
-    """Return a judgment with the label 1 or 0; `fields` are other fields of the judgment."""
+    """Return a judgment with the label 1 or 0; `fields` contains its other fields."""
     question = {"target": target, "aspect": aspect, "judge": judge, "signature": signature}
     return Judgment(**question, value=float(yes), label=int(yes), **fields)
 
@@ -547,7 +550,7 @@ def system_of(letter: Any, letters: Sequence[str], field: str) -> str:
 
 
 def summaries_body(source: Source, systems: Sequence[str], scrambled: Mapping[str, str] | None = None) -> list[Json]:
-    """Return the JSON of summaries by system; `scrambled` gives texts that replace summaries."""
+    """Return the JSON of the systems' summaries; `scrambled` maps systems to replacement texts."""
     body = []
     for system in systems:
         text = (scrambled or {}).get(system)

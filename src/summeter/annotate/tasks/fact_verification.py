@@ -23,7 +23,7 @@ ERROR_TYPES = {
     "relation error": "error_types.relation",
     "sentence error": "error_types.sentence",
 }
-"""Error types of UniSumEval, with the keys of their texts in the language files."""
+"""Error types of UniSumEval, each with the key of its texts in the language files."""
 
 
 class FactVerification(TaskType):
@@ -44,7 +44,7 @@ class FactVerification(TaskType):
         labels = self.options("fact_verification", "supported", "not_supported")
         yield Question(name="label", type="choice", text=text("fact_verification.verdict"), options=labels)
         if self.campaign.error_types:
-            # Only labels are compared; the error types of an agreed error are merged.
+            # Only labels are compared; error types are merged if annotators agree on the error.
             yield Question(
                 name="error_types",
                 type="choices",
@@ -63,9 +63,9 @@ class FactVerification(TaskType):
                 yield self.work_task(source, system, index, group=system, system=system, index=index, body=body)
 
     def check(self, source: Source, number: int, material: Material) -> Task | None:
-        """Replace a sentence of the summary by a foreign one.
+        """Return a check in which a foreign sentence replaces a sentence of the summary.
 
-        Positive and negative machine verdicts alternate.
+        Positive and negative machine verdicts alternate between checks.
         """
         summary = material.summary(source)
         if summary is None:

@@ -1,6 +1,6 @@
 """Key-fact alignment: the summary sentences that convey a key fact (FineSurE, UniSumEval).
 
-A sentence is aligned if it is about the same matter, even if it contradicts a detail.
+A sentence is aligned with a key fact if it is about the same matter, even if it contradicts a detail.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ class KeyFactAlignment(TaskType):
                 yield self.work_task(source, system, index, **about, index=index, body=body)
 
     def check(self, source: Source, number: int, material: Material) -> Task | None:
-        """Use a paraphrased sentence and a foreign sentence in turn.
+        """Return a check whose key fact is a paraphrased sentence or a foreign sentence, in turn.
 
-        The first must be aligned, and the second must not. With the form `unisumeval`, a paraphrased key fact replaces
-        a sentence of the summary instead.
+        The paraphrased sentence of the summary must be aligned; a foreign sentence must not. With the form
+        `unisumeval`, a paraphrased key fact replaces a sentence of the summary instead.
         """
         summary, attention = material.summary(source), self.campaign.attention
         replaces_sentence = attention.form == "unisumeval"
@@ -91,10 +91,7 @@ class KeyFactAlignment(TaskType):
         )
 
     def passed(self, task: Task, answer: TaskAnswer) -> bool:
-        """Return whether the expected sentence is chosen.
-
-        No sentence may be chosen if the key fact is foreign.
-        """
+        """Return whether the expected sentence is chosen (none, if the key fact is foreign)."""
         expected, chosen = task.expects["sentence"], answer.values["sentences"]
         return expected in chosen if expected is not None else not chosen
 
@@ -112,9 +109,9 @@ class KeyFactAlignment(TaskType):
         )
 
     def derived(self, judgments: Sequence[Judgment], sources: Mapping[str, Source]) -> Iterator[Judgment]:
-        """Yield conciseness labels of sentences.
+        """Yield the conciseness labels of summary sentences.
 
-        They follow from the answers of judges who aligned all key facts of a summary.
+        They follow from the answers of annotators who aligned all key facts with a summary.
         """
         alignments: dict[tuple[str, str, str], dict[int | None, set[tuple[int, int]]]] = {}
         for judgment in judgments:
@@ -175,7 +172,7 @@ class KeyFactAlignment(TaskType):
 
 
 def paraphrase(sentence: str, template: str, language: str = "en") -> str:
-    """Return a template in which a sentence replaces `{}`, beginning in lower case if possible.
+    """Return a template with a sentence in place of `{}`, beginning in lower case if possible.
 
     >>> paraphrase("The cat sat.", "We learn that {}")
     'We learn that the cat sat.'

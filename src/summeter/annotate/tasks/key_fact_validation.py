@@ -37,7 +37,7 @@ class KeyFactValidation(TaskType):
     def ask(self) -> Iterator[Question]:
         """Yield a question for each criterion.
 
-        If one is not met, questions for a reason and a better wording follow.
+        If a criterion is not met, the annotator is also asked for a reason and a better wording.
         """
         text, key = self.language.text, self.name
         for name in CRITERIA:
@@ -49,13 +49,13 @@ class KeyFactValidation(TaskType):
             yield Question(name=name, type="text", text=text(f"{key}.{name}"), hint=hint, when=not_met, required=False)
 
     def tasks(self, source: Source) -> Iterator[Task]:
-        """Yield one task for each key fact; its judgments refer to the document's first summary."""
+        """Yield one task for each key fact; the judgments refer to the document's first summary."""
         first, list_id = source.summaries[0].system, source.list_id
         for index, fact in enumerate(source.facts):
             yield self.work_task(source, index, system=first, index=index, list_id=list_id, body={"key_fact": fact})
 
     def check(self, source: Source, number: int, material: Material) -> Task | None:
-        """Use a key fact of another document and a foreign sentence, in turn."""
+        """Return a check whose key fact is from another document or a foreign sentence, in turn."""
         accepts = number // 2 % 2 == 0
         sample = material.foreign_fact if number % 2 == 0 else material.foreign
         return self.check_task(
@@ -67,13 +67,13 @@ class KeyFactValidation(TaskType):
         )
 
     def passed(self, task: Task, answer: TaskAnswer) -> bool:
-        """Return whether the decision is as expected."""
+        """Return whether the decision is the expected one."""
         return self.decides(answer) is task.expects["valid"]
 
     def judgments_of_task(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
-        """Yield a label that is 1 if the key fact is valid.
+        """Yield a judgment with the label 1 if the key fact is valid, and 0 otherwise.
 
-        The error types are the criteria that are not met.
+        The error types are the criteria that the key fact does not meet.
         """
         values, comment = answer.answer.values, answer.answer.comment
         comments = [values.get("why"), values.get("edit") and f"better: {values['edit']}", comment]
@@ -88,7 +88,7 @@ class KeyFactValidation(TaskType):
         )
 
     def opinion(self, task: Task, answer: TaskAnswer) -> str:
-        """Return whether the key fact is valid, or the better wording."""
+        """Return whether the key fact is valid, or its better wording, as a string."""
         result = outcome(task, answer)
         return "valid" if result is True else f"better “{result}”" if result else "not valid"
 
@@ -96,7 +96,7 @@ class KeyFactValidation(TaskType):
         return verdicts.of_document(task.document_id, task.index or 0)
 
     def right(self, task: Task, gold: Gold) -> TaskAnswer:
-        """Return the expected or gold label, or a label that is 1 with probability 0.85."""
+        """Return the expected label, or else the gold label, or else 1 with probability 0.85."""
         known = gold.of(task.target("key_fact"), ASPECT)
         valid = known.label == 1 if known is not None else gold.chance(task) < 0.85
         return TaskAnswer(values=self.deciding(task, accepts=task.expects.get("valid", valid)))
@@ -105,7 +105,7 @@ class KeyFactValidation(TaskType):
 def outcome(task: Task, answer: TaskAnswer) -> str | bool:
     """Return the outcome of an answer.
 
-    It is True to keep the key fact, False to drop it, or its new wording.
+    The outcome is True if the key fact is kept, False if it is dropped, and otherwise the new wording.
     >>> task = Task(key="kv/d/0", document_id="d", body={"key_fact": "It rained."})
     >>> values = {"significant": True, "correct": False, "relevant": True, "edit": "It rained  in May."}
     >>> outcome(task, TaskAnswer(values=values))

@@ -13,7 +13,7 @@ from summeter.annotate.tasks.simulation import Gold
 from summeter.annotate.tasks.task import Material, Source, Task
 
 ASPECTS = {"overall": "pairwise.overall"}
-"""Default aspect, with the key of its texts in the language files."""
+"""The default aspect, with the key of its texts in the language files."""
 SIGNATURE = "human.pairs|v:1"
 REASON = "reason"
 
@@ -47,7 +47,7 @@ class Pairwise(TaskType):
             yield self.work_task(source, *systems, system=systems[0], rival=systems[1], systems=systems, body=body)
 
     def check(self, source: Source, number: int, material: Material) -> Task | None:
-        """Replace one of two summaries by scrambled words of another document."""
+        """Return a check that replaces one summary with the scrambled words of a foreign summary."""
         if len(source.summaries) < 2:
             return None
         systems = tuple(summary.system for summary in material.rng.sample(source.summaries, 2))
@@ -61,7 +61,7 @@ class Pairwise(TaskType):
         )
 
     def passed(self, task: Task, answer: TaskAnswer) -> bool:
-        """Return whether the scrambled summary lost on every aspect."""
+        """Return whether the other summary is preferred to the scrambled one on every aspect."""
         return not {task.expects["loser"], TIE} & {answer.values[name] for name in self._choices()}
 
     def reason(self, answer: TaskAnswer) -> str | None:

@@ -1,7 +1,7 @@
-"""Typed questions: validation, comparison, export and simulation of their values.
+"""Typed questions: validation, comparison, export and simulation of the values of answers.
 
-The questions of a task type come first, followed by the additional questions of the campaign. An answer maps the names
-of the questions that were asked and answered to their values.
+The questions of the task type come first, followed by the campaign's additional questions. An answer maps the names of
+the questions that were asked and answered to values.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Type = Literal["scale", "yes_no", "choice", "choices", "text", "sentences", "spa
 class Disagreement(NamedTuple):
     """A description of how answers to a task differ.
 
-    `even` tells whether no value has a majority.
+    `even` is True if no value has a majority.
     """
 
     text: str
@@ -39,7 +39,7 @@ class Disagreement(NamedTuple):
 
 
 class Mark(BaseModel):
-    """A marked span, in code points of the summary."""
+    """A marked span; `start` and `end` are code-point offsets in the summary."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -51,23 +51,23 @@ class Mark(BaseModel):
 
 
 class Question(Record):
-    """A question of a form. Its `type` determines the values:
+    """A question of a form. The possible values depend on its `type`:
 
     - `scale`: a number on `scale`
     - `yes_no`: a boolean
-    - `text`: a text of at most `longest` characters
+    - `text`: a string of at most `longest` characters
     - `choice`: the name of one of `options`; `choices`: a list of one or more names
     - `sentences`: a list of indexes of summary sentences, which may be empty
-    - `spans`: a list of marked spans of the summary (`Mark`), which may be empty. Each has a kind from `options` and,
-      if there are `categories`, one of them.
-    - `summary`: the system of one of the shown summaries, or a tie if `ties` is set. It is asked if two or more
-      summaries are shown.
+    - `spans`: a list of marked spans of the summary (`Mark`), which may be empty. Each span has a kind from `options`
+      and, if there are `categories`, one of these.
+    - `summary`: the system of one of the shown summaries, or a tie if `ties` is set. This question is asked if two or
+      more summaries are shown.
 
     Annotators read `label`, if given, and `text`. With `each_summary`, the question is asked about each shown summary.
-    It is asked if one of the conditions in `when` holds. A condition maps names of earlier questions to the values that
-    they must have; for sentences and spans, the value is whether any is chosen. `compared` tells whether different
-    values are a disagreement. Answers are exported as judgments with the question's name as aspect if it has a
-    `signature`. `own` marks additional questions of the campaign.
+    If `when` is not empty, the question is asked only if one of its conditions holds. A condition maps the names of
+    earlier questions to the values that they must have; for sentences and spans, the value says whether any is chosen.
+    `compared` says whether different values count as a disagreement. If the question has a `signature`, answers are
+    exported as judgments whose aspect is the question's name. `own` marks additional questions of the campaign.
     """
 
     name: str
@@ -112,7 +112,7 @@ class Question(Record):
 
     @property
     def condition_values(self) -> tuple[Any, ...]:
-        """Values that a condition of a later question may name."""
+        """Values of this question that the condition of a later question may name."""
         match self.type:
             case "scale":
                 return tuple(self.scale.values)
@@ -134,7 +134,7 @@ class Question(Record):
         }
 
     def read(self, value: Any, task: Task, path: Sequence[str]) -> Any:
-        """Return the value to store. Raises InvalidAnswer if it does not fit the question."""
+        """Return the value to store. Raises InvalidAnswer if the value does not fit the question."""
         match self.type:
             case "scale":
                 if isinstance(value, bool) or not isinstance(value, int | float) or not self.scale.has(value):
@@ -221,7 +221,7 @@ class Question(Record):
     def differing(self, values: Sequence[Any], task: Task) -> Disagreement | None:
         """Return how values differ, or None if they agree.
 
-        Values on a scale disagree if half the scale apart.
+        Values on a scale disagree if they are at least half the scale apart.
         """
         match self.type:
             case "text":
@@ -243,7 +243,7 @@ class Question(Record):
         - `scale`: the number as value
         - `yes_no`: the label 1 or 0
         - `choice` and `text`: the name or text as label; `choices`: the names joined by "+"
-        - `sentences` and `spans`: the label 1 if any is chosen, else 0, with the chosen ones as evidence
+        - `sentences` and `spans`: the label 1 if any is chosen and 0 otherwise, with the chosen ones as evidence
         - `summary`: for a pair, the value 1, 0 or 0.5 (tie); otherwise the value 1 for the chosen summary and 0 for the
           others
         """
@@ -273,7 +273,7 @@ class Question(Record):
                 yield Judgment(**fields, value=float(bool(value)), label=int(bool(value)), evidence=evidence)
 
     def right(self, task: Task, target: Target, gold: Gold) -> Any:
-        """Return the gold value, or a pseudo-random value that depends on the system's quality."""
+        """Return the gold value, or else a pseudo-random value depending on the system's quality."""
         known = gold.of(target, self.name)
         chance = gold.chance(task, target.system, self.name)
         match self.type:
@@ -311,9 +311,9 @@ class Question(Record):
                 return []
 
     def first(self, order: Sequence[str]) -> Any:
-        """Return the value of an annotator who does not read.
+        """Return the value that an annotator who does not read would give.
 
-        `order` lists the systems in the order of showing.
+        `order` contains the systems in the order in which they are shown.
         """
         match self.type:
             case "scale":
@@ -332,7 +332,7 @@ class Question(Record):
                 return []
 
     def noisy(self, right: Any, task: Task, profile: Profile, rng: Random) -> Any:
-        """Return the right value with the probability of the profile's accuracy, and a random one otherwise."""
+        """Return the right value with the probability `profile.accuracy`, or else a random value."""
         match self.type:
             case "scale":
                 return self.scale.noisy(right, profile.accuracy, profile.bias, rng)
@@ -360,7 +360,7 @@ class Question(Record):
 def asked(questions: Sequence[Question], values: Values, task: Task) -> Iterator[Question]:
     """Yield the questions that are asked, given the values of other questions.
 
-    Values of questions that are not asked are ignored.
+    The values of questions that are not asked are ignored.
     """
     shown: dict[str, Any] = {}
     for question in questions:
@@ -389,7 +389,7 @@ def same_value(value: Any, other: Any) -> bool:
 def read(questions: Sequence[Question], content: Values, task: Task, path: Sequence[str]) -> Json:
     """Validate the values of a form.
 
-    Raises InvalidAnswer if a value is invalid, missing or was not asked for.
+    Raises InvalidAnswer if a value is invalid or missing, or was not asked for.
     """
     known = {question.name for question in questions}
     for name in content:
@@ -415,7 +415,7 @@ COMPARABLE = frozenset(SIGNATURES[type_.value] for type_ in QuestionType if type
 
 
 def split_of(labels: Sequence[str]) -> Disagreement | None:
-    """Return the counts of different labels, or None if all labels are equal.
+    """Return the counts of the different labels, or None if all labels are equal.
 
     >>> split_of(["supported", "not supported", "supported"])
     Disagreement(text='2 supported, 1 not supported', even=False)

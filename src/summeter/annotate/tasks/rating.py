@@ -1,4 +1,4 @@
-"""Rating of the summaries of a document, and choice of the best one (SummQual)."""
+"""Rating of the summaries of a document, and choice of the best summary (SummQual)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from summeter.data.human_judgments import SIGNATURES
 from summeter.records import UsageError
 
 ASPECTS = {name: f"rating.{name}" for name in ("coherence", "consistency", "coverage", "fluency", "overall")}
-"""Default aspects, with the keys of their texts in the language files."""
+"""The default aspects, each with the key of its texts in the language files."""
 BEST = "best"
 
 
@@ -58,7 +58,7 @@ class Rating(TaskType):
     def tasks(self, source: Source) -> Iterator[Task]:
         """Yield one task with all summaries of the document.
 
-        Raises UsageError if there are more than 26.
+        Raises UsageError if the document has more than 26 summaries, one for each letter.
         """
         systems = tuple(summary.system for summary in source.summaries)
         if len(systems) > len(LETTERS):
@@ -69,7 +69,7 @@ class Rating(TaskType):
         yield self.work_task(source, systems=systems, body={"summaries": summaries_body(source, systems)})
 
     def check(self, source: Source, number: int, material: Material) -> Task | None:
-        """Replace one summary by scrambled words of another document."""
+        """Return a check that replaces one summary with the scrambled words of a foreign summary."""
         systems = tuple(summary.system for summary in source.summaries)
         scrambled = material.rng.choice(systems)
         return self.check_task(
@@ -82,9 +82,9 @@ class Rating(TaskType):
         )
 
     def passed(self, task: Task, answer: TaskAnswer) -> bool:
-        """Return whether the scrambled summary has the lowest rating and is not the best.
+        """Return whether the scrambled summary has the lowest rating and is not chosen as the best.
 
-        A summary that is shown alone must be rated in the lowest quarter of the scale.
+        A scrambled summary that is shown alone must be rated in the lowest quarter of the scale.
         """
         scrambled, scales = task.expects["worst"], self._scales()
         means = {

@@ -18,14 +18,14 @@ _Key = tuple[str, str, str | None, str, int | None, str]
 class Profile(Record):
     """The behaviour of a simulated annotator.
 
-    - `accuracy`: probability that an answer (for ratings and choices, each value) is right
-    - `bias`, from -1 to 1: share of labels that are changed to the positive label (supported, valid, aligned, clean),
-      or to the negative one if below 0; ratings are shifted by `bias` times half the scale
+    - `accuracy`: probability that an answer (for ratings and choices, each value of it) is right
+    - `bias`, from -1 to 1: fraction of labels that are changed to the positive label (supported, valid, aligned,
+      clean), or to the negative label if `bias` is below 0; ratings are shifted by `bias` times half the scale
     - `laziness`: probability of answering without reading. The answer then repeats the machine or is the first option,
       and takes a tenth of the time.
     - `trust`: probability of repeating the machine verdict after reading
-    - `trust_reasons`: the same if the verdict has a reason; default: `trust`
-    - `seconds`: typical time per task
+    - `trust_reasons`: the same probability for verdicts with a reason; None means `trust`
+    - `seconds`: typical time per task, in seconds
     """
 
     accuracy: float = Field(default=0.9, ge=0, le=1)
@@ -47,11 +47,11 @@ class Profile(Record):
 
 
 class Gold:
-    """The right answers of a campaign: gold judgments if available, else pseudo-random values.
+    """The right answers of a campaign: gold judgments, or else pseudo-random values.
 
-    `gold` are merged human judgments (see `aggregate.merge`). A pseudo-random answer depends on `seed` and the task.
-    Each system has a quality between 0.55 and 0.95, which is the probability that one of its sentences is supported,
-    a key fact is present, or a summary is free of errors.
+    `gold` contains merged human judgments (see `aggregate.merge`). A pseudo-random value depends on `seed` and the
+    task. Each system has a quality between 0.55 and 0.95, which is the probability that one of its sentences is
+    supported, a key fact is present, or a summary is free of errors.
     """
 
     def __init__(self, gold: Iterable[Judgment] = (), *, seed: int = 0) -> None:
@@ -80,7 +80,7 @@ class Gold:
         return fraction("truth", self.seed, task.key, *parts)
 
     def of(self, target: Target, aspect: str) -> Judgment | None:
-        """Return the gold judgment on a target, or None."""
+        """Return the gold judgment on a target, or None if there is none."""
         return self._gold.get((target.document_id, target.system, target.rival, target.unit, target.index, aspect))
 
     def spans(self, task: Task) -> list[Judgment]:
@@ -90,6 +90,6 @@ class Gold:
     def searched_for_spans(self, task: Task) -> bool:
         """Return whether gold annotators searched the summary for spans.
 
-        If they did, a summary without spans has no errors.
+        If they did, a summary without marked spans has no errors.
         """
         return (task.document_id, task.system or "") in self._searched

@@ -1,4 +1,4 @@
-"""Span highlighting: marking of text that the document does not support (SummQual)."""
+"""Span highlighting: marking text that the document does not support (SummQual)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class SpanHighlighting(TaskType):
                 yield self.work_task(source, summary.system, system=summary.system, body=body)
 
     def check(self, source: Source, number: int, material: Material) -> Task | None:
-        """Insert a foreign sentence into a summary."""
+        """Return a check in which a foreign sentence is inserted into a summary."""
         summary = material.summary(source)
         if summary is None:
             return None
@@ -68,8 +68,8 @@ class SpanHighlighting(TaskType):
     def judgments_of_task(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
         """Yield a judgment for each span, and labels of the summary and its sentences.
 
-        A label is 1 if there is no span. The error types of a span are its category and its kind. A sentence has those
-        of the spans that overlap it.
+        A label is 1 if no span is marked in the summary or sentence. The error types of a span are its category and its
+        kind; a sentence has the error types of all spans that overlap it.
         """
         judge, spans = answer.annotator, answer.answer.values["spans"]
         types = [joined_error_types(name for name in (span["category"], span["kind"]) if name) for span in spans]
@@ -112,7 +112,10 @@ class SpanHighlighting(TaskType):
         return self._marks([] if accepts else [(start, end, None)])
 
     def right(self, task: Task, gold: Gold) -> TaskAnswer:
-        """Return the foreign sentence of a check, the gold spans, or else a random sentence or nothing."""
+        """Return the foreign sentence of a check, or the gold spans.
+
+        If there is no gold judgment, a random sentence or nothing is marked.
+        """
         spans: list[tuple[int, int, str | None]] = [
             (known.evidence[0].start, known.evidence[0].end, known.error_type)
             for known in gold.spans(task)
@@ -130,7 +133,7 @@ class SpanHighlighting(TaskType):
         return TaskAnswer(values=self._marks(spans))
 
     def _marks(self, spans: Iterable[tuple[int, int, str | None]]) -> Json:
-        """Return the answer that marks spans, given by start, end and category."""
+        """Return the answer that marks the spans, each given by start, end and category."""
         names = [entry.name for entry in self.campaign.error_types]
         marks = [
             {

@@ -1,4 +1,4 @@
-"""Tasks, and the material from which tasks and attention checks are made."""
+"""Tasks, and the material from which attention checks are made."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Role = Literal["work", "check", "training"]
 
 
 class InvalidAnswer(Exception):
-    """Raised if an answer is invalid; `path` leads to the field at fault."""
+    """Raised if an answer is invalid; `path` is the path of the invalid field."""
 
     def __init__(self, path: str | Sequence[str], message: str) -> None:
         super().__init__(message)
@@ -29,9 +29,9 @@ class InvalidAnswer(Exception):
 class Task(Record):
     """A task for an annotator.
 
-    `body` contains the shown texts; design/annotate.md gives its fields by task type. `systems` are the systems whose
-    summaries are shown under letters. `text` is the document of a training task that is not in the data. `role` and
-    `expected` are never sent to browsers.
+    `body` contains the shown texts; design/annotate.md lists the fields of each task type. `systems` are the systems
+    whose summaries are shown under letters. `text` is the document of a training task whose document is not in the
+    data. `role` and `expected` are never sent to browsers.
     """
 
     key: str
@@ -51,7 +51,7 @@ class Task(Record):
 
     @property
     def machine(self) -> Json | None:
-        """The machine verdict that is shown with the task."""
+        """The machine verdict of the task, or None."""
         verdict: Json | None = (self.assistance or {}).get("machine")
         return verdict
 
@@ -61,7 +61,7 @@ class Task(Record):
         return self.expected or {}
 
     def target(self, unit: Unit = "summary", **fields: Any) -> Target:
-        """Return the target of a judgment on the task; `fields` replace fields of the target."""
+        """Return the target of a judgment on the task; `fields` override fields of the target."""
         summary = {"document_id": self.document_id, "system": self.system or "", "rival": self.rival}
         return Target(**{**summary, "unit": unit, "index": self.index, "list_id": self.list_id, **fields})
 
@@ -87,8 +87,8 @@ class Material(NamedTuple):
     """Material for attention checks, sampled from other documents with `rng`.
 
     `foreign_sentence` is used if there are no other documents. `explained` contains the texts for which the machine
-    gave a reason, by whether it accepted them. Such texts are preferred, so that the reason in a check is about its
-    text.
+    gave a reason, by whether the machine accepted them. Such texts are preferred, so that the reason shown in a check
+    is about the text of the check.
     """
 
     sources: Sequence[Source]
@@ -97,14 +97,14 @@ class Material(NamedTuple):
     explained: Mapping[bool, Mapping[str, Any]] = {}
 
     def summary(self, source: Source) -> Summary | None:
-        """Sample a summary of the document that has sentences; return None if no summary has sentences."""
+        """Sample a summary of the document that has sentences, or return None if there is none."""
         summaries = [summary for summary in source.summaries if summary.sentences]
         return self.rng.choice(summaries) if summaries else None
 
     def foreign(self, source: Source, *, accepted: bool | None = None) -> str:
-        """Sample a sentence of a summary of another document.
+        """Sample a sentence from a summary of another document.
 
-        `accepted` is the decision of the machine verdict that will be shown with it.
+        `accepted` is the decision of the machine verdict that will be shown with the sentence, or None.
         """
         sentences = [
             sentence
@@ -120,7 +120,7 @@ class Material(NamedTuple):
         return self._choose(facts, accepted=accepted) if facts else self.foreign(source, accepted=accepted)
 
     def scrambled(self, source: Source) -> str:
-        """Return a summary of another document with its words in random order."""
+        """Return a summary of another document, with the words in random order."""
         texts = [
             summary.text for other in self._elsewhere(source) for summary in other.summaries if summary.text.strip()
         ]
@@ -133,14 +133,14 @@ class Material(NamedTuple):
         return self.rng.choice([text for text in texts if text in known] or texts)
 
     def _elsewhere(self, source: Source) -> list[Source]:
-        """Sample a few other documents; using all would be slow in large campaigns."""
+        """Sample a few other documents, because using all would be slow in large campaigns."""
         sampled = self.rng.sample(self.sources, min(8, len(self.sources)))
         others = [other for other in sampled if other.document.id != source.document.id]
         return others or [other for other in self.sources if other.document.id != source.document.id][:8]
 
 
 def key_of(*parts: str | int) -> str:
-    """Return a readable task key in ASCII, made of parts in any script.
+    """Return a readable ASCII task key, made of parts that may contain any characters.
 
     >>> key_of("fv", "doc 1", "sys/A", 3)
     'fv/doc%201/sys%2FA/3'
@@ -154,7 +154,7 @@ def summary_body(summary: Summary) -> Json:
 
 
 def joined_body(sentences: Sequence[str]) -> Json:
-    """Return the JSON of a text that is made of sentences, as `summary_body` does."""
+    """Return the JSON of a text made of sentences, in the format of `summary_body`."""
     spans, offset = [], 0
     for sentence in sentences:
         spans.append([offset, offset + len(sentence)])
