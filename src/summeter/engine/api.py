@@ -65,7 +65,7 @@ from summeter.runs.usage import Usage
 log = logging.getLogger(__name__)
 
 DOCUMENTS_PER_ROUND = 10_000
-"""Maximum number of documents whose calls are collected for a round of batches."""
+"""Maximum number of documents whose calls are collected in one round of batches."""
 
 
 @with_options
@@ -82,17 +82,18 @@ def evaluate(
 ) -> Run:
     """Judge every summary of `data` with every evaluator, and return the finished Run.
 
-    `data` is a Dataset, a path (flat file or dataset folder) or a list of flat rows. `evaluators` are evaluators or
-    catalog names. `models` maps roles to model strings; a single string is the model of the role "judge". `out` is the
-    run folder (default: a new temporary folder); if it contains a run, that run is resumed. `replay` is an earlier run
-    whose stored calls are used instead of models; each evaluator is replayed with all models that the run recorded for
-    it, unless `models` gives others. `executor` is a `ProcessExecutor` (processes of this machine) or a `RayExecutor`
-    (a Ray cluster); by default, judges run in this process.
+    `data` is a Dataset, the path of a flat file or a dataset folder, or a list of flat rows. `evaluators` are
+    evaluators or names in the catalog. `models` maps roles to model strings; a single string is the model for the role
+    "judge". `out` is the run folder, by default a new temporary folder; if it contains a run, that run is resumed.
+    `replay` is the folder of an earlier run whose stored calls are used instead of calling models; each evaluator is
+    replayed with all models that the run recorded for it, unless `models` specifies others. `executor` is a
+    `ProcessExecutor` (processes on this machine) or a `RayExecutor` (a Ray cluster); by default, judges run in this
+    process.
 
-    Also works inside a running event loop, in a separate thread. Raises UsageError for invalid arguments, InputError
-    for invalid data, ReplayMiss for a call that the replayed run lacks, and BudgetError if the next call would exceed
-    `max_cost` or `max_tokens`; then the run can be resumed. Failures of single items are recorded in the run with
-    status and reason.
+    Inside a running event loop, the work is done in a separate thread. Raises UsageError for invalid arguments,
+    InputError for invalid data, ReplayMiss for a call that is missing in the replayed run, and BudgetError if the next
+    call would exceed `max_cost` or `max_tokens`, in which case the run can be resumed. Failures of single items are
+    recorded in the run with a status and a reason.
 
     >>> run = evaluate([{"document": "It rained all day.", "summary": "It rained."}], ["support"])
     >>> run.scores()[0].aspect
@@ -117,7 +118,7 @@ async def evaluate_async(
     executor: Executor | None = None,
     **options: Unpack[OptionArgs],
 ) -> Run:
-    """Judge summaries like `evaluate`, for callers with an event loop."""
+    """Judge summaries like `evaluate`, for callers that have a running event loop."""
     recorded = None if replay is None else read_manifest(Path(replay))
     settings = Options.of(**options)
     if recorded is None:
@@ -144,7 +145,10 @@ async def _run_session(
     progress: Progress,
     executor: Executor | None,
 ) -> Run:
-    """Judge the remaining items of a plan in a run folder; `recorded` is the manifest of the run to `replay`."""
+    """Judge the remaining items of a plan in a run folder, and return the run.
+
+    `recorded` is the manifest of the run to `replay`, or None without a replay.
+    """
     money = spending(plan.options, plan.models.values() if replay is None else ())
     if replay is None:
         # Reports a missing API key before anything is written.
@@ -214,7 +218,7 @@ _EARLY_FILES = frozenset({"data", "prompts", "files", "judgments", "prepared", "
 
 
 def _check_folder(folder: Path) -> None:
-    """Raise UsageError if the folder has other content or is not on this machine."""
+    """Raise UsageError if the folder contains anything other than a run or is not on this machine."""
     check_local(folder)
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file. Choose another ", Parameter("out"))
@@ -235,7 +239,10 @@ def _check_folder(folder: Path) -> None:
 
 
 def _initial_manifest(folder: Path, plan: RunPlan, replay: str | Path | None, old: Manifest | None) -> Manifest:
-    """Return a new manifest, or the old one with the jobs added, and copy the data to the folder if needed."""
+    """Return a new manifest, or the old one with the jobs added.
+
+    If necessary, the data are copied to the folder.
+    """
     new = new_manifest(plan.data, [job.entry for job in plan.jobs], plan.options.model_dump(mode="json"))
     if old is not None:
         if not is_intact(folder / "data"):
@@ -273,9 +280,9 @@ def _initial_manifest(folder: Path, plan: RunPlan, replay: str | Path | None, ol
 
 @dataclass(frozen=True)
 class _Session:
-    """A session of a run.
+    """A session of a run, which judges the remaining items once.
 
-    `used` holds the usage of local models by id, `compute` the computing time by signature.
+    `used` holds the usage of local models by id, and `compute` the computing time of judges by signature.
     """
 
     plan: RunPlan
@@ -291,7 +298,10 @@ class _Session:
     async def judge(
         self, known: Mapping[tuple[str, str], Prepared], store: CallStore | None, results: ResultStore | None
     ) -> None:
-        """Judge all remaining items. Raises BudgetError if the budget is exhausted before."""
+        """Judge all remaining items.
+
+        Raises BudgetError if the budget is exhausted before all items have been judged.
+        """
         plan, budget = self.plan, None if self.replay else self.money.budget
         if budget is not None and store is not None:
             # In a thread, because unreported tokens are estimated from the requests, of which there may be many.
@@ -362,7 +372,7 @@ class _Session:
         derive(plan.jobs, [job.entry for job in plan.jobs], plan.data, self.journal, plan.options.limit)
 
     async def _judge_locally(self, worker: Worker, work_items: Iterator[WorkItem], bound: Bound) -> None:
-        """Judge in this process, directly or in rounds after which the calls are sent in batches."""
+        """Judge in this process, either directly or in rounds, after each of which the calls are sent in batches."""
         executor = LocalExecutor(self.plan.options.concurrency)
         if not bound.batches:
             await executor.run(worker, work_items)
@@ -376,7 +386,10 @@ class _Session:
             worker = replace(worker, known=known, pending=[])
 
     def computed(self) -> dict[str, Usage]:
-        """Return the computing time by signature, without judges whose results were read from a replayed run."""
+        """Return the computing time by signature.
+
+        Judges whose results were read from a replayed run are omitted.
+        """
         replayed = {
             job.signature
             for job in self.plan.jobs
@@ -391,7 +404,7 @@ class _Session:
         results: ResultStore | None,
         work_items: Iterable[WorkItem],
     ) -> None:
-        """Judge with the workers of the executor."""
+        """Judge the work items with the workers of the executor."""
         assert self.executor is not None  # noqa: S101 - jobs are distributed only with an executor
         names = {name for job in jobs for name in job.roles.values()}
         networks = tuple(

@@ -29,7 +29,8 @@ log = logging.getLogger(__name__)
 def undecided(plan: RunPlan, journal: Journal, *, judged: bool) -> dict[str, set[ItemKey]]:
     """Return the items that each partial judge must judge, by signature.
 
-    Without `judged`, these are the items known before any judgment; with it, those that follow from the judgments.
+    If `judged` is False, these are the items that are known before any judgment; if it is True, they also depend on the
+    judgments in the journal.
     """
     items_of: dict[str, set[ItemKey]] = {job.signature: set() for job in plan.jobs if job.entry.partial}
     entries = {job.signature: job.entry for job in plan.jobs}
@@ -45,7 +46,7 @@ def undecided(plan: RunPlan, journal: Journal, *, judged: bool) -> dict[str, set
 
 
 def drop_outdated(plan: RunPlan, jobs: Sequence[Job], journal: Journal, only: ItemFilter) -> None:
-    """Remove the judgments of derived judges with a member among `jobs` that has items left."""
+    """Remove the judgments of derived judges that have a member among `jobs` with items left to judge."""
     for job in plan.jobs:
         members = [other for other in jobs if other.signature in job.entry.members]
         if members and any(True for _ in work_items(plan.data, members, journal.done, plan.options.limit, only)):
@@ -55,10 +56,11 @@ def drop_outdated(plan: RunPlan, jobs: Sequence[Job], journal: Journal, only: It
 def derive(
     jobs: Sequence[Job], judges: Sequence[JudgeEntry], data: Dataset, journal: Journal, limit: int | None = None
 ) -> bool:
-    """Compute the derived judges among the jobs that have items left, in order, from the judgments in the journal.
+    """Compute the derived judges among the jobs from the judgments in the journal.
 
-    `judges` are the judges of the run, and `limit` is its number of documents. If a member failed on an item, the item
-    is an error of the derived judge too. Returns whether an item waits for a partial member.
+    They are computed in their order, unless all their items are finished. `judges` are the judges of the run, and
+    `limit` is the maximum number of documents, or None for all documents. An item on which a member failed is an error
+    of the derived judge too. Returns whether any item waits for a partial member.
     """
     entries = {judge.signature: judge for judge in judges}
     waits = False
@@ -71,7 +73,7 @@ def derive(
 
 
 def cascades(run: RunFolder) -> Iterator[tuple[JudgeEntry, Cascade, CascadePlan, Sequence[MemberJudgments]]]:
-    """Yield (entry, cascade, plan, members' judgments) for each cascade of a run.
+    """Yield (entry, cascade, plan, judgments of the members) for each cascade of a run.
 
     The judgments must be read before the next cascade is requested.
     """
@@ -86,7 +88,7 @@ def cascades(run: RunFolder) -> Iterator[tuple[JudgeEntry, Cascade, CascadePlan,
 
 
 def cascade_samples(run: RunFolder) -> list[CascadeSample]:
-    """Return the random samples of the run's cascades that the second judge has judged."""
+    """Return the random samples of the run's cascades that have been judged by the last judge."""
     samples = []
     for entry, cascade, plan, judged in cascades(run):
         if plan.sampled:
@@ -102,9 +104,9 @@ def cascade_samples(run: RunFolder) -> list[CascadeSample]:
 def _items(
     job: Job, data: Dataset, done: Container[DoneKey], limit: int | None
 ) -> tuple[list[ItemKey], dict[ItemKey, list[Judgment]]]:
-    """Return the items of a derived judge, and the judgments of items that cannot be judged.
+    """Return the items of a derived judge, and the judgments for items that cannot be judged.
 
-    The items are those of the first `limit` documents, and those that a member finished in an earlier session.
+    The items are those of the first `limit` documents and those that a member has finished.
     """
     items: list[ItemKey] = []
     unjudged: dict[ItemKey, list[Judgment]] = {}
@@ -129,7 +131,10 @@ def _derive(
     journal: Journal,
     limit: int | None,
 ) -> list[ItemKey]:
-    """Judge all items that every member has finished, unless this is done already; return the remaining items."""
+    """Judge all items that every member has finished, and return the remaining items.
+
+    Nothing is computed if all finished items have already been judged.
+    """
     items, unjudged = _items(job, data, journal.done, limit)
     partial = any(member.partial for member in evaluator.members)
     complete = [entry.signature for member, entry in zip(evaluator.members, members, strict=True) if not member.partial]
@@ -164,9 +169,10 @@ def _derive(
 
 
 def _record_errors(job: Job, remaining: Sequence[ItemKey], journal: Journal) -> bool:
-    """Record a failure for each item on which a member failed, but not for items beyond the budget.
+    """Record a failure for each remaining item on which a member failed.
 
-    Returns whether the first member has judged an item that no member failed on.
+    Items that a member has not judged, for example because the budget was exhausted, are no failures. Returns whether
+    the first member has judged a remaining item on which no member failed.
     """
     if not remaining:
         return False
@@ -190,7 +196,10 @@ def _record_errors(job: Job, remaining: Sequence[ItemKey], journal: Journal) -> 
 def _judged_items(
     items: Sequence[ItemKey], members: Sequence[JudgeEntry], folder: Path, *, empty: bool = False
 ) -> Iterator[_JudgedItems]:
-    """Open the members' judgments of the items, which are read on demand; `empty` ignores all judgments."""
+    """Open the members' judgments of the items, which are read on demand.
+
+    With `empty`, all judgments are ignored.
+    """
     files = [folder / "judgments" / f"{judge.file}.jsonl" for judge in members]
     with ExitStack() as stack:
         # A member without judgments has no file.
@@ -199,7 +208,7 @@ def _judged_items(
 
 
 class _MemberFile:
-    """The judgments of a member, read by item; only offsets are in memory."""
+    """The judgments of a member, read by item; only their offsets in the file are held in memory."""
 
     def __init__(self, lines: IO[bytes]) -> None:
         self._file = lines
@@ -210,7 +219,7 @@ class _MemberFile:
             start += len(line)
 
     def of(self, key: ItemKey) -> tuple[Judgment, ...]:
-        """Return the judgments of an item; the last judgment of a unit counts."""
+        """Return the judgments of an item; if a unit has several judgments, the last one is used."""
         lines = []
         for start in self._starts.get(key, ()):
             self._file.seek(start)
@@ -219,7 +228,7 @@ class _MemberFile:
 
 
 class _JudgedItems(Sequence[MemberJudgments]):
-    """The judgments of all members, read on demand."""
+    """The judgments of all members by item, read on demand."""
 
     def __init__(self, items: Sequence[ItemKey], files: Sequence[_MemberFile]) -> None:
         self._items, self._files = items, files

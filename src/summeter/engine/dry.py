@@ -1,7 +1,7 @@
 """Dry runs: estimate the calls, tokens and cost of a run without sending anything.
 
-A dry run is an ordinary run with LLMs that answer from the call store, or with an example of the reply's schema, and
-with local models that only count their inputs. Only the counts are kept.
+A dry run is an ordinary run in which LLMs answer from the call store or with an example that fits the reply's schema,
+and in which local models only count their inputs. Only the counts are kept.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from summeter.runs.results import RESULTS, ResultStore, result_key
 from summeter.runs.run import CALLS, MANIFEST
 from summeter.runs.usage import Usage
 
-CHUNK = 256  # characters in which the prefixes of prompts are compared
-CACHEABLE = 1024  # minimum number of tokens of a prefix that providers cache
+CHUNK = 256  # size in characters of the chunks in which prefixes of prompts are compared
+CACHEABLE = 1024  # minimum number of tokens in a prefix that providers cache
 _VARIES = "usual length"
 _WORDS = f"a sentence of about the {_VARIES} that gives a reason"
-_LIST = 8  # entries of a list, if the schema does not limit them
+_LIST = 8  # number of entries in a list if the schema does not limit it
 
 S = TypeVar("S", CallStore, ResultStore)
 T = TypeVar("T")
@@ -49,12 +49,13 @@ Count = Callable[[str, str], None]
 class Estimate(NamedTuple):
     """The estimated calls and tokens of an evaluator.
 
-    `items` is the number of items left: summaries, or pairs in one order each (`unit`). `tokens_shared` is the part of
-    `tokens_in` that is a prefix of an earlier prompt, which a provider's cache may serve at a lower price. `cost` is in
-    US dollars without caching, at the price of batches if `batch`; it is None if a price is unknown, with a `reason`.
-    `local` is the number of inputs by id of the local model. `reads` holds detected context lengths by model string.
-    `at_most` marks a judge to which a cascade passes items on; their number is unknown, so the figures are those of all
-    items.
+    `items` is the number of items left to judge; `unit` says whether they are summaries or pairs, where a pair in two
+    orders counts as two items. `tokens_shared` says how many of the `tokens_in` are in a prefix that is shared with an
+    earlier prompt, which a provider's cache may serve at a lower price. `cost` is in US dollars without caching, at the
+    price for batches if `batch` is True; if a price is unknown, `cost` is None and `reason` says why. `local` is the
+    number of inputs by the id of the local model. `reads` holds detected context lengths by model string. `at_most`
+    marks a judge to which a cascade passes items on; the number of these items is unknown, so the figures are those for
+    all items.
     """
 
     judge: str
@@ -82,13 +83,13 @@ def dry_run(
     out: str | Path | None = None,
     **options: Unpack[OptionArgs],
 ) -> list[Estimate]:
-    """Estimate the calls that `evaluate` with the same arguments would send. Sends no data and writes nothing.
+    """Estimate the calls that `evaluate` would send with the same arguments.
 
-    Servers are asked for the context length of their models, if it is not given. Tokens are counted by
-    `summeter.models.tokens`; replies are assumed to be as long as an example of their schema. A call that several
-    evaluators share counts for the first one; stored calls do not count.
+    No data are sent and nothing is written, but servers are asked for the context lengths of their models that are not
+    given. Tokens are counted by `summeter.models.tokens`, and replies are assumed to be as long as an example that fits
+    their schema. A call that several evaluators share is counted for the first of them; stored calls are not counted.
     """
-    # No model is downloaded: a missing one is counted under the name it was given.
+    # No model is downloaded: a missing model is counted under the name by which it was given.
     plan = make_plan(data, evaluators, models, Options.of(**options), fetch=False)
     table = prices(plan.options.prices)
     run = None if out is None or not (Path(out) / MANIFEST).exists() else Run(out)
@@ -141,7 +142,7 @@ async def _estimate(plan: RunPlan, job: Job, done: Container[DoneKey], sent: Sen
 
 
 class _Discard:
-    """A sink that discards everything."""
+    """A sink that discards all results."""
 
     def judged(self, *_: object) -> None: ...
 
@@ -149,7 +150,10 @@ class _Discard:
 
 
 class Sent:
-    """Counts what a run would have sent, each call and each input of a local model once, and shared prompt prefixes."""
+    """Counts what a run would send, including the prompt prefixes that calls share.
+
+    Each call and each input of a local model is counted once.
+    """
 
     def __init__(
         self,
@@ -168,7 +172,7 @@ class Sent:
         self._prefixes: dict[str, set[int]] = {}
 
     def call(self, model: str, request: Request, reply: str, tally: Usage) -> None:
-        """Add a call to `tally`, unless it was counted before."""
+        """Add a call to `tally` unless the call has already been counted."""
         if request.key in self._calls:
             return
         self._calls.add(request.key)
@@ -192,7 +196,7 @@ class Sent:
         )
 
     def counting(self, model: str, tally: Counter[str]) -> Count:
-        """Return a function that counts requests to a local model (task and key) in `tally[model]`."""
+        """Return a function that counts requests to a local model, given by task and key, in `tally[model]`."""
 
         def count(task: str, request: str) -> None:
             key = result_key(model, task, request)
@@ -204,7 +208,10 @@ class Sent:
 
 
 def dry(model: str, tally: Usage, sent: Sent | None = None, settings: Settings | None = None) -> BoundLLM:
-    """Return a model that answers from the call store, and counts other calls and answers with an example reply."""
+    """Return a model that answers from the call store, or else with an example reply.
+
+    Calls that are not stored are counted in `tally`.
+    """
     sent = sent or Sent(Prices({}))
 
     def missing(request: Request) -> Completion:
@@ -219,7 +226,9 @@ def dry(model: str, tally: Usage, sent: Sent | None = None, settings: Settings |
 
 
 def example(schema: dict[str, Any], defs: dict[str, Any] | None = None) -> Any:
-    """Return an example value of a JSON schema as used in forms; `defs` are the definitions of the complete schema.
+    """Return an example value that fits a JSON schema of a form.
+
+    `defs` are the definitions in the complete schema; by default, they are read from `schema`.
 
     >>> example({"type": "object", "properties": {"a": {"enum": ["yes", "no"]}, "b": {"type": "integer"}}})
     {'a': 'yes', 'b': 1}

@@ -39,15 +39,16 @@ _ENDED: dict[RunStatus, RunStatus] = {
 
 
 def merge(folders: Sequence[str | Path], out: str | Path) -> Run:
-    """Merge runs over the same data, or over data without a common document, and return the merged run.
+    """Merge runs over the same data, or over data without common documents, and return the merged run.
 
-    Each judge has the items of all runs. An item that two runs have judged with the same signature counts once; usable
-    judgments take precedence over failures. Derived judges are recomputed, since their thresholds may depend on all
-    items; if a cascade then passes more items on, the status is "interrupted", and resuming the run judges them. Stored
-    calls and results, prepared data and failures are merged. The folder is written atomically.
+    In the merged run, each judge has the items of all runs. An item that two runs have judged with the same signature
+    is included once; usable judgments take precedence over failures. Derived judges are recomputed, since their
+    thresholds may depend on all items. If a cascade then passes on more items, the status is "interrupted", and
+    resuming the run judges these items. Stored calls and results, prepared data and failures are merged. The folder is
+    written atomically.
 
-    Raises UsageError if there are fewer than two runs, a run is given twice, the folder exists, the data of the runs
-    overlap partly, or two runs contradict each other, and InputError if a run is damaged.
+    Raises UsageError if there are fewer than two runs, if a run is given twice, if the folder exists, if the data of
+    the runs overlap only partly, or if two runs contradict each other, and InputError if a run is damaged.
     """
     runs = [RunFolder(folder) for folder in folders]
     target = Path(out)
@@ -110,7 +111,10 @@ def _merge_into(fresh: Path, runs: Sequence[RunFolder]) -> None:
 
 
 def _write_data(fresh: Path, runs: Sequence[RunFolder]) -> tuple[Dataset, DataEntry]:
-    """Write the data of all runs: a copy of those of the first run if all are equal, else their concatenation."""
+    """Write the data of all runs, and return them with their entry in the manifest.
+
+    If all runs have the same data, those of the first run are copied; otherwise the data are concatenated.
+    """
     first = runs[0].manifest.data
     if all(run.manifest.data.hash == first.hash for run in runs):
         data = runs[0].data
@@ -140,9 +144,9 @@ def _write_data(fresh: Path, runs: Sequence[RunFolder]) -> tuple[Dataset, DataEn
 
 
 def _merge_judges(runs: Sequence[RunFolder]) -> tuple[JudgeEntry, ...]:
-    """Return the distinct judges of all runs, with the aspects of all runs.
+    """Return the distinct judges of all runs, each with its aspects in all runs.
 
-    A judge is partial if, for some of the data, no run applied it to all items.
+    A judge is partial if there are data to which no run applied it completely.
     """
     merged: dict[str, JudgeEntry] = {}
     partial: dict[tuple[str, str], bool] = {}  # by signature and data
@@ -161,10 +165,10 @@ class _Judge:
     """The items of a judge in all runs."""
 
     def __init__(self, judge: JudgeEntry, runs: Sequence[RunFolder]) -> None:
-        """Load the items.
+        """Load the items of the judge in all runs.
 
-        Raises InputError if the judgments of a run are damaged, and UsageError for a derived judge if no run has all
-        its items, because its judgments depend on all items of a run.
+        Raises InputError if the judgments of a run are damaged. Raises UsageError for a derived judge if none of the
+        runs has all its items, because the judgments of a derived judge depend on all items of a run.
         """
         self.judge, self.runs = judge, runs
         self.files = [run.file_of(judge) for run in runs]
@@ -185,7 +189,7 @@ class _Judge:
             )
         self._bounds = np.cumsum([0, *map(len, tables)])  # the rows of each run
         self.replaced: dict[Path, set[str]] = {}
-        """By run folder, the keys of calls whose judgments replace failures of an earlier run."""
+        """The keys of the calls whose judgments replace failures of an earlier run, by run folder."""
 
     def write(self, fresh: Path) -> None:
         """Write the judgments, the lines of progress and the prepared data to the new run."""
@@ -215,7 +219,10 @@ class _Judge:
                                 target.write(line)
 
     def _select_rows(self) -> Bools:
-        """Return a mask with one row of `items` for each item. Raises UsageError if two rows contradict each other."""
+        """Return a mask that selects one row of `items` for each item.
+
+        Raises UsageError if two rows contradict each other.
+        """
         _, first, item = np.unique(self.items.keys(), return_index=True, return_inverse=True)
         differs = np.zeros(len(first), np.bool_)
         differs[item[self.items.checksum != self.items.checksum[first[item]]]] = True
@@ -230,7 +237,10 @@ class _Judge:
         return kept
 
     def _read_lines(self, rows: Ints) -> dict[int, bytes]:
-        """Read the lines of rows. Only one file is open at a time, because there may be many runs."""
+        """Return the lines of judgments of the given rows.
+
+        Only one file is open at a time, because there may be many runs.
+        """
         lines = {}
         for file, starts, (first, end) in zip(self.files, self._starts, pairwise(self._bounds.tolist()), strict=True):
             file_rows = rows[slice(*rows.searchsorted([first, end]))].tolist()
@@ -245,9 +255,10 @@ class _Judge:
         return lines
 
     def _replaces(self, row: int, best: int, lines: Mapping[int, bytes]) -> bool:
-        """Return whether the judgments of `row` replace those of `best`, an earlier row about the same item.
+        """Return whether the judgments in `row` replace those in `best`, an earlier row for the same item.
 
-        The row with fewer failures is kept. Raises UsageError if two usable judgments of a unit differ.
+        `lines` holds the lines of both rows. The row with fewer failures is kept, and the earlier one if their numbers
+        are equal. Raises UsageError if two usable judgments of the same unit differ.
         """
         new, old = ([Judgment.model_validate_json(line) for line in lines[each].splitlines()] for each in (row, best))
         failed = [sum(judgment.status != "ok" for judgment in judgments) for judgments in (new, old)]
@@ -276,7 +287,7 @@ class _Judge:
 def _merge_manifests(runs: Sequence[RunFolder], judges: tuple[JudgeEntry, ...], data: DataEntry) -> Manifest:
     """Return the manifest of the merged run, with the options of the first run and the usage of all runs.
 
-    The usage of a copy of a run counts only once.
+    If one run is a copy of another, its usage is counted only once.
     """
     usage_fields = ("created", "usage", "judge_usage", "local", "compute")
     distinct: dict[str, Manifest] = {}

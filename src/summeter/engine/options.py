@@ -1,6 +1,7 @@
 """The options of a run, besides data, evaluators and models.
 
-`evaluate` and similar functions take them as keywords and list them in their help; the commands have the same options.
+`evaluate` and similar functions take the options as keywords and list them in their help texts; the commands have the
+same options.
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 ALL = "*"
-"""The key for all roles."""
+"""The key of the context length that applies to all roles."""
 
 
 class Options(Record):
-    """The options of a run. `Options.of` creates them from keywords."""
+    """The options of a run, created from keywords by `Options.of`."""
 
     limit: int | None = Field(
         default=None, ge=1, description="Judge only the first N documents, with all their summaries."
     )
     seed: int | None = Field(default=None, description="Random seed of the bootstrap, and of models if given.")
     temperature: float | None = Field(
-        default=0.0, ge=0, le=10, description="Sampling temperature; none: the provider's default."
+        default=0.0, ge=0, le=10, description="Sampling temperature, or none for the provider's default."
     )
     max_reply: int | None = Field(default=None, ge=1, description="Maximum length of a reply, in tokens.")
     repeats: int = Field(
@@ -84,7 +85,10 @@ class Options(Record):
 
     @classmethod
     def of(cls, **options: Any) -> Options:
-        """Create options from keywords. Raises UsageError for an unknown option or a value out of range."""
+        """Return options created from keywords.
+
+        Raises UsageError for an unknown option or an invalid value.
+        """
         for name in options:
             if name not in cls.model_fields:
                 known = ", ".join(cls.model_fields)
@@ -107,7 +111,7 @@ class Options(Record):
         return masked({BASE_URL: base_url})[BASE_URL]
 
     def context_of(self, role: str) -> int | None:
-        """Return the given context length of the model in a role, or None."""
+        """Return the context length given for the model in a role, in tokens, or None if none was given."""
         return self.context.get(role, self.context.get(ALL))
 
     @property
@@ -126,7 +130,7 @@ class Options(Record):
 
 
 class OptionArgs(TypedDict, total=False):
-    """The types of `Options` as keyword arguments, for type checkers; a test compares the two."""
+    """The types of the options as keyword arguments, for type checkers; a test compares them with `Options`."""
 
     limit: int | None
     seed: int | None
@@ -150,7 +154,10 @@ class OptionArgs(TypedDict, total=False):
 
 
 def with_options(function: Callable[P, R]) -> Callable[P, R]:
-    """Add the options to the signature and the docstring of a function that takes them as keywords (`OptionArgs`)."""
+    """Add the options to the signature and the docstring of a function, and return the function.
+
+    The function must take the options as keywords (`OptionArgs`).
+    """
     fields, hints = Options.model_fields, get_type_hints(OptionArgs)
     parameters = inspect.signature(function).parameters.values()
     named = [parameter for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]

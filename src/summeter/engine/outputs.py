@@ -1,8 +1,9 @@
-"""Import raw outputs and scores of earlier experiments as a run, without calling a model.
+"""Import the raw outputs and scores of earlier experiments as a run, without calling a model.
 
-A row has `doc_id, system, evaluator, aspect, model` and either `output` (a raw reply, read by the evaluator's strict or
-released parser) or `value` (with `unit` and `index` unless it is about the whole summary). `rival` and `order` (ab |
-ba) specify a pair. If a judgment was requested several times, the last row counts.
+A row has the fields `doc_id`, `system`, `evaluator`, `aspect` and `model`, and either `output` (a raw reply, which is
+read by the evaluator's strict or released parser) or `value` (with `unit` and `index` unless the value is that of the
+whole summary). `rival` and `order` (ab or ba) specify a pair. If several rows are about the same judgment, the last one
+is used.
 """
 
 from __future__ import annotations
@@ -41,14 +42,14 @@ _NUMBERED: dict[Unit, tuple[str, Callable[[Item], Sequence[object]]]] = {
     "sentence": ("summary", lambda item: item.sentences),
     "key_fact": ("document", lambda item: item.key_facts),
 }
-"""Units with an index: whether they belong to the summary or the document, and a function that returns them."""
+"""The units with an index: whether they belong to the summary or the document, and a function that returns them."""
 
 
 class Imported(NamedTuple):
-    """The counts of a judge's rows.
+    """The counts of the rows of a judge.
 
-    `reasons` counts unusable rows by reason, and `faults` by class (`REPLY_FAULTS`). Of the `repeated` rows,
-    `contradicted` have another value than an earlier row with the same `attempt`.
+    `reasons` holds the number of unusable rows by reason, and `faults` by class (`REPLY_FAULTS`). `contradicted` says
+    how many of the `repeated` rows have a different value from an earlier row with the same `attempt`.
     """
 
     judge: str
@@ -65,7 +66,7 @@ class Imported(NamedTuple):
 
 
 class ImportedRun(Run):
-    """A run of raw outputs. `imported` holds the counts of each judge's rows."""
+    """A run imported from raw outputs; `imported` holds the counts of each judge's rows."""
 
     imported: tuple[Imported, ...] = ()
 
@@ -75,9 +76,9 @@ def import_outputs(
 ) -> ImportedRun:
     """Import a file of raw outputs as a run at `out`, without calling a model.
 
-    `parser` is "strict" (a reply must fit its item) or "legacy" (like the papers' released code). Raises InputError
-    with every invalid row; then `out` is not created. Unusable replies are no errors, but become judgments with status
-    `unparsed` or `refused`.
+    `parser` is "strict" (a reply must fit its item) or "legacy" (replies are read like in the released code of the
+    papers). Raises InputError with every invalid row, in which case `out` is not created. Unusable replies raise no
+    error but become judgments with the status `unparsed` or `refused`.
     """
     if parser not in get_args(Parser):
         raise UsageError(Parameter("parser"), f" must be {' or '.join(get_args(Parser))}, not {parser!r}")
@@ -103,7 +104,7 @@ def import_outputs(
 
 
 JudgeKey = tuple[str, str | None, bool]
-"""(evaluator, model, whether the rows have raw replies): the key of a judge."""
+"""The key of a judge: (evaluator, model, whether the rows have raw replies)."""
 
 
 Text = Annotated[
@@ -115,7 +116,10 @@ Text = Annotated[
 
 
 class RawRow(BaseModel):
-    """A row of raw outputs. Pairs with the order `ba` are swapped; other columns are ignored."""
+    """A row of raw outputs; columns other than the fields are ignored.
+
+    A pair with the order `ba` is swapped, so that all pairs have the order `ab`.
+    """
 
     doc_id: Text
     system: Text
@@ -146,7 +150,7 @@ class RawRow(BaseModel):
 
 
 def _convert(cells: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert the text cells of a table: remove empty cells, except an empty reply, and parse numbers.
+    """Return the text cells of a table with numbers parsed and without empty cells; an empty reply is kept.
 
     >>> _convert({"doc_id": "7", "rival": "", "output": "", "value": "0.5", "index": "2"})
     {'doc_id': '7', 'value': 0.5, 'index': 2}
@@ -162,7 +166,7 @@ def _convert(cells: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Output(NamedTuple):
-    """A valid row and its item."""
+    """A valid row with its item."""
 
     row: RawRow
     item: Item
@@ -174,7 +178,7 @@ class Output(NamedTuple):
 
 
 def _read_outputs(data: Dataset, raw: str | Path) -> tuple[list[Output], Counter[JudgeKey], Counter[JudgeKey]]:
-    """Return the rows that count, and by judge the numbers of repeated rows and of contradictory ones."""
+    """Return the rows to import, and the numbers of repeated and of contradictory rows by judge."""
     faults, lookup = Faults(file_name(raw)), _Lookup(data)
     outputs: dict[tuple[Any, ...], Output] = {}
     repeated: Counter[JudgeKey] = Counter()
@@ -224,7 +228,7 @@ class _Lookup:
         return item_of(self.data.documents[row.doc_id], self.summaries[row.doc_id, row.system], rival)
 
     def fault(self, row: RawRow) -> tuple[str, str] | None:
-        """Return the invalid field of a row and the message, or None."""
+        """Return the invalid field of a row and an error message, or None if the row is valid."""
         if row.output is not None:
             if row.evaluator not in self.names:
                 return "evaluator", (
@@ -267,7 +271,10 @@ class _Lookup:
 
 
 def _has_aspect(name: str, aspect: str) -> bool:
-    """Return False if the evaluator has a setting `aspect` that does not allow this aspect."""
+    """Return whether the evaluator can judge an aspect.
+
+    This is False only if the evaluator has a setting `aspect` that does not allow the aspect.
+    """
     if "aspect" in find(name).model_fields:
         try:
             _reader(name, aspect)
@@ -277,7 +284,7 @@ def _has_aspect(name: str, aspect: str) -> bool:
 
 
 def _evaluator(name: str, aspect: str) -> Evaluator | None:
-    """Return the evaluator of the catalog that judges an aspect, or None if its values are not known."""
+    """Return the evaluator in the catalog that judges an aspect, or None if its possible values are unknown."""
     if not issubclass(find(name), DerivedEvaluator):
         with suppress(UsageError):
             components = _reader(name, aspect).components()
@@ -286,7 +293,7 @@ def _evaluator(name: str, aspect: str) -> Evaluator | None:
 
 
 class _Judge:
-    """The rows of a judge."""
+    """The rows of one judge."""
 
     def __init__(self, data: Dataset, outputs: Sequence[Output], parser: Parser) -> None:
         self.data, self.outputs, self.parser = data, outputs, parser
@@ -317,7 +324,10 @@ class _Judge:
     def write(
         self, journal: Journal, store: CallStore, repeated: Mapping[Any, int], contradicted: Mapping[Any, int]
     ) -> Imported:
-        """Write all judgments; summaries without an output, by a system that has outputs, are skipped with a reason."""
+        """Write all judgments, and return their counts.
+
+        Summaries without an output are skipped with a reason if their system has outputs.
+        """
         judged: dict[ItemKey, list[Judgment]] = {}
         for output in self.outputs:
             judged.setdefault(item_key(output.item), []).extend(self._judgments(output, store))
@@ -333,7 +343,7 @@ class _Judge:
             for aspect in dict.fromkeys(row.aspect for row in bad):
                 of_aspect = [row for row in bad if row.aspect == aspect]
                 journal.failed(failure(self.entry, key, of_aspect[0].status, of_aspect[0].reason or "", of_aspect))
-            # A raw reply counts once: as usable, or with the first reason.
+            # A raw reply is counted once, as usable or with the first reason.
             replies: dict[tuple[Any, ...], list[Judgment]] = {}
             for index, judgment in enumerate(judgments):
                 replies.setdefault(judgment.calls or (index,), []).append(judgment)
@@ -391,7 +401,10 @@ class _Judge:
         return Judgment(target=target(item, unit, index), aspect=aspect, **judge, **fields)
 
     def _missing_units(self) -> Iterator[tuple[Item, Judgment]]:
-        """Yield a skipped judgment for each sentence and key fact without a value, if others have one."""
+        """Yield a skipped judgment for each sentence and key fact without a value.
+
+        Items in which no sentence or no key fact has a value are left out.
+        """
         with_value: dict[tuple[Any, ...], dict[int, Output]] = {}
         for output in self.outputs:
             row = output.row
@@ -405,7 +418,7 @@ class _Judge:
                 yield item, self._judgment(item, aspect, unit, index, status="skipped", reason=reason)
 
     def _absent(self, judged: Collection[ItemKey]) -> Iterator[tuple[ItemKey, list[Judgment]]]:
-        """Yield skipped judgments for each summary without an output, by systems that have outputs."""
+        """Yield skipped judgments for each summary without an output if its system has other outputs."""
         systems = {system for _, system, rival in judged if rival is None}
         for summary in self.data.summaries:
             key = (summary.document_id, summary.system, None)
@@ -416,5 +429,5 @@ class _Judge:
 
 
 def _reader(name: str, aspect: str) -> Evaluator:
-    """Return the evaluator that reads outputs about an aspect."""
+    """Return the evaluator that reads outputs for an aspect."""
     return rebuild(name, {"aspect": aspect} if "aspect" in find(name).model_fields else {})

@@ -39,17 +39,17 @@ from summeter.runs.usage import Usage
 log = logging.getLogger(__name__)
 
 PARTS = 64
-"""Minimum number of parts of a run (if it has as many documents), so that all workers end at about the same time."""
+"""Minimum number of parts of a run with at least as many documents, so that all workers end at about the same time."""
 
 MAX_DOCUMENTS = 100
-"""Maximum number of documents of a part, which limits its memory and the work lost if a worker dies."""
+"""Maximum number of documents in a part, which limits its use of memory and the work lost if a worker dies."""
 
 MAX_DEATHS = 8
-"""Number of consecutive parts on which workers die before the run ends with WorkerError."""
+"""Number of consecutive parts on which workers must die for the run to end with WorkerError."""
 
 
 def documents_per_part(documents: int) -> int:
-    """Return the default size of a part.
+    """Return the default number of documents in a part.
 
     >>> [documents_per_part(number) for number in (3, 640, 1_000_000)]
     [1, 10, 100]
@@ -58,7 +58,7 @@ def documents_per_part(documents: int) -> int:
 
 
 class NetworkName(NamedTuple):
-    """A local model in a role, which workers find by its model string and verify by its id."""
+    """A local model in a role, which workers find by its model string (`name`) and verify by its id."""
 
     role: str
     task: ModelTask
@@ -70,8 +70,8 @@ class NetworkName(NamedTuple):
 class Setup:
     """Settings of all parts of a session.
 
-    `slots` is the number of documents judged concurrently, `item_timeout` is in seconds, and `folder` is the base of
-    relative paths of models.
+    `slots` is the number of documents that a worker judges concurrently, `item_timeout` is in seconds, and relative
+    paths of models are relative to `folder`.
     """
 
     jobs: tuple[Job, ...]
@@ -86,7 +86,10 @@ class Setup:
 
 @dataclass(frozen=True)
 class Part:
-    """Some documents with their summaries. `prepared` holds their prepared data by (signature, document id)."""
+    """Some documents with the items to judge.
+
+    `prepared` holds the data prepared for these documents by (signature, document id).
+    """
 
     work_items: tuple[WorkItem, ...]
     prepared: Mapping[tuple[str, str], Prepared]
@@ -94,7 +97,10 @@ class Part:
 
 @dataclass
 class PartResult(Progress):
-    """The results of a part. The worker uses it as its `Sink`; `error` is the error that ended the part, if any."""
+    """The results of a part, which a worker uses as its `Sink`.
+
+    `error` is the error that ended the part, or None if there was no error.
+    """
 
     judgments: list[tuple[str, ItemKey, list[bytes]]] = field(default_factory=list)
     rows: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
@@ -112,7 +118,7 @@ class PartResult(Progress):
         self.judgments.append((judge.signature, item, [f"{row.line}\n".encode() for row in judgments]))
 
     def prepared(self, judge: JudgeEntry, row: Mapping[str, Any]) -> None:
-        """Add prepared data of a document."""
+        """Add data prepared for a document."""
         self.rows.append((judge.signature, dict(row)))
 
     def failed(self, failure: Failure) -> None:
@@ -130,10 +136,10 @@ class PartResult(Progress):
 
 @dataclass
 class Session:
-    """Distributes work items to the workers of an executor, and writes their results to the journal.
+    """Distributes work items to the workers of an executor and writes the results to the journal.
 
-    `prepared` holds the data that were prepared before, by (signature, document id). `usage` (by model) and `compute`
-    (by signature) are updated.
+    `prepared` holds the data prepared by earlier sessions, by (signature, document id). `usage` (by model) and
+    `compute` (by signature) are updated.
     """
 
     executor: Executor
@@ -148,9 +154,9 @@ class Session:
     async def judge(self, work_items: Iterable[WorkItem], size: int) -> None:
         """Judge the work items in parts of `size` documents.
 
-        If two workers die on a part, its documents are judged one by one; if two workers die on a single document, its
-        items are errors. Raises the error of a judge, with the worker's traceback as its cause, and WorkerError if
-        workers die repeatedly.
+        If two workers die on a part, the documents in the part are judged one by one; if two workers die on a single
+        document, the items of this document are errors. An error of a judge that must end the run is raised with the
+        worker's traceback as its cause. Raises WorkerError if workers die repeatedly.
         """
         # The groups depend on positions in the data, so that a resumed run has the same parts.
         groups = (tuple(group) for _, group in groupby(work_items, key=lambda item: item.position // size))
@@ -166,7 +172,7 @@ class Session:
                     self.progress.advance(ok=False)
 
     async def _map(self, parts: Iterator[Part]) -> list[tuple[Part, str]]:
-        """Judge parts; return the parts on which workers died, with the reason."""
+        """Judge parts, and return the parts on which workers died with the reasons."""
         failed: list[tuple[Part, str]] = []
         consecutive = 0
         first = next(parts, None)
@@ -197,7 +203,10 @@ class Session:
         return failed
 
     def _write(self, result: PartResult) -> None:
-        """Write the results of a part to the run, those of local models first because judgments depend on them."""
+        """Write the results of a part to the run.
+
+        The results of local models come first, because judgments depend on them.
+        """
         for level, text in result.warnings:
             log.log(level, "worker: %s", text)
         if self.store is not None:
@@ -228,7 +237,10 @@ class Session:
 
 
 def judge_part(setup: Setup, part: Part) -> PartResult:
-    """Judge the items of a part. The result holds an error that must end the run."""
+    """Judge the items of a part, and return the results.
+
+    An error that must end the run is not raised but included in the results.
+    """
     result = PartResult()
     try:
         if setup.id not in _SESSIONS:
@@ -242,7 +254,7 @@ def judge_part(setup: Setup, part: Part) -> PartResult:
 
 
 _SESSIONS: dict[str, _WorkerSession] = {}
-"""The session of this worker process, by its id, so that networks are loaded once per worker."""
+"""The current session of this worker process by its id, kept so that networks are loaded once per worker."""
 
 
 class _WorkerSession:
@@ -279,7 +291,7 @@ class _WorkerSession:
         self._tools = toolbox({}, networks)
 
     def judge(self, part: Part, result: PartResult) -> None:
-        """Judge a part, and add everything to its result."""
+        """Judge a part, and add everything that is computed to `result`."""
         worker = Worker(
             self._setup.jobs, result, self._tools, part.prepared, result, self._setup.item_timeout, result.compute
         )
@@ -293,14 +305,14 @@ class _WorkerSession:
 
 
 class _NewResults:
-    """The new results of local models, until the end of the part."""
+    """The new results of local models, kept until the end of the part."""
 
     def __init__(self) -> None:
         self._new: dict[str, dict[bytes, bytes]] = {}
         self._lock = threading.Lock()
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Return the stored values of the keys."""
+        """Return the values of those keys that are stored."""
         with self._lock:
             return {key: rows[key] for key in keys for rows in self._new.values() if key in rows}
 

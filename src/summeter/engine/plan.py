@@ -1,4 +1,4 @@
-"""Plan a run: its jobs and models, and the items that are left to judge."""
+"""Plan a run: determine its jobs and models, and the items that are left to judge."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Data = Dataset | str | Path | Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Job:
-    """An evaluator in a run, with its entry in the manifest. `repeat` counts from 1."""
+    """An evaluator in a run, with its entry in the manifest; `repeat` counts from 1."""
 
     evaluator: Evaluator
     entry: JudgeEntry
@@ -37,7 +37,7 @@ class Job:
 
     @property
     def signature(self) -> str:
-        """The signature of its judgments."""
+        """The signature of the job's judgments."""
         return self.entry.signature
 
     @property
@@ -48,7 +48,10 @@ class Job:
 
 @dataclass(frozen=True)
 class WorkItem:
-    """A document with its remaining items, by the index of the job. `position` is that of the document in the data."""
+    """A document with its remaining items by the index of the job.
+
+    `position` is the position of the document in the data.
+    """
 
     document: Document
     todo: Mapping[int, tuple[Item, ...]]
@@ -56,7 +59,7 @@ class WorkItem:
 
     @property
     def size(self) -> int:
-        """The number of items."""
+        """The number of remaining items."""
         return sum(len(items) for items in self.todo.values())
 
 
@@ -69,8 +72,9 @@ def jobs(
 ) -> list[Job]:
     """Return the jobs of the evaluators, one per signature.
 
-    Members of a derived judge precede it. An evaluator that calls an LLM has `repeats` jobs with the signatures
-    `rep:1`, `rep:2`... Raises UsageError for a role without a model, and if there are no evaluators.
+    The members of a derived judge precede the derived judge. If `repeats` is above 1, an evaluator that calls an LLM
+    has this number of jobs, whose signatures contain `rep:1`, `rep:2`, ... `splitter` and `sampling` are parts of the
+    signatures. Raises UsageError for a role without a model, or if there are no evaluators.
     """
     planned: dict[str, Job] = {}
     complete: set[str] = set()  # signatures of judges that judge every item
@@ -123,15 +127,16 @@ def jobs(
 
 
 def _expand(evaluators: Sequence[Evaluator]) -> Iterator[Evaluator]:
-    """Yield the evaluators, with the components of bundles in place of bundles."""
+    """Yield the evaluators, with bundles replaced by their components."""
     for evaluator in evaluators:
         yield from (evaluator,) if isinstance(evaluator, DerivedEvaluator) else evaluator.components()
 
 
 class RunPlan(NamedTuple):
-    """The plan of a run: data, jobs, LLMs by role, options, and local models by role.
+    """The plan of a run.
 
-    `contexts` holds detected context lengths by model string.
+    `models` holds model strings by role, `networks` holds the local models by role, and `contexts` holds the detected
+    context lengths by model string.
     """
 
     data: Dataset
@@ -159,10 +164,10 @@ def make_plan(
     *,
     fetch: bool = True,
 ) -> RunPlan:
-    """Plan a run. Raises UsageError for invalid data, evaluators, models or options.
+    """Return the plan of a run.
 
-    Local models are identified by their weights. Without `fetch`, none is downloaded, and a missing model is identified
-    by its name.
+    Local models are identified by their weights. Without `fetch`, no model is downloaded, and a missing model is
+    identified by its name. Raises UsageError for invalid data, evaluators, models or options.
     """
     built, bound = _build_all(evaluators), _by_role(models)
     _check_context(options, bound)
@@ -176,9 +181,9 @@ def replay_plans(
     options: Options,
     run: Manifest,
 ) -> list[RunPlan]:
-    """Return the plans that replay a recorded run, one after the other; several if a role had several models.
+    """Return the plans that together replay a recorded run, in the order in which they must be carried out.
 
-    Raises UsageError like `make_plan`.
+    There are several plans if a role had several models. Raises UsageError in the same cases as `make_plan`.
     """
     dataset, bound = _load(data), _by_role(models)
     sampling = {**options.sampling, "rep": 1} if options.repeats > 1 else options.sampling
@@ -199,7 +204,10 @@ def _by_role(models: Mapping[str, str] | str | None) -> dict[str, str]:
 
 
 def _load(data: Data) -> Dataset:
-    """Load the data. Raises UsageError if they contain no summaries."""
+    """Return the data as a dataset.
+
+    Raises UsageError if the data contain no summaries.
+    """
     dataset = data if isinstance(data, Dataset) else load(data)
     if not dataset.document_count:
         raise UsageError("the data contain no summaries")
@@ -232,7 +240,7 @@ def _plan(
 
 
 def data_entry(data: Dataset) -> DataEntry:
-    """Return the entry about the data in a manifest."""
+    """Return the entry that describes the data in a manifest."""
     return DataEntry(
         source=data.card.name,
         hash=data.hash,
@@ -243,17 +251,19 @@ def data_entry(data: Dataset) -> DataEntry:
 
 
 def splitter(data: Dataset) -> str:
-    """Return the sentence splitters of the summaries, and of the documents if that differs.
+    """Return the names of the sentence splitters of the summaries and, if it differs, of the documents.
 
-    For example, `given+rules-1`: the summaries have given sentences, and the documents were split by rules.
+    For example, `given+rules-1` means that the sentences of the summaries are given in the data and that the documents
+    were split by rules.
     """
     return "+".join(dict.fromkeys([*data.splitters, data.card.splitter]))
 
 
 class ItemOrder:
-    """The positions of items in the data: `order[document, system, rival]`.
+    """The positions of items in the data, looked up by `order[document, system, rival]`.
 
-    A pair follows its first summary, in the order of its second one. Each distinct list of systems is stored once.
+    Pairs follow their first summary and are ordered by their second summary. Each distinct list of systems is stored
+    once.
 
     >>> order = ItemOrder(load([{"doc_id": "d", "system": name, "document": "x", "summary": "y"} for name in "ab"]))
     >>> order["d", "a", None] < order["d", "a", "b"] < order["d", "b", None], order.of_document("d")
@@ -283,12 +293,12 @@ class ItemOrder:
         return position if rival is None else position + 1 + first + systems[rival]
 
     def of_document(self, document_id: str) -> int:
-        """Return the position of a document."""
+        """Return the position of a document in the data, counted from 0."""
         return self._positions[document_id]
 
 
 ItemFilter = Mapping[str, Container[ItemKey]]
-"""The items that restricted judges may judge, by signature."""
+"""The items to which judges are restricted, by signature; judges that are not listed may judge all items."""
 
 
 def work_items(
@@ -300,7 +310,8 @@ def work_items(
 ) -> Iterator[WorkItem]:
     """Yield the documents with remaining items, in the order of the data.
 
-    A judge in `only` judges only these items. The texts of finished documents are not read.
+    `limit` is the maximum number of documents, or None for all documents. A judge that is listed in `only` judges only
+    the items given there. If the items of all jobs are single summaries, the texts of finished documents are not read.
     """
 
     def remains(job: Job, item: Item) -> bool:
@@ -325,7 +336,10 @@ def work_items(
 def items_left(
     data: Dataset, jobs: Sequence[Job], done: DoneItems, limit: int | None, only: ItemFilter = MappingProxyType({})
 ) -> int:
-    """Return the number of remaining items; if each item is a summary, the data are not read."""
+    """Return the number of remaining items.
+
+    The data are not read if each item is a single summary and neither `limit` nor `only` is given.
+    """
     if limit is None and _are_summaries(jobs) and not only:
         return sum(len(data) - done.count(job.signature) for job in jobs)
     return sum(work_item.size for work_item in work_items(data, jobs, done, limit, only))
@@ -342,5 +356,5 @@ def item_key(item: Item) -> ItemKey:
 
 
 def item_of(document: Document, summary: Summary, rival: Summary | None = None) -> Item:
-    """Return the item of a summary, or of a pair, without validating it again."""
+    """Return the item for a summary or, with `rival`, for a pair, without validating the texts again."""
     return Item.model_construct(document=document, summary=summary, rival=rival)

@@ -1,4 +1,4 @@
-"""Show progress on stderr if it is a terminal: finished items, failures and remaining time."""
+"""Show the progress on stderr if it is a terminal: finished items, failures and remaining time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from summeter.printable import printable
 
 
 class Progress:
-    """Receives the progress of a run. This base class shows nothing."""
+    """Receives the progress of a run; this base class shows nothing."""
 
     def __enter__(self) -> Self:
         return self
@@ -19,7 +19,7 @@ class Progress:
         """End the display."""
 
     def start(self, total: int) -> None:
-        """Set the number of items."""
+        """Set the total number of items."""
 
     def advance(self, *, ok: bool) -> None:
         """Count a finished item."""
@@ -69,5 +69,5 @@ class Bar(Progress):
 
 
 def progress(*, quiet: bool = False, verb: str = "judging") -> Progress:
-    """Return a progress bar if stderr is a terminal and not `quiet`, else a silent Progress."""
+    """Return a progress bar if stderr is a terminal and `quiet` is False; otherwise, return a silent Progress."""
     return Bar(verb) if sys.stderr.isatty() and not quiet else Progress()

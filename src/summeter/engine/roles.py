@@ -1,8 +1,8 @@
 """Assign models to the roles of a run, find local models, and detect context lengths.
 
-If the context length of a model is not given, the server is asked once, and the run stores the number: a document that
-does not fit is judged in windows, so prompts depend on it. A replay and a resumed run use the stored number, unless the
-server now has a smaller one.
+If the context length of a model is not given, the server is asked once, and the answer is stored in the run, since a
+document that does not fit is judged in windows and prompts therefore depend on the context length. A replay uses the
+stored context length, and so does a resumed run unless the server now reports a smaller one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def parts_of(evaluators: Iterable[Evaluator]) -> list[Evaluator]:
 
 
 class ReplaySession(NamedTuple):
-    """Evaluators of a replay, and the models of their roles."""
+    """Some evaluators of a replay, with the models of their roles."""
 
     evaluators: list[Evaluator]
     models: dict[str, str]
@@ -38,11 +38,12 @@ class ReplaySession(NamedTuple):
 def replay_sessions(
     evaluators: Iterable[Evaluator], run: Manifest, models: Mapping[str, str], sampling: Mapping[str, object]
 ) -> list[ReplaySession]:
-    """Return the sessions that replay a recorded run, in its order.
+    """Return the sessions that replay a recorded run, in the order of the run's judges.
 
     Consecutive judges whose roles have the same models share a session. An evaluator is replayed with the models of
-    every judge of the run with its name and signature, unless `models` gives other models for these roles. An evaluator
-    without such a judge comes last, with the models of the roles that had only one model in the run.
+    every judge in the run that has the evaluator's name and signature, unless `models` gives other models for the
+    roles. An evaluator without such a judge comes last, with the models of those roles that had only one model in the
+    run.
     """
     by_role: dict[str, set[str]] = {}
     for entry in run.judges:
@@ -75,7 +76,7 @@ def replay_sessions(
 
 
 def check_roles(evaluators: Sequence[Evaluator], models: Iterable[str]) -> None:
-    """Raise UsageError for a role that none of the evaluators has, usually a misspelling."""
+    """Raise UsageError for a role that none of the evaluators has, which is usually misspelled."""
     names = ", ".join(dict.fromkeys(evaluator.name for evaluator in evaluators))
     roles = sorted({role for component in parts_of(evaluators) for role in component.required_roles})
     for role in models:
@@ -97,9 +98,10 @@ def check_roles(evaluators: Sequence[Evaluator], models: Iterable[str]) -> None:
 
 
 def models_of(evaluator: Evaluator, names: Mapping[str, str], models: Mapping[str, str]) -> dict[str, str]:
-    """Return the models of an evaluator's roles, given as role -> role of the run.
+    """Return the model strings of an evaluator's roles.
 
-    Raises UsageError for missing models.
+    `names` maps the evaluator's roles to roles of the run, and `models` maps roles of the run to model strings. Raises
+    UsageError if a role has no model.
     """
     missing = [role for role, name in names.items() if name not in models]
     if not missing:
@@ -135,8 +137,8 @@ def _with_members(evaluators: Iterable[Evaluator]) -> Iterator[Evaluator]:
 class ModelLookup(NamedTuple):
     """Settings for finding local models.
 
-    With `offline`, or without `fetch`, nothing is downloaded; without `fetch`, a missing model of the hub is accepted.
-    `replay` is the run whose recorded models are used.
+    With `offline` or without `fetch`, nothing is downloaded; without `fetch`, a hub model that is missing on this
+    machine is accepted. `replay` is the manifest of the run whose recorded models are used, or None.
     """
 
     offline: bool = False
@@ -144,9 +146,10 @@ class ModelLookup(NamedTuple):
     replay: Manifest | None = None
 
     def find(self, evaluators: Sequence[Evaluator], bound: Mapping[str, str]) -> dict[str, BoundNetwork]:
-        """Return the local models of the bound roles, by role, without loading them.
+        """Return the local models by role, without loading them.
 
-        Raises UsageError if evaluators need models of different types in the same role.
+        `bound` maps roles to model strings; roles without a model string are omitted. Raises UsageError if two
+        evaluators need models of different types in the same role.
         """
         tasks: dict[str, ModelTask] = {}
         for evaluator in _with_members(evaluators):
@@ -186,10 +189,11 @@ async def contexts(
     replay: Manifest | None = None,
     load: bool = True,
 ) -> dict[str, ModelContext]:
-    """Return the context lengths, by model string, of the models (by role) whose context length is not given.
+    """Return the context lengths, by model string, of the models whose context length is not given.
 
-    `before` is the manifest of the resumed run, if any; `replay` is that of the replayed run, for which no server is
-    asked. With `load`, a server may load its model to answer. Errors are ignored.
+    `models` maps roles to model strings. `before` is the manifest of the resumed run, or None for a new run. `replay`
+    is the manifest of the replayed run, or None; for a replay, no server is asked. With `load`, a server may load its
+    model in order to answer. Errors are not raised but described in the result.
     """
     unknown = dict.fromkeys(model for role, model in models.items() if options.context_of(role) is None)
     if replay is not None:

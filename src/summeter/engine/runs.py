@@ -24,23 +24,23 @@ from summeter.runs.views import write_views
 
 
 class Run(RunFolder):
-    """Read access to a run and its evaluators.
+    """A run folder opened for reading, with the run's evaluators.
 
-    `print(run.summary())` shows the means of systems; `run.judgments()` and `run.scores()` return the records.
+    `print(run.summary())` shows the means of the systems; `run.judgments()` and `run.scores()` return the records.
     """
 
     @property
     def specs(self) -> list[Evaluator]:
         """The evaluators of the run, which can be passed to `evaluate`.
 
-        Imported judges have none. Members with renamed roles and members of cascades are included in their derived
-        judge.
+        Imported judges have no evaluators. Members with renamed roles and partial members of cascades are omitted,
+        since they are included in their derived judges.
         """
         judges = [judge for judge in self.manifest.judges if not (judge.imported or judge.roles or judge.partial)]
         return [rebuild(judge.name, judge.settings) for judge in judges]
 
     def cascade_samples(self) -> list[CascadeSample]:
-        """Return the random samples of the run's cascades, for `sm.meta.estimate_last_judge`."""
+        """Return the random samples of the run's cascades, which `sm.meta.estimate_last_judge` takes."""
         return cascade_samples(self)
 
 
@@ -67,7 +67,7 @@ def rescore(folder: str | Path) -> Run:
     """Rebuild the views of a run (scores, summary) from its judgments, and recompute its derived judges.
 
     No model is called. In scores.csv, texts that a spreadsheet would run as formulas ("=...") are prefixed with an
-    apostrophe. A derived judge that is not in the catalog, or has another version there, keeps its judgments.
+    apostrophe. A derived judge keeps its judgments if it is not in the catalog or has a different version there.
     """
     run = Run(folder)
     judges = run.manifest.judges
@@ -87,7 +87,7 @@ def rescore(folder: str | Path) -> Run:
 
 
 def derived_jobs(judges: Iterable[JudgeEntry]) -> list[Job]:
-    """Return jobs for the derived judges whose evaluators are in the catalog with the same settings and version."""
+    """Return jobs for those derived judges that the catalog contains with the same settings and version."""
     catalog = names()
     jobs = []
     for judge in judges:
@@ -99,7 +99,7 @@ def derived_jobs(judges: Iterable[JudgeEntry]) -> list[Job]:
 
 
 def check_coverage(run: RunFolder, least: float = 0.0) -> None:
-    """Raise CoverageError if the share of usable judgments is below `least`, or is zero."""
+    """Raise CoverageError if the share of usable judgments is below `least` or zero."""
     share = run.manifest.coverage
     total = sum(number for status, number in run.manifest.counts.items() if status != "skipped")
     if share is None and (run.manifest.counts and least > 0):
@@ -115,9 +115,10 @@ def check_coverage(run: RunFolder, least: float = 0.0) -> None:
 
 
 def finish(run: Run, journal: Journal, started: Manifest, status: RunStatus, money: Spending | None = None) -> Run:
-    """Write the final manifest and the views of a run, with its usage if `money` is given; return the run.
+    """Write the views and the final manifest of a run, and return the run.
 
-    A complete run with items in error has the status "incomplete"; resuming it judges these items again.
+    If `money` is given, the manifest includes the usage of the run. If some items of a complete run are errors, its
+    status becomes "incomplete", and resuming the run judges these items again.
     """
     journal.manifest(started)
     run.manifest = started

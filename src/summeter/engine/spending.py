@@ -1,4 +1,4 @@
-"""Count the tokens and cost of a run from its stored calls, so that killed sessions are included."""
+"""Count the tokens and the cost of a run from its stored calls, so that killed sessions are included."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ from summeter.runs.usage import Usage
 
 
 class Spending(NamedTuple):
-    """The prices, the budget (if any), and the usage of this session by model string."""
+    """The prices, the budget, and the usage of this session by model string.
+
+    The budget is None if spending is not limited.
+    """
 
     prices: Prices
     budget: Budget | None
@@ -33,7 +36,10 @@ class Spending(NamedTuple):
 
 
 def spending(options: Options, models: Iterable[str]) -> Spending:
-    """Return the prices and budget of the options. Raises UsageError if `max_cost` is set but a price is unknown."""
+    """Return the prices and the budget that the options set.
+
+    Raises UsageError if `max_cost` is set but the price of one of the models is unknown.
+    """
     table = prices(options.prices)
     if options.max_cost is not None:
         for model in models:
@@ -48,7 +54,7 @@ def spending(options: Options, models: Iterable[str]) -> Spending:
 def spent_before(store: CallStore, table: Prices) -> Usage:
     """Return the usage of the stored calls of a run, counted by the same rules as a session.
 
-    Raises InputError if a request that must be read is damaged.
+    Unreported tokens are estimated from the requests. Raises InputError if a request that must be read is damaged.
     """
     total, cost = Usage(), 0.0
     replies: dict[str, Replies] = defaultdict(Replies)
@@ -79,9 +85,10 @@ def _cost(call: CallTokens, table: Prices) -> float:
 
 
 def accounts(folder: Path, manifest: Manifest, work: Mapping[str, Work], session: Spending) -> Manifest:
-    """Return the manifest with the usage of each model and each judge.
+    """Return the manifest with the usage of each model and of each judge.
 
-    `work` is by signature. The retries and failures of the `session` are added.
+    `work` holds the work of judges by signature. The retries and failures of `session` are added to those in the
+    manifest.
     """
     if not (folder / CALLS).is_file():
         return manifest
@@ -120,7 +127,10 @@ def accounts(folder: Path, manifest: Manifest, work: Mapping[str, Work], session
 
 
 def _usage(calls: Sequence[CallTokens], table: Prices) -> Usage:
-    """Return the tokens and cost of calls."""
+    """Return the usage of calls: their number, their tokens, and their cost in US dollars.
+
+    If a price is unknown or a call reported no tokens, the cost is None and `reason` says why.
+    """
     reasons = (table.why(model) for model in dict.fromkeys(call.model for call in calls))
     reason: str | None = next(filter(None, reasons), None)
     without_tokens = 0
@@ -141,7 +151,10 @@ def _usage(calls: Sequence[CallTokens], table: Prices) -> Usage:
 
 
 def with_usage(manifest: Manifest, used: Mapping[str, Usage], computed: Mapping[str, Usage]) -> Manifest:
-    """Return the manifest with the usage of local models and the computing time of judges in this session added."""
+    """Return the manifest with the usage of this session added.
+
+    `used` holds the usage of local models by id, and `computed` the computing time of judges by signature.
+    """
     local, compute = dict(manifest.local), dict(manifest.compute)
     for model, usage in used.items():
         local[model] = local.get(model, Usage()) + usage

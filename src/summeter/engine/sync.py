@@ -15,9 +15,10 @@ T = TypeVar("T")
 
 
 def run_sync(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in a new event loop, or in a new thread if this thread has a running loop.
+    """Run a coroutine in a new event loop and return its result.
 
-    The first Ctrl-C cancels the coroutine, further ones are ignored; then KeyboardInterrupt is raised.
+    If this thread has a running loop, the coroutine runs in a new thread. The first Ctrl-C cancels the coroutine, and
+    further ones are ignored; KeyboardInterrupt is raised after the cleanup.
     """
     try:
         asyncio.get_running_loop()
@@ -25,7 +26,7 @@ def run_sync(work: Coroutine[Any, Any, T]) -> T:
         pass
     else:
         return _in_a_thread(work)
-    # Ctrl-C can be handled only in the main thread, and not if the caller has a handler.
+    # Ctrl-C can be handled only in the main thread, and only if the caller has not set a handler.
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return asyncio.run(work)
@@ -68,8 +69,8 @@ def _in_a_thread(work: Coroutine[Any, Any, T]) -> T:
 async def _interruptible(work: Coroutine[Any, Any, T]) -> T:
     """Await the work, and cancel it on the first Ctrl-C.
 
-    With asyncio's handler, a second Ctrl-C would interrupt the cleanup. A Python signal handler is used instead of one
-    of the loop, because it is also called while local computation blocks the loop.
+    With asyncio's handler, a second Ctrl-C would interrupt the cleanup. A Python signal handler is used instead of a
+    handler of the loop, because it is called even while a local computation blocks the loop.
     """
     task, loop = asyncio.ensure_future(work), asyncio.get_running_loop()
 

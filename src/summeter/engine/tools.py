@@ -1,4 +1,4 @@
-"""Make the tools of judges: the local models of a run, and each job's models by role."""
+"""Make the tools of judges: load the local models of a run, and assign each job its models by role."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from summeter.runs.usage import Usage
 
 
 def networks_of(plan: RunPlan, results: Results | None, used: dict[str, Usage], *, replay: bool) -> dict[str, Any]:
-    """Return the loaded local models of a plan, by role."""
+    """Load the local models of a plan, and return them by role.
+
+    `results` stores the results of the models, and `used` receives their usage by id. With `replay`, results are read
+    from the store.
+    """
     if not plan.networks:
         return {}
     from summeter.models.local.load import build as build_networks
@@ -22,7 +26,10 @@ def networks_of(plan: RunPlan, results: Results | None, used: dict[str, Usage], 
 
 
 def toolbox(llms: Mapping[str, BoundLLM], networks: Mapping[str, Any] | None = None) -> Callable[[Job], Tools]:
-    """Return a function that makes the tools of a job: its LLMs, with its repeat number, and its local models."""
+    """Return a function that makes the tools of a job.
+
+    The tools are the job's LLMs, which draw independent samples for each repeat, and its local models.
+    """
 
     def tools(job: Job) -> Tools:
         bound = {role: llms[name] for role, name in job.roles.items() if name in llms}

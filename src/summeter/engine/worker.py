@@ -43,18 +43,18 @@ T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
-# Errors that all later items would meet too, so that the run stops.
+# Errors that would occur for all later items too, so the run stops.
 FATAL = (UsageError, AccessError, UnreachableError, CapabilityError, ReplayMiss, WriteError)
 
 
 class Sink(Protocol):
-    """Receives the results of a worker: the journal of the run, or the result of a part."""
+    """An object that receives the results of a worker: the journal of the run, or the result of a part."""
 
     def judged(self, judge: JudgeEntry, item: ItemKey, judgments: Sequence[Judgment]) -> None:
         """Receive the judgments of an item."""
 
     def prepared(self, judge: JudgeEntry, row: Mapping[str, Any]) -> None:
-        """Receive prepared data of a document."""
+        """Receive data prepared for a document."""
 
     def failed(self, failure: Failure) -> None:
         """Receive the failure of an item."""
@@ -64,9 +64,10 @@ class Sink(Protocol):
 class Worker:
     """Processes work items.
 
-    `tools(job)` returns the tools of an evaluator. `known` holds the data that were prepared before, by (signature,
-    document id). `timeout` is the maximum time in seconds of an item, or of preparing a document. `compute` receives
-    the computing time by signature, and `pending` the work items that wait for the calls of the next batch.
+    `tools(job)` returns the tools of a job. `known` holds the data prepared by earlier sessions, by (signature,
+    document id). `timeout` is the maximum time for judging an item or preparing a document, in seconds, or None for no
+    limit. `compute` receives the computing time by signature, and `pending` receives the work items that wait for the
+    calls of the next batch.
     """
 
     jobs: Sequence[Job]
@@ -111,7 +112,7 @@ class Worker:
                 row = {"id": prepared.id, "signature": job.signature, **prepared.model_dump(mode="json")}
                 self.sink.prepared(job.entry, row)
             if job.evaluator.prepares_only and prepared.status != "ok":
-                # There are no judgments with a status, so the failure is recorded once, at the first summary.
+                # There are no judgments with a status, so the failure is recorded once, for the first summary.
                 first = item_key(judgeable[0])
                 self.sink.failed(failure(job.entry, first, prepared.status, prepared.reason or "", ()))
             async with asyncio.TaskGroup() as group:
@@ -119,10 +120,11 @@ class Worker:
                     group.create_task(self._judge(job, item, prepared, tools, pending))
 
     async def _attempt(self, job: Job, items: Sequence[Item], pending: list[Item], work: Awaitable[T]) -> T | None:
-        """Await the work and return its result. Record an error that is not fatal as a failure of the items.
+        """Await the work and return its result, or None if it failed.
 
-        If the budget is exhausted, the items remain open; if a call waits for the next batch, they are added to
-        `pending`. A CancelledError raised by the judge itself is a failure too.
+        An error that is not fatal is recorded as a failure of the items. If the budget is exhausted, the items remain
+        open instead; if a call waits for the next batch, they are added to `pending`. A CancelledError raised by the
+        judge itself is a failure too.
         """
         try:
             return await within(self.timeout, work)
@@ -170,7 +172,10 @@ class Worker:
 
 
 def record(sink: Sink, judge: JudgeEntry, key: ItemKey, judgments: Sequence[Judgment]) -> bool:
-    """Write the judgments of an item, and a failure if replies are unusable. Returns whether all are usable."""
+    """Write the judgments of an item, and return whether all of them are usable.
+
+    If some are not, a failure is written too.
+    """
     sink.judged(judge, key, judgments)
     unusable = [row for row in judgments if row.status in {"unparsed", "refused"}]
     if unusable:
@@ -179,7 +184,7 @@ def record(sink: Sink, judge: JudgeEntry, key: ItemKey, judgments: Sequence[Judg
 
 
 def reason_of(error: Exception) -> str:
-    """Return the message of an error, prefixed with its class unless it is an error of summeter."""
+    """Return the message of an error, prefixed with the class of the error unless summeter defines it."""
     if isinstance(error, ValidationError):
         fault = error.errors(include_url=False)[0]
         field = ".".join(map(str, fault["loc"])) or "the value"
@@ -189,7 +194,10 @@ def reason_of(error: Exception) -> str:
 
 
 def _most_severe(error: Exception) -> Exception:
-    """Return the most severe error of a group: first fatal errors, then those that leave items open."""
+    """Return the most severe error of a group: fatal errors come first, then those that leave items open.
+
+    An error that is not a group is returned unchanged.
+    """
     if not isinstance(error, ExceptionGroup):
         return error
     order: tuple[Any, ...] = (FATAL, BudgetError, PendingCall, Exception)
@@ -198,7 +206,7 @@ def _most_severe(error: Exception) -> Exception:
 
 
 def failure(judge: JudgeEntry, key: ItemKey, status: Status, reason: str, unusable: Sequence[Judgment]) -> Failure:
-    """Return the failure of an item; `unusable` are its judgments with unusable replies, if there are any."""
+    """Return the failure of an item; `unusable` holds the item's judgments with unusable replies."""
     document_id, system, rival = key
     return Failure(
         document_id=document_id,
@@ -216,10 +224,10 @@ def failure(judge: JudgeEntry, key: ItemKey, status: Status, reason: str, unusab
 
 
 class PreparedIndex(Mapping[tuple[str, str], Prepared]):
-    """The data that earlier sessions prepared, by (signature, document id), read on demand; the last row counts.
+    """The data that earlier sessions prepared, by (signature, document id).
 
-    Creating and using an index reads files, so do neither in the thread of an event loop. Raises InputError if a line
-    is damaged.
+    They are read on demand; if a document has several rows, the last one is used. Creating and using an index reads
+    files, so do neither in the thread of an event loop. Raises InputError if a line is damaged.
     """
 
     def __init__(self, folder: Path, jobs: Sequence[Job]) -> None:

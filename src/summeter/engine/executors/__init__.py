@@ -1,1 +1,1 @@
-"""Executors: this process, worker processes, or a Ray cluster."""
+"""Executors, which run judges in this process, in worker processes or on a Ray cluster."""

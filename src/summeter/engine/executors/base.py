@@ -1,4 +1,4 @@
-"""The interface of executors, which apply a function to parts in worker processes."""
+"""Define the interface of executors, which apply a function to parts in worker processes."""
 
 from __future__ import annotations
 
@@ -14,37 +14,46 @@ R = TypeVar("R")
 
 
 class WorkerDied(NamedTuple):
-    """The result of a part on which two workers died; `why` says how the second one ended."""
+    """The result of a part on which two workers died; `why` says how the second worker ended."""
 
     why: str
 
 
 class Executor(Protocol):
-    """Runs the judges of a run. If `documents_per_part` is None, the run chooses the size of parts."""
+    """An object that runs judges in workers.
+
+    `documents_per_part` is the number of documents in a part; if it is None, the run chooses the number.
+    """
 
     @property
     def documents_per_part(self) -> int | None: ...
 
     def check(self) -> None:
-        """Raise UsageError or InstallError if no worker can be started. Called before anything is written."""
+        """Raise UsageError or InstallError if no worker can be started.
+
+        This is called before anything is written.
+        """
 
     def map(self, function: Callable[[P], R], parts: Iterator[P]) -> AsyncGenerator[tuple[P, R | WorkerDied]]:
-        """Yield (part, `function(part)`) for each part, as they are finished.
+        """Yield (part, `function(part)`) for each part, in the order in which parts are finished.
 
-        Parts are drawn as workers become free. The function, the parts and the results are pickled. Closing the
-        generator ends all workers.
+        Parts are drawn as workers become free. If two workers die on a part, WorkerDied takes the place of the result.
+        The function, the parts and the results are pickled. Closing the generator ends all workers.
         """
 
 
 class RemoteError(NamedTuple):
-    """An error of a worker in pickled form, with its traceback."""
+    """A pickled error of a worker, with its traceback as text."""
 
     pickled: bytes
     traceback: str
 
     @classmethod
     def of(cls, error: BaseException) -> RemoteError:
-        """Pickle an error. If it cannot be pickled, it is replaced by the most specific error class that can."""
+        """Return an error in pickled form.
+
+        An error that cannot be pickled is replaced by an error of the most specific base class that can.
+        """
         trace = "".join(format_exception(error))
         try:
             data = pickle.dumps(error)
@@ -57,7 +66,7 @@ class RemoteError(NamedTuple):
 
     @property
     def error(self) -> BaseException:
-        """The error, with the worker's traceback as its cause."""
+        """The unpickled error, with the worker's traceback as its cause."""
         error: BaseException = pickle.loads(self.pickled)  # noqa: S301 - pickled by our worker
         error.__cause__ = RemoteTraceback(self.traceback)
         return error
@@ -75,7 +84,10 @@ class RemoteTraceback(Exception):
 
 
 def packed(function: Callable[..., Any], dumps: Callable[[Any], bytes] = pickle.dumps) -> bytes:
-    """Pickle a function for workers. Raises UsageError if it cannot be pickled."""
+    """Return a function in pickled form for workers.
+
+    Raises UsageError if the function cannot be pickled.
+    """
     try:
         return dumps(function)
     except Exception as error:
@@ -83,7 +95,10 @@ def packed(function: Callable[..., Any], dumps: Callable[[Any], bytes] = pickle.
 
 
 def unpacked(data: bytes) -> Callable[..., Any]:
-    """Unpickle a function in a worker. Raises UsageError if the worker cannot import it."""
+    """Return a function that was pickled for workers.
+
+    Raises UsageError if the worker cannot import the function.
+    """
     try:
         function: Callable[..., Any] = pickle.loads(data)  # noqa: S301 - sent by our main process
     except (AttributeError, ImportError) as error:
@@ -95,6 +110,9 @@ def unpacked(data: bytes) -> Callable[..., Any]:
 
 
 def thread_environment(threads: int) -> dict[str, str]:
-    """Return environment variables that limit the threads of numerical libraries when these are loaded."""
+    """Return the environment variables that limit the number of threads of numerical libraries.
+
+    They take effect when the libraries are loaded.
+    """
     names = ("OMP", "MKL", "OPENBLAS", "NUMEXPR", "RAYON", "VECLIB_MAXIMUM")
     return {f"{name}_NUM_THREADS": str(threads) for name in names}

@@ -26,7 +26,7 @@ class LocalExecutor:
             pass
 
     async def map(self, work: Callable[[T], Awaitable[R]], items: Iterable[T]) -> AsyncIterator[R]:
-        """Process all items, and yield the results as they are finished."""
+        """Process all items, and yield the results in the order in which they are finished."""
         source = iter(items)
         running: set[asyncio.Task[R]] = set()
         try:

@@ -1,4 +1,4 @@
-"""Judge in processes on this machine, with the standard library."""
+"""Judge in processes on this machine, using only the standard library."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _MAIN = b"_main__"
 """The part of a pickle that refers to the main module: `__main__`, or `__mp_main__` in a spawned process."""
 
 _STARTING = threading.Lock()
-"""Held while a worker is started, which temporarily changes the environment and `sys.modules`."""
+"""A lock held while a worker is started, since this temporarily changes the environment and `sys.modules`."""
 
 
 class ProcessExecutor(Record):
     """Judge in `workers` processes on this machine, each with `threads` threads for its networks.
 
-    A part has `documents_per_part` documents; by default, the run chooses the number. A crashed worker is replaced, and
-    its part is judged again.
+    `workers` defaults to the number of CPUs that this process may use. A part has `documents_per_part` documents; by
+    default, the run chooses the number. A crashed worker is replaced, and its part is judged again.
 
     >>> import summeter as sm
     >>> sm.ProcessExecutor(workers=2).threads
@@ -60,7 +60,7 @@ class ProcessExecutor(Record):
             )
 
     async def map(self, function: Callable[[P], R], parts: Iterator[P]) -> AsyncGenerator[tuple[P, R | WorkerDied]]:
-        """Yield (part, `function(part)`) for each part, as they are finished."""
+        """Yield (part, `function(part)`) for each part, in the order in which parts are finished."""
         pickled = packed(function)
         main = sys.modules["__main__"]
         file = getattr(main, "__file__", None)
@@ -111,7 +111,10 @@ class ProcessExecutor(Record):
 
 
 class _Worker:
-    """A worker process. It is a pool of one process, so that a broken pool identifies the part on which it died."""
+    """A worker process, implemented as a pool of one process.
+
+    A broken pool therefore identifies the part on which the process died.
+    """
 
     def __init__(self, function: bytes, threads: int) -> None:
         self._function = function
@@ -122,7 +125,10 @@ class _Worker:
         (self._process,) = context.processes
 
     async def apply(self, part: object) -> Any:
-        """Apply the function. Raises BrokenProcessPool if the process dies, WorkerError if it cannot start."""
+        """Return the result of applying the function to a part.
+
+        Raises BrokenProcessPool if the process dies, and WorkerError if it cannot start.
+        """
         try:
             await asyncio.wrap_future(self._started)
         except BrokenProcessPool as error:
@@ -133,7 +139,7 @@ class _Worker:
         return await asyncio.wrap_future(self._pool.submit(_call, self._function, part))
 
     def ending(self) -> str:
-        """Return how the process ended, for messages."""
+        """Return a description of how the process ended, for messages."""
         self._process.join(5)
         code = self._process.exitcode
         self._pool.shutdown(wait=False)
@@ -149,7 +155,7 @@ class _Worker:
 
 
 class _Context(SpawnContext):
-    """A spawn context that records its processes."""
+    """A spawn context that records the processes it creates."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -165,8 +171,8 @@ class _Context(SpawnContext):
 def _startup_environment(function: bytes, environment: Mapping[str, str]) -> Iterator[None]:
     """Prepare the start of a worker.
 
-    A process started in this context has the environment variables, imports the main module only if the function needs
-    it, and ignores Ctrl-C, which a terminal sends to the whole process group.
+    A process started in this context has the given environment variables, imports the main module only if the pickled
+    function refers to that module, and ignores Ctrl-C, which a terminal sends to the whole process group.
     """
     before = {name: os.environ.get(name) for name in environment}
     main = sys.modules["__main__"]

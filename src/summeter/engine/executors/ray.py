@@ -1,4 +1,7 @@
-"""Judge in tasks of a Ray cluster. Ray schedules and retries tasks, replaces nodes, and scales the cluster."""
+"""Judge in tasks on a Ray cluster.
+
+Ray schedules and retries tasks, replaces nodes, and scales the cluster.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +30,14 @@ WARN_AFTER = 60.0
 
 
 class RayExecutor(Record):
-    """Judge in tasks of a Ray cluster, at most `workers` at a time; CPUs and GPUs per worker may be fractions.
+    """Judge in tasks on a Ray cluster, at most `workers` of them at a time.
 
-    `address` is the address of the cluster, by default RAY_ADDRESS; without both, Ray is started on this machine for
-    the run. Without `workers`, tasks are submitted for twice the capacity of the cluster, so that an autoscaler sees
-    waiting tasks. `options` are passed to Ray with every task (`resources`, `scheduling_strategy`, ...). Nodes need
-    neither the run folder nor the data, because parts and results are sent through Ray.
+    The numbers of CPUs and GPUs per worker may be fractions. `address` is the address of the cluster and defaults to
+    the environment variable RAY_ADDRESS; if neither is set, Ray is started on this machine for the run. If `workers` is
+    None, tasks are submitted for twice the capacity of the cluster, so that an autoscaler sees waiting tasks. A part
+    has `documents_per_part` documents; by default, the run chooses the number. `options` are passed to Ray with every
+    task (`resources`, `scheduling_strategy`, ...). Nodes need neither the run folder nor the data, because parts and
+    results are sent through Ray.
 
     >>> import summeter as sm
     >>> sm.RayExecutor(workers=8, gpus_per_worker=1).threads
@@ -48,7 +53,7 @@ class RayExecutor(Record):
 
     @property
     def threads(self) -> int:
-        """The number of threads of a worker, which is its number of CPUs."""
+        """The number of threads of a worker: its number of CPUs, rounded down, but at least 1."""
         return max(1, math.floor(self.cpus_per_worker))
 
     def check(self) -> None:
@@ -57,7 +62,7 @@ class RayExecutor(Record):
             raise InstallError.missing("Ray", "ray")
 
     async def map(self, function: Callable[[P], R], parts: Iterator[P]) -> AsyncGenerator[tuple[P, R | WorkerDied]]:
-        """Yield (part, `function(part)`) for each part, as they are finished."""
+        """Yield (part, `function(part)`) for each part, in the order in which parts are finished."""
         import ray
         from ray.exceptions import RayError, RayTaskError
 
@@ -122,7 +127,10 @@ class RayExecutor(Record):
         return self.address or os.environ.get("RAY_ADDRESS")
 
     def _connect(self) -> bool:
-        """Connect to the cluster. Returns False if this process was connected already."""
+        """Connect to the cluster, and return False if this process was already connected.
+
+        Raises UsageError if this process is connected to a different cluster.
+        """
         import ray
 
         if ray.is_initialized():
@@ -165,7 +173,7 @@ class RayExecutor(Record):
 
 @contextmanager
 def _restore_sigterm() -> Iterator[None]:
-    """Restore the SIGTERM handler, which Ray replaces."""
+    """Restore the SIGTERM handler at the end of the context, since Ray replaces it."""
     before = signal.getsignal(signal.SIGTERM)
     try:
         yield
@@ -175,6 +183,9 @@ def _restore_sigterm() -> Iterator[None]:
 
 
 def _call(function: bytes, path: list[str], part: Any) -> Any:
-    """Apply the function in a worker; `path` holds the main process's import paths outside its installation."""
+    """Apply the pickled function to a part in a worker.
+
+    `path` holds the main process's import paths that lie outside its Python installation.
+    """
     sys.path.extend(entry for entry in path if entry not in sys.path)
     return unpacked(function)(part)
