@@ -101,7 +101,7 @@ def test_a_custom_language_file_is_copied(tmp_path: Path) -> None:
         ({"work.document": None}, "work.document: is missing; in English: 'Document'"),
         ({"work.dokument": "x"}, "work.dokument: is an unknown key (did you mean work.document?)"),
         ({"work.summary_of": "Resumo"}, "work.summary_of: {id} must occur in this text and in the English one"),
-        ({"work.document": {"one": "x", "other": "y"}}, "work.document: must be one text without plural forms"),
+        ({"work.document": {"one": "x", "other": "y"}}, "work.document: must be a single string without plural forms"),
         ({"page.minutes": "{n} min"}, "page.minutes: needs the plural forms one, other"),
         ({"page.minutes": {"other": "{n} min"}}, "page.minutes: has the plural forms other; it needs one, other"),
         ({"page.minutes": {"one": "{m} min", "other": "{n}"}}, "in the form one, {m} must occur"),

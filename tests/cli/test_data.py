@@ -53,7 +53,7 @@ class TestValidate:
         result = run("validate", flat)
         assert result.exit_code == 0
         assert result.stdout.splitlines() == [
-            f"{flat}:2: summary: is empty: valid, and judged `skipped` (warning)",
+            f"{flat}:2: summary: is empty, which is valid; it is judged `skipped` (warning)",
             f"mine  (hash {load(flat).hash[:12]})",
             f"1 documents, 2 summaries, 1 sentences (0 summaries with given sentences, else {SPLITTER})",
             "2 key facts for 1 documents, references for 1; 1 empty summaries",
@@ -119,7 +119,7 @@ class TestImport:
         assert result.exit_code == 0
         assert result.stdout.splitlines()[0].startswith("rain 1  (hash ")
         assert result.stdout.splitlines()[-1] == f"written to {folder}"
-        assert result.stderr == f"warning: {flat}:2: summary: is empty: valid, and judged `skipped`\n"
+        assert result.stderr == f"warning: {flat}:2: summary: is empty, which is valid; it is judged `skipped`\n"
         card = load(folder).card
         assert (card.name, card.version, card.licence, card.citation) == ("rain", "1", "MIT", "A (2024)")
 

@@ -37,16 +37,16 @@ def test_contradictory_documents_are_reported_with_both_files(tmp_path: Path) ->
     rows = put(tmp_path / "rows.jsonl", ROW)
     one = put(tmp_path / "a.jsonl", {"id": "d1", "text": "It rained."})
     two = put(tmp_path / "b.jsonl", {"id": "x", "text": "Snow."}, {"id": "d1", "text": "It snowed."})
-    assert faults(rows, one, two) == ["b.jsonl:2: id: 'd1' has another text in a.jsonl, line 1; keep one"]
+    assert faults(rows, one, two) == ["b.jsonl:2: id: 'd1' has a different text in a.jsonl, line 1; keep one"]
     folder = text(tmp_path / "texts" / "cnn" / "d1.txt", "It rained.").parent.parent
     text(folder / "mail" / "d1.txt", "It poured.")
     text(folder / "mail" / "unasked.txt", "x")
     text(folder / "cnn" / "unasked.txt", "y")
-    assert faults(rows, folder) == ["texts/mail/d1.txt: 'd1' has another text in texts/cnn/d1.txt; keep one"]
+    assert faults(rows, folder) == ["texts/mail/d1.txt: 'd1' has a different text in texts/cnn/d1.txt; keep one"]
     (folder / "mail" / "d1.txt").write_text("It rained.\n")
     assert load(rows, documents=[folder, folder, one]).documents["d1"].text == "It rained."
     assert faults(rows, two, folder) == [
-        f"texts/{place}/d1.txt: 'd1' has another text in b.jsonl (line 2); keep one" for place in ("cnn", "mail")
+        f"texts/{place}/d1.txt: 'd1' has a different text in b.jsonl (line 2); keep one" for place in ("cnn", "mail")
     ]
 
 

@@ -66,8 +66,8 @@ class TestRows:
         data = load([ONE | {"summary": " "}, ONE | {"doc_id": "d2", "document": ""}])
         assert data.summaries[0].sentences == ()
         assert warnings(data) == [
-            "rows:1: summary: is empty: valid, and judged `skipped`",
-            "rows:2: document: is empty: valid, and judged `skipped`",
+            "rows:1: summary: is empty, which is valid; it is judged `skipped`",
+            "rows:2: document: is empty, which is valid; it is judged `skipped`",
         ]
 
     def test_given_sentences_are_located(self) -> None:
@@ -124,9 +124,9 @@ class TestFaults:
             ({"sentences": []}, ("rows:1: sentences: is an empty list for a summary that is not empty; leave it out "
                                 "to have it split")),
             ({"note": float("nan")}, ("rows:1: note: cannot be stored as JSON (Out of range float values are not JSON "
-                                     "compliant: nan); give texts, numbers, lists or objects")),
+                                     "compliant: nan); use strings, numbers, lists or objects")),
             ({"note": {1, 2}}, ("rows:1: note: cannot be stored as JSON (Object of type set is not JSON serializable); "
-                               "give texts, numbers, lists or objects")),
+                               "use strings, numbers, lists or objects")),
             ({"summary": "a\ud83d"},
              "rows:1: summary: contains half a surrogate pair (U+D83D), which is not a character; remove it"),
         ],
@@ -164,7 +164,7 @@ class TestFaults:
         assert [one.system for one in data.summaries] == ["s1", "s2", "s1#2", "s1#2#2", "s1#3"]
         assert warnings(data) == [
             (
-                "rows:3: system: repeats a document and system of an earlier row; it is kept as a summary by 's1#2' "
+                "rows:3: system: repeats the document and system of an earlier row; it is kept as a summary by 's1#2' "
                 "(and 2 more rows)"
             )
         ]
@@ -280,7 +280,7 @@ class TestTables:
         assert data.documents["1"].domain is None
         assert [one.extra for one in data.summaries] == [{"note": ""}, {"note": "n"}]
         assert [one.label for one in data.judgments("human.raw")] == [1, 0]
-        assert warnings(data) == [f"{path}:3: summary: is empty: valid, and judged `skipped`"]
+        assert warnings(data) == [f"{path}:3: summary: is empty, which is valid; it is judged `skipped`"]
 
     def test_broken_json_in_a_cell(self, tmp_path: Path) -> None:
         path = tmp_path / "a.tsv"
@@ -288,7 +288,7 @@ class TestTables:
         with pytest.raises(InputError) as caught:
             load(path)
         assert str(caught.value) == (
-            f"{path}:2: key_facts: is not JSON: Expecting value at column 1; give a JSON list of texts"
+            f"{path}:2: key_facts: is not JSON: Expecting value at column 1; give a JSON list of strings"
         )
 
     def test_parquet(self, tmp_path: Path) -> None:
@@ -330,7 +330,7 @@ class TestFolder:
         for name in again.judgment_sets:
             assert again.judgments(name) == data.judgments(name)
         path = tmp_path / "set" / "summaries.jsonl"
-        assert warnings(again) == [f"{path}:2: text: is empty: valid, and judged `skipped`"]
+        assert warnings(again) == [f"{path}:2: text: is empty, which is valid; it is judged `skipped`"]
 
     def test_equal_data_give_equal_files(self, tmp_path: Path) -> None:
         cards = [save(load(self.rows()), tmp_path / name) for name in "ab"]
@@ -412,7 +412,7 @@ class TestFolder:
         [
             ("documents.jsonl", '{"text": ""}', "documents.jsonl:2: id: is missing; import the data again"),
             ("documents.jsonl", '{"id": "d1", "text": "x"}',
-             "documents.jsonl:2: id: is a second document 'd1'; import the data again"),
+             "documents.jsonl:2: id: 'd1' occurs twice; import the data again"),
             ("documents.jsonl", "no", "documents.jsonl:2: is not JSON: Expecting value at column 1"),
             ("summaries.jsonl", '{"document_id": "d9", "system": "s", "text": "", "splitter": "x"}',
              "summaries.jsonl:3: document_id: refers to 'd9', which is not in the dataset; import the data again"),

@@ -186,7 +186,7 @@ def _workbook(path: Path) -> None:
         (_bomb, "a.jsonl.gz", "a.jsonl.gz:1: is longer than 1 MiB"),
         (_bomb, "a.json.gz", "unpacks to over 1 MiB and 200 times its size, which no text does"),
         (_bomb, "a.csv.gz", "is longer than 1 MiB"),
-        (_line, "a.jsonl", "a.jsonl:1: is longer than 1 MiB; a line end may be missing"),
+        (_line, "a.jsonl", "a.jsonl:1: is longer than 1 MiB; a line break may be missing"),
         (_cell, "a.csv", "is not a valid table: field larger than field limit"),
         (_workbook, "a.xlsx", "unpacks to over 1 MiB and 200 times its size"),
     ],

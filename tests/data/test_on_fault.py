@@ -280,7 +280,7 @@ class TestMessages:
     def test_warning_of_every_row_is_listed_once(self) -> None:
         data = load(rows(*[{"summary": ""}] * 40))
         assert [str(warning) for warning in data.warnings] == [
-            "rows:1: summary: is empty: valid, and judged `skipped` (the same in all 40 rows)"
+            "rows:1: summary: is empty, which is valid; it is judged `skipped` (the same in all 40 rows)"
         ]
 
     @pytest.mark.parametrize(("start", "place"), [(1, (0, 2)), (3, (0, 2)), (9, (11, 13))])

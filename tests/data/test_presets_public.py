@@ -126,7 +126,7 @@ def test_aggrefact(read: Callable[[str], Read]) -> None:
     assert found.rows["Goyal21/7", "BART"]["document"] == SNOW
     assert found.rows["Goyal21/7#2", "BART"]["document"] == RAIN  # one id, two articles
     assert found.warnings == [
-        "system: repeats a document and system of an earlier row; it is kept as a summary by 'missing#2'",
+        "system: repeats the document and system of an earlier row; it is kept as a summary by 'missing#2'",
         "doc_id: is also the id of another document; this document is kept as 'Goyal21/7#2'",
     ]
     typed = found.rows["CLIFF/9", "bart"]

@@ -287,7 +287,7 @@ class TestREALSumm:
         assert bart["summary"] == "It poured truly ."
         assert "scores" not in bart
         assert [text.partition("pkl: ")[2] or text.partition(": ")[2] for text in warned(data)] == [
-            ("abs_bart_out: has another text than the one quoted by the votes; the quoted text is used, without the "
+            ("abs_bart_out: has a text other than the one quoted by the votes; the quoted text is used, without the "
             "stored scores (2 summaries)")
         ]  # fmt: skip
 

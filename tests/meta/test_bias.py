@@ -133,8 +133,8 @@ def test_a_judge_without_a_family_or_rivals_has_no_self_preference() -> None:
     true = people({item: {"x": value} for item, value in TRUE.items()})
     for families, judges, why in (
         ({"A": "acme"}, {}, "family is unknown"),
-        ({"A": "acme"}, {"j": "third"}, "no system is of the judge's family third"),
-        ({"A": "acme", "B": "acme"}, {"j": "acme"}, "every system is of the judge's family"),
+        ({"A": "acme"}, {"j": "third"}, "no system belongs to the judge's family third"),
+        ({"A": "acme", "B": "acme"}, {"j": "acme"}, "every system belongs to the judge's family"),
     ):
         study = bias(judge(OWN), true, families=families, judge_families=judges, resamples=0)
         sound(study)

@@ -60,9 +60,9 @@ def test_bindings(text: str, bound: tuple[str, str]) -> None:
 
 
 def test_faulty_bindings() -> None:
-    with pytest.raises(UsageError, match="assigns no model"):
+    with pytest.raises(UsageError, match="does not bind a model"):
         parse_binding("judge=")
-    with pytest.raises(UsageError, match="assigned twice"):
+    with pytest.raises(UsageError, match="bound twice"):
         parse_bindings(["judge=a/b", "a/c"])
     assert parse_bindings(["a/b", "second=a/c", "judge=a/b"]) == {"judge": "a/b", "second": "a/c"}
 

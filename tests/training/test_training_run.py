@@ -112,7 +112,7 @@ def test_a_second_test_set_evaluation_by_another_training_is_recorded(tmp_path: 
     assert again.card["test"]["looks"] == 1
     other = train(settings(tmp_path, "kind: mean\nnumbers: [5]\n"), tmp_path / "b")
     assert other.card["test"]["looks"] == 2
-    assert "1 other training evaluated this test set before" in other.lines[-1]
+    assert "1 other training run evaluated this test set before" in other.lines[-1]
 
 
 def test_an_existing_folder_is_not_replaced(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_full_disk_is_reported_before_the_training(tmp_path: Path) -> None:
         ("kind: mean\nnumbers: [1]\nsed: 3", "mean.yaml:3: sed: is not known (did you mean seed?)"),
         ("kind: mean\nnumbers: [1]\nsplit:\n  dev: 2", "mean.yaml:4: split.dev: is 2; give less than 1"),
         ("kind: mean\nnumbers: [1]\nnumbers: [2]", "mean.yaml:3: numbers: is given twice"),
-        ("- mean", "mean.yaml: is not a mapping; a training needs at least kind and data"),
+        ("- mean", "mean.yaml: is not a mapping; a training file needs at least kind and data"),
     ],
 )
 def test_faults_of_the_file_have_a_line_and_a_field(tmp_path: Path, text: str, message: str) -> None:

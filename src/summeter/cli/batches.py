@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
-BaseUrl = Annotated[str | None, typer.Option(help="Address that the run was given.")]
+BaseUrl = Annotated[str | None, typer.Option(help="Address given to the run.")]
 
 
 @app.command("list")

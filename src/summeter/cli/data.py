@@ -35,7 +35,7 @@ _SEVERAL = (
     "Flat files (JSONL, JSON, CSV, TSV, Parquet, XLSX; .gz; a folder of them; s3://; - for stdin), a dataset folder, "
     "hf:ORG/NAME@REV#SPLIT, or all files of a --preset."
 )
-_ON_FAULT = "End at a faulty row (error), skip the row (skip), or drop only the faulty field (keep-valid)."
+_ON_FAULT = "Stop at a faulty row (error), skip the row (skip), or drop only the faulty field (keep-valid)."
 Documents = Annotated[
     list[str] | None,
     typer.Option("--documents", metavar="FILE|FOLDER", help="File of documents (id, text) or folder of .story files."),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Kind = Literal["local", "processes", "ray"]
 Executor = Annotated[
     Kind | None,
-    typer.Option(help="Judge in this process (local), in processes of this machine, or on a Ray cluster. Default: ray "
+    typer.Option(help="Judge in this process (local), in processes on this machine, or on a Ray cluster. Default: ray "
                  "with --ray-address or --gpus-per-worker, else processes with --workers, else local."),
 ]  # fmt: skip
 Workers = Annotated[

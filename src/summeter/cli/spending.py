@@ -123,7 +123,7 @@ def _cascades(run: Run) -> Iterator[str]:
         yield f"cascade: {second} judged {items - saved:,} of {items:,}{sampled}; {share:.0%} of its work saved{worth}"
         if plan.sample:
             command = f"summeter meta estimate {run.folder} --last-judge"
-            yield f"cascade: to estimate what {second} would say of all items, by system, run: {command}"
+            yield f"cascade: to estimate what {second} would say about all items, by system, run: {command}"
 
 
 def _short_names(judges: Sequence[tuple[str, str]]) -> dict[str, str]:

@@ -15,7 +15,7 @@ def train(
         Path, typer.Argument(metavar="CONFIG", help="YAML file with kind, data and settings (docs/train.md).")
     ],
     out: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder of the trained judge.")],
-    force: Annotated[bool, typer.Option("--force", help="Replace the folder of an earlier training.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the folder of an earlier training run.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print no progress and no figures.")] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -115,7 +115,7 @@ class ArticleTexts:
         for path in others:
             text, other = self.text(doc_id), self._text_of(path)
             if text is not None and other is not None and text != other:
-                message = f"{doc_id!r} has another text in {location}; keep one"
+                message = f"{doc_id!r} has a different text in {location}; keep one"
                 self._faults.of(str(path)).fail(None, None, message)
 
     def _text_of(self, path: Path) -> str | None:
@@ -167,7 +167,7 @@ class ArticleTexts:
             if doc_id in self._lines and self._texts[doc_id] != cells[content]:
                 file, other = self._lines[doc_id]
                 where = f"in line {other}" if file == faults.file else f"in {file}, line {other}"
-                faults.fail(line, column, f"{doc_id!r} has another text {where}; keep one")
+                faults.fail(line, column, f"{doc_id!r} has a different text {where}; keep one")
                 continue
             self._lines.setdefault(doc_id, (faults.file, line))
             self._texts[doc_id] = cells[content]

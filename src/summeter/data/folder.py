@@ -425,7 +425,7 @@ def _documents(path: Path, facts: Mapping[str, tuple[str, ...]]) -> dict[str, Do
             row.cells["key_facts"] = facts[doc_id]
         document = _validated(path, row, Document)
         if document.id in documents:
-            raise InputError.at(path, row.line, "id", f"is a second document {document.id!r}; {_REIMPORT}")
+            raise InputError.at(path, row.line, "id", f"{document.id!r} occurs twice; {_REIMPORT}")
         documents[document.id] = document
     for doc_id in facts:
         if doc_id not in documents:

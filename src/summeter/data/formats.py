@@ -237,7 +237,7 @@ def _storage_fault(name: str, value: Any) -> str | None:
     except RecursionError:
         return f"is nested too deeply; use at most {DEEPEST} levels of lists and objects"
     except (TypeError, ValueError) as error:
-        return f"cannot be stored as JSON ({error}); give texts, numbers, lists or objects"
+        return f"cannot be stored as JSON ({error}); use strings, numbers, lists or objects"
     return None
 
 
@@ -372,7 +372,7 @@ class _Unpacked(io.RawIOBase):
         return size
 
 
-_NO_LINE = "a line end may be missing, or the file may be of another format"
+_NO_LINE = "a line break may be missing, or the file may be in another format"
 
 
 def _lines_of(handle: BinaryIO) -> Iterator[bytes]:

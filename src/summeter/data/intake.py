@@ -61,7 +61,7 @@ class Intake:
         self._taken = 0
         self._hints = _Hints()
         self._repeated = CountedWarning(
-            "repeats a document and system of an earlier row; it is kept as a summary by {!r}"
+            "repeats the document and system of an earlier row; it is kept as a summary by {!r}"
         )
         self._shared_ids = CountedWarning("is also the id of another document; this document is kept as {!r}")
         self._other_references = CountedWarning(

@@ -108,7 +108,7 @@ def _check_node(root: yaml.Node, loader: yaml.SafeLoader, path: Path) -> None:
                     try:
                         loader.construct_yaml_timestamp(node)
                     except ValueError as error:
-                        message = f"{node.value} is not a date: {error}; put quotes around a text"
+                        message = f"{node.value} is not a date: {error}; quote it if it is a string"
                         raise InputError.at(path, line, None, message) from None
                 inner: list[yaml.Node] = []
             elif isinstance(node, yaml.MappingNode):

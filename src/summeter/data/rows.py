@@ -24,7 +24,7 @@ from summeter.data.formats import NotJSON, Row, parse_json
 from summeter.records import Message, Parameter, UsageError, digest, problem_of
 from summeter.records.text import SHARE, is_share, read_share
 
-EMPTY = "is empty: valid, and judged `skipped`"
+EMPTY = "is empty, which is valid; it is judged `skipped`"
 """Warning for an empty document or summary."""
 SYSTEM = "system"
 """The default system of a row."""
@@ -204,7 +204,7 @@ def _parse_cells(line: int, cells: Mapping[str, Any], faults: Faults) -> dict[st
             try:
                 parsed[field] = parse_json(value)
             except NotJSON as error:
-                what = "a JSON object" if field == "human" else "a JSON list of texts"
+                what = "a JSON object" if field == "human" else "a JSON list of strings"
                 faults.add(line, field, f"{error}; give {what}")
                 parsed[field] = None
     return parsed

@@ -176,7 +176,7 @@ class _Judge:
         for run in runs:
             confirmed = run.confirmed()[judge.signature]
             if confirmed.offsets is None:
-                message = "its items are not in order. Run the command that made the run again first"
+                message = "its items are not in order. First rerun the command that created the run"
                 raise InputError.at(confirmed.file, None, None, message)
             tables.append(confirmed.items)
             self._starts.append(confirmed.offsets.starts)

@@ -142,7 +142,7 @@ def read_aspects(file: Path) -> dict[str, AspectDef]:
             where = [f"aspect {int(row) + 1}"] if several else []
             field = ": ".join([*where, *([".".join(map(str, path))] if path else [])]) or None
             faults.append(
-                Fault(str(file), None, field, problem_of(detail) if path else "must be a mapping of fields to texts")
+                Fault(str(file), None, field, problem_of(detail) if path else "must be a mapping of fields to strings")
             )
         raise InputError(faults) from error
     by_name: dict[str, AspectDef] = {}

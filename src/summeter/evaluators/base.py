@@ -166,7 +166,7 @@ class Tools:
 def _bound(models: Mapping[str, T], role: str) -> T:
     if role not in models:
         raise UsageError(
-            f"no model is assigned to the role {role!r}; assign one with ",
+            f"no model is bound to the role {role!r}; bind one with ",
             Parameter("models", f"{role}=PROVIDER/MODEL"),
         )
     return models[role]

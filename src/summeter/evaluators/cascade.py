@@ -395,6 +395,6 @@ def _by_loss(pairs: Sequence[tuple[float, float]], values: Sequence[float]) -> C
 
 
 def _band(certainty: Certainty, values: Values, mark: float) -> Band | None:
-    """Return the least and greatest value whose certainty is at most `mark`."""
+    """Return the lowest and highest value whose certainty is at most `mark`."""
     uncertain = [value for of_item in values.values() for value in of_item if certainty(value) <= mark]
     return (min(uncertain), max(uncertain)) if uncertain else None

@@ -32,7 +32,7 @@ class ErrorTypes(Evaluator):
     `problem_type: multi_label_classification` a sentence gets every type with a probability of at least 0.5, or the
     most probable one; otherwise the most probable type. `examples/train_error_types.py` trains such classifiers. Writes
     one judgment per sentence, aspect faithfulness: 1 for a sentence without an error and 0 for others; `error_type` are
-    its types, `confidence` the least of their probabilities. A document that is too long is truncated and counted in
+    its types, `confidence` the lowest of their probabilities. A document that is too long is truncated and counted in
     `truncated_tokens`.
     """
 
@@ -73,7 +73,7 @@ class ErrorTypes(Evaluator):
 
 
 def chosen(logits: Floats, labels: Labels) -> tuple[str, float]:
-    """Return the error types of a sentence as text, and the least of their probabilities.
+    """Return the error types of a sentence as text, and the lowest of their probabilities.
 
     >>> labels = Labels(("NoE", "EntE", "OutE"), several=True)
     >>> chosen(np.array([-3.0, 2.0, 1.0]), labels)[0], chosen(np.array([-1.0, -2.0, -3.0]), labels)[0]

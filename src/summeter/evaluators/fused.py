@@ -31,7 +31,7 @@ MODEL: Final = "a fused judge"
 TRAINER: Final = "`summeter train` with `kind: fused`"
 
 Statistic = Literal["score", "mean", "least"]
-"""A statistic of a member's judgments of a summary: the summary's score, or the mean or least value of its units."""
+"""A statistic of a member's judgments of a summary: the summary's score, or the mean or lowest value of its units."""
 Link = Literal["linear", "logistic"]
 """`linear`: a rating. `logistic`: the probability of a yes."""
 
@@ -177,7 +177,7 @@ def measure(
             if score.value is None:
                 reason: tuple[Status, str] = (score.status, score.reason or score.status)
                 why |= {(row, at): reason for (aspect, _), at in columns.items() if aspect == score.aspect}
-        # Mean and least value of sentences, key facts or claims.
+        # Mean and lowest value of sentences, key facts or claims.
         graded = table.where(unit=UNITS)
         graded = graded.take(~np.isnan(graded.value))
         groups: Groups = graded.groups("document", "system", "aspect")
@@ -202,7 +202,7 @@ def inputs_of(members: Sequence[Evaluator], judgments: Sequence[Iterable[Judgmen
     """Return the possible inputs from the members' judgments.
 
     They are every member's score of every aspect and, if it judged sentences, key facts or claims with values other
-    than 0 and 1, their mean and least value.
+    than 0 and 1, their mean and lowest value.
     """
     inputs = []
     for number, (member, of_member) in enumerate(zip(members, judgments, strict=True)):

@@ -242,9 +242,9 @@ def self_preference(
         known = ", ".join(dict.fromkeys(families.values()))
         reason = f"the judge's family is unknown; give it in judge_families (families: {known})"
     elif not own.any():
-        reason = f"no system is of the judge's family {family}"
+        reason = f"no system belongs to the judge's family {family}"
     elif own.all():
-        reason = "every system is of the judge's family"
+        reason = "every system belongs to the judge's family"
     scales = [float(side[included].std()) if included.any() else 0.0 for side in (grid.judge, grid.gold)]
     if reason is None and min(scales) < 1e-12:
         reason = "the scores of one side are constant"

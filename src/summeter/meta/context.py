@@ -81,7 +81,7 @@ class Context:
         if column in self.extra:
             return lambda document, system: self.extra[column].get((document, system))
         known = ", ".join((*KNOWN, *self.extra))
-        raise UsageError(f"the data have no column {column!r} to group by; there are: {known}")
+        raise UsageError(f"the data have no column {column!r} to group by; columns are: {known}")
 
     def column(self, name: str, document: Categorical, system: Categorical) -> Categorical:
         """Return the value of a column for each row. "a*b" crosses two columns.
@@ -106,7 +106,7 @@ class Context:
 
 
 class _LazyContext(Context):
-    """A context that is made when one of its fields is first read."""
+    """A context that is created when one of its fields is first read."""
 
     def __init__(self, make: Callable[[], Context]) -> None:
         object.__setattr__(self, "_make", make)

@@ -221,7 +221,7 @@ class Comparison:
         few = pair.units < MIN_DOCUMENTS and pair.units
         if pair.p_holm is None or (least <= self.alpha and not few):
             return None
-        why = f"{show_p(least)} at the least after Holm over {count(pair.family, 'pair')}"
+        why = f"{show_p(least)} at best after Holm over {count(pair.family, 'pair')}"
         if few:
             why = ENOUGH
         return f"{count(pair.units, pair.by)} {'is' if pair.units == 1 else 'are'} too few for a verdict ({why})"

@@ -86,7 +86,7 @@ def parse_binding(text: str) -> tuple[str, str]:
     match = _BINDING.fullmatch(text)
     role, model = (match["role"], match["model"].strip()) if match else (DEFAULT_ROLE, text)
     if not model:
-        raise UsageError(f"{text!r} assigns no model to a role; write ROLE=PROVIDER/MODEL")
+        raise UsageError(f"{text!r} does not bind a model to a role; write ROLE=PROVIDER/MODEL")
     return role, model
 
 
@@ -99,7 +99,7 @@ def parse_bindings(texts: list[str] | tuple[str, ...]) -> dict[str, str]:
     for text in texts:
         role, model = parse_binding(text)
         if bound.setdefault(role, model) != model:
-            raise UsageError(f"the role {role!r} is assigned twice, to {bound[role]} and to {model}")
+            raise UsageError(f"the role {role!r} is bound twice, to {bound[role]} and to {model}")
     return bound
 
 

@@ -192,8 +192,8 @@ STUDIES = {
     ),
     "estimate": Gloss(
         "Estimated mean of people",
-        "What people would say of a system on average if they judged every summary: the judge's scores, corrected with "
-        "a few human judgments.",
+        "What people would say about a system on average if they judged every summary: the judge's scores, "
+        "corrected with a few human judgments.",
     ),
     "plan": Gloss(
         "Labels to collect",
@@ -231,7 +231,7 @@ STUDIES = {
     ),
     "advise": Gloss(
         "Which judge for these data",
-        "How far each judge agrees with people, and what it costs. On the frontier, no less expensive judge agrees "
+        "How well each judge agrees with people, and what it costs. On the frontier, no less expensive judge agrees "
         "better with people.",
     ),
     "gate": Gloss("Gate", "The means that were compared with a bound."),

@@ -47,7 +47,7 @@ _GLOSSES = {
     ),
     "abstractiveness": Gloss(
         "abstractiveness",
-        "How far the summary differs in wording from the source. Neither high nor low is good in itself.",
+        "How much the summary differs in wording from the source. Neither high nor low is good in itself.",
         "mean share of the 1-, 3- and 5-grams of the summary that are not in the source",
     ),
 }
@@ -82,9 +82,9 @@ ALARM = {
     "running": "This run has not finished (or was killed): the page covers only what was judged so far.",
     "interrupted": "This run was interrupted: the page covers only what was judged before. "
     "Repeat the summeter score command to continue.",
-    "incomplete": "In this run some items met an error and have no judgment. "
+    "incomplete": "In this run, some items failed and have no judgment. "
     "Repeat the summeter score command to try them again.",
-    "failed": "This run failed before its end: the page covers only what was judged before. "
+    "failed": "This run failed before it finished: the page covers only what was judged before. "
     "Repeat the summeter score command to continue.",
 }
 

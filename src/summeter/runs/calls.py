@@ -153,7 +153,7 @@ class CallStore(KeyValueFile):
             self.write(lambda connection: connection.executemany(sql, [(key,) for key in keys]))
 
     def fence_secret(self) -> str | None:
-        """Return the secret from which the fences around judged texts are made, creating it if needed.
+        """Return the secret from which the fences around judged texts are derived, creating it if needed.
 
         Returns None if the store is read-only and has no secret. The keys of calls do not depend on it.
         """

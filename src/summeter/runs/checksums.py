@@ -33,7 +33,7 @@ INJECTION = "injection.json"
 """The study of an injection audit, which is written after the run has ended."""
 _OTHERS = frozenset({MANIFEST, CHECKSUM_FILE, LOCK, INJECTION, *VIEWS})
 _PAGES = (".html", ".htm")
-_RESTORE = "Restore it, or run the command that made the run again"
+_RESTORE = "Restore it, or rerun the command that created the run"
 
 
 def facts(folder: Path) -> list[Path]:

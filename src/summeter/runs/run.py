@@ -133,7 +133,7 @@ def prepared_rows(file: Path, damaged: list[Fault] | None = None) -> Iterator[tu
         start += len(line)
 
 
-_RESTORE = "Restore the file, or run the command that made the run again"
+_RESTORE = "Restore the file, or rerun the command that created the run"
 
 
 class RunFolder:

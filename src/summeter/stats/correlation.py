@@ -357,7 +357,7 @@ CORRELATIONS: dict[str, Correlation] = {
 
 def _correlation(name: str) -> Correlation:
     if name not in CORRELATIONS:
-        raise ValueError(f"unknown coefficient {name!r}; there are: {', '.join(CORRELATIONS)}")
+        raise ValueError(f"unknown coefficient {name!r}; coefficients are: {', '.join(CORRELATIONS)}")
     return CORRELATIONS[name]
 
 

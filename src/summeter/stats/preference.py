@@ -74,7 +74,7 @@ def order_effect(ab: Values, ba: Values) -> OrderEffect:
     for verdicts in (ab, ba):
         column = floats(verdicts)
         if not np.isin(column[~np.isnan(column)], (0.0, 0.5, 1.0)).all():
-            raise ValueError("verdicts must be 1 (first system), 0.5 (tie) or 0 (rival), None for missing")
+            raise ValueError("verdicts must be 1 (first system), 0.5 (tie) or 0 (rival), or None for missing")
     (shown_first, shown_second), kept = complete(ab, ba)
     turned, n = shown_first - shown_second, len(shown_first)
     same, first, second = (int((turned == gap).sum()) for gap in (0, 1, -1))

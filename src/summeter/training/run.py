@@ -55,7 +55,7 @@ def train(
     work = Work(target, task.key)
     with show:
         if work.discarded:
-            show.note("settings or data have changed since the interrupted training: starting again")
+            show.note("settings or data have changed since the interrupted training run: starting again")
         trained = task.train(work, show)
     card = {"schema": SCHEMA, "summeter": __version__, **trained.card, "key": task.key}
     lines = list(trained.lines)
@@ -64,8 +64,8 @@ def train(
         card["test"] = {**card.get("test", {}), "hash": task.test, "looks": evaluations}
         if evaluations > 1:
             lines.append(
-                f"{evaluations - 1} other training{'s' if evaluations > 2 else ''} evaluated this test set before: if "
-                "settings were chosen by these figures, the figures are optimistic"
+                f"{evaluations - 1} other training run{'s' if evaluations > 2 else ''} evaluated this test set before: "
+                "if settings were chosen by these figures, the figures are optimistic"
             )
     with building(target) as fresh:
         trained.write(fresh)
@@ -81,7 +81,7 @@ def read_task(config: str | Path | Mapping[str, Any]) -> Task:
         return read_settings(config, None).task(Path())
     path = Path(config)
     try:
-        settings = read_mapping(path, "a training needs at least kind and data")
+        settings = read_mapping(path, "a training file needs at least kind and data")
     except OSError as error:
         raise InputError.at(path, None, None, f"cannot be read: {error.strerror or error}") from error
     return read_settings(settings, path).task(path.parent)

@@ -90,7 +90,7 @@ def test_stareval(text: str, value: float) -> None:
     ],
 )
 def test_the_released_code_ends_with_an_error(parse: Callable[[str], float], text: str) -> None:
-    with pytest.raises(ReplyError, match="ends with an error"):
+    with pytest.raises(ReplyError, match="fails with an error"):
         parse(text)
 
 

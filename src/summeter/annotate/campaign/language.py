@@ -141,7 +141,10 @@ def _differences(language: Language, reference: Language) -> Iterator[tuple[str,
         elif isinstance(reference_text, str) != isinstance(text, str):
             forms = ", ".join(language.plurals)
             is_single = isinstance(reference_text, str)
-            yield key, "must be one text without plural forms" if is_single else f"needs the plural forms {forms}"
+            yield (
+                key,
+                "must be a single string without plural forms" if is_single else f"needs the plural forms {forms}",
+            )
         else:
             yield from ((key, message) for message in _text_differences(text, reference_text, language.plurals))
     for key in language.strings.keys() - reference.strings.keys():

@@ -157,7 +157,7 @@ class Person:
 
     @property
     def seconds_waited(self) -> float | None:
-        """Median time per task in seconds, by the server's clock; None for simulated annotators."""
+        """Median time per task in seconds, by the server's clock, or None for simulated annotators."""
         times = [answer.waited for answer in self.answers.values() if answer.waited is not None]
         return round(median(times), 3) if times else None
 

@@ -110,7 +110,7 @@ _REVIEWS: TypeAdapter[dict[str, str]] = TypeAdapter(dict[str, Text])
 
 def _convert_summeval_op(joined: Joined) -> Iterator[Cells]:
     row = joined.cells
-    summaries = taken(row, "summaries", _SUMMARIES, "an object of {summary, dimensions}")
+    summaries = taken(row, "summaries", _SUMMARIES, "an object of {summary, dimensions} objects")
     reviews = taken(row, "reviews", _REVIEWS, "an object of texts")
     detailed = joined.first("votes")
     shared = {"doc_id": f"product-{joined.row.line}", "document": "\n\n".join(reviews.values()), "reviews": reviews}

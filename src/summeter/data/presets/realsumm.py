@@ -93,7 +93,7 @@ def assemble(roles: Mapping[str, Sequence[Row]], faults: Faults) -> Iterator[Row
         }  # fmt: skip
         yield Row(summary.row.file, summary.row.line, cells)
     for system, count in copied.items():
-        what = "another text than the one quoted by the votes; the quoted text is used, without the stored scores"
+        what = "a text other than the one quoted by the votes; the quoted text is used, without the stored scores"
         faults.warn(None, system, f"has {what} ({count} summaries)")
 
 

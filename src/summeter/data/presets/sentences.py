@@ -53,7 +53,7 @@ _SETS = {"cnndm": "bottom_up", "xsum": "bart"}
 def _convert_qags(joined: Joined) -> Iterable[Cells]:
     row = renamed(joined.cells, {"article": "document"})
     column = "summary_sentences"
-    answered = taken(row, column, _QAGS_SENTENCES, "a list of {sentence, responses}")
+    answered = taken(row, column, _QAGS_SENTENCES, "a list of {sentence, responses} objects")
     labels = []
     for sentence in answered:
         votes: dict[str, int] = {}
@@ -124,7 +124,7 @@ def _convert_cogensumm(joined: Joined) -> Iterator[Cells]:
 
 
 def _summary(row: Cells, joined: Joined, doc_id: str, system: str) -> Cells:
-    by_number = taken(row, "sents", _COGENSUMM_SENTENCES, "an object of {text, label}")
+    by_number = taken(row, "sents", _COGENSUMM_SENTENCES, "an object of {text, label} objects")
     sentences = [by_number[key] for key in sorted(by_number, key=lambda key: (len(key), key))]
     human = {
         "overall": {"faithfulness": label_of(row.pop("label", None), _COGENSUMM_LABELS, "label")},
@@ -181,7 +181,7 @@ def _row(record: Row, joined: Joined) -> Cells:
     human: dict[str, Any] = {}
     if _LABELLED in row:
         row["sentences"] = taken(row, _LABELLED, TEXTS, "a list of strings")
-        sentences = taken(row, f"{_LABELLED}_annotations", _TYPES, "a list of {annotator: [categories]}")
+        sentences = taken(row, f"{_LABELLED}_annotations", _TYPES, "a list of {annotator: [categories]} objects")
         human["sentence_labels"] = [{judge: names or None for judge, names in cell.items()} for cell in sentences]
     scores = joined.first("scores")
     if scores is not None:  # 1 means no error

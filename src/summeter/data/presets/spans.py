@@ -61,7 +61,9 @@ def _convert_faithbench(joined: Joined) -> Iterable[Cells]:
         return [_labelled(joined.cells)]
     row = renamed(joined.cells, {"source": "document"})
     summary = text_of(row, "summary")
-    annotations = formed(row["annotations"], "annotations", _ANNOTATIONS, "a list of {label, summary_span, ...}")
+    annotations = formed(
+        row["annotations"], "annotations", _ANNOTATIONS, "a list of {label, summary_span, ...} objects"
+    )
     spans: list[dict[str, Any]] = []
     complete = True
     for annotation in annotations:
@@ -149,7 +151,7 @@ def _convert_ragtruth(joined: Joined) -> Iterable[Cells]:
     summary = text_of(row, "summary", "response")
     spans: list[dict[str, Any]] = []
     complete = True
-    for label in formed(row["labels"], "labels", _LABELS, "a list of {start, end, text, label_type}"):
+    for label in formed(row["labels"], "labels", _LABELS, "a list of {start, end, text, label_type} objects"):
         offsets = located_span(summary, label.text, label.start)
         if offsets is not None:
             spans.append({"start": offsets[0], "end": offsets[1], "label": label.label_type})
@@ -321,7 +323,7 @@ _SUMMARIES = TypeAdapter(dict[str, _Summary])
 def _convert_diasumfact(joined: Joined) -> Iterator[Cells]:
     row = joined.cells
     raw = row.get("annotations")
-    annotations = taken(row, "annotations", _SUMMARIES, "an object of {model_prediction, sentence_annotations}")
+    annotations = taken(row, "annotations", _SUMMARIES, "an object of {model_prediction, sentence_annotations} objects")
     utterances = taken(row, "utterances", TEXTS, "a list of strings")
     shared = {
         "doc_id": str(row.pop(RECORD_ID)),

@@ -42,7 +42,7 @@ class AlignScore(Evaluator):
     `variant`: `paper`, or `legacy` for the released code, which treats marks such as `</s>` inside a text as special
     tokens and, if a claim leaves a chunk no room, truncates the longer text of all pairs in its batch. `sentences`:
     `punkt` splits both texts like the released code (NLTK's English Punkt, line breaks kept), `stored` uses the
-    sentences of the data. `threshold`: least value of the label 1; the score does not depend on it.
+    sentences of the data. `threshold`: lowest value with the label 1; the score does not depend on it.
 
     A chunk that does not fit beside a sentence is truncated and counted in `truncated_tokens`. Writes one judgment per
     stored sentence (`_sp`), whose evidence is the best chunk, and one of the summary, aspect faithfulness. A stored

@@ -118,7 +118,7 @@ class MenliCombined(DerivedEvaluator):
     `other`: an evaluator, as for `-e`, and `aspect` one of its aspects. `weight`: the weight of NLI. `direction`,
     `formula`, `source`: those of `menli`.
 
-    The least and the greatest value of the run become 0 and 1, as in the released code, so scores depend on the other
+    The lowest and the highest value of the run become 0 and 1, as in the released code, so scores depend on the other
     summaries of the run. If all values of a member are equal, or only one summary was scored, the judgment is skipped.
     Writes one judgment of the summary, in [0, 1].
     """

@@ -96,7 +96,7 @@ class MiniCheck(Evaluator):
       its end, which contains the claim; marks such as `</s>` inside a text are special tokens (not for the LLM).
     - `sentences`: `punkt` splits texts like the released code (NLTK's English Punkt, each line of a document by
       itself), `stored` uses the sentences of the data.
-    - `threshold`: least value of the label 1; the score does not depend on it.
+    - `threshold`: lowest value with the label 1; the score does not depend on it.
 
     The LLM's probability is that of `yes`, in any case, among the five most probable first tokens; 0 if only `no` is
     among them; no verdict if neither is. A chunk that does not fit beside a claim (one very long sentence) is truncated

@@ -36,7 +36,7 @@ class SummaC(Evaluator):
       differs from SummaC.
     - `sentences`: `punkt` splits both texts like the released code (NLTK's English Punkt, line breaks kept), `stored`
       uses the sentences of the data.
-    - `threshold`: least value of the label 1; the score does not depend on it.
+    - `threshold`: lowest value with the label 1; the score does not depend on it.
 
     Passages longer than the network's limit are split into runs of whole sentences.
 

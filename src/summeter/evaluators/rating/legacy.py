@@ -83,7 +83,7 @@ def mcq(output: str) -> float:
     """
     letter = output.strip()
     if len(letter) != 1 or letter not in "ABCDE":
-        raise ReplyError(f"the released parser ends with an error on {show(output)}")
+        raise ReplyError(f"the released parser fails with an error on {show(output)}")
     return float("ABCDE".index(letter) + 1)
 
 
@@ -100,7 +100,7 @@ def stareval(output: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ReplyError(f"the released parser ends with an error on {show(output)}")
+        raise ReplyError(f"the released parser fails with an error on {show(output)}")
     return value
 
 

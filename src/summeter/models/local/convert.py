@@ -115,7 +115,7 @@ def _tensors(file: Path) -> Tensors:
         why = lines[0]
         if why.startswith("Weights only load failed"):
             detail = next((line for line in lines[1:] if "GLOBAL" in line), None)
-            why = f"it contains code or objects ({detail})" if detail else "it is damaged or not a checkpoint of torch"
+            why = f"it contains code or objects ({detail})" if detail else "it is damaged or not a torch checkpoint"
         raise UsageError(f"{file} cannot be read with weights_only: {why}") from error
     # Lightning and training scripts nest the tensors one level deeper.
     for inner in ("state_dict", "model_state_dict", "model"):

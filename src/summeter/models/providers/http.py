@@ -258,7 +258,7 @@ class HttpLLM(ABC):
     def _too_long(self) -> ModelError:
         return ModelError(
             f"{self.id}: {self.address} sent more than {MAX_REPLY_BYTES >> 20} MiB, "
-            "which is too long for a reply of a model. Check the base URL"
+            "which is too long for a model's reply. Check the base URL"
         )
 
     def _open(self) -> aiohttp.ClientSession:
