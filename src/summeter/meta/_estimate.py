@@ -1,15 +1,15 @@
 """Estimate system scores from many machine judgments and a small random sample of human judgments.
 
-The machine judged every summary, people a random sample. Prediction-powered inference (Angelopoulos et al., 2023; with
-the weight of PPI++) measures the error of the machine on the sample and subtracts it from the mean. The estimate is
-unbiased even if the machine favours some systems (Shen et al., 2023, section 5), and the interval has its nominal
-coverage. The sample must be *random*: labels selected by the machine's score, or the first rows of a file, reintroduce
-the bias. Notes warn of samples that do not look random.
+The machine judged every summary, and people judged a random sample. Prediction-powered inference (Angelopoulos et al.,
+2023; with the weight of PPI++) estimates the error of the machine on the sample and subtracts this error from the
+machine's mean. The estimate is unbiased even if the machine favours some systems (Shen et al., 2023, section 5), and
+the interval has nominal coverage. The sample must be *random*: a sample that is selected by the machine's score, or
+that consists of the first rows of a file, reintroduces bias. Notes warn of samples that do not look random.
 
 `simulate` tests the coverage of the intervals on fully labelled data. Each draw labels a few random documents and
 checks whether the interval contains the human mean over all documents. With "population", documents are drawn with
-replacement, so that the data represent a population, and the coverage should be nominal. With "data", only the choice
-of labelled documents is random; the target is the mean of these documents, and the intervals are conservative.
+replacement, so that they represent a population, and the coverage should be nominal. With "data", only the choice of
+labelled documents is random; the target is the mean over the documents of the data, and the intervals are conservative.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ STUDY = "estimate"
 SMALL = 30
 """Number of labels below which a note warns of a small sample."""
 RESAMPLES = 2000
-"""Number of resamples for the machine mean and for the coverage."""
+"""Number of resamples for the intervals of the machine mean and of the coverage."""
 SURE = 0.001
-"""Significance level below which a note warns that a sample is not random (one test per system)."""
+"""Significance level of the tests (one per system) on which warnings of samples that are not random are based."""
 
 
 class IntervalOptions(Options):
@@ -74,15 +74,15 @@ def estimate(run: RunLike, gold: Gold, options: EstimateOptions) -> Study:
 
     The estimates are unbiased if the labelled summaries are a random sample (prediction-powered inference).
 
-    Rows have the study "estimate". For each judge and system: `ppi_mean` (the estimate; `n` labelled summaries,
-    `missing` without a machine score, and in `details` the number `unlabelled`, the `weight` of the machine, and
-    `narrower`, the width of the interval relative to that from labels alone), `labelled_mean` (labels alone),
-    `machine_mean` (machine alone) and `machine_bias` (machine minus people on the sample). For each pair of systems
-    ("a-b"): `ppi_difference` from documents labelled for both systems (`details.settled` is based on an interval with
-    Bonferroni correction for the number of pairs), and `labels_needed`, the number of labelled documents needed to
-    detect the difference with the planned power.
+    Rows have the study "estimate". Each judge and system has the rows `ppi_mean` (the estimate, from `n` labelled
+    summaries; `missing` summaries have no machine score; `details` has the number `unlabelled`, the `weight` of the
+    machine, and `narrower`, the width of the interval relative to that from labels alone), `labelled_mean` (from labels
+    alone), `machine_mean` (from machine scores alone) and `machine_bias` (machine minus people on the sample). Each
+    pair of systems ("a-b") has the rows `ppi_difference`, from documents labelled for both systems (`details.settled`
+    is based on an interval with Bonferroni correction for the number of pairs), and `labels_needed`, the number of
+    labelled documents needed to detect the difference with the planned power.
 
-    Raises UsageError if people and the machine have nothing in common, or for an unknown system in `pairs`.
+    Raises UsageError if people and the machine have nothing in common, or if a system in `pairs` is unknown.
     """
     read = meta_input(run, gold, options)
     if read.judge.context.domains:
@@ -109,12 +109,12 @@ def estimate(run: RunLike, gold: Gold, options: EstimateOptions) -> Study:
 
 @study(LastJudgeOptions)
 def estimate_last_judge(run: RunFolder, samples: Iterable[CascadeSample], options: LastJudgeOptions) -> Study:
-    """Estimate the mean score of each system by the last judge of a cascade, from its random sample.
+    """Estimate each system's mean score by the last judge of a cascade from a random sample.
 
     `samples` are the random samples of the cascades of the run (`run.cascade_samples()`). The last judge's judgments of
-    the sample replace human labels, and the cascade's judgments without the sample are those of the machine. The rows
-    are those of `estimate`; `gold_signature` begins with the name of the last judge. Raises UsageError if there are no
-    samples.
+    the sample are used as human labels, and the cascade's judgments without the sample as those of the machine. The
+    rows are those of `estimate`; `gold_signature` begins with the name of the last judge. Raises UsageError if there
+    are no samples.
     """
     studies = [
         estimate(
@@ -145,9 +145,9 @@ def _system_rows(group: Group, system: str, options: IntervalOptions) -> Iterato
     documents = part.units.document.codes
     got = ppi_mean(part.y, part.x, documents, options.confidence, options.tuned)
     details = {"unlabelled": got.unlabelled, "weight": got.weight, "clusters": got.estimate.clusters}
-    # Missing labels are intended, so `missing` counts missing machine scores only.
+    # Labels are missing by design, so `missing` counts only missing machine scores.
     yield _row(group, got.estimate, "ppi_mean", system=system, details={**details, "narrower": got.narrower})
-    # This also includes labels of summaries without a machine score.
+    # This also counts labels of summaries without a machine score.
     alone = ppi_mean(part.y, np.zeros(len(part)), documents, options.confidence).human
     yield _row(group, alone, "labelled_mean", system=system, missing=len(part) - alone.n)
     machine = Bootstrap(documents, RESAMPLES, options.confidence).mean(part.x)
@@ -216,8 +216,8 @@ def _warnings(group: Group, systems: Sequence[str], judge: str) -> Iterator[str]
 def sample_warnings(human: Floats, machine: Floats) -> list[str]:
     """Return warnings about a sample that is small or does not look random.
 
-    Checks the number of labels, whether the first documents were labelled, and whether machine scores of labelled and
-    other documents differ. `human` is NaN for documents without a label.
+    The checks are on the number of labels, on whether the first documents were labelled, and on whether the machine
+    scores of labelled and other documents differ. `human` is NaN for documents without a label.
 
     >>> sample_warnings(np.array([1.0, np.nan, np.nan]), np.array([0.5, 0.4, 0.3]))
     ['only 1 label: no interval']
@@ -248,9 +248,10 @@ def sample_warnings(human: Floats, machine: Floats) -> list[str]:
 class Coverage(NamedTuple):
     """Coverage and width of intervals over `draws` simulated draws.
 
-    `rate` is the coverage of the estimate (with the interval `low`-`high`, described by `interval`), `human_rate` that
-    of labels alone. `width` and `human_width` are mean widths. `bias` is the mean error of the estimate, and
-    `machine_bias` the error of the machine mean over all documents.
+    `rate` is the coverage of the estimate's intervals; `low` and `high` are the ends of the interval of `rate`, which
+    `interval` describes. `human_rate` is the coverage of intervals from labels alone. `width` and `human_width` are the
+    mean widths of the two kinds of intervals. `bias` is the mean error of the estimate, and `machine_bias` the error of
+    the machine mean over all documents.
     """
 
     rate: float
@@ -268,7 +269,7 @@ class Coverage(NamedTuple):
 
     @property
     def narrower(self) -> float:
-        """Width of the estimate's interval relative to that of the labels alone."""
+        """Mean width of the estimate's interval relative to that from labels alone."""
         return self.width / self.human_width if self.human_width else 1.0
 
 
@@ -290,9 +291,10 @@ class SimulateOptions(Selection, GoldAtLeast, CoverageOptions):
 def coverage(
     human: Floats, machine: Floats, labels: int, options: CoverageOptions, clusters: Labels | None = None
 ) -> Coverage:
-    """Simulate estimates from `labels` labelled clusters (documents) of rows that have both judgments.
+    """Simulate estimates from `labels` labelled clusters (documents).
 
-    Rows with NaN on either side are left out. Raises UsageError unless 2 <= labels < number of clusters.
+    Rows in which either judgment is NaN are left out. Raises UsageError unless `labels` is at least 2 and less than the
+    number of clusters.
     """
     rng = generator(options.seed)
     both = ~(np.isnan(human) | np.isnan(machine))
@@ -313,7 +315,7 @@ def coverage(
         of_draw = np.repeat(np.arange(size), [len(unit) for unit in drawn])
         people = np.where(of_draw < labels, human[rows], np.nan)
         got = ppi_mean(people, machine[rows], of_draw, options.confidence, options.tuned)
-        # The interval of constant labels has the width 0.
+        # The interval of constant labels has a width of 0.
         ends = [each.value if end is None else end for each in got[:2] for end in (each.low, each.high)]
         simulated.append([np.nan if value is None else value for value in (*ends, got.estimate.value)])
     low, high, human_low, human_high, value = np.array(simulated).T
@@ -338,10 +340,11 @@ def coverage(
 
 @study(SimulateOptions)
 def simulate(run: RunLike, gold: Gold, labels: int, options: SimulateOptions) -> Study:
-    """Simulate estimates from `labels` labelled documents on fully labelled data, for all systems and for each.
+    """Simulate estimates from `labels` labelled documents on fully labelled data.
 
-    Rows have the study "estimate" and the statistics `coverage` (the share of intervals that contain the human mean;
-    `n` draws) and `width_ratio` (the mean width of the intervals relative to those from labels alone).
+    The estimates are simulated for all systems together and for each system. Rows have the study "estimate" and the
+    statistics `coverage` (the share of intervals that contain the human mean; `n` is the number of draws) and
+    `width_ratio` (the mean width of the intervals relative to that from labels alone).
     """
     read = meta_input(run, gold, options)
     rows: list[Row] = []

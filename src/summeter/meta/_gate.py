@@ -1,7 +1,7 @@
-"""Gate: check the means of a run against minimum values, for every system and judge.
+"""Check the means of a run against minimum values, for every system and judge.
 
-A missing mean fails. With a calibration file, the signature of the judge must be that of the calibrated judge, and its
-tuned threshold turns scores into decisions.
+A missing mean fails. If a calibration file is given, the signature of the judge must be that of the calibrated judge,
+and the tuned threshold turns scores into decisions.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class GateOptions(Options):
 def gate(run: RunFolder, minimums: Mapping[str, float], options: GateOptions) -> Study:
     """Check the means of a run against minimum values.
 
-    Rows have the study "gate" and the statistic mean, one for each aspect in `minimums`, judge and system (all of them,
-    or those selected), with `details.min` and `details.passed`. If units of these summaries were not judged, the row
-    also has `details.units` (judged) and `details.units_missing`. With a calibration of an aspect, only the calibrated
-    judge is checked.
+    Rows have the study "gate" and the statistic `mean`. There is one row for each aspect in `minimums`, judge and
+    system (all of them, or those selected), with `details.min` and `details.passed`. If units of the summaries were not
+    judged, the row also has `details.units` (the number of judged units) and `details.units_missing`. If an aspect has
+    a calibration, only the calibrated judge is checked on it.
 
-    Raises UsageError for an aspect, judge or system that the run does not have, and for a stale calibration, whose
-    signature is not in the run. Raises CoverageError if nothing has been judged yet.
+    Raises UsageError if the run does not have an aspect, judge or system, or if a calibration is stale, which means
+    that its signature is not in the run. Raises CoverageError if nothing has been judged yet.
     """
     _ = run.data  # raises InputError if the run's copy of the data is missing or damaged
     by_aspect: dict[str, Calibration] = {}
@@ -87,7 +87,7 @@ def gate(run: RunFolder, minimums: Mapping[str, float], options: GateOptions) ->
 
 
 def check_fresh(calibration: Calibration, run: RunFolder) -> None:
-    """Raise UsageError with both signatures if the run does not have the calibrated judge."""
+    """Raise UsageError, with both signatures, if the run does not have the calibrated judge."""
     judges = [entry for entry in run.manifest.judges if calibration.aspect in entry.aspects]
     if any(entry.signature == calibration.signature for entry in judges):
         return
@@ -101,7 +101,7 @@ def check_fresh(calibration: Calibration, run: RunFolder) -> None:
 
 
 def _scores(run: RunFolder, by_aspect: Mapping[str, Calibration]) -> list[Score]:
-    # Judges that judged only the items selected by a cascade are left out.
+    # Judges that judged only items selected by a cascade are left out.
     judgments = [judgment for judgment in run.judgments() if judgment.signature not in run.partial]
     tuned = {
         calibration.signature: calibration for calibration in by_aspect.values() if calibration.threshold is not None
@@ -158,7 +158,7 @@ def _notes(run: RunFolder, by_aspect: Mapping[str, Calibration]) -> Iterator[str
 
 
 def sentences(study: Study) -> list[str]:
-    """Return one line per mean: outcome, system, aspect, judge, mean and minimum.
+    """Return one line per mean, with the outcome, system, aspect, judge, mean and minimum.
 
     "FAILED aster: faithfulness by support 0.620 [0.500, 0.700] < 0.8 (n = 18, missing 2)"
     """
@@ -177,7 +177,10 @@ def sentences(study: Study) -> list[str]:
 
 
 def check(study: Study, run: RunFolder) -> None:
-    """Raise CoverageError (exit code 4) if the run is not complete, or GateError (exit code 3) if a mean is too low."""
+    """Raise an error if the run is not complete or if a mean is too low.
+
+    Raises CoverageError (exit code 4) if the run is not complete, and GateError (exit code 3) if a mean is too low.
+    """
     check_complete(run)
     lost = [line for line, row in zip(sentences(study), study, strict=True) if not row.details["passed"]]
     if lost:

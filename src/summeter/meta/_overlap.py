@@ -1,14 +1,14 @@
 """ClaimMatch precision, recall and F1 of two lists of claims or key facts.
 
-FENICE (Scirè et al., 2024, equations 9 and 10), after Zhang & Bansal (2021): each claim is matched with the most
+As in FENICE (Scirè et al., 2024, equations 9 and 10; after Zhang & Bansal, 2021), each claim is matched with the most
 similar reference claim, and each reference claim with the most similar claim.
 
     precision = mean over claims of max over the reference claims of sim(claim, reference)
     recall    = mean over reference claims of max over the claims of sim(claim, reference)
 
-A list belongs to a document or a summary. The list of a summary is compared with that of the same summary, or else
-with that of its document. The similarity is ROUGE-1 F1 by default; it can be any function of two texts (BERTScore in
-FENICE, Table 8).
+A list belongs to a document or a summary. The list of a summary is compared with that of the same summary, or else with
+that of its document. The similarity is ROUGE-1 F1 by default and can be any function of two texts (BERTScore in FENICE,
+Table 8).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FIELDS = ("claims", "key_facts", "facts")
 """Fields of a row that can contain a list, in order of preference."""
 
 Similarity = Callable[[str, str], float]
-"""Function (claim, reference claim) -> similarity in [0, 1], not necessarily symmetric."""
+"""A function (claim, reference claim) -> similarity in [0, 1], which need not be symmetric."""
 
 
 class ClaimMatch(NamedTuple):
@@ -58,7 +58,7 @@ class ClaimMatch(NamedTuple):
 
 
 Item = tuple[str, str | None]
-"""(document, system) of a list. The system is None for the list of a document."""
+"""The (document, system) to which a list belongs. The system is None for the list of a document."""
 
 
 class Lists(NamedTuple):
@@ -68,12 +68,12 @@ class Lists(NamedTuple):
     name: str
 
     def of(self, item: Item) -> Sequence[str] | None:
-        """Return the list of a summary, or else that of its document, or None if there is neither."""
+        """Return the list of a summary, or else that of its document, or None if there is neither list."""
         return self.lists.get(item, self.lists.get((item[0], None)))
 
 
 def rouge_1(claim: str, reference: str) -> float:
-    """Return ROUGE-1 F1, the default similarity.
+    """Return the ROUGE-1 F1 of two texts, the default similarity.
 
     >>> rouge_1("the cat sat", "the cat")
     0.8
@@ -84,7 +84,7 @@ def rouge_1(claim: str, reference: str) -> float:
 def match_claims(claims: Sequence[str], references: Sequence[str], similarity: Similarity = rouge_1) -> ClaimMatch:
     """Return the ClaimMatch of a list of claims against reference claims.
 
-    In the example, the best similarities are 1 and 0, both for the claims and for the references.
+    In the example, the best similarities are 1 and 0 both for the claims and for the references.
 
     >>> match_claims(["a b", "c"], ["a b", "d e"])
     ClaimMatch(precision=0.5, recall=0.5, f1=0.5, claims=2, references=2, reason=None)
@@ -128,16 +128,16 @@ class OverlapOptions(By, Draws):
 def overlap(first: Lists, second: Lists, options: OverlapOptions) -> Study:
     """Match claims or key facts with reference lists.
 
-    Rows have the study "overlap" and the statistics precision, recall and f1 of ClaimMatch (FENICE, equations 9-10):
-    means over lists with a bootstrap interval by document. `n` is the number of lists with a value, and `missing` that
-    of lists without one (a list is missing, or both are empty), with the reasons in `details.missing_reasons`.
-    `details.f1_of_means` is the F1 of the mean precision and recall. Raises UsageError if the sources have no document
-    in common.
+    Rows have the study "overlap" and the statistics `precision`, `recall` and `f1` of ClaimMatch (FENICE, equations
+    9-10), which are means over lists with a bootstrap interval by document. `n` is the number of lists with a value,
+    and `missing` the number of lists without a value (because one list is missing or both are empty);
+    `details.missing_reasons` has the reasons. `details.f1_of_means` is the F1 of the mean precision and recall. Raises
+    UsageError if the sources have no document in common.
     """
     all_items = dict.fromkeys((*first.lists, *second.lists))
     summaries = [item for item in all_items if item[1] is not None]
     covered = {document for document, _ in summaries}
-    # Compare documents only if neither side has lists of their summaries.
+    # The lists of documents are compared only if neither side has lists of summaries.
     items = [*(item for item in all_items if item[1] is None and item[0] not in covered), *summaries]
     match_by_item = {
         item: match_claims(claims, references, options.similarity)
@@ -195,12 +195,12 @@ def _rows(
 
 
 def lists_of(source: str | Path | RunFolder | Dataset, judge: str | None = None) -> Lists:
-    """Read the lists of a run, a data set (its key facts) or a file of rows.
+    """Return the lists of a run, a data set (the key facts) or a file of rows.
 
-    A run has lists that a judge prepared for documents, or else the claims of summaries that a judge judged (fenice,
-    factscore). If several judges have lists, `judge` (a name or signature) selects one. A file has one row per document
-    or summary, with `doc_id`, optionally `system`, and `claims` or `key_facts`, a list of strings. Raises UsageError if
-    there are no lists or several, and InputError for invalid rows.
+    The lists of a run are those that a judge prepared for documents, or else the claims of summaries that a judge
+    judged (fenice, factscore). If several judges have lists, `judge` (a name or signature) selects one. A file has one
+    row per document or summary, with `doc_id`, optionally `system`, and a list of strings in `claims` or `key_facts`.
+    Raises UsageError if there are no lists or if several judges have lists, and InputError if a row is invalid.
     """
     if not isinstance(source, RunFolder | Dataset):
         path = Path(source)
@@ -255,7 +255,7 @@ def _judged_claims(run: RunFolder, judge: str | None) -> dict[str, Lists]:
 
 
 def _texts(cells: Mapping[str, Any]) -> list[str] | None:
-    """Return the list of a row (strings, or objects with a `text`), or None if it has no list."""
+    """Return the list in a cell (strings, or objects with a `text`), or None if there is no list."""
     for name in FIELDS:
         value = cells.get(name)
         if isinstance(value, list):
@@ -266,7 +266,10 @@ def _texts(cells: Mapping[str, Any]) -> list[str] | None:
 
 
 def _file(path: Path) -> Lists:
-    """Read the lists of a file. If all systems of each document have the same list, it is that of the document."""
+    """Return the lists of a file.
+
+    If all systems of each document have the same list, the lists are those of documents.
+    """
     faults = Faults(str(path))
     lists: dict[Item, list[str]] = {}
     for row in read_rows(path, faults, format_of(path)):

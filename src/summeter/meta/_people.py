@@ -1,6 +1,6 @@
 """Agreement of the judges of a run with the human judgments in the data of the run, compared with chance.
 
-A report shows it next to the scores of a judge if the data have human judgments.
+Reports show this agreement next to the scores of a judge if the data have human judgments.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ class AgreementOptions(Selection, GoldAtLeast, Draws):
 def agreement_with_people(run: RunLike, gold: Gold | None, options: AgreementOptions) -> Study:
     """Measure the agreement of the judges of a run with people on the data of the run.
 
-    `gold` is by default the data of the run. There is one row, of the study "agreement_with_people", for each judge and
-    each of its aspects that people also judged. The statistic is `balanced_accuracy` if both sides decide 0 or 1 (on
-    sentences, else key facts, else summaries), else `spearman` of the scores of summaries. `n` is the number of units
-    with both values. `details.chance` is the value of a random judge (0.5 or 0). `details.verdict` is "above chance",
-    "below chance" or "cannot be told from chance" (the interval contains the value, or there are fewer than 6
-    documents), or None without a value. There are no rows if people judged nothing. If scores are too large to compute
-    with, a note says so.
+    `gold` is by default the data of the run. Rows have the study "agreement_with_people". There is one row for each
+    judge and aspect that people also judged. The statistic is `balanced_accuracy` if the values of both sides are 0 or
+    1 (on sentences, or else key facts, or else summaries), and otherwise `spearman`, computed from the scores of
+    summaries. `n` is the number of units with both values. `details.chance` is the value of a random judge (0.5 or 0).
+    `details.verdict` is "above chance", "below chance" or "cannot be told from chance" (if the interval contains the
+    value of chance, or there are fewer than 6 documents), or None if the row has no value. There are no rows if people
+    judged nothing. If scores are too large to compute with, a note says so.
 
         sm.meta.agreement_with_people(run).rows
     """
-    if gold is None and isinstance(run, RunFolder):  # the terminal and the report ask for the same study
+    if gold is None and isinstance(run, RunFolder):  # the terminal and the report use the same study
         return run.once((STUDY, repr(options)), lambda: _study(run, None, options))
     return _study(run, gold, options)
 
@@ -71,7 +71,7 @@ def _study(run: RunLike, gold: Gold | None, options: AgreementOptions) -> Study:
 
 
 def _read(run: RunLike, gold: Gold | None, options: AgreementOptions) -> MetaInput | None:
-    """Return judges and people, or None if people did not judge any aspect of the run."""
+    """Return the judgments of judges and people, or None if people judged no aspect of the run."""
     if gold is None:
         if not isinstance(run, RunFolder):
             raise UsageError("judgments without a run need human judgments as `gold`")
@@ -80,7 +80,7 @@ def _read(run: RunLike, gold: Gold | None, options: AgreementOptions) -> MetaInp
         return None
     people, context = gold_input(gold, options.judgment_set)
     if isinstance(run, RunFolder) and not options.aspects:
-        # Avoid reading a large run without need.
+        # Avoid reading a large run unnecessarily.
         judged = {aspect for judge in run.manifest.judges for aspect in judge.aspects}
         if not judged.intersection(aspects(people)):
             return None
@@ -91,7 +91,10 @@ def _read(run: RunLike, gold: Gold | None, options: AgreementOptions) -> MetaInp
 def _pairs(
     read: MetaInput, question: Question, aspect: str, options: AgreementOptions
 ) -> Iterator[tuple[Sample, bool]]:
-    """Yield the judge joined with people, and whether both sides are decisions, at the lowest possible level."""
+    """Yield samples of a judge joined with people, and whether all values are decisions.
+
+    Samples are at the lowest possible level.
+    """
     for level in _LEVELS:
         labels = read.judge.scores(question, level, ValueOrLabel.LABEL)
         if not are_decisions(labels.value):
@@ -133,7 +136,9 @@ def agreement_lines(study: Study) -> list[str]:
 
 
 def agreement_elsewhere(run: RunFolder) -> list[str]:
-    """Return one line per judge and aspect that the people of the run's data did not judge, if known from other data.
+    """Return lines on the agreement that is known from other data only.
+
+    There is one line per judge and aspect that people did not judge in the run's data.
 
     "support on faithfulness: not measured on these data; elsewhere balanced accuracy 0.61 on seven data sets"
     """

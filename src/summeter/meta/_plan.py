@@ -1,9 +1,9 @@
-"""Plan human labels: how many items people should judge to answer a question about judged data, and which.
+"""Plan human labels: how many and which items people should judge to answer a question.
 
-A simulation predicts the width of the interval after k labels. A proxy replaces people (existing labels, or else
-another judge, or else an assumed correlation); k items are drawn, `meta estimate` is computed, and this is repeated
-(see `coverage`). The proposed items are a systematic random sample in the order of the judges' disagreement. All items
-have the same probability, so that the estimate is unbiased.
+A simulation predicts the width of the interval after k labels. People's scores are replaced by a proxy (existing
+labels, or else the scores of another judge, or else scores with an assumed correlation). In each repetition, k items
+are drawn and the estimate of `meta estimate` is computed (see `coverage`). The proposed items are a systematic random
+sample in the order of the judges' disagreement. All items have the same probability, so that the estimate is unbiased.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LADDER = (25, 50, 100, 200, 500, 1000, 2000, 5000)
 PILOT = 5
 """Minimum number of existing labels that are used as a proxy for people."""
 NEAR = 5
-"""Number of labelled items with the nearest machine scores from which an unlabelled item gets its proxy label."""
+"""Number of labelled items, those with the nearest machine scores, that give an unlabelled item a proxy label."""
 Item = tuple[str, str]
 
 
@@ -71,7 +71,7 @@ class PlanComparisonOptions(PlanOptions):
 
 
 class Proposal(NamedTuple):
-    """Expected half-widths after k labels (rows `half_width`), notes, and the proposed items."""
+    """Expected half-widths for numbers of labels (in rows `half_width`), notes, and proposed items."""
 
     study: Study
     items: tuple[Item, ...]
@@ -86,7 +86,10 @@ class Proposal(NamedTuple):
 
 
 class _Units(NamedTuple):
-    """One number per unit (a difference on a document, or a score of a summary) by each judge and by people."""
+    """One number per unit by each judge and by people.
+
+    A unit is a document, with a difference of scores, or a summary, with a score.
+    """
 
     judge: str
     signature: str
@@ -100,10 +103,10 @@ class _Units(NamedTuple):
 
 @study(PlanComparisonOptions)
 def plan_comparison(runs: Sequence[JudgeInput], systems: tuple[str, str], options: PlanComparisonOptions) -> Proposal:
-    """Propose documents for people to judge, to find out which of two systems is better.
+    """Propose documents for people to judge in order to find out which of two systems is better.
 
-    One label is one document with the summaries of both systems. The command is `summeter annotate plan`. Raises
-    UsageError if no run judged the aspect or a system.
+    One label is one document with the summaries of both systems. The command `summeter annotate plan` calls this
+    function. Raises UsageError if no run judged the aspect or a system.
     """
     scores = _differences(runs, systems, options)
     proxies = _proxies(scores, options)
@@ -124,9 +127,10 @@ def plan_comparison(runs: Sequence[JudgeInput], systems: tuple[str, str], option
 
 @study(PlanOptions)
 def plan_calibration(runs: Sequence[JudgeInput], judge: str, options: PlanOptions) -> Proposal:
-    """Propose summaries for people to judge, to measure the bias of a judge's mean.
+    """Propose summaries for people to judge in order to measure the bias of a judge's mean.
 
-    One label is one summary. The command is `summeter annotate plan`. Raises UsageError for an unknown judge or aspect.
+    One label is one summary. The command `summeter annotate plan` calls this function. Raises UsageError if the judge
+    or the aspect is unknown.
     """
     scores = _aligned(runs, *_tables(runs, judge, options))
     proxies = _proxies(scores, options)
@@ -174,7 +178,7 @@ def _questions(runs: Sequence[JudgeInput], judge: str | None, aspect: str | None
 def _tables(
     runs: Sequence[JudgeInput], judge: str | None, options: PlanOptions
 ) -> tuple[list[tuple[Question, dict[Item, float]]], dict[Item, float]]:
-    """Return the scores of summaries by each judge, and by people. Missing scores are left out."""
+    """Return the scores of summaries by each judge and by people, without missing scores."""
     questions = _questions(runs, judge, options.aspect)
     judged = [
         (question, _scores(run.scores(question, Level.SUMMARY, ValueOrLabel.VALUE))) for run, question in questions
@@ -233,7 +237,10 @@ def _aligned(
 
 
 def _proxies(scores: _Units, options: PlanOptions) -> dict[str, Floats]:
-    """Return the proxies for people: existing labels, or else each other judge, or else the machine with noise."""
+    """Return the proxies for people's scores.
+
+    They are existing labels, or else the scores of each other judge, or else machine scores with added noise.
+    """
     rng = np.random.default_rng(options.seed)
     known = np.flatnonzero(~np.isnan(scores.people))
     if len(known) >= PILOT:
@@ -269,7 +276,10 @@ def _steps(machine: Floats, proxies: Mapping[str, Floats], options: PlanOptions)
 
 
 def _settled(steps: Sequence[_Step], gap: float, options: PlanOptions) -> int | None:
-    """Return the smallest number of labels that detects a difference of `gap` with power `POWER`, or None."""
+    """Return the smallest number of labels that detects a difference of `gap` with power `POWER`.
+
+    Returns None if no number in `steps` suffices.
+    """
     wanted = error_to_find(gap, options.level, POWER)
     return next((step.labels for step in steps if error_to_find(step.half_width, options.level) <= wanted), None)
 
@@ -277,7 +287,7 @@ def _settled(steps: Sequence[_Step], gap: float, options: PlanOptions) -> int | 
 def _proposal(
     scores: _Units, steps: Sequence[_Step], settled: int | None, options: PlanOptions, notes: list[str], **pair: str
 ) -> Proposal:
-    """Return the proposal, with notes on selected sizes that are too large."""
+    """Return the proposal, with notes on requested sizes that are too large."""
     if options.labels is not None and options.labels >= len(scores.machine):
         raise UsageError(f"there are {len(scores.machine)} items to draw from; ask for fewer labels than that")
     labels = options.labels or settled or steps[-1].labels
@@ -304,7 +314,7 @@ def _proposal(
 
 
 def _widths_text(steps: Sequence[_Step], unit: str, about: str) -> str:
-    """Return a sentence with the half-widths.
+    """Return a sentence with the half-width for each number of labels.
 
     >>> _widths_text([_Step(200, 0.04, 0.04, 0.04, 0.05), _Step(500, 0.025, 0.02, 0.03, 0.03)], "document", "")
     '200 labels give about ±0.040; 500 ±0.025; one label is one document'
@@ -315,10 +325,10 @@ def _widths_text(steps: Sequence[_Step], unit: str, about: str) -> str:
 
 
 def _sample(scores: _Units, size: int, seed: int) -> list[Item]:
-    """Draw a systematic random sample of the unlabelled units, returned in the order of the data.
+    """Return a systematic random sample of the unlabelled units, in the order of the data.
 
-    The units are sorted by domain and by the disagreement of the judges (with one judge, by the size of its score).
-    Every n-th unit is drawn from a random start, so that all units have the same probability.
+    The units are sorted by domain and by the disagreement of the judges (or by the absolute score if there is only one
+    judge). Every n-th unit is drawn from a random start, so that all units have the same probability.
     """
     free = np.flatnonzero(np.isnan(scores.people))
     size = min(size, len(free))

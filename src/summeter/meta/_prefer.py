@@ -1,13 +1,13 @@
-"""Pairwise preferences: does a judge prefer the same systems as people? Win rates and Bradley-Terry strengths.
+"""Pairwise preferences: does a judge prefer the same systems as people?
 
 For each pair of systems, a document gives a point to the system with the higher score, and half a point to both if the
-scores are equal (Shen et al., 2023). The judge is correct on a pair if its share of points and people's are both
-above, both below or both equal to one half. Pairwise verdicts are points themselves: those of a judge are averaged
-over both orders, those of people are merged over annotators.
+scores are equal (Shen et al., 2023). The judge is correct on a pair if the shares of points by the judge and by people
+are both above, both below or both equal to one half. Pairwise verdicts are points themselves: a judge's verdicts are
+averaged over both orders, and people's verdicts are merged over annotators.
 
-Studies of the rows: `pair` (statistic `points`: points of the first system out of n; statistic `agree`: 1 or 0),
+Rows have these studies: `pair` (statistic `points`: points of the first system out of n; statistic `agree`: 1 or 0),
 `correct_preferences` (number of correct pairs out of n, for all pairs and for the chain of neighbours in people's
-ranking), and for each system, by judge and by people: `win_rate` (share of points against all others), `best_rate`
+ranking), and for each system, by the judge and by people, `win_rate` (share of points against all others), `best_rate`
 (share of documents on which the system is the best, the win rate of SummQual) and `bradley_terry` (the strength s in
 P(i beats j) = 1 / (1 + exp(s_j - s_i))).
 """
@@ -66,11 +66,11 @@ class PreferOptions(Selection, By, Pairs, Draws):
 def prefer(run: RunLike | None, gold: Gold, options: PreferOptions) -> Study:
     """Measure whether judges and people prefer the same systems.
 
-    The rows have correct preferences, win rates and Bradley-Terry strengths. Without a run, the study returns win rates
-    and strengths by human judgments. It uses scores of summaries and pairwise verdicts, whichever the run and people
-    have (scores of people first; source="pairs" selects their verdicts). The chain of neighbours follows people's
-    ranking by the mean over all aspects of the block (Shen et al. rank by the average of four ratings). Raises
-    UsageError if there is nothing to compare or a system is unknown.
+    The rows contain correct preferences, win rates and Bradley-Terry strengths. Without a run, the study returns win
+    rates and strengths by human judgments. It uses scores of summaries or pairwise verdicts, depending on what the run
+    and people have. People's scores take precedence over their verdicts, unless `source="pairs"` selects the verdicts.
+    The chain of neighbours follows people's ranking by the mean over all aspects of the block (Shen et al. rank by the
+    average of four ratings). Raises UsageError if there is nothing to compare or a system is unknown.
     """
     if run is None:
         return _people_alone(gold_input(gold, options.judgment_set)[0], options)
@@ -79,7 +79,7 @@ def prefer(run: RunLike | None, gold: Gold, options: PreferOptions) -> Study:
     shown: set[tuple[str, ...]] = set()
     try:
         matrices, why = summary_groups(read, options, options.by), None
-    except UsageError as error:  # a run can have verdicts only
+    except UsageError as error:  # a run can have verdicts without scores
         matrices, why = [], error
     for matrix in matrices:
         systems = matrix.grid.systems
@@ -139,7 +139,10 @@ def _rater(side: Verdicts | Sample) -> Verdicts | Rater:
 
 
 def _points(side: Verdicts | Grid, pairs: Sequence[tuple[str, str]], documents: Sequence[str] | None = None) -> Floats:
-    """Return the points of the first system of each pair on each document (pairs x documents, NaN: none)."""
+    """Return the first system's points in each pair on each document (pairs x documents).
+
+    The points are NaN if they are missing.
+    """
     documents = side.documents if documents is None else documents
     if isinstance(side, Verdicts):
         rows = [side.points(pair, documents) for pair in pairs]
@@ -149,9 +152,9 @@ def _points(side: Verdicts | Grid, pairs: Sequence[tuple[str, str]], documents: 
 
 
 def _verdicts_and_scores(read: MetaInput, options: Selection) -> list[tuple[Verdicts, Sample]]:
-    """Return the verdicts of each pairwise judge on an aspect, with the human scores of it."""
+    """Return the verdicts of each pairwise judge on an aspect, with the human scores on the aspect."""
     judges = list(verdicts(read.judge.table, options.judge))
-    # Aspects on which people judged more than pairs.
+    # Aspects on which people did not only judge pairs.
     known = [name for name in aspects(read.gold) if set(read.gold.where(aspect=name).unit.used()) != {"pair"}]
     if not judges or options.source == _BLOCK or (not known and aspects(read.gold)):
         return []
@@ -166,7 +169,10 @@ def _verdicts_and_scores(read: MetaInput, options: Selection) -> list[tuple[Verd
 def _against_verdicts(
     read: MetaInput, options: Selection, *, compared: bool
 ) -> Iterator[tuple[Verdicts | Sample, Verdicts]]:
-    """Yield each judge with the human verdicts on pairs, if people have no scores or verdicts were selected."""
+    """Yield each judge with the human verdicts on pairs.
+
+    Verdicts are used if people gave no scores or if verdicts were selected.
+    """
     if (compared and options.source is None) or options.source not in (None, _BLOCK):
         return
     with_verdicts = [name for name in aspects(read.gold) if len(_pair_rows(read.gold, name))]
@@ -183,7 +189,7 @@ def _against_verdicts(
 
 
 def _ranking(columns: JudgmentTable, gold: Rater, options: Selection) -> dict[str, float]:
-    """Return the human mean of each system over the aspects of the block of `gold`."""
+    """Return the human mean of each system over the aspects in the block of `gold`."""
     all_scores = (
         scores
         for name in aspects(columns)
@@ -194,7 +200,7 @@ def _ranking(columns: JudgmentTable, gold: Rater, options: Selection) -> dict[st
 
 
 def ranking_of(grids: Sequence[Grid]) -> dict[str, float]:
-    """Return the mean over aspects of the mean of each system, for systems that have all aspects.
+    """Return the mean over aspects of each system's means, for systems that have all aspects.
 
     >>> ranking_of([Grid(("A", "B"), ("d1", "d2"), np.array([[[1.0, 2.0], [4.0, 3.0]]]))])
     {'A': 1.5, 'B': 3.5}
@@ -209,7 +215,9 @@ def ranking_of(grids: Sequence[Grid]) -> dict[str, float]:
 
 
 def chain_of(ranking: Mapping[str, float], systems: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the neighbours in the ranking of these systems, best first, leaving out systems without a mean.
+    """Return the pairs of neighbours in the ranking of these systems, best first.
+
+    Systems without a mean are left out.
 
     >>> chain_of({"A": 1.5, "B": 3.5, "C": 2.0}, ["A", "B", "C"])
     [('B', 'C'), ('C', 'A')]
@@ -220,7 +228,7 @@ def chain_of(ranking: Mapping[str, float], systems: Sequence[str]) -> list[tuple
 def _chosen_pairs(
     judged: Sequence[tuple[str, str]], ranking: Mapping[str, float], options: PreferOptions, systems: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """Return the selected pairs, or by default all pairs, with the system that people rank higher first."""
+    """Return the selected pairs (by default all), with the system that people rank higher first."""
     if (selected := options.pairs_of(systems)) is not None:
         return selected
     low = float("-inf")
@@ -249,7 +257,10 @@ def _contest_rows(
     people, machine = (np.where(complete, side, 0.0) for side in (by_people, by_judge))
 
     def total_points(weights: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the points of first systems by people and judge, and the numbers of documents (draws x pairs)."""
+        """Return the first systems' points by people and by the judge, and the numbers of documents.
+
+        The arrays are draws x pairs.
+        """
         return weights @ people.T, weights @ machine.T, weights @ complete.T.astype(np.float64)
 
     def scaled(weights: Floats) -> Floats:
@@ -257,7 +268,10 @@ def _contest_rows(
         return np.asarray(ratio(points_of_judge, size) * complete.sum(axis=1))
 
     def agreement(weights: Floats) -> Floats:
-        """Return 1 if people and judge prefer the same system or neither, else 0 (NaN: no documents)."""
+        """Return 1 if people and the judge prefer the same system or neither, else 0.
+
+        The result is NaN if there are no documents.
+        """
         points_of_people, points_of_judge, size = total_points(weights)
         same = side_of_half(points_of_people, size) == side_of_half(points_of_judge, size)
         return np.where(size > 0, same, np.nan)
@@ -299,7 +313,10 @@ def _contest_rows(
 
 
 def _ranking_rows(matrix: Group, options: PreferOptions, shown: set[tuple[str, ...]]) -> list[Row]:
-    """Return win rates, best rates and strengths by a judge's scores, and once per aspect (see `shown`) by people's."""
+    """Return win rates, best rates and strengths by a judge's and by people's scores.
+
+    People's rows are returned once per aspect (see `shown`).
+    """
     gold, grid = matrix.sample.gold, matrix.grid
     rows = list(_system_rows(matrix.about(), grid.systems, grid.judge, options))
     mark = gold.judge, gold.signature, gold.aspect, str(matrix.value)
@@ -312,7 +329,7 @@ def _ranking_rows(matrix: Group, options: PreferOptions, shown: set[tuple[str, .
 def _system_rows(
     fields: Mapping[str, Any], systems: Sequence[str], scores: Floats, options: PreferOptions
 ) -> Iterator[Row]:
-    """Yield win rate, best rate and strength of each system by scores (systems x documents)."""
+    """Yield the win rate, best rate and strength of each system from scores (systems x documents)."""
     for rates in (win_rates(scores), best_rates(scores)):
         about = merged(fields, study=rates.name, statistic=rates.name, level=Level.SYSTEM.value)
         bootstrap = options.resampling(rates.won.shape[1])
@@ -326,7 +343,8 @@ def _system_rows(
 def strength_rows(games: Games, systems: Sequence[str], fields: Mapping[str, Any], options: PreferOptions) -> list[Row]:
     """Return one row per system with its Bradley-Terry strength, best first.
 
-    Each resample needs a fit, so there are at most `MOST_FITS` resamples; the interval states their number.
+    Each resample requires a fit, so there are at most `MOST_FITS` resamples; the description of the interval states
+    their number.
     """
     how = options.resampling(1)
     fits = bradley_terry(games, len(systems), options.prior, min(how.resamples, MOST_FITS), how.level, how.seed)
@@ -341,7 +359,7 @@ def strength_rows(games: Games, systems: Sequence[str], fields: Mapping[str, Any
 def _strengths_of(
     pairs: Sequence[tuple[str, str]], gained: Floats, fields: Mapping[str, Any], options: PreferOptions
 ) -> list[Row]:
-    """Return strengths from points (pairs x documents), with one game per pair and document."""
+    """Return rows with strengths from points (pairs x documents), one game per pair and document."""
     systems = list(dict.fromkeys(name for pair in pairs for name in pair))
     documents = gained.shape[1]
     first, second = (np.repeat([systems.index(pair[side]) for pair in pairs], documents) for side in (0, 1))
@@ -352,7 +370,7 @@ def _strengths_of(
 
 
 def _linked(games: Games, systems: int) -> bool:
-    """Return whether the games connect all systems."""
+    """Return whether all systems are connected by games."""
     component = list(range(systems))
     for first, second in set(zip(games.first.tolist(), games.second.tolist(), strict=True)):
         old, new = component[first], component[second]
@@ -364,9 +382,9 @@ def _linked(games: Games, systems: int) -> bool:
 class Verdicts:
     """The pairwise verdicts of one judge on one aspect.
 
-    `pairs` are pairs of systems in alphabetical order. `ab` and `ba` are pairs x documents matrices with the points (1,
-    1/2 or 0, NaN: no verdict) of the first system of a pair if its summary was shown first and second. `requested` has
-    a mask of the requested verdicts for each of the two orders.
+    `pairs` are pairs of systems in alphabetical order. `ab` and `ba` are pairs x documents matrices with the points of
+    the first system of a pair when its summary was shown first and second, respectively. Points are 1, 1/2 or 0, or NaN
+    if there is no verdict. `requested` has a mask of the requested verdicts for each of the two orders.
     """
 
     judge: str
@@ -380,7 +398,7 @@ class Verdicts:
     requested: tuple[Floats, Floats]
 
     def both(self, pair: tuple[str, str]) -> tuple[Floats, Floats]:
-        """Return the points of the first system of `pair` when it was shown first, and when it was shown second."""
+        """Return the first system's points in `pair` when shown first, and when shown second."""
         if pair in self.pairs:
             place = self.pairs.index(pair)
             return self.ab[place], self.ba[place]
@@ -405,7 +423,10 @@ class Verdicts:
         return np.array([halved[column[name]] if name in column else np.nan for name in documents])
 
     def order_details(self, pair: tuple[str, str]) -> dict[str, Any]:
-        """Return the effect of the order on a pair, for the details of its row (empty: not judged)."""
+        """Return the effect of the order on a pair, for the `details` of the pair's row.
+
+        The result is empty if the pair was not judged.
+        """
         if pair not in self.pairs and pair[::-1] not in self.pairs:
             return {}
         effect = order_effect(*self.both(pair))
@@ -430,7 +451,7 @@ class Verdicts:
 def verdicts(columns: JudgmentTable, judge: str | None = None) -> Iterator[Verdicts]:
     """Yield the verdicts of each pairwise judge and aspect, in order of first appearance.
 
-    A judgment of (A, B) with the value v shows A first; A wins if v is more than one half. `judge` is a name or a
+    In a judgment of (A, B), A was shown first; A wins if the value is more than one half. `judge` is a name or a
     signature.
     """
     rows = columns.take(columns.unit.equal("pair"))
@@ -469,11 +490,11 @@ def _pair_rows(columns: JudgmentTable, aspect: str) -> JudgmentTable:
 
 
 def people_verdicts(columns: JudgmentTable, aspect: str, rule: Aggregation) -> list[Verdicts]:
-    """Return the human verdicts on pairs, as exported by a pairwise campaign, merged over annotators.
+    """Return the human verdicts on pairs in a pairwise campaign, merged over annotators.
 
-    By default the points are averaged. A majority gives the first system 1, 0, or 1/2 if it is tied. merge="each" or
-    the id of an annotator returns individual verdicts. The list is empty if people compared no pairs on the aspect.
-    Raises UsageError for an unknown annotator.
+    By default, the points are averaged. A majority gives the first system 1 or 0 points, or 1/2 if it is tied. With
+    `merge="each"` or the id of an annotator, individual verdicts are returned. The list is empty if people compared no
+    pairs on the aspect. Raises UsageError for an unknown annotator.
     """
     single = {
         annotator.judge: replace(annotator, signature=_signed(annotator.signature, f"annotator:{annotator.judge}"))

@@ -1,7 +1,7 @@
-"""Tables of factuality benchmarks: tune thresholds on validation rows, report balanced accuracy and AUROC on test rows.
+"""Tables of factuality benchmarks: balanced accuracy and AUROC on test rows.
 
-A protocol defines the rows of each cell, the rows on which its threshold is tuned, and the averages. By default it
-follows the released code, including its quirks, which keywords turn off:
+A protocol defines the rows of each cell, the validation rows on which the threshold of the cell is tuned, and the
+averages. By default, a protocol follows the released code, including its quirks, which can be turned off by keywords:
 
     aggrefact       one threshold per origin, data set and group; balanced accuracies averaged by number of test rows
                     within origin and group; on SOTA, one threshold per origin (Tang et al., 2023; FENICE)
@@ -10,8 +10,8 @@ follows the released code, including its quirks, which keywords turn off:
     story-summeval  one threshold (the long-form data of FENICE)
 
 Thresholds are tuned separately for each judge, on the rows that it scored. Rows without a score count as missing.
-Intervals resample the test documents with fixed thresholds, with the same draws for all cells and judges. Two judges
-are compared on the rows that both scored.
+Intervals resample the test documents with fixed thresholds; all cells and judges share the same draws. Two judges are
+compared on the rows that both scored.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ FAITHFULNESS = "faithfulness"
 ACCURACY, AREA = "balanced_accuracy", "auroc"
 MEAN, DIFFERENCE = "balanced_accuracy_mean", "balanced_accuracy_difference"
 ORDER = ("SOTA", "XFORMER", "OLD")
-"""Order of AggreFact's groups in its tables. Other values are sorted alphabetically."""
+"""Order of groups in the tables of AggreFact. Other values are sorted alphabetically."""
 
 
 class Weight(StrEnum):
-    """Weight of a cell in a mean: its number of test rows, or 1."""
+    """Weight of a cell in a mean: the number of the cell's test rows, or 1."""
 
     ROWS = "rows"
     CELLS = "cells"
@@ -93,8 +93,9 @@ class Mean:
 class Table:
     """A table with one cell per combination of values of the columns `cells`.
 
-    `keep` restricts the rows by (column, value). The threshold of a cell is `threshold` if given; else it is tuned on
-    the validation rows with the cell's values in the columns `tuned` (empty: one threshold for the table).
+    `keep` restricts the rows by (column, value). The threshold of a cell is `threshold` if given; otherwise it is tuned
+    on the validation rows with the cell's values in the columns `tuned` (if `tuned` is empty, the table has one
+    threshold).
     """
 
     name: str
@@ -108,7 +109,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Protocol:
-    """The tables of a benchmark and the choice of thresholds. `dev` and `test` are splits, given as (column, value)."""
+    """The tables of a benchmark and the choice of thresholds.
+
+    `dev` and `test` are splits, given as (column, value).
+    """
 
     name: str
     tables: tuple[Table, ...]
@@ -118,12 +122,13 @@ class Protocol:
     one_class: OneClass = OneClass.RECALL
 
     def with_thresholds(self, thresholds: str | float) -> Protocol:
-        """Return the protocol with other thresholds: `cell` (one per cell), `single` (one per table) or a number.
+        """Return the protocol with other thresholds.
+
+        `thresholds` is `cell` (one per cell), `single` (one per table), a number, or `protocol` (no change). Raises
+        UsageError for other values.
 
         >>> PROTOCOLS["summac"].with_thresholds("single").tables[0].tuned
         ()
-
-        `protocol` changes nothing. Raises UsageError for other values.
         """
         if thresholds == "protocol":
             return self
@@ -190,7 +195,7 @@ PROTOCOLS: Mapping[str, Protocol] = {
 
 
 def protocol_named(name: str) -> Protocol:
-    """Return the protocol of a name. Raises UsageError if it is unknown."""
+    """Return the protocol with a given name. Raises UsageError if the name is unknown."""
     if name not in PROTOCOLS:
         raise UsageError(f"unknown protocol {name!r}; protocols are: {', '.join(PROTOCOLS)}")
     return PROTOCOLS[name]
@@ -211,13 +216,13 @@ class ProtocolOptions(Significance):
 def protocol(runs: Sequence[RunLike], gold: Gold, how: Protocol, options: ProtocolOptions) -> Study:
     """Measure the judges of runs with the protocol of a benchmark, given as `gold` (see `data.factuality`).
 
-    Rows have the study "protocol" and the table in `details.table`. Statistics: `balanced_accuracy` and `auroc` per
-    cell (`domain` is the origin, `category` the group, `details.group` the data set; `details` has the threshold, with
-    `dev_n`, `dev_missing` and the balanced accuracy on the validation rows), `balanced_accuracy_mean` over cells, and
-    `balanced_accuracy_difference` per pair of judges (`p` is that of a permutation test, `details.p_holm` is corrected
-    over the pairs of the table).
+    Rows have the study "protocol" and the name of the table in `details.table`. The statistics are `balanced_accuracy`
+    and `auroc` per cell (`domain` is the origin, `category` is the group, and `details.group` is the data set;
+    `details` also has the threshold, `dev_n`, `dev_missing` and the balanced accuracy on the validation rows),
+    `balanced_accuracy_mean` over cells, and `balanced_accuracy_difference` per pair of judges (`p` is the p-value of a
+    permutation test, and `details.p_holm` is the p-value corrected over the pairs of the table).
 
-    Raises UsageError if the data do not have a column of the protocol, or no run has scores of summaries.
+    Raises UsageError if the data lack a column of the protocol, or if no run has scores of summaries.
     """
     scores = [pairs for run in runs for pairs in _pairs(run, gold, options.aspects)]
     if not scores:
@@ -253,7 +258,10 @@ def protocol(runs: Sequence[RunLike], gold: Gold, how: Protocol, options: Protoc
 
 
 def _pairs(run: RunLike, gold: Gold, aspects: Sequence[str]) -> Iterator[Sample]:
-    """Yield each judge of the run joined with people, by faithfulness, or by all aspects of a judge without it."""
+    """Yield each judge of the run joined with people, on faithfulness.
+
+    A judge without faithfulness is joined on all aspects.
+    """
     read = judge_input(run)
     judged: dict[tuple[str, str], list[str]] = {}
     for judge, signature, aspect in read.questions():
@@ -283,7 +291,10 @@ def _pairs(run: RunLike, gold: Gold, aspects: Sequence[str]) -> Iterator[Sample]
 
 
 class _Benchmark(NamedTuple):
-    """The labelled rows. `unit` is the number of the document of each test row (the resampled unit), or else -1."""
+    """The labelled rows.
+
+    `unit` is the number of the document (the resampled unit) of each test row, and -1 for other rows.
+    """
 
     units: Units
     gold: Floats
@@ -294,7 +305,7 @@ class _Benchmark(NamedTuple):
     documents: int
 
     def rows_with(self, name: str, value: str) -> Bools:
-        """Return the mask of the rows with a value in a column."""
+        """Return the mask of the rows with a given value in a column."""
         return np.asarray(self.columns[name] == value, dtype=np.bool_)
 
 
@@ -317,8 +328,8 @@ class _Cell(NamedTuple):
 class _Result(NamedTuple):
     """Results of one judge on one table.
 
-    `decisions` is rows x cells (NaN: none), `counts` documents x cells x 4, `values` the balanced accuracies and
-    `samples` their bootstrap samples (draws x cells). `one_class` marks values that are recalls.
+    `decisions` is rows x cells (NaN if missing), and `counts` is documents x cells x 4. `values` holds the balanced
+    accuracies, and `samples` their bootstrap samples (draws x cells). `one_class` marks values that are recalls.
     """
 
     decisions: Floats
@@ -343,7 +354,7 @@ class _Board(NamedTuple):
     cells: list[_Cell]
 
     def threshold(self, judge: _Judge, cell: _Cell) -> Threshold:
-        """Return the threshold of a cell: that of the table, or a tuned one."""
+        """Return the threshold of a cell: the fixed threshold of the table, or a tuned threshold."""
         if self.table.threshold is not None:
             return Threshold(self.table.threshold, None, 0, 0, Status.OK, None)
         return tune_threshold(self.data.gold[cell.dev], judge.scores[cell.dev], self.how.candidates)
@@ -357,7 +368,7 @@ class _Board(NamedTuple):
         return self.evaluate(decisions)
 
     def evaluate(self, decisions: Floats) -> _Result:
-        """Return the results of decisions, with the protocol's rule for cells of one class."""
+        """Return the results of decisions, with the protocol's rule for cells with a single class."""
         data = self.data
         by_cell = [confusion_by_unit(data.gold, column, data.unit, data.documents) for column in decisions.T]
         counts = np.stack(by_cell, axis=1)
@@ -390,24 +401,30 @@ class _Board(NamedTuple):
 
 
 class _Target(NamedTuple):
-    """A mean (or a cell, if the table has no means): the numbers of its cells, and its position in the table."""
+    """A mean, or a cell if the table has no means.
+
+    It has the numbers of the averaged cells and a position in the table.
+    """
 
     members: list[int]
     at: dict[str, str]
     weight: Weight
 
     def rows(self, board: _Board) -> int:
-        """Return the number of test rows of the cells."""
+        """Return the number of test rows in the cells."""
         return sum(int(board.cells[number].test.sum()) for number in self.members)
 
     def weights(self, sizes: Floats, values: Floats) -> Floats:
-        """Return the weight of each member, 0 for members without a value."""
+        """Return the weight of each averaged cell, 0 for cells without a value."""
         weights = {Weight.ROWS: sizes[self.members], Weight.CELLS: np.ones(len(self.members))}[self.weight]
         return np.where(np.isnan(values), 0.0, weights)
 
 
 def _benchmark(pairs: Sample, how: Protocol) -> _Benchmark:
-    """Return the labelled rows, given any judge joined with people. Raises UsageError as `protocol` does."""
+    """Return the labelled rows, given any judge joined with people.
+
+    Raises UsageError if a column of the protocol is missing.
+    """
     rows = pairs.take(~np.isnan(pairs.y))
     if not np.isin(rows.y, (0.0, 1.0)).all():
         raise UsageError("human values of faithfulness are not all 0 or 1; a protocol needs a label for each summary")
@@ -488,14 +505,14 @@ def _table_rows(board: _Board, judge: _Judge, thresholds: Sequence[Threshold], r
 
 
 _Drawn = tuple[Estimate, dict[str, int]]
-"""An estimate, with the numbers of resamples that have no value or lack a cell of a mean, for the details."""
+"""An estimate, and the numbers of resamples without a value or without a cell of a mean, for `details`."""
 
 
 def _interval(board: _Board, value: float, samples: Floats, weights: Floats | None = None, **more: Any) -> _Drawn:
-    """Return a value (NaN: undefined) with its interval from samples (draws x cells), averaged by weights.
+    """Return a value with an interval from samples (draws x cells), averaged with weights.
 
-    Cells with weight 0 are ignored. An interval of width 0 is not reported as constant, since a judge can be correct in
-    all resamples.
+    A value of NaN is undefined. Cells with weight 0 are ignored. An interval of width 0 is not reported as constant,
+    because a judge can be correct in all resamples.
     """
     weights = np.ones(samples.shape[1]) if weights is None else weights
     empty = np.isnan(samples[:, weights > 0])
@@ -514,7 +531,7 @@ def _row(drawn: _Drawn, about: Mapping[str, Any], statistic: str) -> Row:
 
 
 def averaged(values: Floats, weights: Floats) -> Floats:
-    """Return the weighted mean over the last axis, leaving out NaN. It is NaN if all values are.
+    """Return the weighted mean over the last axis, ignoring NaN, or NaN if all values are NaN.
 
     >>> averaged(np.array([0.5, 0.8, np.nan]), np.array([1.0, 2.0, 9.0])).round(9).item()
     0.7
@@ -524,7 +541,10 @@ def averaged(values: Floats, weights: Floats) -> Floats:
 
 
 class _Test(NamedTuple):
-    """A comparison of two judges. `contributions` are the shares of each document in their difference."""
+    """A comparison of two judges.
+
+    `contributions` holds the contribution of each document to the difference.
+    """
 
     target: _Target
     pair: PairDifference
@@ -535,7 +555,10 @@ class _Test(NamedTuple):
 def _differences(
     board: _Board, judges: Sequence[_Judge], results: Sequence[_Result], testing: Significance
 ) -> Iterator[Row]:
-    """Compare all pairs of judges on each mean of the table (or cell, if it has none), with one correction."""
+    """Yield the comparisons of all pairs of judges on each mean of the table, with one correction.
+
+    If the table has no means, judges are compared on each cell.
+    """
     targets = board.targets()
     targets = targets or [_Target([place], cell.at, Weight.CELLS) for place, cell in enumerate(board.cells)]
     family = len(targets) * len(judges) * (len(judges) - 1) // 2
@@ -564,10 +587,10 @@ def _differences(
 def _tested(
     board: _Board, names: tuple[str, str], first: _Result, second: _Result, target: _Target, flips: Flips
 ) -> _Test:
-    """Return the difference with its interval, and the contribution of each document, which sum to the difference.
+    """Return the difference of two judges with an interval, and each document's contribution.
 
-    Exchanging the decisions of two judges on a document changes the sign of its contribution in all cells. The
-    permutation test is therefore that of paired means.
+    The contributions sum to the difference. Exchanging the decisions of two judges on a document changes the sign of
+    the document's contribution in all cells, so the permutation test is that of paired means.
     """
     members = target.members
     gaps = first.values[members] - second.values[members]
@@ -582,7 +605,7 @@ def _tested(
     for number, weight in zip(members, weights, strict=True):
         if weight:
             hits, other_hits = first.counts[:, number], second.counts[:, number]
-            # The share of each document in the difference of two balanced accuracies (or recalls).
+            # The contribution of each document to the difference of two balanced accuracies (or recalls).
             shares = [
                 (hits[:, right] - other_hits[:, right]) / total
                 for right, size in ((0, 1), (2, 3))

@@ -2,12 +2,13 @@
 
 Two judges, or one judge with two methods (RTS and MCQ), agree more on some systems than on others. The reliability R_i
 is their correlation on the summaries of system i (study `reliability`). With human judgments, the study
-`reliability_check` tests whether R_i predicts the judge's agreement with people: it correlates R_i over systems with
-P_i, the judge's correlation with people. For a tolerance r, the study `verdict` gives the systems that need human
-judgments: those with R_i < r, or with an undefined R_i. `dependence` correlates the aspects of a judge, and those of
-people for comparison.
+`reliability_check` tests whether R_i predicts a judge's agreement with people: R_i is correlated over systems with P_i,
+the judge's correlation with people. For a tolerance r, the study `verdict` gives the systems that need human judgments:
+those with R_i < r, or with an undefined R_i. The study `dependence` correlates the aspects of a judge with each other
+and, for comparison, those of people.
 
-`self_consistency` measures whether a judge repeats its judgments, which temperature 0 does not guarantee.
+The study `self_consistency` measures whether a repeated judge gives the same judgments, which temperature 0 does not
+guarantee.
 """
 
 from __future__ import annotations
@@ -45,7 +46,10 @@ FOR_SCORES = ("identical", "alpha_interval", "rater_deviation")
 
 
 class _JudgePair(NamedTuple):
-    """Scores of two judges and people on the same systems and documents (`gold` is None without people)."""
+    """Scores of two judges and people on the same systems and documents.
+
+    `gold` is None if there are no human judgments.
+    """
 
     first: Sample
     second: Sample
@@ -54,7 +58,7 @@ class _JudgePair(NamedTuple):
     grids: tuple[Floats, ...]
 
     def fields(self) -> dict[str, Any]:
-        """Return the fields of a row about both judges, joined by a plus."""
+        """Return the fields of a row about both judges, with names and signatures joined by a plus."""
         first, second = named(self.first.judge), named(self.second.judge)
         both = {name: f"{first[name]} + {second[name]}" for name in ("judge", "signature")}
         models = dict.fromkeys(model for model in (first["model"], second["model"]) if model)
@@ -86,8 +90,8 @@ def reliability(run: RunLike | Sequence[RunFolder], gold: Gold | None, options: 
     """Compare two judges on each system to find unreliable scores.
 
     `run` can be several runs, one per judge. With human judgments, the study also tests whether the agreement of the
-    judges predicts their agreement with people. Intervals are those of `stability`. Raises UsageError if no aspect has
-    two judges.
+    judges predicts their agreement with people. Intervals are computed as in `stability`. Raises UsageError if no
+    aspect has two judges.
     """
     resample, coefficients = options.resampling, options.coefficients
     machine = one_run(run)
@@ -109,7 +113,10 @@ def reliability(run: RunLike | Sequence[RunFolder], gold: Gold | None, options: 
 
 
 def one_run(run: RunLike | Sequence[RunFolder]) -> JudgeInput:
-    """Return the input of one run, or of several runs combined. The context is that of the first."""
+    """Return the input of one run, or of several runs combined.
+
+    The context is that of the first run.
+    """
     if not isinstance(run, Sequence) or not all(isinstance(part, RunFolder) for part in run) or not run:
         return judge_input(run)  # type: ignore[arg-type]
     inputs = [judge_input(part) for part in run]
@@ -146,7 +153,7 @@ def _judge_pairs(
 def _verdict(
     pair: _JudgePair, reliable: SystemCorrelations, name: str, tolerance: float, notes: list[str]
 ) -> list[Row]:
-    """Return a row per system: 1 if it needs human judgments, 0 if the judges agree sufficiently."""
+    """Return a row per system: 1 if the system needs human judgments, 0 if the judges agree enough."""
     rows, needed = [], []
     for system, stat in zip(pair.systems, reliable.statistics[name], strict=True):
         need = stat.value is None or round(stat.value, 12) < tolerance
@@ -167,7 +174,7 @@ def _verdict(
 def _checks(
     pair: _JudgePair, reliable: SystemCorrelations, coefficients: Sequence[str], resample: Resampling, *, together: bool
 ) -> Iterator[Row]:
-    """Yield rho(R, P) over systems, with P of each of the two judges."""
+    """Yield a row with rho(R, P) over systems for each of the two judges, whose P is used."""
     if pair.gold is None:
         return
     for place, (judge, other) in enumerate(((pair.first, pair.second), (pair.second, pair.first))):
@@ -182,10 +189,10 @@ def _checks(
 def aspect_correlations(
     machine: JudgeInput, people: JudgmentTable | None, options: Selection, coefficient: str, resample: Resampling
 ) -> Iterator[Row]:
-    """Yield correlations between the aspects of each judge over all summaries, with those of people in `details`.
+    """Yield correlations between the aspects of each judge over all summaries.
 
-    A judge that does not distinguish aspects has much higher correlations than people. Rows have the study `dependence`
-    and the aspect `A+B`; the rows of people have the judge `people`.
+    The correlations of people are in `details`. A judge that does not distinguish aspects has much higher correlations
+    than people. Rows have the study `dependence` and the aspect `A+B`; people's rows have the judge `people`.
     """
     names = options.judge_aspects
     by_judge: dict[tuple[str, str], list[Sample]] = {}
@@ -234,12 +241,12 @@ class SelfConsistencyOptions(Judges, Draws):
 
 @study(SelfConsistencyOptions)
 def self_consistency(runs: Sequence[RunLike], options: SelfConsistencyOptions) -> Study:
-    """Measure the agreement of repeats of a judge (FineSurE, Table 4), within a run with repeats or over several runs.
+    """Measure the agreement of repeats of a judge, within a run or over several runs.
 
-    Repeats have the same signature apart from the number of the repeat, or, over several runs, the same judge and model
-    (seeds can differ). Rows have the study `self_consistency`: `identical` (the share of units on which all repeats are
-    equal), alpha, and for scores the mean population standard deviation over repeats. Raises UsageError if no judge has
-    repeats.
+    Within a run, repeats have the same signature apart from the number of the repeat; over several runs, they have the
+    same judge and model (seeds can differ). Rows have the study `self_consistency` and the statistics `identical` (the
+    share of units on which all repeats are equal), alpha and, for scores, the mean population standard deviation over
+    repeats (FineSurE, Table 4). Raises UsageError if no judge has repeats.
     """
     at = Level(options.level)
     rows = [
@@ -255,7 +262,7 @@ def self_consistency(runs: Sequence[RunLike], options: SelfConsistencyOptions) -
 
 
 def _repeats(runs: Sequence[JudgeInput], options: Judges, level: Level) -> list[list[Sample]]:
-    """Return the repeats of each judge and aspect that has at least two."""
+    """Return the repeats of each judge and aspect with at least two repeats."""
     use = ValueOrLabel.VALUE if level is Level.SUMMARY else ValueOrLabel.LABEL
     names = options.judge_aspects
     by_signature: dict[tuple[str | None, ...], list[Sample]] = {}

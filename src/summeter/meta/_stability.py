@@ -3,7 +3,7 @@
 The study `per_candidate` computes the correlation with people on the summaries of each system. The study
 `meta_correlation` correlates these values with the quality of the systems: M = rho(Q, P), where P_i is the judge's
 correlation on system i and Q_i the mean human score of system i. A negative M means that the judge is less reliable on
-better systems. `candidate_spread` gives the range and deviation of the per-system correlations.
+better systems. The study `candidate_spread` gives the range and the standard deviation of the per-system correlations.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ _TOO_FEW = "too few documents for an interval"
 
 
 class SystemCorrelations(NamedTuple):
-    """Correlations of two matrices on each system, by coefficient, with bootstrap samples (draws x systems)."""
+    """Correlations of two matrices on each system, by coefficient.
+
+    `samples` holds bootstrap samples (draws x systems).
+    """
 
     systems: Sequence[str]
     statistics: dict[str, list[Estimate]]
@@ -36,7 +39,7 @@ class SystemCorrelations(NamedTuple):
     bootstrap: Bootstrap
 
     def values(self, name: str) -> Floats:
-        """Return the correlations of one coefficient (NaN: undefined)."""
+        """Return the correlations of one coefficient, NaN if undefined."""
         return np.array([np.nan if statistic.value is None else statistic.value for statistic in self.statistics[name]])
 
     def with_samples(self, name: str) -> GroupValues:
@@ -44,7 +47,10 @@ class SystemCorrelations(NamedTuple):
         return GroupValues(self.values(name), self.samples[name])
 
     def defined(self, name: str, *, together: bool) -> Bools:
-        """Return a mask of the systems on which a coefficient, or with `together` every coefficient, is defined."""
+        """Return the mask of the systems on which a coefficient is defined.
+
+        If `together` is True, every coefficient must be defined.
+        """
         names = list(self.statistics) if together else [name]
         return np.asarray(~np.any([np.isnan(self.values(coefficient)) for coefficient in names], axis=0))
 
@@ -57,9 +63,10 @@ class StabilityOptions(Selection, GoldAtLeast, By, Together, Draws):
 def stability(run: RunLike, gold: Gold, options: StabilityOptions) -> Study:
     """Test whether judges are equally reliable on all systems.
 
-    The rows have the per-candidate correlations and the meta-correlation (Shen et al., 2023), by the same coefficient.
-    Intervals resample documents, the same ones for all systems, and recompute both. The p-value of the meta-correlation
-    is that of a correlation of k systems. Raises UsageError if judges and people have nothing in common.
+    The rows contain the per-candidate correlations and the meta-correlation (Shen et al., 2023), computed with the same
+    coefficient. Intervals resample documents, with the same draws for all systems, and recompute both correlations. The
+    p-value of the meta-correlation is that of a correlation of k systems. Raises UsageError if judges and people have
+    nothing in common.
     """
     coefficients = options.coefficients
     rows: list[Row] = []
@@ -85,7 +92,9 @@ def stability(run: RunLike, gold: Gold, options: StabilityOptions) -> Study:
 def system_correlations(
     systems: Sequence[str], first: Floats, second: Floats, coefficients: Sequence[str], resample: Resampling
 ) -> SystemCorrelations:
-    """Correlate two systems x documents matrices on each system, with bootstrap samples over documents.
+    """Return the correlations of two systems x documents matrices on each system.
+
+    Bootstrap samples are drawn over documents.
 
     >>> got = system_correlations(
     ...     ["A"], np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0]]), ["spearman"], lambda n: Bootstrap(n, 10))
@@ -124,7 +133,7 @@ def per_system_rows(study: str, fields: dict[str, Any], got: SystemCorrelations)
 
 
 def _spread(matrix: Group, got: SystemCorrelations, name: str) -> Iterator[Row]:
-    """Yield the range and the (population) standard deviation of the per-system correlations."""
+    """Yield the range and the population standard deviation of the per-system correlations."""
     values = got.values(name)
     defined = ~np.isnan(values)
     about = merged(matrix.about(), study="candidate_spread", level=Level.SYSTEM.value, details={"coefficient": name})
