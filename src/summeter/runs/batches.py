@@ -1,8 +1,9 @@
-"""The log of batches that a run submitted to vendors: `batches.jsonl`, append-only.
+"""Read and write `batches.jsonl`, the append-only log of the batches a run submitted to vendors.
 
 Each line is an event: `submitting` (before the request), `submitted` (the id was returned, or `found` later),
-`mistaken` (the batch with that id is not ours), `ended` (the results were read; some calls may have failed), and
-`withdrawn` (the batch was not created). A batch with only the first event may or may not exist at the vendor.
+`mistaken` (the batch with that id does not belong to the run), `ended` (the results were read; some calls may have
+failed), or `withdrawn` (the batch was not created). If only the first event was logged, the batch may or may not exist
+at the vendor.
 """
 
 from __future__ import annotations
@@ -21,15 +22,16 @@ from summeter.records import InputError, WriteError
 
 BATCHES = "batches.jsonl"
 _INITIAL = ("nonce", "model", "address", "at", "keys")
-"""The fields of a submission that are known before its request."""
+"""The fields of a submission that are known before the request."""
 
 
 @dataclass
 class Submission:
-    """A batch in the log.
+    """A batch that is recorded in the log.
 
-    `at` is in seconds since 1970. `failed` maps the keys of failed calls to the reply format that was refused, or None.
-    `found` says that the id was not returned but found by a search.
+    `at` is the time of submission in seconds since 1970. `keys` are the keys of the calls. `failed` maps the keys of
+    failed calls to the refused reply format, or to None if no format was refused. `found` is true if the id was found
+    by a search instead of being returned.
     """
 
     nonce: str
@@ -44,12 +46,12 @@ class Submission:
 
     @property
     def name(self) -> str:
-        """The id for messages."""
+        """The name of the batch for messages."""
         return self.id or "without an id"
 
     @property
     def since(self) -> str:
-        """The time of submission as a text (UTC)."""
+        """The time of submission (UTC) as a string."""
         return datetime.fromtimestamp(self.at, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
@@ -63,7 +65,7 @@ class BatchLog:
         if path is not None and path.is_file():
             content = path.read_bytes()
             complete = content[: content.rfind(b"\n") + 1]
-            if len(complete) < len(content):  # a crash while a line was written: its action was not performed
+            if len(complete) < len(content):  # a crash while a line was written: the action was not performed
                 os.truncate(path, len(complete))
             for number, line in enumerate(complete.splitlines(), 1):
                 try:
@@ -76,7 +78,7 @@ class BatchLog:
         return [batch for batch in self._all.values() if batch.model == model]
 
     def held(self, model: str) -> dict[str, Submission]:
-        """Return the latest batch of each call to a model, by key, excluding failed calls."""
+        """Return the latest batch of each call to a model, by call key. Failed calls are excluded."""
         held: dict[str, Submission] = {}
         for batch in self.of(model):
             for key in batch.keys:
@@ -87,7 +89,7 @@ class BatchLog:
         return held
 
     def refused(self, model: str) -> dict[str, str]:
-        """Return the refused reply formats of calls to a model, by key."""
+        """Return the refused reply formats of calls to a model, by call key."""
         return {
             key: format_ for batch in self.of(model) for key, format_ in batch.failed.items() if format_ is not None
         }
@@ -99,7 +101,7 @@ class BatchLog:
 
     @property
     def ids(self) -> frozenset[str]:
-        """The ids of all batches, including foreign batches that were mistaken for one of them."""
+        """The ids of all batches, including foreign batches that were mistaken for a batch of this run."""
         return frozenset(batch.id for batch in self._all.values() if batch.id is not None) | self._foreign
 
     def submitting(self, batch: Submission) -> None:
@@ -107,11 +109,11 @@ class BatchLog:
         self._add({"event": "submitting", **{name: getattr(batch, name) for name in _INITIAL}})
 
     def submitted(self, nonce: str, id: str, *, found: bool = False) -> None:  # noqa: A002 - as in the log
-        """Record the id of a batch, which was returned or `found`."""
+        """Record the id of a batch. `found` says that the id was found by a search."""
         self._add({"event": "submitted", "nonce": nonce, "id": id, **({"found": True} if found else {})})
 
     def mistaken(self, nonce: str, id: str) -> None:  # noqa: A002 - as in the log
-        """Record that the batch with this id is foreign."""
+        """Record that the batch with this id does not belong to the run."""
         self._add({"event": "mistaken", "nonce": nonce, "id": id})
 
     def ended(self, nonce: str, failed: Mapping[str, str | None]) -> None:
@@ -151,7 +153,7 @@ class BatchLog:
 
 
 def _append(path: Path, line: bytes) -> None:
-    """Append a line and flush it to the disk; remove it again if it cannot be written completely."""
+    """Append a line and flush it to disk. A line that cannot be written completely is removed."""
     with path.open("ab", buffering=0) as file:
         before = file.tell()
         try:
@@ -165,7 +167,7 @@ def _append(path: Path, line: bytes) -> None:
 
 
 def waiting_words(batches: Iterable[Submission]) -> Sequence[str]:
-    """Return a line for each batch that the vendor is still processing."""
+    """Return a line of text for each batch that the vendor is still processing."""
     return [
         f"batch {batch.name} ({len(batch.keys)} calls to {batch.model}, since {batch.since}) continues at the vendor"
         for batch in batches

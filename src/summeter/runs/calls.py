@@ -1,7 +1,7 @@
-"""The call store: every request and its raw reply, by the hash of the request, in one SQLite file.
+"""Store every request to an LLM with the raw reply in one SQLite file, by the hash of the request.
 
-It is the cache of a run, spares a resumed run calls, and is the source of a replay. Requests and replies are JSON
-texts; the models define their types. The store never contains API keys or headers.
+The call store is the cache of a run, saves a resumed run from repeating calls, and is the source of a replay. Requests
+and replies are JSON strings; the models define their types. The store never contains API keys or headers.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from typing import Literal, NamedTuple
 from summeter.runs.sqlite import KeyValueFile, checksum_of, connect
 
 CHECKPOINT_EVERY = 500
-# If the checkpoint thread does not keep up, the writing thread makes a checkpoint at 64 MiB.
+# If the checkpoint thread falls behind, the writing thread makes a checkpoint at 64 MiB.
 LOG_PAGES = 16_384
 
 _COLUMNS = "key, created, model, request, completion, checksum"
 _INSERT = "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?)"
-# A call may be repeated, and its reply rejected again.
+# A call may be repeated, and the reply may be rejected again.
 _INSERT_TURNED_AWAY = "INSERT OR IGNORE INTO turned_away VALUES (?, ?, ?, ?, ?)"
 
 
 class Call(NamedTuple):
-    """A stored call. `request` and `completion` are JSON, `created` is in seconds since 1970."""
+    """A stored call. `request` and `completion` are JSON, and `created` is in seconds since 1970."""
 
     key: str
     created: float
@@ -42,7 +42,7 @@ MAX_TOKENS = 10**9
 
 
 def token_count(value: object) -> int | None:
-    """Return a number of tokens reported by an endpoint, or None if it is not plausible.
+    """Return the number of tokens that an endpoint reported, or None if it is not plausible.
 
     >>> token_count(12), token_count(-1), token_count(2.5), token_count(2**63)
     (12, None, None, None)
@@ -51,9 +51,10 @@ def token_count(value: object) -> int | None:
 
 
 class CallTokens(NamedTuple):
-    """The token counts of a stored call, or None if the endpoint reported none.
+    """The token counts of a stored call. A count is None if the endpoint did not report it.
 
-    `tokens_cached` and `tokens_written` are parts of `tokens_in`. `batch` is the id of the call's batch, if any.
+    `tokens_cached` and `tokens_written` are included in `tokens_in`. `batch` is the id of the batch of the call, or
+    None if the call was not in a batch.
     """
 
     key: str
@@ -68,7 +69,7 @@ class CallTokens(NamedTuple):
 class CallStore(KeyValueFile):
     """A content-addressed store of calls.
 
-    `put` commits before it returns, so that a crash loses no reply that was used, and does not replace an existing
+    `put` commits before it returns, so that a crash loses no reply that was used. It does not replace an existing
     reply. If `path` is None, calls are stored in memory.
 
     >>> with CallStore() as store:
@@ -104,14 +105,14 @@ class CallStore(KeyValueFile):
             self.rows(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
 
     def get(self, key: str) -> str | None:
-        """Return the completion stored under `key`, or None."""
+        """Return the completion stored under `key`, or None if there is none."""
         completion: str | None = self.values((key,)).get(key)
         return completion
 
     def request(self, key: str) -> str:
-        """Return the request stored under `key`, whether its reply was usable or not.
+        """Return the request stored under `key`, whether or not the reply was usable.
 
-        Raises KeyError if it is missing.
+        Raises KeyError if there is no such request.
         """
         both = "SELECT request FROM calls WHERE key = ?1 UNION ALL SELECT request FROM turned_away WHERE key = ?1"
         rows = self.rows(f"{both} LIMIT 1", (key,))
@@ -120,11 +121,14 @@ class CallStore(KeyValueFile):
         return str(rows[0][0])
 
     def put(self, key: str, request: str, completion: str, model: str = "") -> str:
-        """Store a call and commit. Returns the completion that is stored, which is the first one for the key."""
+        """Store a call, commit, and return the stored completion, which is the first one for the key."""
         return self.put_many([(key, request, completion, model)])[0]
 
     def put_many(self, calls: Sequence[tuple[str, str, str, str]]) -> list[str]:
-        """Store (key, request, completion, model) in one commit. Returns the completions that are stored."""
+        """Store calls in one commit, and return the stored completions.
+
+        `calls` contains (key, request, completion, model).
+        """
         now = self._clock()
         rows = [(key, now, model, _utf8(request), _utf8(completion)) for key, request, completion, model in calls]
 
@@ -142,7 +146,7 @@ class CallStore(KeyValueFile):
         return [call[2] if new else self.get(call[0]) or call[2] for call, new in zip(calls, added, strict=True)]
 
     def turn_away(self, key: str, request: str, completion: str, model: str = "") -> None:
-        """Store a call with an unusable reply, so that its tokens are counted. `get` does not return it."""
+        """Store a call with an unusable reply to count the tokens. `get` does not return this reply."""
         row = (key, self._clock(), model, _utf8(request), _utf8(completion))
         self.write(lambda connection: connection.execute(_INSERT_TURNED_AWAY, row))
 
@@ -155,7 +159,7 @@ class CallStore(KeyValueFile):
     def fence_secret(self) -> str | None:
         """Return the secret from which the fences around judged texts are derived, creating it if needed.
 
-        Returns None if the store is read-only and has no secret. The keys of calls do not depend on it.
+        Returns None if the store is read-only and has no secret. The keys of calls do not depend on the secret.
         """
         if not self.readonly:
             insert = "INSERT OR IGNORE INTO secrets VALUES ('fence', ?)"
@@ -164,14 +168,20 @@ class CallStore(KeyValueFile):
         return str(rows[0][0]) if rows else None
 
     def tokens(self, table: Literal["calls", "turned_away"] = "calls") -> list[CallTokens]:
-        """Return the tokens of all calls with usable (`calls`) or unusable (`turned_away`) replies, in order."""
+        """Return the token counts of all calls in `table`, in order.
+
+        The table `calls` contains the calls with usable replies, and `turned_away` those with unusable ones.
+        """
         valid = "CASE WHEN json_valid(completion) THEN completion END"
         columns = ", ".join(f"json_extract({valid}, '$.{name}')" for name in CallTokens._fields[2:])
         rows = self.rows(f"SELECT key, model, {columns} FROM {table} ORDER BY rowid")  # noqa: S608 - constants
         return [CallTokens._make((key, model, *map(token_count, counts), batch)) for key, model, *counts, batch in rows]
 
     def __iter__(self) -> Iterator[Call]:
-        """Yield all calls in the order of storing, possibly including calls stored meanwhile."""
+        """Yield all calls in the order in which they were stored.
+
+        Calls that are stored during the iteration may be included.
+        """
         last = 0
         while rows := self.rows(
             "SELECT rowid, key, created, model, request, completion FROM calls"
@@ -191,7 +201,7 @@ class CallStore(KeyValueFile):
 
 def _checkpoint(uri: str) -> None:
     """Move committed changes from the write-ahead log to the file, without blocking other connections."""
-    with contextlib.suppress(sqlite3.Error):  # the next checkpoint, or closing, will do it
+    with contextlib.suppress(sqlite3.Error):  # the next checkpoint, or closing the file, will move them
         connection = connect(uri)
         try:
             connection.execute("PRAGMA wal_checkpoint(PASSIVE)")

@@ -1,10 +1,10 @@
-"""Record the checksums of a run's files when it has ended, and verify them.
+"""Record the checksums of a run's files when the run has ended, and verify them.
 
     RUN/checksums.json   the SHA-256 of every file of facts and of the views, except the report, which may be rendered
                          again at any time; for the stores, the number of entries, since their files change even if
                          their content does not. The file is missing while a run is written.
 
-run.json and the data have their own checksums, and so has every stored call and result.
+run.json, the data, and every stored call and result have checksums of their own.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SCHEMA = "summeter-checksums/1"
 _FOLDERS = ("judgments", "prepared", "prompts", "files")
 _STORES: dict[str, type[KeyValueFile]] = {CALLS: CallStore, RESULTS: ResultStore}
 INJECTION = "injection.json"
-"""The study of an injection audit, which is written after the run has ended."""
+"""Name of the file with the study of an injection audit, which is written after the run has ended."""
 _OTHERS = frozenset({MANIFEST, CHECKSUM_FILE, LOCK, INJECTION, *VIEWS})
 _PAGES = (".html", ".htm")
 _RESTORE = "Restore it, or rerun the command that created the run"
@@ -55,7 +55,7 @@ def record_checksums(folder: Path) -> None:
 
 
 def record_view_checksums(folder: Path) -> None:
-    """Record the checksums of rebuilt views. Those of the facts are recorded only if they are missing."""
+    """Record the checksums of rebuilt views, and those of the facts if they are missing."""
     recorded = _recorded(folder)
     if recorded is None:
         record_checksums(folder)
@@ -78,8 +78,9 @@ def _write(folder: Path, recorded: dict[str, Any]) -> None:
 def verify(folder: Path) -> list[Fault]:
     """Return a fault for each file that has changed since the run ended.
 
-    A run without recorded checksums, such as a killed one, is a fault too; its judgments are compared with its lines of
-    progress. Raises UsageError if the folder is not a run, and InputError if run.json is damaged.
+    If the run has no recorded checksums, for example because it was killed, this is also a fault, and the judgments are
+    compared with the lines of progress. Raises UsageError if the folder is not a run, and InputError if run.json is
+    damaged.
     """
     manifest = read_manifest(folder)
     faults = [*_check_data(folder), *_check_stores(folder, recorded := _recorded(folder))]
@@ -130,7 +131,10 @@ _ADDED = "was added after the run had ended. Remove it"
 
 
 def _compare(folder: Path, recorded: Mapping[str, str], current: Mapping[str, str], fix: str) -> Iterator[Fault]:
-    """Compare the recorded hashes of files, by name, with the current ones."""
+    """Yield a fault for each file whose current hash differs from the recorded one.
+
+    `recorded` and `current` map file names to hashes; `fix` is the advice in the message.
+    """
     messages = {
         "removed": f"is missing. {fix}",
         "changed": f"was changed after the run had ended. {fix}",

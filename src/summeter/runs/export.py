@@ -41,11 +41,11 @@ _FLAT = "target.*, * EXCLUDE (target) REPLACE (label ->> '$' AS label)"
 
 
 def export(run: RunFolder, folder: Path) -> dict[Path, int]:
-    """Write `judgments.parquet` and `scores.parquet` to `folder`; return the number of rows of each file.
+    """Write `judgments.parquet` and `scores.parquet`, and return the number of rows by path.
 
-    The target of a judgment fills the columns `document_id` to `list_id`; `label` is text, `evidence` and `claim` are
-    JSON. Existing files are replaced. Raises UsageError if `folder` is inside the run's folder, InputError if the run
-    is damaged, and WriteError if the disk is full.
+    The fields of the target of a judgment are in the columns from `document_id` to `list_id`. `label` is a string;
+    `evidence` and `claim` are JSON. Existing files in `folder` are replaced. Raises UsageError if `folder` is inside
+    the run's folder, InputError if the run is damaged, and WriteError if the disk is full.
     """
     if folder.resolve().is_relative_to(run.folder.resolve()):
         raise UsageError(f"{folder} is inside the run's folder. Choose another folder for the exported files")
@@ -58,7 +58,7 @@ def export(run: RunFolder, folder: Path) -> dict[Path, int]:
 
 
 def _write(target: Path, lines: Iterable[str], columns: Mapping[str, str], selected: str) -> int:
-    """Write records, given as lines of JSON, to a Parquet file with bounded memory; return their number."""
+    """Write lines of JSON to a Parquet file with bounded memory, and return the number of rows."""
     import duckdb
 
     types = "{" + ", ".join(f"'{name}': '{type_}'" for name, type_ in columns.items()) + "}"

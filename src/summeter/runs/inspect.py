@@ -30,11 +30,14 @@ _CATEGORIES = {
     "summary": "views",
     "report": "views",
 }
-"""Category of a file or folder, by its name up to the first dot; all others are "other"."""
+"""Category of a file or folder by the part of the name before the first dot; all others are in the category "other"."""
 
 
 class JudgeState(Record):
-    """The progress of a judge: `done` of `of` items. `of` is None for a pairwise judge."""
+    """The progress of a judge, which has finished `done` of `of` items.
+
+    `of` is None for a pairwise judge. `model` is None if the judge calls no model.
+    """
 
     judge: str
     signature: str
@@ -46,9 +49,9 @@ class JudgeState(Record):
 class RunState(Record):
     """The state of a run folder.
 
-    `status` is that of run.json, or "damaged" with a `reason`. `writing` says whether a process is writing the run.
-    `bytes` are by category: data, judgments (with prepared data, progress and failures), calls, results, views, other.
-    Times are in ISO 8601, UTC.
+    `status` is the status in run.json; if the run is damaged, it is "damaged" and `reason` says why. `writing` says
+    whether a process is writing the run. `bytes` maps each category to a size: data, judgments (with prepared data,
+    progress and failures), calls, results, views, other. Times are in UTC and in ISO 8601 format.
     """
 
     run: str
@@ -107,7 +110,10 @@ def state(folder: Path) -> RunState:
 
 
 def runs_in(folder: Path) -> Iterator[Path]:
-    """Yield the runs in a folder and its subfolders, sorted by name, or the folder itself if it is a run."""
+    """Yield the runs in a folder and its subfolders, sorted by name.
+
+    If the folder is itself a run, only the folder is yielded.
+    """
     if (folder / MANIFEST).is_file():
         yield folder
         return
@@ -117,7 +123,10 @@ def runs_in(folder: Path) -> Iterator[Path]:
 
 
 def check_removable(folder: Path) -> None:
-    """Raise UsageError if the folder is not a run, is a symbolic link, or is being written by a process."""
+    """Raise UsageError if a run cannot be removed.
+
+    This is the case if the folder is not a run, is a symbolic link, or is being written by a process.
+    """
     if folder.is_symlink():
         raise UsageError(
             f"{folder} is a symbolic link to {folder.resolve()}; nothing was removed. Name that folder, or remove only "
@@ -134,7 +143,7 @@ def remove(folder: Path) -> None:
     check_removable(folder)
     target = folder.resolve()
     with Journal(target):  # locks the run
-        # The folder is renamed first, to the name of a temporary folder, so that a crash leaves a whole run or none.
+        # The folder is first renamed to a temporary name, so that a crash leaves either a complete run or none.
         removed = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.new")
         target.rename(removed)
     shutil.rmtree(removed)

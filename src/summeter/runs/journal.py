@@ -1,9 +1,9 @@
 """Write a run so that a crash at any point loses no finished item.
 
-The judgments of an item by a judge are appended in one write; a line in progress.jsonl then confirms them, with their
-number and checksum. On opening, unconfirmed judgments are removed, and so are lines of progress whose judgments are
-incomplete or changed, so that such an item is judged again, from stored calls if possible. When a run ends, its files
-are sorted in the order of the data, so that equal runs have equal files.
+The judgments of an item by a judge are appended in one write; then a line with their number and checksum is appended to
+progress.jsonl to confirm them. When a run is opened, unconfirmed judgments are removed, and so are lines of progress
+whose judgments are incomplete or changed. These items are judged again, from stored calls if possible. When a run ends,
+the files are sorted in the order of the data, so that equal runs have equal files.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from summeter.runs.run import CHECKSUMS, FAILURES, MANIFEST, Failure, checksums_
 from summeter.stats.base import Bools, Ints
 
 CHECKSUM_FILE = "checksums.json"
-"""The checksums of a run that has ended (`runs.checksums`); the file is missing while the run is written."""
+"""Name of the file with the checksums of a run that has ended (see `runs.checksums`)."""
 
 LOCK = ".lock"
 _BLOCK = 1 << 20
@@ -81,7 +81,7 @@ class Journal:
 
     @property
     def broken(self) -> OSError | None:
-        """The error of a failed write, after which nothing more is written."""
+        """The error of a failed write, after which nothing more is written, or None."""
         return self._broken
 
     def close(self) -> None:
@@ -103,7 +103,7 @@ class Journal:
     def repair(self, judges: Sequence[JudgeEntry]) -> list[Fault]:
         """Load the finished items, and remove unconfirmed and damaged judgments.
 
-        Returns the faults: lines that cannot be read, and items whose judgments have been changed.
+        Returns a fault for each line that cannot be read and each item whose judgments have been changed.
         """
         damaged: list[Fault] = []
         (self.folder / CHECKSUM_FILE).unlink(missing_ok=True)
@@ -130,7 +130,7 @@ class Journal:
         return damaged
 
     def _repair_prepared(self, judge: JudgeEntry, damaged: list[Fault]) -> set[str]:
-        """Remove the damaged rows of prepared data of a judge, and return the ids of the other rows."""
+        """Remove the damaged rows in a judge's prepared data, and return the ids of the other rows."""
         file, faults = self.folder / "prepared" / f"{judge.file}.jsonl", list[Fault]()
         _remove_truncated_line(file)
         ids = set()
@@ -145,9 +145,9 @@ class Journal:
     def _repair_judgments(
         self, judge: JudgeEntry, items: ProgressTable, dropped: Bools, damaged: list[Fault]
     ) -> tuple[Bools, Ints]:
-        """Remove the judgments of `dropped` items, and those that are incomplete or changed.
+        """Remove the judgments of `dropped` items, and of items whose judgments are incomplete or changed.
 
-        Returns a mask of the other items, and the checksums of all items.
+        Returns a boolean mask of the other items, and the checksums of all items.
         """
         file = self.folder / "judgments" / f"{judge.file}.jsonl"
         _remove_truncated_line(file)
@@ -167,7 +167,7 @@ class Journal:
         intact = lines.intact & ~dropped
         damaged.extend(lines.damaged)
         damaged.extend(lines.alterations())
-        kept = (lines.of >= 0) & intact[lines.of]  # the last row, at -1, is masked by the first condition
+        kept = (lines.of >= 0) & intact[lines.of]  # the first condition masks the last row, which is selected by -1
         if not kept.all():
             kept_lines = (line for line, keep in zip(whole_lines(file), kept.tolist(), strict=True) if keep)
             write_lines(file, (line.decode().removesuffix("\n") for line in kept_lines))
@@ -178,7 +178,7 @@ class Journal:
         self.judged_lines(judge, item, [f"{row.line}\n".encode() for row in judgments])
 
     def judged_lines(self, judge: JudgeEntry, item: ItemKey, lines: Sequence[bytes]) -> None:
-        """Append judgments like `judged`, given as lines of JSON with line feeds."""
+        """Append judgments that are given as lines of JSON with line feeds; see `judged`."""
         self._append(self.folder / "judgments" / f"{judge.file}.jsonl", lines)
         document_id, system, rival = item
         done = Done(
@@ -194,7 +194,7 @@ class Journal:
         self.done.add(done.key)
 
     def drop(self, judge: JudgeEntry) -> None:
-        """Remove all finished items of a judge. If this is interrupted, `repair` removes the rest."""
+        """Remove all finished items of a judge. After an interruption, `repair` removes the rest."""
         self._close_files()
         self.done.drop(judge.signature)
         items = ProgressTable.read(self.folder / PROGRESS)
@@ -202,7 +202,7 @@ class Journal:
         (self.folder / "judgments" / f"{judge.file}.jsonl").unlink(missing_ok=True)
 
     def prepared(self, judge: JudgeEntry, row: Mapping[str, Any]) -> None:
-        """Append prepared data of a document."""
+        """Append a row of prepared data about a document."""
         line = json.dumps(row, ensure_ascii=False)
         self._append(self.folder / "prepared" / f"{judge.file}.jsonl", [f"{line}\n".encode()])
         self._prepared[judge.signature, row["document_id"]] = row["id"]
@@ -212,7 +212,7 @@ class Journal:
         self._append(self.folder / FAILURES, [f"{failure.line}\n".encode()])
 
     def sync(self) -> None:
-        """Flush all files to the disk, so that they survive a crash of the machine."""
+        """Flush all files to disk, so that the data survive a crash of the machine."""
         try:
             for file in self._files.values():
                 os.fsync(file.fileno())
@@ -222,7 +222,7 @@ class Journal:
 
     def _append(self, path: Path, lines: Sequence[bytes]) -> None:
         if self._broken is not None:
-            # An append after a failed one could not be distinguished from it.
+            # Lines appended after a failed write could not be distinguished from its remains.
             raise OSError(self._broken.errno or errno.EIO, f"writing stopped after an error: {self._broken}")
         if not lines:
             return
@@ -238,7 +238,10 @@ class Journal:
             raise
 
     def sort_files(self, judges: Sequence[JudgeEntry], order: Order) -> None:
-        """Sort the judgments, prepared data, progress and failures in the order of the data, each file atomically."""
+        """Sort judgments, prepared data, progress and failures in the order of the data.
+
+        Each file is replaced atomically.
+        """
         self._close_files()
         items = ProgressTable.read(self.folder / PROGRESS)
         ranks = np.fromiter(map(order.__getitem__, items.items()), np.int64, len(items))
@@ -265,14 +268,17 @@ class Journal:
 
 
 def judged_item(line: bytes) -> DoneKey:
-    """Return (signature, document, system, rival) of a line of judgments."""
+    """Return (signature, document, system, rival) for a line of judgments."""
     row = from_json(line)
     target = row["target"]
     return row["signature"], target["document_id"], target["system"], target.get("rival")
 
 
 def _sort_lines(file: Path, rank: Callable[[bytes], tuple[int, ...]]) -> None:
-    """Sort the lines of a file by rank with a stable sort; only numbers are in memory."""
+    """Sort the lines of a file by rank with a stable sort.
+
+    Only numbers are held in memory.
+    """
     if not file.exists():
         return
     starts, ranks = array("q", [0]), array("q")
@@ -288,7 +294,10 @@ def _sort_lines(file: Path, rank: Callable[[bytes], tuple[int, ...]]) -> None:
 
 
 def _rearrange(file: Path, starts: Ints, order: Ints) -> None:
-    """Reorder the ranges of a file; range `i` is the bytes from `starts[i]` to `starts[i + 1]`."""
+    """Reorder the ranges of bytes in a file.
+
+    Range `i` is from `starts[i]` up to but not including `starts[i + 1]`.
+    """
     breaks = np.flatnonzero(np.diff(order) != 1) + 1
     if not len(breaks):
         return
@@ -335,7 +344,10 @@ def is_being_written(folder: Path) -> bool:
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Prevent other processes from writing or removing the run. Raises UsageError if one is writing it."""
+    """Prevent other processes from writing or removing the run while the block is executed.
+
+    Raises UsageError if another process is writing the run.
+    """
     with _lock(folder):
         yield
 

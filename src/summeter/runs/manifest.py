@@ -1,4 +1,4 @@
-"""The manifest of a run (run.json): configuration, progress and usage."""
+"""Define the manifest of a run (run.json): configuration, progress and usage."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from summeter.runs.usage import Usage
 SCHEMA: Literal["summeter-run/1"] = "summeter-run/1"
 RunStatus = Literal["running", "complete", "incomplete", "interrupted", "failed"]
 
-# A stem must not refer to another folder or a hidden file.
+# A stem must refer neither to another folder nor to a hidden file.
 STEM = re.compile(r"[A-Za-z0-9_][\w.\-]*")
 MAX_STEM = 60
 
 
 def stem(name: str, signature: str) -> str:
-    """Return the stem of a judge's files: its name as a valid file name, and six digits of a hash of its signature.
+    """Return the file name of a judge's files without suffix.
+
+    It consists of the name, as a valid file name, and six digits of a hash of the signature.
 
     >>> stem("../my judge", "rts|v:1").rpartition(".")[0]
     '_my_judge'
@@ -35,14 +37,15 @@ def _check_stem(text: str) -> str:
 
 
 class JudgeEntry(Record):
-    """A judge of a run: its catalog name and settings, its signature, and the reduction of its scores.
+    """A judge of a run: catalog name, settings, signature, and the reduction of units to a score.
 
-    `file` is the stem of its files under judgments/ and prepared/ (see `stem`). `imported` marks judgments that were
-    read from raw outputs. `members` are the signatures of the judges from which a derived judge is computed. `roles`
-    maps its roles to roles of the run if their names differ (`{"judge": "second"}`). `threshold` is the minimum value
-    of the label 1, if its labels are thresholded values. `restricted` names weights whose licence forbids commercial
-    use. A `partial` judge judged only the items that a cascade passed on, which are not representative, so it has no
-    scores. `measured_agreement` is its agreement with people by aspect, as measured on other data.
+    `file` is the stem of the judge's files in judgments/ and prepared/ (see `stem`). `imported` is true if the
+    judgments were read from raw outputs. `members` are the signatures of the judges from which a derived judge is
+    computed. `roles` maps roles of the judge to roles of the run if their names differ (`{"judge": "second"}`).
+    `threshold` is the minimum value for the label 1, or None if the labels are not thresholded values. `restricted`
+    names weights whose licence forbids commercial use. A `partial` judge judged only the items that a cascade passed
+    on; because these are not representative, the judge has no scores. `measured_agreement` is the judge's agreement
+    with people by aspect, as measured on other data.
     """
 
     name: str
@@ -64,7 +67,7 @@ class JudgeEntry(Record):
 
 
 class DataEntry(Record):
-    """The data of a run, which are copied to its folder data/."""
+    """The data of a run, which are copied to the folder data/ of the run."""
 
     source: str
     hash: str
@@ -74,9 +77,10 @@ class DataEntry(Record):
 
 
 class ModelContext(Record):
-    """The context length of a model in tokens, input and output together, and the source that `said` so.
+    """The context length of a model, and the source of this information (`said`).
 
-    `tokens` is None if the length is unknown; then `said` holds the reason.
+    `tokens` is the number of input and output tokens together, or None if it is unknown; in this case, `said` contains
+    the reason.
     """
 
     tokens: int | None = None
@@ -94,14 +98,15 @@ USAGE_FIELDS = {
 
 
 class Manifest(Record):
-    """The content of run.json.
+    """The contents of run.json.
 
-    `options` are those of the last session (seed, limit, temperature...); a judge's signature holds the options of its
-    calls. The usage of all sessions is `usage` by model string, including unusable replies; `judge_usage` by signature,
-    where a shared call counts for every judge; and `local` by the id of the local model. `compute` is the computing
-    time and number of items by signature, for sessions that were not killed; a replay of local models has none.
-    `contexts` holds detected context lengths by model string. `stopped` is the reason for an interruption, unless the
-    user interrupted the run. `documents_per_part` is the size of the parts that workers judge.
+    `options` are the options of the last session (seed, limit, temperature and so on); the signature of a judge
+    contains the options of its calls. The usage in all sessions is given by model string (`usage`, including unusable
+    replies), by signature (`judge_usage`, where a shared call counts for each of the judges) and by the id of the local
+    model (`local`). `compute` is the computing time and the number of items by signature in sessions that were not
+    killed; it is empty for a replay of local models. `contexts` contains the detected context lengths by model string.
+    `stopped` is the reason for an interruption, or None if there was none or the user interrupted the run.
+    `documents_per_part` is the number of documents in each part that a worker judges.
     """
 
     schema_: Literal["summeter-run/1"] = Field(default=SCHEMA, alias="schema", serialization_alias="schema")

@@ -1,4 +1,7 @@
-"""The finished items of a run, stored in columns: about 50 bytes per item, instead of a kilobyte for a record."""
+"""Store the finished items of a run in columns, with about 50 bytes per item.
+
+A record would take about a kilobyte.
+"""
 
 from __future__ import annotations
 
@@ -22,23 +25,23 @@ from summeter.stats.base import Bools, Ints
 PROGRESS = "progress.jsonl"
 
 ItemKey = tuple[str, str, str | None]
-"""(document, system, rival): an item."""
+"""An item: (document, system, rival)."""
 DoneKey = tuple[str, str, str, str | None]
-"""(signature, document, system, rival): an item finished by a judge."""
+"""An item that a judge has finished: (signature, document, system, rival)."""
 Keys = NDArray[np.bytes_]
 
 KEY_BYTES = 16
 _KEY = f"S{KEY_BYTES}"
 CHUNK = 2**25
-"""Number of bytes of a file that are parsed in memory at a time."""
+"""Number of bytes of a file that are read and parsed at a time."""
 _RECENT = 4096
 
 
 class Done(Record):
     """A line of progress.jsonl: a judge has finished an item.
 
-    `judgments` is the number of its judgments, `checksum` that of the item and the lines of its judgments, and
-    `prepared` the id of the prepared data that they use.
+    `judgments` is the number of judgments, `checksum` the checksum of the item and the lines of the judgments, and
+    `prepared` the id of the prepared data that the judgments use, or None if they use none.
     """
 
     signature: str
@@ -51,24 +54,29 @@ class Done(Record):
 
     @property
     def key(self) -> DoneKey:
-        """The signature and the item: (signature, document, system, rival)."""
+        """The judge's signature and the item: (signature, document, system, rival)."""
         return self.signature, self.document_id, self.system, self.rival
 
 
 def item_hash(document_id: str, system: str, rival: str | None) -> bytes:
-    """Return a 16-byte hash of an item. The last byte is not zero, because numpy strips trailing zeros."""
+    """Return a 16-byte hash of an item.
+
+    The last byte is not zero, because NumPy strips trailing zeros.
+    """
     text = f"{len(document_id)}:{len(system)}:{'' if rival is None else len(rival)}:{document_id}{system}{rival or ''}"
     key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
     return key if key[-1] else key[:-1] + b"\1"
 
 
 def item_hashes(items: Iterable[ItemKey]) -> Keys:
-    """Return the hash of each item."""
+    """Return an array of the hashes of the items."""
     return np.frombuffer(b"".join(item_hash(*item) for item in items), dtype=_KEY)
 
 
 def positions_of(hashes: Keys, keys: Keys) -> Ints:
-    """Return the index of each hash in `keys`, or -1 if it is missing; the first of equal keys counts.
+    """Return the index of each hash in `keys`, or -1 if it is missing.
+
+    If several keys are equal, the index of the first one is returned.
 
     >>> keys = item_hashes([("b", "s", None), ("a", "s", None)])
     >>> positions_of(item_hashes([("a", "s", None), ("c", "s", None)]), keys)
@@ -82,7 +90,7 @@ def positions_of(hashes: Keys, keys: Keys) -> Ints:
 
 
 class DoneItems:
-    """The items that each judge has finished, stored as sorted hashes and a set of recent ones.
+    """The items that each judge has finished, stored as sorted hashes and a set of recent hashes.
 
     >>> done = DoneItems()
     >>> done.add(("j|v:1", "d", "s", None))
@@ -138,7 +146,7 @@ class DoneItems:
             recent.clear()
 
     def add_all(self, signature: str, keys: Keys) -> None:
-        """Add the items with these hashes, which a judge has finished."""
+        """Add the items that a judge has finished, given by hash."""
         old = self._sorted.get(signature)
         self._sorted[signature] = np.unique(keys if old is None else np.concatenate([old, keys]))
 
@@ -151,18 +159,21 @@ class DoneItems:
 class ProgressTable:
     """The lines of progress.jsonl as columns, one row per item.
 
-    If there are several lines about an item, the last one counts, at the position of the first. `checksum` is that of
-    the lines of judgments.
+    If there are several lines about an item, the values of the last line are used at the position of the first.
+    `checksum` is the checksum of the lines of judgments only.
     """
 
     def __init__(self, key: Sequence[Categorical], judgments: Ints, checksum: Ints, prepared: Categorical) -> None:
-        """Create a table; `key` are the columns of a `DoneKey`."""
+        """Create a table; `key` contains the columns for the fields of a `DoneKey`."""
         self.signature, self.document, self.system, self.rival = key
         self.judgments, self.checksum, self.prepared = judgments, np.array(checksum), prepared
 
     @classmethod
     def read(cls, file: Path, damaged: list[Fault] | None = None) -> ProgressTable:
-        """Read a file. Raises InputError for a damaged line, or adds the fault to `damaged` if that is given."""
+        """Read progress.jsonl.
+
+        Raises InputError if a line is damaged; if the list `damaged` is given, the fault is instead appended to it.
+        """
         table = cls.of(read_lines(file, Done, damaged))
         groups = Groups.by(table.signature, table.document, table.system, table.rival)
         if len(groups) < len(table):
@@ -207,12 +218,12 @@ class ProgressTable:
         return len(self.judgments)
 
     def take(self, rows: Ints | Bools) -> ProgressTable:
-        """Return the selected rows."""
+        """Return the table with the selected rows."""
         key = [column.take(rows) for column in (self.signature, self.document, self.system, self.rival)]
         return ProgressTable(key, self.judgments[rows], self.checksum[rows], self.prepared.take(rows))
 
     def of_judge(self, signature: str) -> Ints:
-        """Return the row numbers of a judge."""
+        """Return the indexes of the rows of a judge."""
         return np.flatnonzero(self.signature.equal(signature))
 
     def item(self, row: int) -> ItemKey:
@@ -227,7 +238,7 @@ class ProgressTable:
         return map(self.item, range(len(self)))
 
     def keys(self) -> Keys:
-        """Return the hash of the item of each row."""
+        """Return an array of the hashes of the items of all rows."""
         return item_hashes(self.items())
 
     def done(self) -> DoneItems:
@@ -257,7 +268,7 @@ class ProgressTable:
 
 _MASK = 0xFFFFFFFF
 _FACTORS = 1, 3, 5
-"""Factors of document, system and rival; they differ so that swapped names change the checksum."""
+"""Factors for document, system and rival, which differ so that swapped names change the checksum."""
 
 
 def _name_sum(name: str | None) -> int:
@@ -265,12 +276,15 @@ def _name_sum(name: str | None) -> int:
 
 
 def item_checksum(item: ItemKey, lines: int) -> int:
-    """Return the checksum of an item and its lines of judgments, given that of the lines."""
+    """Return the checksum of an item and the lines of its judgments.
+
+    `lines` is the checksum of the lines.
+    """
     return (lines + sum(factor * _name_sum(name) for factor, name in zip(_FACTORS, item, strict=True))) & _MASK
 
 
 def checksum(lines: Iterable[bytes]) -> int:
-    """Return a checksum of lines, including line feeds, that does not depend on their order.
+    """Return a checksum of lines (with line feeds) that does not depend on the order of the lines.
 
     >>> checksum([b"a\\n", b"b\\n"]) == checksum([b"b\\n", b"a\\n"])
     True
@@ -281,8 +295,8 @@ def checksum(lines: Iterable[bytes]) -> int:
 class ItemOffsets(NamedTuple):
     """The offsets of the lines of consecutive items in a file of judgments.
 
-    The lines of item `i` are the bytes `starts[i]` to `starts[i + 1]`, and the lines `lines[i]` to `lines[i + 1]`.
-    `more` says whether other lines follow.
+    Item `i` has the bytes from `starts[i]` up to but not including `starts[i + 1]`, and the lines from `lines[i]` up to
+    but not including `lines[i + 1]`. `more` says whether other lines follow the last item.
     """
 
     starts: Ints
@@ -290,7 +304,7 @@ class ItemOffsets(NamedTuple):
     more: bool = False
 
     def chunks(self) -> list[int]:
-        """Return the indexes of the items that start chunks of about 32 MB, and the number of items."""
+        """Return the indexes of the items at which chunks of about 32 MB start, and the number of items."""
         at, last = [0], len(self.starts) - 1
         while (end := int(self.starts.searchsorted(self.starts[at[-1]] + CHUNK))) < last:
             at.append(end)
@@ -298,9 +312,9 @@ class ItemOffsets(NamedTuple):
 
 
 def item_offsets(file: Path, items: ProgressTable) -> ItemOffsets | None:
-    """Return the offsets of the lines of the items, without parsing the lines.
+    """Return the offsets of the lines of the items without parsing these lines.
 
-    Returns None unless the file starts with the lines of these items, in this order and unchanged.
+    Returns None unless the file starts with the unchanged lines of these items in this order.
     """
     if not file.exists() and items.judgments.any():
         return None
@@ -318,8 +332,8 @@ def item_offsets(file: Path, items: ProgressTable) -> ItemOffsets | None:
 class JudgmentLines:
     """The parsed lines of a file of judgments, matched with the confirmed `items`.
 
-    `of` holds the row of each line's item, or -1 if the item is not confirmed or the line is damaged; `damaged` holds
-    the faults. A truncated last line, left by a crash, is skipped.
+    `of` contains the row in `items` for each line, or -1 if the item is not confirmed or the line is damaged; `damaged`
+    contains the faults. A truncated last line, left by a crash, is skipped.
     """
 
     def __init__(self, file: Path, items: ProgressTable) -> None:
@@ -343,16 +357,19 @@ class JudgmentLines:
         # A sum of integers is exact in a float up to 2^53, that is for two million lines per item.
         total = np.bincount(self.of[confirmed], weights=self._sums[confirmed], minlength=len(items))
         self.checksums = total.astype(np.int64) & 0xFFFFFFFF
-        """The checksum of the present lines of each item."""
+        """The checksum of the lines of each item that are in the file."""
 
     @property
     def intact(self) -> Bools:
-        """A mask of the items whose lines are complete and unchanged."""
+        """Boolean mask of the items whose lines are complete and unchanged."""
         intact: Bools = (self.count == self.items.judgments) & (self.items.checksum == self.checksums)
         return intact
 
     def alterations(self) -> list[Fault]:
-        """Return a fault for each item whose lines are complete but changed; repeated lines are no change."""
+        """Return a fault for each item whose lines are complete but changed.
+
+        Repeated lines are not a change.
+        """
         complete = (self.count > 0) & (self.count >= self.items.judgments)
         changed = self.items.checksum != self.checksums
         faults = []

@@ -1,4 +1,4 @@
-"""Read the judgments of single summaries from a run's files, without loading all judgments."""
+"""Read the judgments of single summaries from the files of a run without loading all judgments."""
 
 from __future__ import annotations
 
@@ -23,25 +23,27 @@ R = TypeVar("R", bound=Record)
 
 
 class SummaryReader:
-    """Reads the records about a summary from JSON Lines files on demand.
+    """Read the records about a summary from JSON Lines files when they are requested.
 
-    Only offsets are in memory: about 250 bytes per summary, and 24 for each file that has lines about it. The lines of
-    a pair belong to both summaries.
+    Only offsets are held in memory: about 250 bytes per summary, and 24 bytes for each file with lines about the
+    summary. The lines about a pair belong to both summaries.
     """
 
     def __init__(self, only: Collection[tuple[str, str]] | None = None) -> None:
-        """Create a reader of all summaries, or `only` of these (document, system)."""
+        """Create a reader of all summaries, or of those whose (document, system) is in `only`."""
         self._only = only
         self._files: list[Path] = []
         # (document, system) -> file number, start and length of consecutive lines, repeated.
         self._offsets: dict[tuple[str, str], array[int]] = {}
 
     def items(self) -> Iterator[tuple[str, str]]:
-        """Yield (document, system) of every summary with records, alone or in a pair."""
+        """Yield (document, system) for every summary with records, alone or in a pair."""
         return iter(self._offsets)
 
     def read(self, document_id: str, system: str) -> list[Judgment]:
-        """Return all judgments of a summary, alone or in a pair, by file in the order of writing.
+        """Return all judgments of a summary, alone or in a pair.
+
+        The judgments are sorted by file, and within a file by position.
 
         Raises InputError if a file has changed since the reader was created.
         """
@@ -49,21 +51,24 @@ class SummaryReader:
         return _check_summary(rows, document_id, system, self._files[0])
 
     def _index(self, file: Path, items: Container[DoneKey] | None = None) -> None:
-        """Index a file of judgments or failures, if it exists: the lines of these items, or all lines."""
+        """Index the lines of a file of judgments or failures, if the file exists.
+
+        If `items` is given, only the lines of these items are indexed.
+        """
         self._files.append(file)
         with closing(whole_lines(file)) as lines:
             start = 0
             for line in lines:
                 row = from_json(line)
-                target = row.get("target", row)  # a line of failures has no target
+                target = row.get("target", row)  # a line about a failure has no target
                 document_id, systems = target["document_id"], (target["system"], target.get("rival"))
                 if items is None or (row["signature"], document_id, *systems) in items:
                     self._add(document_id, systems, start, len(line))
                 start += len(line)
 
     def _add(self, document_id: str, systems: Iterable[str | None], start: int, length: int) -> None:
-        """Add the offset of lines in the last file to the summaries of these systems."""
-        if not length:  # an item without judgments; its file may not exist
+        """Record the offset of lines in the last file for the summaries by these systems."""
+        if not length:  # an item without judgments, whose file may not exist
             return
         number = len(self._files) - 1
         for system in systems:
@@ -89,7 +94,7 @@ class SummaryReader:
 
 
 class HumanReader(SummaryReader):
-    """Reads the human judgments in a run's copy of the data."""
+    """Read the human judgments in a run's copy of the data."""
 
     def __init__(self, run: RunFolder, only: Collection[tuple[str, str]] | None = None) -> None:
         super().__init__(only)
@@ -97,7 +102,7 @@ class HumanReader(SummaryReader):
 
 
 class RunReader(SummaryReader):
-    """Reads the judgments of a run, like `RunFolder.judgments`."""
+    """Read the judgments of a run, like `RunFolder.judgments`."""
 
     def __init__(self, run: RunFolder, only: Collection[tuple[str, str]] | None = None) -> None:
         super().__init__(only)
@@ -123,7 +128,7 @@ class RunReader(SummaryReader):
         self._index(self._failures, failed)
 
     def read(self, document_id: str, system: str) -> list[Judgment]:
-        """Return the judgments of a summary by judge; see `SummaryReader.read`."""
+        """Return the judgments of a summary, sorted by judge; see `SummaryReader.read`."""
         rows: list[Judgment] = []
         last: dict[DoneKey, Failure] = {}
         for file, line in self._lines(document_id, system):
@@ -144,7 +149,10 @@ def _parse(record: type[R], file: Path, line: bytes) -> R:
 
 
 def _check_summary(rows: list[Judgment], document_id: str, system: str, file: Path) -> list[Judgment]:
-    """Return the rows. Raises InputError if one is about another summary, because another process changed the file."""
+    """Return the rows, or raise InputError if a row is about another summary.
+
+    This happens if another process changed the file.
+    """
     for row in rows:
         if row.target.document_id != document_id or system not in (row.target.system, row.target.rival):
             raise _changed(file)

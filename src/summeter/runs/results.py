@@ -1,7 +1,8 @@
-"""The result store: the results of local models, by a hash of model, weights and input, in one SQLite file.
+"""Store the results of local models in one SQLite file, by a hash of model, weights and input.
 
-It corresponds to the call store for LLMs: it is the cache of a run, spares a resumed run computations, and is the
-source of a replay. Results are never removed. Values are bytes; the models define their meaning.
+The result store corresponds to the call store for LLMs: it is the cache of a run, saves a resumed run from repeating
+computations, and is the source of a replay. Results are never removed. The values are bytes, whose meaning is defined
+by the models.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ BATCH = 500
 
 
 def result_key(model: str, task: str, request: str) -> bytes:
-    """Return the key of a result: a 16-byte hash of the model's id (which includes its weights), task and request.
+    """Return the key of a result: a 16-byte hash of the model id, the task and the request.
 
-    The lengths are hashed too, so that different divisions of the same text have different keys.
+    The model id identifies the weights. The lengths are hashed too, so that different divisions of the same text have
+    different keys.
     """
     key = hashlib.blake2b(digest_size=16)
     for text in (model, task, request):
@@ -34,16 +36,16 @@ class Results(Protocol):
     """Store of the results of local models."""
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Return the stored values of the keys."""
+        """Return the stored values by key, without keys that are not stored."""
 
     def put(self, model: str, values: Mapping[bytes, bytes]) -> None:
-        """Store the values of a model; an existing value is not replaced."""
+        """Store the values of a model by key. Existing values are not replaced."""
 
 
 class ResultStore(KeyValueFile):
     """A content-addressed store of results.
 
-    `put` commits before it returns, and does not replace an existing value. If `path` is None, results are stored in
+    `put` commits before it returns, and does not replace existing values. If `path` is None, results are stored in
     memory.
 
     >>> with ResultStore() as store:
@@ -69,7 +71,7 @@ class ResultStore(KeyValueFile):
     TABLE, VALUE, CONTENT, NAME = "results", "value", "stored results", "result store"
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Return the stored values of the keys."""
+        """Return the stored values by key, without keys that are not stored."""
         unique = list(dict.fromkeys(keys))
         values: dict[bytes, bytes] = {}
         for start in range(0, len(unique), BATCH):
@@ -77,7 +79,7 @@ class ResultStore(KeyValueFile):
         return values
 
     def put(self, model: str, values: Mapping[bytes, bytes]) -> None:
-        """Store the values of a model, in one commit."""
+        """Store the values of a model by key, in one commit."""
 
         def insert(connection: sqlite3.Connection) -> None:
             connection.execute("INSERT OR IGNORE INTO models (name) VALUES (?)", (model,))
@@ -88,7 +90,7 @@ class ResultStore(KeyValueFile):
         self.write(insert)
 
     def counts(self) -> dict[str, int]:
-        """Return the number of results of each model, by name."""
+        """Return the number of results by model name."""
         return dict(
             self.rows("SELECT name, count(*) FROM results JOIN models ON models.id = model GROUP BY name ORDER BY name")
         )

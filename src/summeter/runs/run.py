@@ -1,4 +1,7 @@
-"""Read a run folder: facts, which are only appended (judgments, prepared data, failures, calls), and views of them.
+"""Read run folders.
+
+A run consists of facts, which are only appended (judgments, prepared data, failures, calls), and of views that are
+computed from the facts.
 
     RUN/  run.json  data/  judgments/*.jsonl  prepared/*.jsonl  failures.jsonl  progress.jsonl  calls.sqlite
           scores.jsonl  scores.csv  pairs.jsonl  summary.json  report.html        <- views
@@ -56,13 +59,14 @@ MANIFEST = "run.json"
 FAILURES = "failures.jsonl"
 CALLS = "calls.sqlite"
 CHECKSUMS = "checksums"
-"""The key of run.json that holds the hash of each other field."""
+"""The key in run.json of the hashes of the other fields."""
 
 
 class Failure(Record):
-    """An item that a judge could not judge completely. Items with status "error" are judged again on resume.
+    """An item that a judge could not judge completely.
 
-    `checksum` is the checksum of the other fields.
+    Items with the status "error" are judged again when the run is resumed. `checksum` is the checksum of the other
+    fields.
     """
 
     document_id: str
@@ -89,7 +93,7 @@ class Failure(Record):
 
     @property
     def line(self) -> str:
-        """The failure as a line of JSON."""
+        """Return the failure as a line of JSON."""
         return self.model_copy(update={"checksum": self._sum()}).model_dump_json()
 
     @property
@@ -101,8 +105,8 @@ class Failure(Record):
 class CascadeSample(NamedTuple):
     """The random sample of a cascade.
 
-    `last` holds the second judge's judgments of the sample, `machine` the cascade's judgments of all items without
-    them.
+    `last` contains the second judge's judgments of the sample, and `machine` the cascade's judgments of all items
+    without them.
     """
 
     cascade: JudgeEntry
@@ -111,10 +115,10 @@ class CascadeSample(NamedTuple):
 
 
 def prepared_rows(file: Path, damaged: list[Fault] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (byte offset, row) for each row of prepared data; nothing if there is no file.
+    """Yield (byte offset, row) for each row of prepared data, or nothing if the file is missing.
 
-    A truncated last line is skipped. Raises InputError for a damaged line, or adds the fault to `damaged` if that is
-    given.
+    A truncated last line is skipped. Raises InputError if a line is damaged; if the list `damaged` is given, the fault
+    is instead appended to it.
     """
     start = 0
     for number, line in enumerate(whole_lines(file), 1):
@@ -137,13 +141,16 @@ _RESTORE = "Restore the file, or rerun the command that created the run"
 
 
 class RunFolder:
-    """Read access to a run folder, finished or not.
+    """Read access to the folder of a run, which may be unfinished.
 
     Raises UsageError if the folder is not a run, and InputError if a file in it is damaged.
     """
 
     def __init__(self, folder: str | Path, *, data: Dataset | None = None) -> None:
-        """Open a run folder. `data` is its dataset, if it is already loaded; only a weak reference is stored."""
+        """Open a run folder. `data` is the dataset of the run, or None to load it when needed.
+
+        Only a weak reference to `data` is stored.
+        """
         self.folder = Path(folder)
         self.manifest = read_manifest(self.folder)
         self._loaded = None if data is None else ref(data)
@@ -153,7 +160,7 @@ class RunFolder:
 
     @property
     def data(self) -> Dataset:
-        """The dataset that the run judged, from its copy in the run folder."""
+        """The dataset that was judged, read from the copy in the run folder."""
         if self._loaded is not None and (loaded := self._loaded()) is not None:
             return loaded
         if self._data is None:
@@ -162,13 +169,13 @@ class RunFolder:
 
     @property
     def _data_folder(self) -> Path:
-        """The copy of the data. Raises InputError if it is missing."""
+        """The folder with the copy of the data. Raises InputError if it is missing."""
         if not (self.folder / "data").is_dir():
             raise InputError.at(self.folder / "data", None, None, f"is missing. {_RESTORE}")
         return self.folder / "data"
 
     def domains(self) -> dict[str, str]:
-        """Return the domain of each document that has one, by document id."""
+        """Return the domains by document id, without documents that have no domain."""
         loaded = self._data if self._loaded is None else self._loaded()
         if loaded is None and is_dataset(self._data_folder):
             return document_domains(self._data_folder)
@@ -176,19 +183,19 @@ class RunFolder:
 
     @property
     def reduce(self) -> dict[str, str]:
-        """The reduction of units to a score, by judge."""
+        """The reduction of units to a score for each judge."""
         return {judge.name: judge.reduce for judge in self.manifest.judges}
 
     @property
     def partial(self) -> frozenset[str]:
-        """The signatures of judges that judged only the items a cascade passed on; they have no scores of their own."""
+        """The signatures of judges without scores, which judged only items passed on by a cascade."""
         return frozenset(judge.signature for judge in self.manifest.judges if judge.partial)
 
     def judgments(self) -> list[Judgment]:
-        """Return all judgments in the order of writing.
+        """Return all judgments in the order in which they were written.
 
-        If a unit was judged several times, the last judgment counts. An item that failed has one judgment per aspect
-        with status "error".
+        If a unit was judged several times, only the last judgment is returned. A failed item has one judgment per
+        aspect with the status "error".
         """
         return list(self.iter_judgments())
 
@@ -211,7 +218,7 @@ class RunFolder:
     def tables(self) -> Iterator[JudgmentTable]:
         """Yield all judgments as tables that fit into memory.
 
-        All judgments of an item, and of a pair in both orders, are in one table. Raises InputError like
+        All judgments of an item, and of a pair in both orders, are in the same table. Raises InputError like
         `iter_judgments`.
         """
         count = 0
@@ -277,7 +284,7 @@ class RunFolder:
                 raise InputError.at(file, None, None, message)
 
     def _check_counts(self, present: int) -> None:
-        """Raise InputError if fewer judgments are `present` than when the run ended."""
+        """Raise InputError if fewer judgments are `present` than there were when the run ended."""
         ended = sum(self.manifest.counts.values())
         if present < ended and self.manifest.status != "running" and read_manifest(self.folder) == self.manifest:
             message = (
@@ -287,7 +294,7 @@ class RunFolder:
             raise InputError.at(self.folder, None, None, message)
 
     def _errors(self) -> Iterator[Judgment]:
-        """Yield judgments with status "error" for the items that failed."""
+        """Yield judgments with the status "error" for the failed items."""
         last = {failure.key: failure for failure in self.failures() if failure.status == "error"}
         done = self.done() if last else DoneItems()
         models = {judge.signature: judge.model for judge in self.manifest.judges}
@@ -300,7 +307,7 @@ class RunFolder:
         return read_lines(self.folder / PROGRESS, Done)
 
     def judged(self) -> int:
-        """Return the number of summaries that at least one judge has finished or failed, alone or in a pair."""
+        """Return the number of summaries with a finished or failed item, alone or in a pair."""
         items = ProgressTable.read(self.folder / PROGRESS)
         errors = [failure for failure in self.failures() if failure.status == "error"]
         paired = np.flatnonzero(~items.rival.equal(None))
@@ -315,7 +322,7 @@ class RunFolder:
         return ProgressTable.read(self.folder / PROGRESS).done()
 
     def failures(self) -> Iterator[Failure]:
-        """Yield all failures in order, including those of items that were judged later."""
+        """Yield all failures in order, including those of items that were later judged."""
         return read_lines(self.folder / FAILURES, Failure)
 
     @property
@@ -326,7 +333,7 @@ class RunFolder:
         )
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the result of `make`, cached under a key until the run changes."""
+        """Return the result of `make()`, which is cached under `key` until the run changes."""
         stamp = tuple(_stamp(self.folder / name) for name in (PROGRESS, FAILURES))
         if key not in self._cache or self._cache[key][0] != stamp:
             self._cache[key] = stamp, make()
@@ -335,7 +342,7 @@ class RunFolder:
 
     @property
     def seed(self) -> int:
-        """The random seed of the run's intervals; 0 if the run has none."""
+        """The random seed for the intervals of the run, or 0 if the run has no seed."""
         return int(self.manifest.options.get("seed") or 0)
 
     def scores(self) -> list[Score]:
@@ -347,11 +354,17 @@ class RunFolder:
         return to_frame([score.model_dump() for score in self.totals.scores])
 
     def summary(self) -> SystemTable:
-        """Return the means of systems with interval, n and missing, over all documents and by domain."""
+        """Return the system means over all documents and by domain.
+
+        Each mean has an interval, the number of scores (n) and the number of missing scores.
+        """
         return self.totals.systems
 
     def pairs(self) -> list[PairScore]:
-        """Return the mean preferences per pair of systems, judge and aspect; empty without pairwise judges."""
+        """Return the mean preference for each pair of systems, judge and aspect.
+
+        The list is empty if there are no pairwise judges.
+        """
         return list(self.totals.pairs)
 
     def __repr__(self) -> str:
@@ -361,7 +374,8 @@ class RunFolder:
 class Confirmed(NamedTuple):
     """The confirmed judgments of a judge.
 
-    `offsets` is None if the items are not consecutive in the file; then `lines` are the numbers of their lines.
+    `offsets` is None if the items are not consecutive in the file; in this case, `lines` contains the numbers of their
+    lines.
     """
 
     file: Path
@@ -370,7 +384,7 @@ class Confirmed(NamedTuple):
     lines: Ints = np.zeros(0, np.int64)
 
     def rows(self) -> Iterator[Judgment]:
-        """Yield the judgments; the last judgment of a unit counts."""
+        """Yield the judgments. If a unit has several, only the last one is yielded."""
         rows = read_lines(self.file, Judgment)
         if self.offsets is None:
             numbers = set(self.lines.tolist())
@@ -384,7 +398,7 @@ class Confirmed(NamedTuple):
     def tables(self) -> Iterator[JudgmentTable]:
         """Yield the judgments as tables.
 
-        A large file is divided unless it holds pairs, because the two orders of a pair belong together.
+        A large file is divided, unless it contains pairs, because the two orders of a pair must be in the same table.
         """
         if self.offsets is None:
             yield JudgmentTable.read(self.file, repeats=True).take(self.lines).last_asked()
@@ -437,7 +451,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def as_judgments(failure: Failure, models: dict[str, str | None]) -> Iterator[Judgment]:
-    """Yield one judgment per aspect for an item that failed; `models` holds the judges' models by signature."""
+    """Yield one judgment per aspect for a failed item; `models` maps signatures to the judges' models."""
     target = {"document_id": failure.document_id, "system": failure.system, "rival": failure.rival}
     for aspect in failure.aspects:
         yield Judgment.model_validate(

@@ -1,7 +1,7 @@
-"""A key-value store in an SQLite file, the base of the call store and the result store of a run.
+"""Implement a key-value store in an SQLite file, the base of a run's call and result stores.
 
-An existing value is never replaced. Several threads and processes may use the same file. Every entry has a checksum of
-its key and value, so that damaged values are detected.
+An existing value is never replaced. Several threads and processes may use the same file. Every entry contains a
+checksum of key and value, so that damaged values are detected.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ BUSY_SECONDS = 30.0
 
 
 def connect(target: str) -> sqlite3.Connection:
-    """Open a connection without implicit transactions, which several threads may use one at a time."""
+    """Open a connection without implicit transactions.
+
+    Several threads may use the connection, one at a time.
+    """
     return sqlite3.connect(
         target, uri=target != ":memory:", timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
@@ -43,12 +46,12 @@ def connect_readonly(path: Path) -> sqlite3.Connection:
     try:
         connection.execute("SELECT 1 FROM sqlite_master").fetchall()
     except sqlite3.OperationalError:
-        # SQLite cannot create its helper files there, so no other process can write either.
+        # SQLite cannot create auxiliary files there, so no other process can write either.
         connection.close()
         log = Path(f"{path}-wal")
         if not log.is_file() or not log.stat().st_size:
             return connect(f"{uri}?mode=ro&immutable=1")
-        memory = connect(":memory:")  # the file and the log that a crash left, merged in a copy
+        memory = connect(":memory:")  # a copy in which the file and the log that a crash left are merged
         with TemporaryDirectory() as folder:
             copy = Path(folder) / path.name
             shutil.copyfile(path, copy)
@@ -60,7 +63,10 @@ def connect_readonly(path: Path) -> sqlite3.Connection:
 
 
 def keep_log(connection: sqlite3.Connection) -> None:
-    """Turn on the write-ahead log, waiting while another process does the same, which SQLite itself would refuse."""
+    """Turn on the write-ahead log.
+
+    If another process is doing the same, wait, because SQLite would raise an error.
+    """
     end = time.monotonic() + BUSY_SECONDS
     while True:
         try:
@@ -75,12 +81,15 @@ def keep_log(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection, kind: Literal["IMMEDIATE", "DEFERRED"] = "IMMEDIATE") -> Iterator[None]:
-    """Run a block in a transaction, which is rolled back on an error. Use DEFERRED if the block only reads."""
+    """Run a block in a transaction, which is rolled back if an error occurs.
+
+    Use DEFERRED if the block only reads.
+    """
     connection.execute(f"BEGIN {kind}")
     try:
         yield
         connection.execute("COMMIT")
-    except BaseException:  # an open transaction would prevent the next one
+    except BaseException:  # an open transaction would prevent the next transaction
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
@@ -93,11 +102,14 @@ def checksum_of(key: str | bytes, value: str | bytes) -> int:
 
 
 class KeyValueFile:
-    """A key-value store in an SQLite file, or in memory if `path` is None. Writes are committed when a call returns.
+    """A key-value store in an SQLite file, or in memory if `path` is None.
 
-    Raises UsageError if a read-only file is missing, and InputError if the file is not a store of this type. `MARK` and
-    `VERSION` identify the files of a store; `TABLE` has the columns `key`, `checksum` and `VALUE`; `ABSORB` copies new
-    entries from a database `other`; `CONTENT` and `NAME` are used in messages.
+    A write is committed before the method returns.
+
+    Raises UsageError if a read-only file is missing, and InputError if the file is not a store of this type. Subclasses
+    set the class attributes: `MARK` and `VERSION` identify the files of a store; `SCHEMA` creates the tables; `TABLE`
+    is the table with the columns `key`, `checksum` and the one named by `VALUE`; `ABSORB` contains the statements that
+    copy new entries from a database `other`; `CONTENT` and `NAME` are used in messages.
     """
 
     MARK: ClassVar[int]
@@ -144,8 +156,8 @@ class KeyValueFile:
     def values(self, keys: Sequence[object]) -> dict[Any, Any]:
         """Return the stored values of the keys.
 
-        A damaged value is removed with a warning, so that it is made again. Raises InputError for a damaged value if
-        the file is read-only.
+        A damaged value is removed with a warning, so that it will be computed again. If the file is read-only,
+        InputError is raised instead.
         """
         marks = ",".join("?" * len(keys))
         sql = f"SELECT key, {self.VALUE}, checksum FROM {self.TABLE} WHERE key IN ({marks})"  # noqa: S608 - constants
@@ -170,7 +182,7 @@ class KeyValueFile:
         return int(self.rows(f"SELECT count(*) FROM {self.TABLE}")[0][0])  # noqa: S608 - constants
 
     def damaged(self) -> list[str]:
-        """Return the keys of damaged values. Raises InputError if the file is damaged."""
+        """Return the keys of damaged values. Raises InputError if the file itself is damaged."""
         ((state,), *_) = self.rows("PRAGMA quick_check(1)")
         if state != "ok":
             raise self._unreadable(state)
@@ -197,7 +209,7 @@ class KeyValueFile:
             copy = Path(folder) / file.name
             with type(self)(file, readonly=True) as other:
                 other.copy_to(copy)
-            type(self)(copy).close()  # upgrades the copy to the current version
+            type(self)(copy).close()  # upgrade the copy to the current version
             self.rows("ATTACH ? AS other", (str(copy),))
             try:
                 yield
@@ -205,13 +217,14 @@ class KeyValueFile:
                 self.rows("DETACH other")
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
-        """Return the rows of a statement."""
+        """Return the rows that an SQL statement selects."""
         return self._locked(lambda connection: connection.execute(sql, values).fetchall())
 
     def write(self, work: Callable[[sqlite3.Connection], T], *, as_transaction: bool = True) -> T:
-        """Run `work` and return its result; without `as_transaction`, each statement is committed separately.
+        """Run `work` in a transaction and return the result.
 
-        Raises WriteError, and sets `broken` to it, if the file cannot be written.
+        If `as_transaction` is false, each statement is committed separately. Raises WriteError if the file cannot be
+        written, and stores the error in `broken`.
         """
         if self.readonly:
             raise UsageError(f"{self.path}: the {self.NAME} is open read-only")
@@ -230,7 +243,10 @@ class KeyValueFile:
             raise self.broken from error
 
     def copy_to(self, file: Path) -> None:
-        """Copy all entries to another file, even while another process writes. Raises InputError for a damaged file."""
+        """Copy all entries to another file, even while another process is writing.
+
+        Raises InputError if the store is damaged.
+        """
         ((state,), *_) = self.rows("PRAGMA quick_check(1)")
         if state != "ok":
             raise self._unreadable(state)
@@ -269,9 +285,9 @@ class KeyValueFile:
 
     @classmethod
     def version(cls, connection: sqlite3.Connection, path: Path | None, *, new: bool) -> int:
-        """Return the version of the store in a file, or 0 if it is empty.
+        """Return the version of the store in a file, or 0 if the file is empty.
 
-        Raises InputError if the file is of another type or of a newer version, or is empty and may not be `new`.
+        Raises InputError if the file has another type or a newer version, or if the file is empty and `new` is false.
         """
         # The three values are read in one transaction, because another process may be creating the store.
         with transaction(connection, "DEFERRED"):
@@ -287,7 +303,7 @@ class KeyValueFile:
 
     @classmethod
     def lay_out(cls, connection: sqlite3.Connection) -> None:
-        """Create the tables of a new store, and mark its file."""
+        """Create the tables of a new store, and mark the file as a store of this type."""
         with transaction(connection):
             connection.execute(f"PRAGMA application_id = {cls.MARK}")
             connection.execute(f"PRAGMA user_version = {cls.VERSION}")
@@ -301,7 +317,7 @@ class KeyValueFile:
     def _fault(self, error: sqlite3.Error | UnicodeDecodeError) -> SummeterError:
         where, name = self.path or "memory", self.NAME
         code = getattr(error, "sqlite_errorname", "") or ""
-        # SQLite's message about a damaged schema repeats bytes that Python cannot decode.
+        # SQLite's message about a damaged schema contains bytes that Python cannot decode.
         if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")) or isinstance(error, UnicodeDecodeError):
             return self._unreadable(error)
         if code.startswith("SQLITE_BUSY"):

@@ -1,4 +1,4 @@
-"""Totals of a run: scores, means, preferences and counts of its judgments."""
+"""Compute the totals of a run: scores, means, preferences and counts of judgments."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ from summeter.scoring.table import Categorical, Columns, Groups, JudgmentTable
 
 
 class Truncated(NamedTuple):
-    """The number of judgments of a truncated document, and the estimated number of tokens that were left out.
+    """The number of judgments based on truncated documents, and the estimated omitted tokens.
 
-    `tokens` counts the omitted tokens once per judge and summary, because its judgments share one prompt.
+    `tokens` counts the omitted tokens once per judge and summary, because a judge's judgments of a summary share a
+    prompt.
     """
 
     judgments: int
@@ -41,7 +42,7 @@ class Truncated(NamedTuple):
 
 
 class TallyKey(NamedTuple):
-    """The key by which judgments are counted. `wrong` is True for judgments with the label 0."""
+    """The key by which judgments are counted. `wrong` is true for judgments with the label 0."""
 
     judge: str
     signature: str
@@ -55,7 +56,7 @@ class TallyKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Unusable(Columns):
-    """Judgments whose status is not `ok`, one per row."""
+    """The judgments whose status is not `ok`, with one row per judgment."""
 
     status: Categorical
     judge: Categorical
@@ -68,7 +69,7 @@ class Unusable(Columns):
 
     @classmethod
     def of(cls, table: JudgmentTable) -> Unusable:
-        """Select the unusable judgments of a table."""
+        """Return the unusable judgments in a table."""
         rows = ~table.status.equal("ok")
         return cls(**{column.name: getattr(table, column.name).take(rows) for column in fields(cls)})
 
@@ -77,7 +78,7 @@ class Unusable(Columns):
 
 
 class Work(NamedTuple):
-    """The keys of a judge's calls, and the number of items that it judged, excluding skipped ones."""
+    """The keys of a judge's calls, and the number of items it judged, without skipped items."""
 
     calls: dict[str, None]
     items: int
@@ -87,7 +88,8 @@ class Work(NamedTuple):
 class RunTotals:
     """The totals of a run.
 
-    `statuses` counts judgments by status, and `tally` by `TallyKey`. `work` is by signature.
+    `statuses` counts judgments by status, and `tally` counts them by `TallyKey`. `work` maps signatures to the work of
+    the judges. `coverage` is the share of usable judgments, in [0, 1], or None if there are none to count.
     """
 
     scores: ScoreTable
@@ -113,9 +115,9 @@ class RunTotals:
     ) -> RunTotals:
         """Compute the totals of a run from tables of judgments.
 
-        All judgments of an item, and of a pair in both orders, are in one table. `reduce` says by judge how units
-        become a score, and `domains` holds the domain of each document. Judges with a signature in `partial` have no
-        scores.
+        All judgments of an item, and of a pair in both orders, must be in the same table. `reduce` maps each judge to
+        the reduction of units to a score, and `domains` maps document ids to domains. Judges with a signature in
+        `partial` have no scores.
         """
         scored_units: list[ScoreTable] = []
         pairs: list[Preference] = []
@@ -157,7 +159,7 @@ class RunTotals:
 
 
 def without(table: JudgmentTable, partial: Collection[str]) -> JudgmentTable:
-    """Return the judgments except those of judges with a signature in `partial`."""
+    """Return the table without the judgments of judges whose signature is in `partial`."""
     if not partial:
         return table
     kept = np.array([name not in partial for name in table.signature.names], np.bool_)

@@ -1,4 +1,4 @@
-"""Usage of models: calls, tokens, cost, seconds, inputs of local models."""
+"""Count the usage of models: calls, tokens, cost, seconds, and inputs of local models."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from dataclasses import dataclass, replace
 
 @dataclass
 class Usage:
-    """Usage of one model, judge or session. Counts that do not apply are 0.
+    """The usage of one model, judge or session. Counts that do not apply are 0.
 
-    A call to an LLM was found in the store (`hits`), shared with an identical call (`joined`) or `sent`. `asked` counts
-    the results requested from a local model, which were `stored` or `computed`. `retries` are the attempts after each
-    call's first. `failures` are failed calls; a failure counts once, even if other calls joined it. `calls` have a
-    reply, `batched` of them from a batch.
+    A call to an LLM was either found in the store (`hits`), shared with an identical call (`joined`) or `sent`. `asked`
+    counts the results requested from a local model, which were either `stored` or `computed`. `retries` counts the
+    attempts after the first attempt of each call. `failures` counts failed calls; a failed call counts once, even if
+    other calls joined it. `calls` counts the calls with a reply, and `batched` those whose reply came from a batch.
 
-    Tokens are sums over all replies, including unusable ones. `tokens_cached` and `tokens_written` are the parts of
-    `tokens_in` that the provider's cache served and stored; `without_tokens` counts replies without token counts.
-    `cost` is in US dollars, or None with a `reason` if it is unknown. `priced` names the price list.
+    Token counts are sums over all replies, including unusable ones. `tokens_cached` and `tokens_written` say how many
+    of the `tokens_in` were read from and written to the provider's cache; `without_tokens` counts the replies for which
+    the provider reported no tokens. `cost` is in US dollars; if it is unknown, it is None and `reason` says why.
+    `priced` names the price list.
 
-    `truncated` counts inputs and outputs of a local model that were truncated at its maximum length. `tokens` are the
-    tokens of its inputs, `padding` the padding tokens. `seconds` are the response times reported by the provider, or
-    the computing time. `items` are the summaries or pairs that were judged.
+    `truncated` counts the inputs and outputs of a local model that were truncated at its maximum length. `tokens`
+    counts its input tokens, and `padding` its padding tokens. `seconds` is the sum of the response times reported by
+    the provider, or the computing time. `items` counts the summaries or pairs that were judged.
     """
 
     asked: int = 0
@@ -49,12 +50,12 @@ class Usage:
 
     @property
     def total_tokens(self) -> int:
-        """The tokens of prompts and replies."""
+        """The number of tokens in prompts and replies."""
         return self.tokens_in + self.tokens_out
 
     def __iadd__(self, other: Usage) -> Usage:
         if other.cost is None:
-            self.cost = None  # the sum is known only if both costs are
+            self.cost = None  # the sum is known only if both costs are known
         for name, value in vars(other).items():
             if isinstance(value, str):
                 setattr(self, name, getattr(self, name) or value)
@@ -68,7 +69,7 @@ class Usage:
         return total
 
     def __sub__(self, other: Usage) -> Usage:
-        """Subtract the counts of `other`, which must be included in this usage."""
+        """Return the difference from `other`, whose counts must be included in this usage."""
         counts = {name: value for name, value in vars(other).items() if isinstance(value, int | float) and value}
         return replace(self, **{name: getattr(self, name) - value for name, value in counts.items()})
 
@@ -80,5 +81,5 @@ class Usage:
         return usage
 
     def fields(self, names: tuple[str, ...]) -> dict[str, float | str | None]:
-        """Return the fields with these names."""
+        """Return the values of the fields with these names, by name."""
         return {name: getattr(self, name) for name in names}

@@ -1,4 +1,4 @@
-"""Write the views of a run: scores.jsonl, scores.csv, summary.json, and pairs.jsonl if there are pairwise judges."""
+"""Write the views of a run: scores.jsonl, scores.csv, summary.json and, for pairwise judges, pairs.jsonl."""
 
 from __future__ import annotations
 
@@ -57,7 +57,10 @@ def write_views(run: RunFolder) -> None:
 
 
 def score_lines(scores: ScoreTable) -> Iterator[str]:
-    """Yield each score as a line of JSON, equal to `Score.model_dump_json`, without creating records."""
+    """Yield each score as a line of JSON without creating records.
+
+    The lines equal the results of `Score.model_dump_json`.
+    """
     line = "{" + ",".join(f'"{name}":%s' for name in Score.model_fields) + "}"
 
     def numbers(column: list[Any]) -> list[str]:
@@ -68,7 +71,10 @@ def score_lines(scores: ScoreTable) -> Iterator[str]:
 
 
 def _csv(scores: ScoreTable) -> Iterator[str]:
-    """Yield the rows of the CSV file without a final line feed; texts may contain line feeds."""
+    """Yield the rows of the CSV file without final line feeds.
+
+    A row may contain line feeds within a quoted string.
+    """
     yield csv_line(SCORE_COLUMNS)
 
     def text(name: str | None) -> str:
@@ -87,7 +93,10 @@ def _rows(
     text: Callable[[str | None], str],
     numbers: Callable[[list[Any]], list[str]],
 ) -> Iterator[tuple[str, ...]]:
-    """Yield the cells of every score as texts; `text` formats each name once, `numbers` a column of numbers."""
+    """Yield the cells of each score as strings.
+
+    `text` formats a name and is called once per name; `numbers` formats a column of numbers.
+    """
     table = [getattr(scores, "document" if name == "doc_id" else name) for name in columns]
     names = [
         np.array([*map(text, column.names)], object) if isinstance(column, Categorical) else None for column in table
