@@ -49,7 +49,7 @@ def report(runs: Folders = None, study: StudyFiles = None, out: Page = None, tol
     if not folders and not study:
         raise UsageError("nothing to report; give a RUN, or a study with --study FILE.json")
     if not folders and out is None:
-        raise UsageError("a page of studies only needs a path; give it with -o PAGE.html")
+        raise UsageError("a page that contains only studies needs a path; give it with -o PAGE.html")
     target = out if out is not None else folders[0] / "report.html"
     check_suffix(target, ".html", ".htm")
     parts: list[RunFolder | Study] = [*map(Run, folders), *map(read_study, study or ())]

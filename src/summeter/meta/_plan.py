@@ -264,7 +264,7 @@ def _steps(machine: Floats, proxies: Mapping[str, Floats], options: PlanOptions)
     wanted = {*(options.sizes or usual), *([options.labels] if options.labels is not None else [])}
     sizes = sorted(size for size in wanted if size < most)
     if not sizes:
-        raise UsageError(f"there are {most} items to draw from; ask for fewer labels than that")
+        raise UsageError(f"there are {most} items to draw from; request fewer labels")
     simulation = CoverageOptions(draws=options.draws, seed=options.seed, confidence=options.level)
     steps = []
     for size in sizes:
@@ -289,7 +289,7 @@ def _proposal(
 ) -> Proposal:
     """Return the proposal, with notes on requested sizes that are too large."""
     if options.labels is not None and options.labels >= len(scores.machine):
-        raise UsageError(f"there are {len(scores.machine)} items to draw from; ask for fewer labels than that")
+        raise UsageError(f"there are {len(scores.machine)} items to draw from; request fewer labels")
     labels = options.labels or settled or steps[-1].labels
     simulated = {step.labels for step in steps}
     notes += [f"{size} labels are more than there are items" for size in options.sizes if size not in simulated]

@@ -209,9 +209,9 @@ def calibrated(
 ) -> Scale:
     """Fit the conversion of an aspect's outputs to ratings.
 
-    All rows are those of dev. In the outputs, 0 and 1 stand for the ends of the scale. The half-width of the interval
-    is split-conformal (Vovk et al., 2005; Lei et al., 2018) over documents (see `half_width`). Each absolute residual
-    is computed with a calibration that was fitted to the other half of the documents.
+    All rows are from the dev set. In the outputs, 0 and 1 stand for the ends of the scale. The half-width of the
+    interval is split-conformal (Vovk et al., 2005; Lei et al., 2018) over documents (see `half_width`). Each absolute
+    residual is computed with a calibration that was fitted to the other half of the documents.
     """
     rated = ~np.isnan(ratings)
     outputs, ratings, documents = outputs[rated], ratings[rated], documents[rated]

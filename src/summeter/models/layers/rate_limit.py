@@ -96,7 +96,7 @@ class TokenBucket:
 
 
 class RateLimiter:
-    """Admits calls within the limits, first come, first served. Models of one endpoint share one."""
+    """Admits calls within the limits, first come, first served. Models with the same endpoint share a limiter."""
 
     def __init__(self, limits: Limits | int, *, clock: Clock = time.monotonic, sleep: Sleep = asyncio.sleep) -> None:
         self.limits = limits if isinstance(limits, Limits) else Limits(limits)

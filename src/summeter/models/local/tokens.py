@@ -362,7 +362,7 @@ class Tokens:
 def cut_sizes(lengths: Sequence[int], room: int, cut: Cut) -> tuple[int, ...]:
     """Return the number of tokens of each text after truncation to `room` tokens in total.
 
-    "longest_first" is that of `tokenizers`: the longer text is truncated until both are equal, then both; an odd token
+    "longest_first" works as in `tokenizers`: the longer text is truncated until both are equal, then both; an odd token
     goes to the longer one. "only_first" falls back to it if the second text leaves no room.
 
     >>> cut_sizes([100, 20], 60, "longest_first"), cut_sizes([40, 90], 61, "longest_first")
