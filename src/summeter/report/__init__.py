@@ -1,8 +1,9 @@
 """Reports on runs and studies.
 
-`html` writes the report; `ranking` prints the table of systems, `pairs` the table of pairs, and `trust` the systems
-whose ratings should be checked (`reliabilities`); `markdown` returns all of them as text. `dataset_html` writes an
-overview of a dataset, and `agreements` and `agreement_line` report the agreement of its annotators. No model is called.
+`html` writes a report. `ranking` prints the table of systems, `pairs` the table of pairs, and `trust` the systems whose
+ratings should be checked (see `reliabilities`); `markdown` returns all of these as a string. `dataset_html` writes an
+overview of a dataset, and `agreements` and `agreement_line` report the agreement of its annotators. No function calls a
+model.
 """
 
 from summeter.report.build import page

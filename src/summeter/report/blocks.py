@@ -1,4 +1,4 @@
-"""The blocks of a report: immutable values that are computed from runs and then rendered."""
+"""The blocks of a report: immutable values computed from runs and then rendered."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from summeter.stats import PairDifference
 from summeter.tables import Table
 
 LISTED = 40
-"""Maximum number of links listed for one group of failures."""
+"""Maximum number of links that are listed for one group of failures."""
 
 
 class RunBlock(NamedTuple):
     """Summary of a run: when it ran, what was judged, and how to repeat it.
 
-    `counts` maps statuses to numbers of judgments; `wanted` is the number that were not skipped. `missing` and
-    `truncated` are sentences about missing scores and about judgments of shortened documents. `replay` is the command
-    that repeats the run without a model, or None if judgments were imported.
+    `counts` maps statuses to numbers of judgments, and `wanted` is the number of judgments that were not skipped.
+    `missing` and `truncated` are sentences about missing scores and about judgments of shortened documents, or None.
+    `replay` is the command that repeats the run without a model, or None if the judgments were imported.
     """
 
     view: RunView
@@ -44,7 +44,7 @@ class RunBlock(NamedTuple):
 
 
 class Column(NamedTuple):
-    """Scores of one source on one aspect."""
+    """The scores of one source on one aspect."""
 
     about: Gloss
     source: str
@@ -52,10 +52,10 @@ class Column(NamedTuple):
 
 
 class RankColumn(NamedTuple):
-    """Means of systems by one source on one aspect, with an axis from `low` to `high`.
+    """The means of systems by one source on one aspect, with an axis from `low` to `high`.
 
-    `means` are over the documents that all systems share, `all_means` over all documents of each system. `best` is the
-    system that is significantly better than all others, or None.
+    `means` are computed over the documents that all systems share, and `all_means` over all documents of each system.
+    `best` is the system that is significantly better than all others, or None.
     """
 
     about: Gloss
@@ -69,10 +69,11 @@ class RankColumn(NamedTuple):
 
 
 class RankTable(NamedTuple):
-    """Systems with their ranks, best first by the column `lead`; systems without a value there have no rank.
+    """Systems with their ranks, best first.
 
-    `unlike` is True if systems of some column have scores for different documents; `note` describes the documents on
-    which `lead` is computed.
+    Systems are ranked by the column with the index `lead`; systems without a value in this column have no rank.
+    `unlike` is True if, in some column, systems have scores for different documents. `note` describes the documents
+    over which the column `lead` is computed.
     """
 
     title: str
@@ -84,7 +85,10 @@ class RankTable(NamedTuple):
 
 
 class AspectRank(NamedTuple):
-    """Rank of a system's mean among the `of` systems of the column, or None if higher values are not better."""
+    """Rank of a system's mean in one column.
+
+    `of` is the number of systems in the column. `rank` is None if higher values are not better.
+    """
 
     source: str
     mean: SystemScore
@@ -93,7 +97,11 @@ class AspectRank(NamedTuple):
 
 
 class ErrorCount(NamedTuple):
-    """By one source: `unsupported` of `sentences` sentences are wrong, with error `types`, most frequent first."""
+    """Errors that one source found in the sentences of a system.
+
+    Of `sentences` judged sentences, `unsupported` are wrong. `types` contains the error types with their counts, most
+    frequent first.
+    """
 
     source: str
     unsupported: int
@@ -102,7 +110,10 @@ class ErrorCount(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """Strengths and weaknesses of one system; `strongest` and `weakest` are its means of `aspect` by domain."""
+    """Strengths and weaknesses of one system.
+
+    `strongest` and `weakest` are the highest and lowest mean of `aspect` over domains, or None.
+    """
 
     system: str
     ranks: tuple[AspectRank, ...]
@@ -113,9 +124,10 @@ class Panel(NamedTuple):
 
 
 class DomainTable(NamedTuple):
-    """Means by domain and system in one column of the ranking, with values from `low` to `high`.
+    """Means by domain and system for one column of the ranking.
 
-    Systems are columns, or rows if there are many. `lowest` is the lowest mean of each system whose means differ.
+    The values lie between `low` and `high`. Systems are columns, or rows if there are many. `lowest` contains the
+    lowest mean of each system whose means differ between domains.
     """
 
     title: str
@@ -128,9 +140,9 @@ class DomainTable(NamedTuple):
 
 
 class PairMatrix(NamedTuple):
-    """Preferences of row systems over column systems; None on the diagonal and for pairs that were not compared.
+    """Preferences of row systems over column systems.
 
-    `sentences` state the results in words.
+    Cells on the diagonal and for pairs that were not compared are None. `sentences` state the results in words.
     """
 
     title: str
@@ -143,7 +155,10 @@ class PairMatrix(NamedTuple):
 
 
 class Reliability(NamedTuple):
-    """Agreement of one judge's two ratings on each system (`rows`); `sentence` states the outcome."""
+    """Agreement of two ratings by one judge, with one row per system.
+
+    `sentence` states the outcome in words.
+    """
 
     judges: tuple[str, str]
     tolerance: float
@@ -151,13 +166,16 @@ class Reliability(NamedTuple):
     sentence: str
 
     def flagged(self, row: Row) -> bool:
-        """Return whether the two ratings agree less than the tolerance on a system, or their agreement is undefined."""
+        """Return whether the agreement on a system is below the tolerance or undefined."""
         # Rounded as in the study's verdict, to ignore rounding errors.
         return row.value is None or round(row.value, 12) < self.tolerance
 
 
 class ItemLink(NamedTuple):
-    """An item by its number and its name; for a pair, of its first summary, with the `rival`."""
+    """The number and the name of an item.
+
+    For a pair of summaries, these are the number and name of its first summary; `rival` is the other system.
+    """
 
     item: int
     doc_id: str
@@ -166,9 +184,10 @@ class ItemLink(NamedTuple):
 
 
 class StudyTable(NamedTuple):
-    """Rows of one type. `title` is None if the study has no other type.
+    """Rows of one type in a study.
 
-    `names` holds the identifying cells of each row, in the order of `columns`; `folded` is True for a long table.
+    `title` is None if the study has only this type. `names` contains the identifying cells of each row, in the order of
+    `columns`. `folded` is True if the table is long and therefore collapsed at first.
     """
 
     title: str | None
@@ -180,9 +199,9 @@ class StudyTable(NamedTuple):
 
 
 class StudyBlock(NamedTuple):
-    """A study: its tables, verdicts and notes, and the signatures and intervals they depend on.
+    """A study: tables, verdicts and notes, and the signatures and intervals behind them.
 
-    `matrices` are shown if there are many pairs.
+    `matrices` is not empty if the study compares many pairs.
     """
 
     title: str
@@ -196,7 +215,10 @@ class StudyBlock(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Means of a system in two runs over the shared items, the test of the difference, and its outcome in words."""
+    """Means of a system in two runs over the shared items.
+
+    `pair` is the test of the difference, and `outcome` its outcome in words.
+    """
 
     system: str
     first: float | None
@@ -206,7 +228,7 @@ class Difference(NamedTuple):
 
 
 class ColumnDifferences(NamedTuple):
-    """Differences between two runs on one aspect, with the sources of both."""
+    """Differences between two runs on one aspect, with the sources of both runs."""
 
     title: str
     sources: tuple[str, str]
@@ -217,8 +239,8 @@ class ColumnDifferences(NamedTuple):
 class FailureGroup:
     """Judgments that are missing for one reason.
 
-    `links` are the items on the page, by their numbers; `items` are all items. `pairs` is True if the items are pairs
-    of summaries.
+    `links` contains the affected items that are on the page, by number, and `items` all affected items. `pairs` is True
+    if the items are pairs of summaries.
     """
 
     status: Status
@@ -232,12 +254,16 @@ class FailureGroup:
 
     @property
     def listed(self) -> list[ItemLink]:
-        """The first links, sorted."""
+        """The first links in order, as many as are listed."""
         return [self.links[items] for items in sorted(self.links)[:LISTED]]
 
 
 class Changed(NamedTuple):
-    """An item with changed verdicts: `flips` of `compared` verdicts, and the largest change of a score."""
+    """An item whose verdicts or scores changed.
+
+    Of `compared` verdicts, `flips` changed. `largest` is the largest change of a score, or None, and `aspect` its
+    aspect.
+    """
 
     link: ItemLink
     flips: int
@@ -247,7 +273,11 @@ class Changed(NamedTuple):
 
 
 class RunComparison(NamedTuple):
-    """Comparison of a run with the first run: shared items, differences of means, and the items that changed most."""
+    """Comparison of a run with the first run.
+
+    It contains the numbers of shared items (`common`) and of items in only one run (`alone`), the differences of means,
+    and the items that changed most.
+    """
 
     first: str
     second: str
@@ -260,10 +290,10 @@ class RunComparison(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """A judgment in words and with a style.
+    """A judgment with its description in words and its style.
 
-    `source` is the index of the source, and `facts` that of the view's list of facts. `foreign` is True if its unit is
-    not one of the units on the page.
+    `source` is the index of the source, and `facts` the index of the view's list of facts, or None. `foreign` is True
+    if the judged unit is not one of the units on the page.
     """
 
     judgment: Judgment
@@ -276,7 +306,10 @@ class Verdict(NamedTuple):
 
 
 class Vote(NamedTuple):
-    """People's decision on a sentence or key fact (number `at`); `differs` is True if some judge disagrees."""
+    """The decision of people on a sentence or key fact.
+
+    `at` is the index of the unit. `differs` is True if some judge decided otherwise.
+    """
 
     unit: str
     aspect: str
@@ -288,14 +321,18 @@ class Vote(NamedTuple):
 
 
 class FactList(NamedTuple):
-    """A list of key facts (or of claims) and its origin."""
+    """A list of key facts or claims, with its origin."""
 
     origin: str
     texts: tuple[str, ...]
 
 
 class ItemView(NamedTuple):
-    """One summary with its source, the lists of facts that verdicts refer to, and its scores by column number."""
+    """One summary with all verdicts on it.
+
+    `document` is the index of the source document, `facts` contains the lists that verdicts refer to, and `scores` maps
+    indexes of columns to scores.
+    """
 
     document: int
     summary: Summary
@@ -311,10 +348,10 @@ class ItemView(NamedTuple):
 
 
 class ItemList(NamedTuple):
-    """All summaries, lowest score first, with shared data. Views are created on access.
+    """All summaries, lowest score first, with the data that they share. Views are created on access.
 
-    `sample` says which summaries are listed if the runs are too large to list all. `filters` maps the aspects that
-    several sources judged to these sources, among which the reader chooses.
+    If the runs are too large to list all summaries, `sample` says which ones are listed. `filters` maps each aspect
+    that several sources judged to these sources, from which the reader can choose one.
     """
 
     documents: tuple[Document, ...]
@@ -332,8 +369,11 @@ class ItemList(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A report. Without `runs` it shows studies only. `agreements` pairs source labels with agreement rows;
-    `agreements_elsewhere` are sentences about judges whose agreement was measured on other data only."""
+    """All blocks of a report. Without `runs`, the report shows only studies.
+
+    `agreements` contains pairs of a source's label and a row about its agreement with people. `agreements_elsewhere`
+    contains sentences about judges whose agreement was measured only on other data.
+    """
 
     title: str
     runs: tuple[RunBlock, ...]

@@ -1,4 +1,4 @@
-"""Computes the blocks of a report page from runs and studies; rendering computes nothing."""
+"""Computation of the blocks of a report from runs and studies; rendering computes nothing."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from summeter.report.views import RunView, Source, sources, views
 from summeter.report.words import gloss
 from summeter.runs.run import RunFolder
 
-# Names of files and folders that say nothing about the data; the enclosing folder is used instead.
+# Names of files and folders that do not describe the data; the name of the enclosing folder is used instead.
 _GENERIC = frozenset({"summaries", "rows", "data", "stdin", "-"})
-# Options that affect the numbers. Endpoints and timeouts do not, and an endpoint may contain a host name.
+# Options that affect the numbers. Endpoints and timeouts do not affect them, and an endpoint may contain a host name.
 _OPTIONS = ("limit", "seed", "temperature", "max_reply", "repeats")
 # Maximum number of study names in a heading.
 _TITLES = 2
@@ -34,10 +34,11 @@ _STATUSES = ("ok", "unparsed", "refused", "error", "skipped")
 
 
 def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolerance: float = TOLERANCE) -> Page:
-    """Return the blocks of a report on runs and studies, in any order; the other runs are compared with the first.
+    """Return the blocks of a report on runs and studies, which may be in any order.
 
-    Systems on which a judge's two ratings correlate less than `tolerance` are flagged. Raises UsageError without a run
-    or a study, and for any other argument.
+    The first run is compared with each of the others. Systems on which two ratings by a judge have a correlation below
+    `tolerance` are flagged. Raises UsageError if there is neither a run nor a study, or if an argument is anything
+    else.
     """
     runs = [part for part in parts if isinstance(part, RunFolder)]
     study_list = [part for part in parts if isinstance(part, Study)]
@@ -70,7 +71,7 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
         studies=studies(study_list),
         failures=failures(run_views, judges, items.where),
         items=item_list,
-        # Differences over a sample would be misleading; `meta compare` computes them over all summaries.
+        # Differences over a sample would be misleading; `meta compare` computes differences over all summaries.
         comparisons=() if item_list.sample else comparisons(run_views, judges, items.where),
         sources=tuple(judges),
         glossary=tuple(dict.fromkeys(map(gloss, item_list.aspects))),
@@ -78,7 +79,7 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
 
 
 def data_name(view: RunView) -> str:
-    """Return the name of the data: the name on the dataset card, or else that of the file or folder."""
+    """Return the name on the dataset card, or else the name of the data file or folder."""
     source = PurePath(view.manifest.data.source)
     names = (view.data.card.name, source.name.partition(".")[0], source.parent.name)
     return next((name for name in names if name and name not in _GENERIC), names[0])
@@ -112,7 +113,10 @@ def _run(view: RunView, judges: Sequence[Source]) -> RunBlock:
 
 
 def _when(start: str, end: str) -> str:
-    """Return a string such as `2026-11-21, 23:03 to 23:09 UTC`; other timestamp formats are returned unchanged."""
+    """Return a string such as `2026-11-21, 23:03 to 23:09 UTC`.
+
+    Timestamps in other formats are returned unchanged.
+    """
     try:
         first, last = datetime.fromisoformat(start).astimezone(UTC), datetime.fromisoformat(end).astimezone(UTC)
     except ValueError:
@@ -124,7 +128,10 @@ def _when(start: str, end: str) -> str:
 
 
 def _judges(view: RunView) -> tuple[str, ...]:
-    """Return the judges of a run, each with its model and, if needed, what distinguishes it from its namesakes."""
+    """Return the judges of a run, each with its model.
+
+    If several judges have the same name, the settings that distinguish them are added.
+    """
     keys = [JudgeKey(judge.name, judge.signature, judge.model) for judge in view.judges]
     names = judge_names(keys)
     words = []
@@ -136,14 +143,17 @@ def _judges(view: RunView) -> tuple[str, ...]:
 
 
 def _replay(view: RunView) -> str | None:
-    """Return the command that repeats the run without a model, or None if judgments were imported."""
+    """Return the command that repeats the run without a model.
+
+    Returns None if the judgments were imported.
+    """
     judges = view.manifest.judges
     if not judges or any(judge.imported for judge in judges):
         return None
     parts = ["summeter", "score", f"{view.name}/data"]
     options = view.manifest.options
     for name in _OPTIONS:
-        # A temperature of None means the provider's default, which is not our default.
+        # A temperature of None means the provider's default, which is not the default of summeter.
         value = "none" if name == "temperature" and name in options and options[name] is None else options.get(name)
         if value is not None and (name, value) not in {("temperature", 0), ("repeats", 1)}:
             parts += [f"--{name.replace('_', '-')}", str(value)]

@@ -1,4 +1,4 @@
-"""Comparison of two runs: differences of means on shared items, and the items whose verdicts changed most."""
+"""Comparison of two runs: differences of means, and the items that changed most."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ Pair = tuple[Key, Key]
 
 
 def comparisons(views: Sequence[RunView], sources: Sequence[Source], where: Where) -> tuple[RunComparison, ...]:
-    """Return the comparison of the first run with each later one; `where` maps items to numbers on the page."""
+    """Return the comparison of the first run with each later run.
+
+    `where` maps items to their numbers on the page.
+    """
     compared = []
     for second in views[1:]:
         first = views[0]
@@ -49,10 +52,14 @@ def comparisons(views: Sequence[RunView], sources: Sequence[Source], where: Wher
 
 
 def _pairs(first: RunView, second: RunView) -> list[Pair]:
-    """Return pairs of columns: with equal signatures, or else of the same judge, or else the only ones of an aspect."""
+    """Return the pairs of corresponding columns of two runs.
+
+    Columns correspond if their signatures are equal, or else if they are from the same judge, or else if each is the
+    only column of its run for the aspect.
+    """
     columns, others = first.table.columns(), second.table.columns()
     pairs: list[Pair] = []
-    # By judge, signature and aspect; by judge and aspect; by aspect.
+    # Keys of increasing generality: judge, signature and aspect; judge and aspect; aspect
     for alike in (itemgetter(0, 1, 2), itemgetter(0, 2), itemgetter(2)):
         left = [key for key in columns if all(key != pair[0] for pair in pairs)]
         right = [key for key in others if all(key != pair[1] for pair in pairs)]
@@ -65,7 +72,7 @@ def _pairs(first: RunView, second: RunView) -> list[Pair]:
 
 
 def _values(view: RunView, key: Key, where: Where) -> dict[int, tuple[str, str, float]]:
-    """Return (document, system, value) by item number."""
+    """Return the triple (document, system, value) of each item, by its number."""
     values = {}
     for score in view.scores:
         item = where.get((view.number, score.doc_id, score.system))
@@ -77,7 +84,10 @@ def _values(view: RunView, key: Key, where: Where) -> dict[int, tuple[str, str, 
 def _differences(
     pairs: Sequence[Pair], first: RunView, second: RunView, sources: Sequence[Source], where: Where
 ) -> tuple[ColumnDifferences, ...]:
-    """Return the differences of corresponding columns by system; all differences are one family of tests."""
+    """Return the differences between corresponding columns, by system.
+
+    All differences belong to one family of tests.
+    """
     columns = []
     for pair in pairs:
         before, after = _values(first, pair[0], where), _values(second, pair[1], where)
@@ -116,7 +126,10 @@ def _differences(
 
 
 def _changed(pairs: Sequence[Pair], first: RunView, second: RunView, where: Where) -> list[Changed]:
-    """Return the items with a changed verdict or score, most flipped verdicts first, then the largest score change."""
+    """Return the items with a changed verdict or score.
+
+    The items with the most changed verdicts come first, and among these the items with the largest change of a score.
+    """
     if not pairs:
         return []
     gaps = _gaps(pairs, first, second, where)
@@ -150,7 +163,7 @@ def _gaps(pairs: Sequence[Pair], first: RunView, second: RunView, where: Where) 
 
 
 def _labels(view: RunView, wanted: set[tuple[str, str]], doc_id: str, system: str) -> dict[UnitKey, int | str] | None:
-    """Return the labels of one summary's units by the compared judges, or None if they judged no unit."""
+    """Return the labels that the compared judges gave to the units of one summary, or None."""
     judgments = [
         judgment
         for judgment in view.items.read(doc_id, system)

@@ -1,4 +1,4 @@
-"""Overview of a dataset, with the agreement of its annotators, as an HTML file or as lines for a terminal."""
+"""Overview of a dataset and the agreement of its annotators, for HTML and the terminal."""
 
 from __future__ import annotations
 
@@ -19,12 +19,15 @@ from summeter.report.rendering import TEMPLATES
 from summeter.tables import number
 
 ALPHA = "alpha_ordinal"
-"""Coefficient of the agreement line; for labels with two values it equals the nominal alpha."""
+"""Coefficient in the agreement line; for labels with two values, it equals the nominal alpha."""
 _PLURALS = {"summary": "summaries"}
 
 
 def agreements(dataset: Dataset) -> list[tuple[str, Row]]:
-    """Return, with the judgment set's name, Krippendorff's ordinal alpha of each aspect that several people judged."""
+    """Return Krippendorff's ordinal alpha of each aspect that several people judged.
+
+    Each row comes with the name of the judgment set.
+    """
     results = []
     for name in dataset.judgment_sets:
         rows: Iterable[Row]
@@ -35,7 +38,7 @@ def agreements(dataset: Dataset) -> list[tuple[str, Row]]:
             about = {"aspect": "every aspect", "level": "summary", "status": "undefined", "reason": str(error)}
             rows = [Row(study="agree", statistic=ALPHA, value=None, n=0, **about)]
         except UsageError:
-            continue  # no unit was judged by two people
+            continue  # no unit was judged by two or more people
         results += [(name, row) for row in rows]
     return results
 
@@ -59,9 +62,9 @@ def agreement_line(rows: Sequence[tuple[str, Row]]) -> str | None:
 
 
 def dataset_html(dataset: Dataset, out: str | Path, *, overview: Overview | None = None) -> Path:
-    """Write an overview of a dataset to `out` as one HTML file, atomically, and return its path.
+    """Write an overview of a dataset to `out` as one HTML file, and return the path.
 
-    `overview` is the result of `describe`, if it is available already.
+    The file is written atomically. `overview` is the result of `describe`, if it is available already.
 
         sm.report.dataset_html(sm.load("rows.jsonl"), "rows.html")
     """

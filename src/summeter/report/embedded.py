@@ -1,6 +1,7 @@
-"""Summaries as JSON pieces inside the page, one per summary and one per document, safe in script elements.
+"""Summaries as JSON inside the page, with one piece per summary and one per document.
 
-Browsers keep the content of a data script element as text; a piece is parsed only when its summary is shown.
+The JSON is safe in script elements. Browsers keep the content of a data script element as text, and a piece is parsed
+only when its summary is shown.
 """
 
 from __future__ import annotations
@@ -16,16 +17,17 @@ from summeter.report.blocks import FactList, ItemList, ItemView, Verdict, Vote
 from summeter.scoring import Score
 
 DIGITS = 4
-# Limits of the table of repeated texts. Longer or later texts are written where they are used.
+# Limits of the table of repeated strings. Longer strings, and those found later, are written where they are used.
 MAX_WORDS, MAX_WORD_LENGTH = 4096, 80
 
 
 def embedded_json(items: ItemList) -> Iterator[tuple[str, str]]:
-    """Yield the id and the JSON of each piece. Offsets are converted to UTF-16 units, which browsers use.
+    """Yield the id and the JSON of each piece.
 
     `summary-N` contains `_Writer.summary`, `document-N` contains `_Writer.document`, and `shared`, the last piece,
     contains `_Writer.shared`. Rows are written as columns, `{"source": [0, 1], "style": ["good", "bad"]}`, so that each
-    key occurs once. Repeated texts (aspects, units, decisions, reasons, statuses) are indexes into `words`.
+    key occurs once. Repeated strings (aspects, units, decisions, reasons, statuses) are written as indexes into
+    `words`. Offsets are in UTF-16 code units, which browsers use.
     """
     writer = _Writer(items)
     for index, view in enumerate(items.views):
@@ -36,25 +38,25 @@ def embedded_json(items: ItemList) -> Iterator[tuple[str, str]]:
 
 
 class _Writer:
-    """Collects the data that summaries share, and the values for filters and orders, while summaries are written."""
+    """Writes summaries, and collects shared data and the values to filter and sort by."""
 
     def __init__(self, items: ItemList) -> None:
         self.items = items
         self.units = [Utf16Offsets(document.text) for document in items.documents]
         self.systems = {name: index for index, name in enumerate(items.systems)}
         self.words: dict[str, int] = {}
-        # Lists of key facts belong to a document: each is written once, even if many summaries use it.
+        # Lists of key facts belong to a document, so that each list is written once even if many summaries use it.
         self.lists: list[dict[FactList, int]] = [{} for _ in items.documents]
         self.document_of, self.system_of = array("L"), array("L")
         self.flagged: dict[str, array[int]] = {name: array("L") for name in ("wrong", "failed", "differs", "changed")}
         self.values = [array("d") for _ in items.columns]
 
     def shared(self) -> dict[str, Any]:
-        """Return the shared data; call it after all summaries were written.
+        """Return the shared data. Call this method after all summaries have been written.
 
-        `summaries` holds the document number and system number of each summary, as columns. `flagged` holds the numbers
-        of the summaries with an error, with a failure, on which people and a judge differ, and on which judges differ.
-        `values` holds the scores of all summaries, one list per column.
+        `summaries` contains the document number and the system number of each summary, as columns. `flagged` contains
+        the numbers of the summaries with an error, with a failure, on which people and a judge differ, and on which
+        judges differ. `values` contains the scores of all summaries, one list per column.
         """
         items = self.items
         domains = {name: index for index, name in enumerate(items.domains)}
@@ -79,8 +81,8 @@ class _Writer:
     def summary(self, index: int, view: ItemView) -> dict[str, Any]:
         """Return a summary with all verdicts on it.
 
-        `facts` are lists of key facts: indexes of the document's lists, or `{origin, texts}` for the claims of the
-        summary.
+        `facts` contains an index for each list of key facts of the document, and an object `{origin, texts}` for the
+        claims of the summary.
         """
         self.document_of.append(view.document)
         self.system_of.append(self.systems[view.summary.system])
@@ -105,7 +107,10 @@ class _Writer:
         }
 
     def document(self, index: int) -> dict[str, Any]:
-        """Return a source with its lists of key facts; call it after its summaries were written."""
+        """Return a document with its lists of key facts.
+
+        Call this method after the summaries of the document have been written.
+        """
         document = self.items.documents[index]
         return {
             "id": document.id,
@@ -122,7 +127,7 @@ class _Writer:
         return lists.setdefault(facts, len(lists))
 
     def _word(self, text: str) -> int | str:
-        """Return the index of a text in the table of words if it fits there, otherwise the text."""
+        """Return the index of a string in the table of words, or the string if it is not there."""
         if text not in self.words:
             if len(text) > MAX_WORD_LENGTH or len(self.words) == MAX_WORDS:
                 return text
@@ -132,7 +137,11 @@ class _Writer:
     def _verdicts(
         self, verdicts: Sequence[Verdict], text_units: Utf16Offsets, document: Utf16Offsets
     ) -> dict[str, list[Any]]:
-        """`index` is the number within the unit, `facts` the number of the list; evidence is [start, end] by side."""
+        """Return the verdicts as columns.
+
+        `index` is the index of the judged sentence or fact, and `facts` the index of its list. Evidence is a list of
+        [start, end] for each side.
+        """
         return {
             "source": [verdict.source for verdict in verdicts],
             "aspect": [self._word(verdict.judgment.aspect) for verdict in verdicts],
@@ -148,7 +157,10 @@ class _Writer:
         }
 
     def _votes(self, votes: Sequence[Vote]) -> dict[str, list[Any]]:
-        """Whether a vote differs from a judge is not stored: it depends on the judge that the reader chooses."""
+        """Return the votes of people as columns.
+
+        Whether a vote differs from a judge is not stored, because it depends on the judge that the reader chooses.
+        """
         return {
             "unit": [self._word(vote.unit) for vote in votes],
             "aspect": [self._word(vote.aspect) for vote in votes],

@@ -1,4 +1,4 @@
-"""Judgments that could not be made, grouped by reason."""
+"""Judgments that could not be made, grouped by the reason."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from summeter.scoring.scores import STATUS_SEVERITY
 
 
 def failures(views: Sequence[RunView], sources: Sequence[Source], where: Where) -> tuple[FailureGroup, ...]:
-    """Return missing judgments by status, source and reason: most severe status first, then the largest group.
+    """Return the missing judgments, grouped by status, source and reason.
 
-    `where` maps items to their numbers on the page.
+    Groups with the most severe status come first, and among these the largest groups. `where` maps items to their
+    numbers on the page.
     """
     labels = {source.key: source.label for source in sources}
     groups: dict[tuple[str, str, str, bool], FailureGroup] = {}
@@ -31,7 +32,7 @@ def failures(views: Sequence[RunView], sources: Sequence[Source], where: Where) 
             items = [number for name in names if (number := where.get((view.number, document, name))) is not None]
             if items:
                 group.links.setdefault(tuple(sorted(items)), ItemLink(items[0], document, system, rival))
-            # Runs with different ids for the same data share items. A sample has numbers only for its own items.
+            # Runs with different ids for the same data share items. In a sample, only the sampled items have numbers.
             group.items.add(tuple(sorted(items)) if view.listed is None else (document, *sorted(names)))
     return tuple(
         sorted(groups.values(), key=lambda group: (STATUS_SEVERITY.index(group.status), -group.judgments, group.reason))

@@ -1,4 +1,4 @@
-"""Chart of judges: the cost of 1,000 summaries against the agreement with people."""
+"""Chart of judges: agreement with people against the cost of 1,000 summaries."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ _STATISTICS = ("auroc", "spearman")
 def frontier_svg(study: Study) -> str:
     """Return the result of `sm.meta.advise` as an SVG chart, with one panel per aspect.
 
-    Each judge is a point with its interval. A line joins the judges on the frontier (no judge with a lower cost agrees
-    better), and the recommended judge is filled. Judges of unknown cost are in a separate strip on the left.
+    Each judge is a point with an interval. A line joins the judges on the frontier, which are those for which no
+    cheaper judge agrees better with people. The point of the recommended judge is filled. Judges whose cost is unknown
+    are in a separate strip on the left.
     """
     rows = [row for row in study if row.statistic in _STATISTICS and row.system is None and row.value is not None]
     panels = []

@@ -1,4 +1,4 @@
-"""Head-to-head comparisons: a matrix and sentences for each judge and aspect with preferences."""
+"""Head-to-head comparisons: a matrix and sentences for each judge and aspect."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Group = Sequence[PairScore]
 
 
 def head_to_head(views: Sequence[RunView], sources: Sequence[Source]) -> tuple[PairMatrix, ...]:
-    """Return one matrix per run, judge and aspect, in the order of the runs and of their judges."""
+    """Return one matrix per run, judge and aspect, in the order of runs and judges."""
     matrices = []
     for view in views:
         for group in columns_of(view.pairs):
@@ -40,14 +40,14 @@ def head_to_head(views: Sequence[RunView], sources: Sequence[Source]) -> tuple[P
 
 
 def verdict(view: RunView) -> str:
-    """Return the result of a run without scores in a sentence, for its first aspect."""
+    """Return a sentence with the result of a run without scores, for its first aspect."""
     groups = columns_of(view.pairs)
     more = f" {count(len(groups) - 1, 'more comparison')} below." if len(groups) > 1 else ""
     return f"{_preferred(groups[0])}{more}"
 
 
 def columns_of(pairs: Sequence[PairScore]) -> list[list[PairScore]]:
-    """Return the preferences of each judge and aspect."""
+    """Return the preferences, grouped by judge and aspect."""
     groups: dict[tuple[str, str, str], list[PairScore]] = {}
     for pair in pairs:
         groups.setdefault((pair.judge, pair.signature, pair.aspect), []).append(pair)
@@ -55,7 +55,10 @@ def columns_of(pairs: Sequence[PairScore]) -> list[list[PairScore]]:
 
 
 def _by_mean(sides: dict[tuple[str, str], PairScore]) -> list[str]:
-    """Return the systems by their mean preference over rivals, highest first (dark cells above the diagonal)."""
+    """Return the systems by their mean preference over other systems, highest first.
+
+    With this order, the dark cells of the matrix are above the diagonal.
+    """
     names = dict.fromkeys(system for system, _ in sides)
     means = {
         name: fmean([side.value for side in sides.values() if side.system == name and side.value is not None] or [-1.0])
@@ -100,7 +103,7 @@ def _value(pair: PairScore) -> str:
 
 
 def _flips(group: Group) -> str:
-    """Return a sentence on the verdicts that changed with the order of presentation, over all pairs."""
+    """Return a sentence about how many verdicts changed with the order of presentation."""
     twice, flips = sum(pair.twice for pair in group), sum(pair.flips for pair in group)
     if not twice:
         return "No pair of summaries was judged in both orders, so the share of verdicts that change is unknown."

@@ -1,4 +1,4 @@
-"""The items of a report: every summary with its source and all verdicts on it, lowest score first."""
+"""The items of a report: every summary with its document and all verdicts on it."""
 
 from __future__ import annotations
 
@@ -17,18 +17,21 @@ from summeter.scoring import Score
 from summeter.scoring.systems import FIRST
 from summeter.scoring.table import JudgmentTable, Question
 
-# Maps (run, document id, system) to the item's number on the page.
+# Maps (run, document id, system) to the number of the item on the page
 Where = Mapping[tuple[int, str, str], int]
-# The subject of a verdict: aspect, unit, index, list.
+# The subject of a verdict: aspect, unit, index and list
 UnitKey = tuple[str, str, int | None, str | None]
 CLOSE = 0.1
-"""Maximum distance of a value that is "close" to its judge's threshold."""
+"""Maximum distance from the judge's threshold of a value that is called "close"."""
 FAILED: frozenset[Status] = frozenset({"unparsed", "refused", "error"})
 _FILTERED = ("faithfulness", "completeness", "conciseness")
 
 
 class ItemViews(Sequence[ItemView]):
-    """Views by number, created on each access, because a run may have more views than fit into memory."""
+    """Views by number.
+
+    A view is created on each access, because a run may have more views than fit into memory.
+    """
 
     def __init__(self, make: Callable[[int], ItemView], count: int) -> None:
         self._make, self._numbers = make, range(count)
@@ -53,10 +56,11 @@ class ItemViews(Sequence[ItemView]):
 
 
 class ItemListBuilder:
-    """Collects the items of several runs. Summaries with equal text, sentences and source are one item.
+    """Collects the items of several runs.
 
-    Items are numbered by the score that ranks the systems of the first run, lowest first. Items without that score come
-    last, because they are unknown, not bad; they are listed among the failures.
+    Summaries with the same text, sentences and source document are one item. Items are numbered by the score that ranks
+    the systems of the first run, lowest first. Items without this score come last, because their quality is unknown,
+    not bad; they are also listed among the failures.
     """
 
     def __init__(self, views: Sequence[RunView], sources: Sequence[Source]) -> None:
@@ -101,10 +105,10 @@ class ItemListBuilder:
         return values
 
     def build(self) -> ItemList:
-        """Return all items, with the data that they share."""
+        """Return all items and the data that they share."""
         lead = self._lead()
         domains = (document.domain for document in self.documents)
-        # The sources of each aspect for which a reader may choose the source.
+        # The sources of each aspect whose source the reader can choose
         judged: dict[str, set[int]] = {aspect: set() for aspect in _FILTERED}
         for view in self.views:
             for key in view.folder.totals.tally:
@@ -143,7 +147,10 @@ class ItemListBuilder:
         )
 
     def view(self, item: int) -> ItemView:
-        """Return a summary with all verdicts on it; raises InputError if the run's files have changed meanwhile."""
+        """Return a summary with all verdicts on it.
+
+        Raises InputError if the files of the run have changed in the meantime.
+        """
         number, summary = self.items[item]
         document = self.documents[number]
         views = self._views_of(item)
@@ -193,12 +200,18 @@ class ItemListBuilder:
         return [view for view in self.views if self.where.get((view.number, *key)) == item]
 
     def _human(self, item: int) -> list[Judgment]:
-        """Return people's judgments. They belong to the data: equal items of two runs have the same votes."""
+        """Return people's judgments of an item.
+
+        The judgments belong to the data, so equal items of two runs have the same votes.
+        """
         number, summary = self.items[item]
         return self._views_of(item)[0].people.read(self.documents[number].id, summary.system)
 
     def _lists(self, judgments: Sequence[Judgment]) -> dict[str, FactList]:
-        """Return the known lists to which targets refer; the texts of claims are taken from their judgments."""
+        """Return the known lists to which the targets of judgments refer.
+
+        The texts of claims are taken from the judgments of the claims.
+        """
         claims: dict[str, list[str]] = {}
         for judgment in judgments:
             list_id, index = judgment.target.list_id, judgment.target.index
@@ -219,7 +232,7 @@ class ItemListBuilder:
     def _verdict(self, source: int, judgment: Judgment, summary: Summary, lists: Mapping[str, int]) -> Verdict:
         target = judgment.target
         facts = lists.get(target.list_id) if target.list_id is not None else None
-        # A unit of an unknown list (for example, of a legacy reply) cannot be located in our text.
+        # A unit of an unknown list (for example, from a legacy reply) cannot be located in the text on the page.
         foreign = target.list_id is not None and facts is None
         if target.unit == "sentence" and (target.index is None or target.index >= len(summary.sentences)):
             foreign = True
@@ -273,7 +286,7 @@ def _columns(views: Sequence[RunView]) -> list[ColumnKey]:
 
 
 def unit_key(judgment: Judgment) -> UnitKey:
-    """Return the subject of a verdict, independent of its judge."""
+    """Return the subject of a verdict, which does not depend on the judge."""
     return judgment.aspect, judgment.target.unit, judgment.target.index, judgment.target.list_id
 
 
@@ -284,7 +297,10 @@ _VOTED = ((Level.SENTENCE, "faithfulness"), (Level.KEY_FACT, "completeness"), (L
 
 
 class Votes:
-    """People's votes on the sentences and key facts of one summary, aggregated as studies do by default."""
+    """The votes of people on the sentences and key facts of one summary.
+
+    Votes are aggregated by the default rule of studies.
+    """
 
     def __init__(self, judgments: Iterable[Judgment]) -> None:
         self._votes: dict[UnitKey, list[int]] = {}
@@ -307,9 +323,9 @@ class Votes:
                 self._merged[unit] = int(label) if label in (0, 1) else None
 
     def majorities(self, judged: Iterable[tuple[int, Judgment]], lists: Mapping[str, int]) -> tuple[Vote, ...]:
-        """Return the aggregated label of each unit, and whether some judge decided otherwise.
+        """Return the aggregated label of each unit, and whether any judge decided otherwise.
 
-        Votes on key facts are included only if their list is known.
+        Votes on key facts are included only if the list of key facts is known.
         """
         by_judges: dict[UnitKey, set[int | str]] = {}
         for _, judgment in judged:
@@ -330,7 +346,7 @@ class Votes:
         share = "" if total == 1 else f" ({tied}{sum(votes) if label else total - sum(votes)} of {total})"
         words = f"{decision_words(aspect, label, None)}{share}"
         if label == 0 and aspect == "faithfulness":
-            # For one person the error type; for several people also the shares, and the most frequent type.
+            # The error type that one person gave; for several people, the shares and the most frequent type
             several = f"error{share}{', ' + error_type if error_type else ''}"
             words = several if share else error_type or "error"
         style: VerdictStyle = (
@@ -348,6 +364,6 @@ class Votes:
 
 
 def _units(rows: JudgmentTable, aspect: str) -> Iterator[UnitKey]:
-    """Return the subject of each row."""
+    """Yield the subject of each row."""
     units = zip(rows.unit.labels(), rows.index.tolist(), rows.list_id.labels(), strict=True)
     return ((aspect, str(unit), index, list_id) for unit, index, list_id in units)

@@ -21,7 +21,7 @@ MAX_ASPECTS = 3
 
 
 class ColumnKey(NamedTuple):
-    """Key of a column: the run, and the judge, signature and aspect of its scores."""
+    """Key of a column: the number of the run, and the judge, signature and aspect of the scores."""
 
     run: int
     judge: str
@@ -30,17 +30,17 @@ class ColumnKey(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """(judge, signature, aspect): the key of the column in the run's table."""
+        """The key of the column in the run's table: (judge, signature, aspect)."""
         return self.judge, self.signature, self.aspect
 
 
 def family(judge: str) -> str:
-    """Return the judge family: `finesure` for `finesure.align`."""
+    """Return the family of a judge, such as `finesure` for `finesure.align`."""
     return judge.split(".", maxsplit=1)[0]
 
 
 def label_of(column: ColumnKey, view: RunView, sources: Sequence[Source]) -> str:
-    """Return a short label of a column's source; a composite is labelled by its judge family."""
+    """Return a short label of a column's source; that of a composite is its judge family."""
     for source in sources:
         if source.key == (column.run, column.judge, column.signature):
             return source.label
@@ -52,9 +52,10 @@ def label_of(column: ColumnKey, view: RunView, sources: Sequence[Source]) -> str
 
 
 def rank_tables(views: Sequence[RunView], sources: Sequence[Source]) -> tuple[RankTable, ...]:
-    """Return one ranking table per judge family that judges faithfulness, completeness or conciseness.
+    """Return one ranking table per family of judges.
 
-    Other measures are added to the table if it is the only one, and otherwise form a table of their own.
+    A family has its own table if it judges faithfulness, completeness or conciseness. If there is only one such table,
+    the other measures are added to it; otherwise, they form a separate table.
     """
     columns = [ColumnKey(view.number, *key) for view in views for key in view.table.columns()]
     families = dict.fromkeys(family(column.judge) for column in columns if column.aspect in COMPOSED)
@@ -69,7 +70,7 @@ def rank_tables(views: Sequence[RunView], sources: Sequence[Source]) -> tuple[Ra
 
 
 def _ordered(columns: Sequence[ColumnKey]) -> list[ColumnKey]:
-    """Return the columns by aspect, best known first, then by run, so that equal aspects are adjacent."""
+    """Return the columns sorted by aspect, the best-known aspects first, and then by run."""
     aspects = list(dict.fromkeys(column.aspect for column in columns))
 
     def order(column: ColumnKey) -> tuple[int, int, int]:
@@ -103,7 +104,9 @@ def _table(title: str, keys: Sequence[ColumnKey], views: Sequence[RunView], sour
 
 
 def ranks(values: Sequence[float | None]) -> list[int | None]:
-    """Return the rank of each value, 1 for the highest; values that are equal up to rounding share a rank.
+    """Return the rank of each value, 1 for the highest, or None for a missing value.
+
+    Values that are equal up to rounding errors share a rank.
 
     >>> ranks([0.5, None, 0.9, 0.5])
     [2, None, 1, 2]
@@ -113,7 +116,10 @@ def ranks(values: Sequence[float | None]) -> list[int | None]:
 
 
 def axis(means: Sequence[SystemScore], signature: str) -> tuple[float, float]:
-    """Return the ends of the axis: the judge's scale or 0 to 1 if it contains all values, else their range."""
+    """Return the ends of the axis for the means in a column.
+
+    The axis is the judge's scale, or else 0 to 1, if it contains all values, and otherwise the range of the values.
+    """
     ends = [end for mean in means for end in (mean.value, mean.low, mean.high) if end is not None]
     low, high = scale_of(signature) or (0.0, 1.0)
     if all(low <= end <= high for end in ends):
@@ -126,11 +132,15 @@ def axis(means: Sequence[SystemScore], signature: str) -> tuple[float, float]:
 
 
 def headline(view: RunView, sources: Sequence[Source]) -> str:
-    """Return who leads, which differences are significant (as in `meta compare`), and whether judges disagree."""
+    """Return the headline of a run.
+
+    It says which system leads, which differences are significant (by the test of `meta compare`), and whether judges
+    disagree.
+    """
     lead = view.table.lead()
     if lead is None:
         return "Nothing has been judged yet."
-    # By aspect, the columns that rank several systems; the leading aspect is first.
+    # The columns that rank several systems, by aspect; the leading aspect is first.
     judged: dict[str, list[Key]] = {}
     for column in sorted(view.table.columns(), key=lambda column: column[2] != lead[2]):
         shared = view.table.shared(column)
@@ -163,7 +173,7 @@ def of_column(table: SystemTable, column: Key) -> list[SystemScore]:
 
 
 def leading(table: SystemTable, column: Key, judge: str) -> str:
-    """Return who leads in a column of scores, and from which systems it differs significantly."""
+    """Return which system leads in a column of scores, and how it differs from the others."""
     title, shared = gloss(column[2]).title, table.shared(column)
     if shared is None or not shared.documents.counts:
         return f"By {judge}, no summary has a score for {title} yet: see what could not be judged."
@@ -185,7 +195,7 @@ def leading(table: SystemTable, column: Key, judge: str) -> str:
 
 
 def _disagreement(view: RunView, columns: Sequence[Key], sources: Sequence[Source]) -> str:
-    """Return whether the judges of an aspect rank the same systems first."""
+    """Return a sentence if the judges of an aspect rank different systems first."""
     compared = {_judge_label(view, column, sources): Comparison.of(view.table, column) for column in columns}
     title = gloss(columns[0][2]).title
     equal = {judge: len(ranking.highest) == len(ranking.ranked) for judge, ranking in compared.items()}

@@ -1,7 +1,8 @@
-"""Reliability of judges: agreement with people, and RTS against MCQ by system (Shen et al., 2023, section 5).
+"""Reliability of judges: agreement with people, and agreement of RTS and MCQ ratings.
 
-A judge that is asked for a rating in two ways should give the same answer. If its two ratings of a system's summaries
-correlate weakly, its ratings of that system also agree less with people, according to the paper: check some by hand.
+A judge that is asked for a rating in two ways, as RTS and as MCQ, should give the same answer (Shen et al., 2023,
+section 5). According to the paper, if the two ratings of a system's summaries correlate weakly, the ratings of that
+system also agree less with people. Some of these ratings should then be checked by hand.
 """
 
 from __future__ import annotations
@@ -21,15 +22,18 @@ from summeter.runs.run import RunFolder
 TOLERANCE = 0.4
 """Spearman coefficient below which a system is flagged.
 
-The paper gives no value. This one is our choice: 21 of the 48 coefficients in its Table 29 (ChatGPT, 12 systems, four
-aspects) are below it."""
+The paper gives no value. The value here was chosen for summeter: 21 of the 48 coefficients in Table 29 of the paper
+(ChatGPT, 12 systems, four aspects) are below it."""
 PAIRED_PROMPTS = (("rts", "mcq"), ("rts2", "mcq2"))
 """Pairs of judges that ask for the same rating in two ways."""
 COEFFICIENT = "spearman"
 
 
 def reliabilities(runs: Sequence[RunFolder], *, tolerance: float = TOLERANCE) -> tuple[Reliability, ...]:
-    """Return one block per aspect that a model rated in both ways, within a run or in runs over the same data."""
+    """Return one block for each aspect that a model rated in both ways.
+
+    The two ratings may be in one run or in two runs over the same data.
+    """
     by_data: dict[str, list[RunFolder]] = {}
     for run in runs:
         by_data.setdefault(run.manifest.data.hash, []).append(run)
@@ -46,7 +50,7 @@ def reliabilities(runs: Sequence[RunFolder], *, tolerance: float = TOLERANCE) ->
 
 
 def agreements(view: RunView, sources: Sequence[Source]) -> Iterator[tuple[str, Row]]:
-    """Yield the agreement of each judge of a run with the people who judged its data, with the judge's label."""
+    """Yield the label of each judge of a run, and its agreement with people who judged the data."""
     for row in agreement_with_people(view.folder, seed=view.seed):
         column = ColumnKey(view.number, row.judge or "", row.signature or "", row.aspect or "")
         yield label_of(column, view, sources), row
@@ -66,7 +70,7 @@ def _blocks(runs: Sequence[RunFolder], names: tuple[str, str], tolerance: float)
             dependence=False,
             resamples=0,
         )
-    except NoTwoJudgesError:  # one of them has no score yet, or is a later judge of a cascade
+    except NoTwoJudgesError:  # one of the judges has no score yet, or is a later judge of a cascade
         return []
     for row in study:
         # Only pairs with the same model and the same repeat are informative.

@@ -1,4 +1,7 @@
-"""Rendering of runs and studies as one self-contained HTML file. The same runs give the same bytes."""
+"""Rendering of runs and studies as one self-contained HTML file.
+
+The same runs give the same bytes.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +26,14 @@ TEMPLATES = Path(__file__).parent / "templates"
 def html(
     parts: Sequence[RunFolder | Study], out: str | Path, *, title: str | None = None, tolerance: float = TOLERANCE
 ) -> Path:
-    """Write the report of runs and studies (results of `sm.meta`) to `out`, atomically, and return its path.
+    """Write a report on runs and studies to `out`, and return the path.
 
-    With several runs, the others are compared with the first. Studies may be given in any position, or alone. `title`
-    replaces the name of the data. If a judge rated an aspect both as RTS and as MCQ, systems on which the two correlate
-    (Spearman) less than `tolerance` are flagged. No model is called, and the runs are not changed.
+    Studies are results of `sm.meta`; they may be given in any position, or without a run. If there are several runs,
+    the first is compared with each of the others. `title` replaces the name of the data. If a judge rated an aspect
+    both as RTS and as MCQ, the systems for which the Spearman correlation of the two ratings is below `tolerance` are
+    flagged. The file is written atomically. No model is called, and the runs are not changed.
 
-    Raises UsageError without a run or a study, and InputError if a run's files are damaged.
+    Raises UsageError if there is neither a run nor a study, and InputError if the files of a run are damaged.
 
         html([run, sm.meta.correlate(run, gold)], "page.html")
     """
@@ -39,7 +43,10 @@ def html(
 
 
 def render(blocks: Page) -> Iterator[str]:
-    """Yield the HTML of a page in chunks of lines; the summaries are read while they are written."""
+    """Yield the HTML of a page in chunks.
+
+    Summaries are read while the page is written, so that they need not all fit into memory.
+    """
     values = {"title": blocks.title, "page": blocks, "ALARM": ALARM, "STATUS": STATUS, "UNITS": UNITS}
     functions = {function.__name__: function for function in (agreement_name, digits, gloss)}
     embedded = embedded_json(blocks.items)

@@ -40,7 +40,7 @@ def panels(view: RunView, sources: Sequence[Source], table: RankTable) -> tuple[
 
 
 def _aspect_ranks(view: RunView, sources: Sequence[Source]) -> dict[str, list[AspectRank]]:
-    """Return the ranks of each system in the columns, on the documents that all systems share."""
+    """Return the ranks of each system by column, on the documents that all systems share."""
     by_system: dict[str, list[AspectRank]] = {}
     for key in view.table.columns():
         rows = of_column(view.table, key)
@@ -49,7 +49,7 @@ def _aspect_ranks(view: RunView, sources: Sequence[Source]) -> dict[str, list[As
         values = [None if mean is None or key[2] in NEUTRAL else mean.value for mean in means]
         ranked = ranks(values)
         known = sum(rank is not None for rank in ranked)
-        if set(ranked) <= {1, None}:  # no ranks if all systems are equal
+        if set(ranked) <= {1, None}:  # there are no ranks if all systems are equal
             ranked = [None] * len(ranked)
         for row, mean, rank in zip(rows, means, ranked, strict=True):
             shown = row if mean is None or mean.value is None else mean
@@ -58,7 +58,7 @@ def _aspect_ranks(view: RunView, sources: Sequence[Source]) -> dict[str, list[As
 
 
 def _domain_means(view: RunView, key: Key) -> dict[str, list[SystemScore]]:
-    """Return the means of each system by domain, in one column."""
+    """Return the means of each system in one column, by domain."""
     by_system: dict[str, list[SystemScore]] = {}
     for row in view.table.by_domain:
         if (row.judge, row.signature, row.aspect) == key:
@@ -67,7 +67,10 @@ def _domain_means(view: RunView, key: Key) -> dict[str, list[SystemScore]]:
 
 
 def error_counts(tally: Mapping[TallyKey, int], sources: Sequence[Source] = ()) -> dict[str, tuple[ErrorCount, ...]]:
-    """Return, by system, the errors that each source of the first run found in sentences (faithfulness)."""
+    """Return the errors that each source of the first run found in sentences, by system.
+
+    Only judgments of faithfulness are counted.
+    """
     labels = {source.key[1:]: source.label for source in sources if source.run == 0}
     # By system and source: the numbers of right and wrong sentences, and of each error type.
     counts: dict[str, dict[str, tuple[Counter[str], Counter[str]]]] = {}
@@ -96,7 +99,10 @@ def error_counts(tally: Mapping[TallyKey, int], sources: Sequence[Source] = ()) 
 
 
 def by_domain(view: RunView, sources: Sequence[Source], systems: Sequence[str]) -> tuple[DomainTable, ...]:
-    """Return one table of domains x systems per column, the ranking column first; empty without two domains."""
+    """Return one domains x systems table per column, beginning with the ranking column.
+
+    Returns an empty tuple if the data has fewer than two domains.
+    """
     domains = tuple(dict.fromkeys(row.domain for row in view.table.by_domain if row.domain is not None))
     if len(domains) < 2:
         return ()
@@ -118,7 +124,7 @@ def _domain_table(
     lowest = {name: min(row) for name, row in known.items() if row and not same(min(row), max(row))}
     by_name = {name: {mean.domain: mean for mean in row} for name, row in means.items()}
     rows = tuple(tuple(by_name[system].get(domain) for domain in domains) for system in systems)
-    # A few systems are shown as columns, many as rows, so that the table fits the page.
+    # A few systems are shown as columns and many systems as rows, so that the table fits the page.
     if len(systems) > max(6, len(domains)):
         return DomainTable(title, systems, domains, rows, low, high, lowest)
     return DomainTable(title, domains, systems, tuple(zip(*rows, strict=True)), low, high, lowest)

@@ -1,4 +1,4 @@
-"""Report blocks of studies: one block per study name, with a table per type of row and its meaning."""
+"""Blocks for studies: one per study name, with a table and its meaning per type of row."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from summeter.report.blocks import StudyBlock, StudyTable
 from summeter.report.words import Gloss
 
 LONG = 60
-"""Number of rows above which a table is folded."""
+"""Number of rows above which a table is collapsed at first."""
 MAX_PAIRS = 10
-"""Number of pairs of systems above which a matrix is shown."""
+"""Number of pairs of systems above which a matrix is shown instead of sentences."""
 
-# Counts; the value of a single count is shown without decimals.
+# Statistics that are counts; a single count is shown without decimals.
 _COUNTS = frozenset({"agree", "cluster", "correct_preferences", "needs_people"})
-# Keys of `details` that distinguish rows.
+# Keys of `details` that distinguish rows
 _DETAILS = ("group", "pairs")
 _NUMBER = "study"
 _ORDER = ("run", "judge", "aspect", "level", "average", "system", "domain", "category", "pair", *_DETAILS, "statistic")
@@ -41,7 +41,7 @@ def digits(row: Row) -> int:
 
 def _block(name: str, namesakes: Sequence[Study]) -> StudyBlock:
     rows = [row for study in namesakes for row in study]
-    # A matrix and one summarising sentence are clearer than a sentence for each of many pairs.
+    # If there are many pairs, a matrix and one summarising sentence are clearer than a sentence for each pair.
     many = sum(row.pair is not None and "p_holm" in row.details for row in rows) > MAX_PAIRS
     kinds = list(dict.fromkeys(row.study for row in rows))
     return StudyBlock(
@@ -73,7 +73,7 @@ def _table(kind: str, namesakes: Sequence[Study], *, titled: bool) -> StudyTable
     names = [tuple(cells.get(column, "") for column in columns) for cells in by_column]
     numbers = [number for number, _ in numbered]
     first: dict[tuple[str, ...], int] = {}
-    # If rows of two studies have the same cells, a column with the study number is added.
+    # If rows of two studies have equal cells, a column with the number of the study is added.
     if any(first.setdefault(cells, number) != number for number, cells in zip(numbers, names, strict=True)):
         columns.insert(0, _NUMBER)
         names = [(str(number), *cells) for number, cells in zip(numbers, names, strict=True)]
@@ -89,14 +89,14 @@ def _table(kind: str, namesakes: Sequence[Study], *, titled: bool) -> StudyTable
 
 
 def _names(row: Row) -> dict[str, str]:
-    """Return the cells that identify a row, by column, without those that do not apply."""
+    """Return the cells that identify a row, by column, omitting columns that do not apply."""
     names = {name: getattr(row, name) for name in _ORDER if name in Row.model_fields}
     names["aspect"] = row.aspect or row.gold_aspect
     if row.aspect and row.gold_aspect and row.aspect != row.gold_aspect:
         names["aspect"] = f"{row.aspect} against {row.gold_aspect}"
     names |= {name: text for name in _DETAILS if isinstance(text := row.details.get(name), str)}
     if isinstance(run := row.details.get("run"), str):
-        names["run"] = PurePath(run).name  # local paths are not written
+        names["run"] = PurePath(run).name  # local paths are not written to the report
     return {name: text for name, text in names.items() if text}
 
 

@@ -22,20 +22,21 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Key = tuple[str, str, str]
-# Replaces the middle of a shortened name.
+# Replaces the middle of a shortened name
 DOTS = "..."
 _FIRST_WIDTH = 12
 _CELL = 16
 _WIDEST = 120
-# Maximum widths of a system name, of a heading, and of each of two systems in one line.
+# Maximum widths, in characters, of a system name, of a heading, and of each of two systems in one line
 _SYSTEM, _HEADING, _PAIRED = 30, 24, 24
 
 
 def ranking(table: SystemTable, console: Console) -> None:
-    """Print the systems, best first, with interval, n and missing in each cell, followed by the signatures.
+    """Print the table of systems, best first, followed by the signatures.
 
-    Columns that do not fit the console's width (at most 120 if the output is not a terminal) are printed in further
-    tables, and long names are shortened in the middle. Without a terminal, the output is plain text without colour.
+    Each cell contains the mean, its interval, n and the number of missing scores. Columns that do not fit the console's
+    width (at most 120 if the output is not a terminal) are printed in further tables, and the middle of long names is
+    cut out. If the output is not a terminal, it is plain text without colour.
     """
     if not len(table):
         console.print("Nothing has been scored yet.", markup=False)
@@ -61,11 +62,11 @@ def ranking(table: SystemTable, console: Console) -> None:
 
 
 def pairs(scores: Sequence[PairScore], console: Console) -> None:
-    """Print preferences, one block per judge and aspect; prints nothing without preferences.
+    """Print the preferences, one block per judge and aspect, if there are any.
 
-    A line is `aster over birch  0.72 [0.60, 0.83]  n=18  flips 11%`: the preferred system, its mean preference with
-    interval, the number of documents, and the share of documents whose verdict changed with the order. Significant
-    preferences are bold in a terminal.
+    A line has the form `aster over birch  0.72 [0.60, 0.83]  n=18  flips 11%`: the preferred and the other system, the
+    mean preference with its interval, the number of documents, and the percentage of documents whose verdict changed
+    with the order of presentation. Significant preferences are bold in a terminal.
     """
     for at, group in enumerate(columns_of(scores)):
         if at:
@@ -84,7 +85,7 @@ def pairs(scores: Sequence[PairScore], console: Console) -> None:
 
 
 def trust(blocks: Sequence[Reliability], console: Console) -> None:
-    """Print, for each aspect rated in two ways, the systems on which the judge's ratings should be checked."""
+    """Print the systems whose ratings should be checked, for each aspect rated in two ways."""
     for block in blocks:
         console.print(clean(f"reliability: {_reliability(block)}"), markup=False, highlight=False, soft_wrap=True)
 
@@ -95,7 +96,10 @@ def _reliability(block: Reliability) -> str:
 
 
 def _pair_cells(pair: PairScore, names: Mapping[str, str] | None = None) -> list[str]:
-    """Return the cells of a pair: who over whom (shortened by `names`), the preference, counts and flips."""
+    """Return the cells of a pair: the systems, the preference, the counts and the flips.
+
+    `names` maps systems to shortened names.
+    """
     first, second = (clean(name) for name in (pair.system, pair.rival))
     if names is not None:
         first, second = names[first], names[second]
@@ -118,17 +122,18 @@ def _pair_notes(scores: Sequence[PairScore]) -> list[str]:
 
 
 def markdown(table: SystemTable, pairs: Sequence[PairScore] = (), reliabilities: Sequence[Reliability] = ()) -> str:
-    """Return the table as Markdown: one row per system, with cells such as `0.91 [0.88, 0.94] n=18`, and signatures.
+    """Return the table of systems as Markdown, with one row per system, and the signatures.
 
-    `pairs` (of `run.pairs()`) follow as a second table, then `reliabilities([run])`, one line each. Names are escaped,
-    so that a system called `a|b` stays in its cell.
+    A cell has the form `0.91 [0.88, 0.94] n=18`. The table is followed by a second table with `pairs`, the result of
+    `run.pairs()`, and then by one line for each of `reliabilities`, the result of `reliabilities([run])`. Names are
+    escaped, so that a system called `a|b` stays in its cell.
     """
     if not len(table) and not pairs:
         return "Nothing has been scored yet.\n"
     parts = []
     if len(table):
         columns, judges = table.columns(), _judges(table)
-        # A heading is one line: the aspect, with its judge if several columns have the same aspect.
+        # A heading is one line: the aspect, and also the judge if several columns have the same aspect.
         aspects = Counter(aspect for _, _, aspect in columns)
         titles = [f"{_title(key)} ({judges[key]})" if aspects[key[2]] > 1 else _title(key) for key in columns]
         rows = [
@@ -155,7 +160,7 @@ def _with_notes(table: Table, notes: Sequence[str]) -> str:
 
 
 class _Headings(NamedTuple):
-    """Headings of columns and rows: aspects, judges (if several judge the same aspect) and systems."""
+    """Headings of columns and rows: aspects, judges if an aspect has several, and systems."""
 
     titles: Mapping[Key, str]
     judges: Mapping[Key, str]
@@ -163,7 +168,7 @@ class _Headings(NamedTuple):
 
     @classmethod
     def of(cls, table: SystemTable) -> _Headings:
-        """Return the headings of a table, shortened to fit."""
+        """Return the headings of a table, shortened if necessary."""
         columns = table.columns()
         aspects, judges = Counter(aspect for _, _, aspect in columns), _judges(table)
         shown = shorten_names(judges.values(), _HEADING)
@@ -179,18 +184,18 @@ class _Headings(NamedTuple):
         return [line for line in (self.titles[column], self.judges[column]) if line]
 
     def width(self, column: Key) -> int:
-        """Return the minimum width of a column."""
+        """Return the minimum width of a column, in characters."""
         return max(_CELL, *map(len, self.column(column)))
 
     def note(self) -> list[str]:
-        """Return a note if names were shortened."""
+        """Return a note on shortened names, or an empty list if no name was shortened."""
         cut = any(DOTS in short and short != name for name, short in self.systems.items())
         cut = cut or any(DOTS in line for column in self.titles for line in self.column(column))
         return [f"Long names are shortened ({DOTS}); the report and --json have the full names."] * cut
 
 
 def _pages(heads: _Headings, columns: Sequence[Key], width: int) -> list[list[Key]]:
-    """Return the columns of each table: as many as fit its width, at least one."""
+    """Return the columns of each table: as many as fit the width, and at least one."""
     first = max(_FIRST_WIDTH, *map(len, heads.systems.values()))
     pages: list[list[Key]] = []
     left = 0
@@ -205,7 +210,7 @@ def _pages(heads: _Headings, columns: Sequence[Key], width: int) -> list[list[Ke
 
 
 def _judges(table: SystemTable) -> dict[Key, str]:
-    """Return the label of each column's judge, distinct from other judges of the same aspect."""
+    """Return the label of each column's judge, which is unique among the judges of its aspect."""
     models = {(row.judge, row.signature, row.aspect): row.model for row in table.rows}
     judges: dict[Key, str] = {}
     for aspect in dict.fromkeys(aspect for _, _, aspect in models):
@@ -256,12 +261,12 @@ def _rich(table: SystemTable, heads: _Headings, columns: Sequence[Key], console:
 
 
 def _notes(table: SystemTable) -> list[str]:
-    """Return the notes below the table: missing scores and units, the interval, the signatures."""
+    """Return the notes below the table: missing scores and units, the intervals and the signatures."""
     notes = list(dict.fromkeys(note for column in table.columns() if (note := table.note(column))))
     notes += [note for note in (table.missing(), table.unjudged()) if note]
     notes += [f"interval: {interval}" for interval in dict.fromkeys(row.interval for row in table.rows)]
     for _, signature, aspect in table.columns():
-        # The signature of a composite consists of those of its parts, which are listed already.
+        # The signature of a composite consists of the signatures of its parts, which are listed already.
         if aspect != COMPOSITE and (line := f"signature: {signature}") not in notes:
             notes.append(line)
     return [clean(note) for note in notes]
@@ -271,9 +276,10 @@ def _notes(table: SystemTable) -> list[str]:
 
 
 def shorten_names(names: Iterable[str], width: int) -> Mapping[str, str]:
-    """Return each name shortened to at most `width` characters, distinct from the others (numbered if necessary).
+    """Map each name to a distinct name of at most `width` characters.
 
-    The middle is cut out, because systems and settings mostly differ at their ends.
+    The middle of long names is cut out, because the names of systems and settings mostly differ at the ends. If two
+    shortened names are equal, they are numbered.
 
     >>> shorten_names(["bart", "pegasus-large-cnn-dailymail-beam-4"], 20)["pegasus-large-cnn-dailymail-beam-4"]
     'pegasus-l...l-beam-4'

@@ -1,4 +1,4 @@
-"""The data that a report reads from each run: data, scores, tables, sources, and judgments of single summaries."""
+"""What a report reads from each run: data, scores, tables, sources and judgments."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from summeter.scoring import PairScore, ScoreTable, SystemTable
 from summeter.scoring.table import Question
 
 LISTED = 20_000
-"""Maximum number of summaries that a page lists completely; of more it lists the lowest and a random sample."""
+"""Maximum number of summaries on a page; if there are more, it lists the lowest-scoring ones and a random sample."""
 WORST, SAMPLED = 1000, 1000
 
 Summaries = frozenset[tuple[str, str]]
-"""(document, system) of summaries."""
+"""A set of summaries, each given as (document, system)."""
 
 
 @dataclass(frozen=True)
 class Source:
     """One judge with one signature in one run.
 
-    `label` distinguishes it from the other sources; `reduction` says how its judgments become a score.
+    `label` distinguishes the source from other sources, and `reduction` says how its judgments are reduced to a score.
     """
 
     run: int
@@ -41,16 +41,16 @@ class Source:
 
     @property
     def key(self) -> tuple[int, str, str]:
-        """(run number, judge, signature)."""
+        """The key of the source: (run number, judge, signature)."""
         return self.run, self.entry.name, self.entry.signature
 
 
 @dataclass(frozen=True)
 class RunView:
-    """A run as a report reads it.
+    """The data of a run, as a report reads it.
 
-    `letter` distinguishes several runs, and is empty for a single run. `listed` holds the summaries that the page lists
-    (None for all).
+    `letter` distinguishes runs, and is an empty string if there is only one run. `listed` contains the summaries that
+    the page lists, or is None if it lists all.
     """
 
     number: int
@@ -60,17 +60,17 @@ class RunView:
 
     @property
     def manifest(self) -> Manifest:
-        """Manifest of the run."""
+        """The manifest of the run."""
         return self.folder.manifest
 
     @property
     def name(self) -> str:
-        """Name of the folder; local paths are not written."""
+        """The name of the run's folder, without the local path."""
         return self.folder.folder.resolve().name
 
     @property
     def seed(self) -> int:
-        """Random seed of all intervals of this run."""
+        """The random seed for all intervals of this run."""
         return self.folder.seed
 
     @cached_property
@@ -80,52 +80,52 @@ class RunView:
 
     @cached_property
     def shown(self) -> Dataset:
-        """The documents of the listed summaries."""
+        """The part of the data with the documents of the listed summaries."""
         return self.data if self.listed is None else self.data.with_documents({document for document, _ in self.listed})
 
     @cached_property
     def items(self) -> RunReader:
-        """Reader of the judgments of single summaries."""
+        """A reader of the judgments on single summaries."""
         return RunReader(self.folder, self.listed)
 
     @cached_property
     def scores(self) -> ScoreTable:
-        """Scores per summary, judge and aspect."""
+        """The scores by summary, judge and aspect."""
         return self.folder.totals.scores
 
     @cached_property
     def table(self) -> SystemTable:
-        """Means of systems, as in summary.json of the run."""
+        """The means of systems, as in the run's `summary.json`."""
         return self.folder.totals.systems
 
     @cached_property
     def pairs(self) -> list[PairScore]:
-        """Mean preferences of pairs of systems, as in summary.json of the run."""
+        """The mean preferences of pairs of systems, as in the run's `summary.json`."""
         return self.folder.totals.pairs
 
     @cached_property
     def coverage(self) -> float | None:
-        """Share of units with a usable judgment (see `scoring.coverage`)."""
+        """The fraction of units with a usable judgment, or None (see `scoring.coverage`)."""
         return self.folder.totals.coverage
 
     @cached_property
     def judged(self) -> set[tuple[str, str]]:
-        """(document, system) of all summaries that were judged, alone or in a pair."""
+        """All summaries that were judged, alone or in a pair, given as (document, system)."""
         return set(self.items.items())
 
     @cached_property
     def people(self) -> HumanReader:
-        """Reader of people's judgments on the same summaries, if there are any."""
+        """A reader of people's judgments on the same summaries, if there are any."""
         return HumanReader(self.folder, self.listed)
 
     @cached_property
     def key_facts(self) -> dict[str, KeyFacts]:
-        """Lists of key facts that judgments on the page may refer to, by id."""
+        """The lists of key facts to which judgments on the page may refer, by id."""
         lists = [
             KeyFacts.of(document.key_facts, "given") for document in self.shown.documents.values() if document.key_facts
         ]
         for judge in self.manifest.judges:
-            # Prepared data of an evaluator, with `key_facts` (texts) and their `origin`.
+            # Prepared data of an evaluator, with `key_facts` (strings) and their `origin`
             rows = prepared_rows(self.folder.folder / "prepared" / f"{judge.file}.jsonl")
             lists += [facts for _, row in rows if (facts := _facts(row["data"])) is not None]
         # A list from the data takes precedence over an equal list from elsewhere.
@@ -133,12 +133,12 @@ class RunView:
 
     @cached_property
     def judges(self) -> list[JudgeEntry]:
-        """The evaluators that judge (not those that only prepare data)."""
+        """The evaluators that judge, without those that only prepare data."""
         return [judge for judge in self.manifest.judges if not judge.prepares_only]
 
 
 def views(runs: Sequence[RunFolder]) -> list[RunView]:
-    """Return one view per run, with letters if there are several runs."""
+    """Return one view per run; if there are several runs, each view has a letter."""
     letters = [""] if len(runs) == 1 else [
         ascii_uppercase[index] + (str(rounds) if rounds else "")
         for rounds, index in (divmod(number, len(ascii_uppercase)) for number in range(len(runs)))
@@ -150,9 +150,10 @@ def views(runs: Sequence[RunFolder]) -> list[RunView]:
 
 
 def _listed(runs: Sequence[RunFolder]) -> Summaries | None:
-    """Return the summaries to list if the runs are too large to list all, otherwise None.
+    """Return the summaries to list if the runs are too large to list all, and None otherwise.
 
-    These are the lowest by the ranking score of the first run, and a random sample of the others (seed 0).
+    The list contains the summaries with the lowest ranking score in the first run, and a random sample of the others
+    (with seed 0).
     """
     if sum(run.manifest.data.summaries for run in runs) <= LISTED:
         return None
@@ -169,7 +170,7 @@ def _listed(runs: Sequence[RunFolder]) -> Summaries | None:
 
 
 def sources(views: Sequence[RunView]) -> list[Source]:
-    """Return all sources, in the order of the runs and their judges, each with a distinct label."""
+    """Return all sources in the order of runs and judges, each with a distinct label."""
     listed: list[Source] = []
     for view in views:
         keys = [JudgeKey(judge.name, judge.signature, judge.model) for judge in view.judges]
@@ -188,7 +189,7 @@ _REDUCTIONS = {
 
 
 def _reduction(view: RunView, judge: JudgeEntry) -> str:
-    """Return how the judgments of a judge become a score, in words."""
+    """Return a description of how the judgments of a judge are reduced to a score."""
     if any((pair.judge, pair.signature) == (judge.name, judge.signature) for pair in view.pairs):
         return "mean preference over documents"
     if (scale := scale_of(judge.signature)) is not None:

@@ -11,13 +11,16 @@ from summeter.records import Judgment, names_no_error
 VerdictStyle = Literal["good", "bad", "pad", "none", "plain"]
 
 _ROUGE = re.compile(r"rouge[-_ ]?(?P<kind>\d+|lsum|l)(?:[-_. ](?P<side>precision|recall|f1|f|p|r))?", re.IGNORECASE)
-# A separator of reasons, but not before "nearest: ", which belongs to the reason, and not within brackets.
+# A separator of reasons. It does not match before "nearest: ", which belongs to the reason, and within brackets.
 _SCALE = re.compile(r"\bscale:(\d+)-(\d+)(?:\||$)")
 _JOINED = re.compile(r"; (?!nearest: )(?![^()]*\))")
 
 
 class Gloss(NamedTuple):
-    """Heading of an aspect or a study, one sentence for readers, and the formula (of an aspect)."""
+    """The title and meaning of an aspect or a study.
+
+    `meaning` is one sentence for readers, or None. `formula` is that of an aspect, or an empty string.
+    """
 
     title: str
     meaning: str | None
@@ -54,7 +57,7 @@ _GLOSSES = {
 
 
 def gloss(aspect: str) -> Gloss:
-    """Return the title, meaning and formula of an aspect; an unknown aspect keeps its name.
+    """Return the title, meaning and formula of an aspect; the title of an unknown aspect is its name.
 
     >>> gloss("rouge2").title
     'ROUGE-2'
@@ -90,7 +93,7 @@ ALARM = {
 
 
 def scale_of(signature: str) -> tuple[float, float] | None:
-    """Return the ends of the scale in a rating's signature, or None.
+    """Return the ends of the scale in the signature of a rating, or None for other signatures.
 
     >>> scale_of("rts|aspect:fluency|scale:1-5|v:2"), scale_of("support|v:1")
     ((1.0, 5.0), None)
@@ -100,7 +103,10 @@ def scale_of(signature: str) -> tuple[float, float] | None:
 
 
 def style_of(judgment: Judgment) -> VerdictStyle:
-    """Return the style of a verdict: good, bad, pad(ding), none (not judged) or plain (a number without a decision)."""
+    """Return the style of a verdict.
+
+    It is good, bad, pad (padding), none (not judged) or plain (a number without a decision).
+    """
     if judgment.status != "ok":
         return "none"
     if judgment.label is None:
@@ -112,10 +118,11 @@ def style_of(judgment: Judgment) -> VerdictStyle:
 
 
 def verdict(judgment: Judgment, system: str | None = None, distance: str | None = None) -> str:
-    """Return a verdict in words: `supported 0.97`, `entity error`, `missing`, `not judged: unparsed`.
+    """Return a verdict in words.
 
-    `distance` tells how far the value is from the threshold: `supported 0.53, close`. The verdict on a pair is given
-    from the side of `system` (default: the one shown first): `better than birch (shown first)`.
+    Examples are `supported 0.97`, `entity error`, `missing` and `not judged: unparsed`. `distance` says how far the
+    value is from the threshold, as in `supported 0.53, close`. The verdict on a pair is given from the side of `system`
+    (default: the system shown first), as in `better than birch (shown first)`.
     """
     if (rival := judgment.target.rival) is not None:
         first = system != rival
@@ -137,10 +144,11 @@ def verdict(judgment: Judgment, system: str | None = None, distance: str | None 
 
 
 def reasons(judgment: Judgment, *, prose: bool = False) -> tuple[str, ...]:
-    """Return the reasons one by one, and how much of the document was not shown to the judge.
+    """Return the single reasons for a judgment.
 
-    summeter's evaluators join several reasons with "; ". A text written by a model (the judgment has calls) or imported
-    (`prose`) is not split, because it may contain semicolons.
+    The reasons include how much of the document was not shown to the judge, if any. Evaluators of summeter join several
+    reasons with "; ". A reason that was written by a model (the judgment has calls) or imported (`prose`) is not split,
+    because it may contain semicolons.
     """
     text = judgment.reason or ""
     parts = [text] if prose or judgment.calls else _JOINED.split(text)
@@ -150,7 +158,7 @@ def reasons(judgment: Judgment, *, prose: bool = False) -> tuple[str, ...]:
 
 
 def decision_words(aspect: str, label: int | str | None, error_type: str | None) -> str | None:
-    """Return a decision in words, or None without a decision."""
+    """Return a decision in words, or None if there is no decision."""
     if label is None or isinstance(label, str):
         return label
     if aspect == "completeness":
