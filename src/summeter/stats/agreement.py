@@ -1,9 +1,9 @@
 """Inter-annotator agreement: Krippendorff's alpha, kappas, AC1 and AC2, and intraclass correlation.
 
-Votes are a raters x items matrix; None or NaN is a missing vote, and categories may be strings. ``scale`` lists all
-possible categories in order. Weighted coefficients, AC1 and AC2 depend on it, so pass it if some category may not occur
-in the votes. ``clusters`` gives the cluster of each item as 0, 1, ...; by default each item is a cluster. Each
-coefficient of categories is a function of the weights of the clusters.
+Votes form a raters x items matrix; None or NaN is a missing vote, and categories may be strings. ``scale`` lists all
+possible categories in order. Weighted coefficients, AC1 and AC2 depend on the scale, so pass it if a category may not
+occur in the votes. ``clusters`` gives the cluster of each item as 0, 1, ...; by default each item is a cluster. Each
+coefficient for categories is a function of cluster weights.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -21,7 +21,7 @@ from .resample import Measurement, of_rows
 
 Votes = Sequence[Sequence[Any]] | NDArray[Any]
 Parts = Callable[[Floats], tuple[Floats, Floats]]
-"""Maps weights (draws x clusters) to the observed and the expected (dis)agreement of each draw."""
+"""A function that maps weights (draws x clusters) to each draw's observed and expected (dis)agreement."""
 
 NOT_PAIRED = "no item has 2 votes"
 _SURE = 1e-12
@@ -46,10 +46,11 @@ class Weights(StrEnum):
 
 
 class Model(StrEnum):
-    """The six forms of Shrout and Fleiss (1979).
+    """The six forms of the intraclass correlation (Shrout & Fleiss, 1979).
 
-    First figure: new random raters for each item (1), the same random raters for all items (2), or fixed raters (3).
-    Second figure: the reliability of one rater (1) or of the mean of all k raters.
+    The first part says whether each item has new random raters (1), or all items have the same random raters (2) or the
+    same fixed raters (3). The second part says whether the reliability is that of one rater (1) or of the mean of all k
+    raters (k).
     """
 
     ICC1 = "1,1"
@@ -67,7 +68,10 @@ def _of_parts(
     units: int,
     room: Callable[[Floats], Floats] = lambda expected: expected,
 ) -> Measurement:
-    """Return a coefficient with the value ``value(observed, expected)``, undefined if ``room`` is not positive."""
+    """Return a coefficient with the value ``value(observed, expected)``.
+
+    The coefficient is undefined if ``room(expected)``, the denominator of the coefficient, is not positive.
+    """
 
     def weighted(weights: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -87,7 +91,7 @@ def _of_parts(
 
 
 def _shell(counts: Ints, raters: int, width: int) -> Measurement:
-    """Return the result before its value is computed; ``counts`` is the number of votes of each item."""
+    """Return a result without a value; ``counts`` is the number of votes on each item."""
     paired = counts >= 2
     return Measurement(
         None,
@@ -100,7 +104,7 @@ def _shell(counts: Ints, raters: int, width: int) -> Measurement:
 
 
 def _rests_on(raters: int, votes: int) -> dict[str, Any]:
-    """Return the details with the numbers of raters and votes; observed and expected agreement are set later."""
+    """Return the details: the numbers of raters and votes, and agreements that are filled in later."""
     return {"raters": raters, "votes": votes, "observed": None, "expected": None}
 
 
@@ -126,10 +130,10 @@ def _number_matrix(votes: Votes) -> Floats:
 
 
 def _code_matrix(votes: Votes, scale: Sequence[Hashable] | None = None) -> tuple[Ints, tuple[Hashable, ...]]:
-    """Return votes as category codes (raters x items, -1 for a missing vote), and the categories.
+    """Return votes as category codes (raters x items, -1 if missing), and the categories.
 
-    The categories are ``scale`` or, without it, the sorted values in the votes. Raises ValueError for a ragged matrix
-    or a vote that is not on the scale.
+    The categories are ``scale``, or the sorted distinct votes if ``scale`` is None. Raises ValueError for a ragged
+    matrix or a vote that is not on the scale.
     """
     array = _as_matrix(votes)
     if array.dtype.kind in "fiub":
@@ -138,7 +142,7 @@ def _code_matrix(votes: Votes, scale: Sequence[Hashable] | None = None) -> tuple
         cells = index.reshape(array.shape).astype(np.int64)
     else:
         numbers: dict[Hashable, int] = {}
-        # Missing values become None; only NaN differs from itself.
+        # Missing values become None; NaN is the only value that is not equal to itself.
         flat = (None if vote is None or vote != vote else vote for vote in array.ravel().tolist())  # noqa: PLR0124
         cells = np.array([numbers.setdefault(vote, len(numbers)) for vote in flat], np.int64).reshape(array.shape)
         values = list(numbers)
@@ -162,15 +166,18 @@ def _code_matrix(votes: Votes, scale: Sequence[Hashable] | None = None) -> tuple
 def krippendorff_alpha(
     votes: Votes, level: str = MeasurementLevel.NOMINAL, clusters: Ints | None = None
 ) -> Measurement:
-    """Return Krippendorff's alpha, 1 - observed / expected disagreement, for any number of raters and missing votes.
+    """Return Krippendorff's alpha for any number of raters, who may have missing votes.
 
-    Items with fewer than two votes cannot show agreement; they are left out and counted as missing. Distances:
-    nominal 0/1, interval (c - k)^2, ratio ((c - k) / (c + k))^2 for votes >= 0, ordinal the squared number of
-    pairable votes between the two values counting half of each end (Krippendorff, 2011). That last is the interval
-    distance of average ranks, which is how it is computed. Undefined when all pairable votes are alike.
+    Alpha is 1 - observed disagreement / expected disagreement.
 
-    Two raters, votes 0 0 1 1 against 0 1 1 1: observed 2/8; expected with three 0s and five 1s 2*3*5/(8*7);
-    alpha = 1 - .25 / .5357.
+    Items with fewer than two votes cannot show agreement; they are left out and counted as missing. The distance of two
+    votes c and k is 0 or 1 (nominal), (c - k)^2 (interval), ((c - k) / (c + k))^2 for votes >= 0 (ratio), or the
+    squared number of pairable votes from c to k, where votes equal to c or k count half (ordinal; Krippendorff, 2011).
+    The ordinal distance is computed as the interval distance of average ranks, which is equal. Alpha is undefined if
+    all pairable votes are equal.
+
+    Two raters with the votes 0 0 1 1 and 0 1 1 1: the observed disagreement is 2/8; with three 0s and five 1s, the
+    expected disagreement is 2*3*5/(8*7) = .5357; alpha = 1 - .25 / .5357.
 
     >>> round(krippendorff_alpha([[0, 0, 1, 1], [0, 1, 1, 1]]).value, 4)
     0.5333
@@ -194,7 +201,7 @@ def krippendorff_alpha(
             ratios = np.divide(gap, whole, out=np.zeros_like(gap), where=whole > 0)
             return _of_parts(shell, _by_distance(paired, ratios**2), _alpha, size)
         case MeasurementLevel.INTERVAL:
-            # What is expected is rounding where it is tiny beside the largest distance there is.
+            # An expected disagreement that is tiny relative to the largest distance is a rounding error.
             largest = float(np.ptp(values)) ** 2 if len(values) > 1 else 1.0
             return _of_parts(shell, _interval(paired, values), _alpha, size, lambda expected: expected / largest)
         case _:
@@ -202,7 +209,10 @@ def krippendorff_alpha(
 
 
 class _PairedVotes(NamedTuple):
-    """Votes of items with at least two votes: category and item of each vote; vote count and cluster of each item."""
+    """Votes on items with at least two votes.
+
+    Each vote has a category and an item; each item has a number of votes and a cluster.
+    """
 
     category: Ints
     item: Ints
@@ -212,16 +222,16 @@ class _PairedVotes(NamedTuple):
     width: int
 
     def sums(self, *columns: Floats) -> Floats:
-        """Return the sums over clusters (clusters x columns) of columns of votes."""
+        """Return the sum of each column of votes within each cluster (clusters x columns)."""
         unit = self.units[self.item]
         return np.stack([np.bincount(unit, weights=column, minlength=self.size) for column in columns], axis=1)
 
     def over(self) -> Floats:
-        """Return 1 / (votes of the item - 1) for each vote."""
+        """Return 1 / (number of votes on the item - 1) for each vote."""
         return 1 / (self.counts[self.item] - 1)
 
     def table(self, rows: Ints, size: int, weights: Floats | None = None) -> Any:
-        """Return the number of votes per category of each row (an item or cluster), as a sparse matrix."""
+        """Return the votes per category in each row (an item or a cluster), as a sparse matrix."""
         from scipy.sparse import csr_matrix
 
         each = np.ones(len(rows)) if weights is None else weights
@@ -229,7 +239,7 @@ class _PairedVotes(NamedTuple):
 
 
 def _alpha_shell(cells: Ints, width: int, clusters: Ints | None) -> tuple[Measurement, _PairedVotes]:
-    """Return the result of an alpha before its value is computed, and the votes it uses."""
+    """Return an alpha whose value is not computed yet, and the votes that it uses."""
     counts = (cells >= 0).sum(axis=0)
     paired = counts >= 2
     shell = _shell(counts, int((cells >= 0).any(axis=1).sum()), cells.shape[1])
@@ -240,11 +250,13 @@ def _alpha_shell(cells: Ints, width: int, clusters: Ints | None) -> tuple[Measur
 
 
 def masi_alpha(votes: Votes, clusters: Ints | None = None) -> Measurement:
-    """Return Krippendorff's alpha of votes that are sets (None if missing), with `masi_distance` (Passonneau, 2006).
+    """Return Krippendorff's alpha with `masi_distance` (Passonneau, 2006).
 
-    Two raters, {a} {a} {b} against {a} {a, b} {b}: the distances are 0, 2/3 and 0, so the observed disagreement is 2/9.
-    Of the 15 pairs of three {a}, two {b} and one {a, b}, the six a-b pairs have distance 1, and the three a-ab and two
-    b-ab pairs 2/3, so the expected disagreement is 28/45, and alpha = 1 - 10/28.
+    Each vote is a set of categories, or None if it is missing.
+
+    Two raters with the votes {a} {a} {b} and {a} {a, b} {b}: the distances are 0, 2/3 and 0, so the observed
+    disagreement is 2/9. Of the 15 pairs of three {a}, two {b} and one {a, b}, the six a-b pairs have distance 1, and
+    the three a-ab and two b-ab pairs 2/3, so the expected disagreement is 28/45, and alpha = 1 - 10/28.
 
     >>> a, b = frozenset("a"), frozenset("b")
     >>> round(masi_alpha([[a, a, b], [a, a | b, b]]).value, 4)
@@ -265,7 +277,8 @@ def masi_alpha(votes: Votes, clusters: Ints | None = None) -> Measurement:
 def masi_distance(left: Any, right: Any) -> float:
     """Return the MASI distance of two sets, from 0 (equal) to 1 (disjoint; Passonneau, 2006).
 
-    It is 1 - weight * Jaccard index; the weight is 1 for equal sets, 2/3 if one contains the other, else 1/3.
+    The distance is 1 - weight * Jaccard index. The weight is 1 for equal sets, 2/3 if one set contains the other, and
+    1/3 otherwise.
 
     >>> round(masi_distance({"a", "b"}, {"a"}), 4), masi_distance({"a"}, {"b"})
     (0.6667, 1.0)
@@ -282,7 +295,7 @@ def _alpha(observed: Floats, expected: Floats) -> Floats:
 
 
 def _nominal(paired: _PairedVotes) -> Parts:
-    """Return the parts of nominal alpha, from the differing ordered pairs of votes of each item."""
+    """Return the parts of nominal alpha, from the ordered pairs of unequal votes on each item."""
     table = paired.table(paired.item, len(paired.counts))
     same = np.asarray(table.multiply(table).sum(axis=1)).ravel()[paired.item] / paired.counts[paired.item] - 1
     sums = paired.sums(1 - same * paired.over(), np.ones(len(paired.item)))
@@ -297,7 +310,11 @@ def _nominal(paired: _PairedVotes) -> Parts:
 
 
 def _interval(paired: _PairedVotes, values: Floats) -> Parts:
-    """Return the parts of interval alpha from sums: over all pairs of m votes, sum (a - b)^2 = 2 m S2 - 2 S1^2."""
+    """Return the parts of interval alpha, from sums of votes and of their squares.
+
+    For m votes with the sum S1 and the sum of squares S2, the sum of (a - b)^2 over all ordered pairs is 2 m S2 - 2
+    S1^2.
+    """
     vote = values[paired.category]
     vote = vote - vote.mean() if len(values) > 1 else np.zeros(len(vote))
     items = len(paired.counts)
@@ -313,7 +330,7 @@ def _interval(paired: _PairedVotes, values: Floats) -> Parts:
 
 
 def _ordinal(paired: _PairedVotes) -> Parts:
-    """Return the parts of ordinal alpha: squared distances of average ranks, computed from the sampled votes."""
+    """Return the parts of ordinal alpha: squared distances of the sampled votes' average ranks."""
     unit = paired.units[paired.item]
     totals = paired.table(unit, paired.size)
     weighed = paired.table(unit, paired.size, paired.counts[paired.item] * paired.over())
@@ -327,7 +344,7 @@ def _ordinal(paired: _PairedVotes) -> Parts:
         squares = ((weights @ weighed) * ranks**2).sum(axis=1)
         sums = (table @ ranks.T).T ** 2 * over
         inside = 2 * (squares - (sums * weights[:, paired.units]).sum(axis=1))
-        # Centred on their mean, the ranks sum to 0, so only the squares remain over all pairs.
+        # Ranks centred on their mean sum to 0, so the sum over all pairs depends only on their squares.
         return inside / n, 2 * (counts * ranks**2).sum(axis=1) / (n - 1)
 
     return parts
@@ -357,12 +374,15 @@ def cohen_kappa(
     scale: Sequence[Hashable] | None = None,
     clusters: Ints | None = None,
 ) -> Measurement:
-    """Return Cohen's kappa of two raters (1960; weighted, 1968): (po - pe) / (1 - pe) over the items both judged.
+    """Return Cohen's kappa of two raters (Cohen, 1960; weighted: Cohen, 1968).
 
-    pe is computed from each rater's distribution over the categories. Raises ValueError unless there are two rows; for
-    more raters see ``mean_cohen_kappa``. Undefined if both raters always give the same single category.
+    Kappa is (po - pe) / (1 - pe), where po is the observed and pe the expected agreement on the items that both judged.
 
-    Votes 1 1 0 0 against 1 0 0 0: po = .75, pe = .5 * .25 + .5 * .75 = .5, kappa = .5.
+    pe is computed from each rater's distribution over the categories. Kappa is undefined if both raters give the same
+    category to all items. Raises ValueError if there are not exactly two rows; for more raters, see
+    ``mean_cohen_kappa``.
+
+    Two raters with the votes 1 1 0 0 and 1 0 0 0: po = .75, pe = .5 * .25 + .5 * .75 = .5, kappa = .5.
 
     >>> cohen_kappa([[1, 1, 0, 0], [1, 0, 0, 0]]).value
     0.5
@@ -379,7 +399,7 @@ def mean_cohen_kappa(
     scale: Sequence[Hashable] | None = None,
     clusters: Ints | None = None,
 ) -> Measurement:
-    """Return the mean of Cohen's kappa over all pairs of raters with common items (Light, 1971).
+    """Return the mean of Cohen's kappa over all pairs of raters with items in common (Light, 1971).
 
     Pairs whose kappa is undefined are left out; ``n`` is the number of items with at least two votes.
     """
@@ -424,21 +444,24 @@ def _cohen(left: Ints, right: Ints, weight: Floats, clusters: Ints | None) -> Me
 
 
 def fleiss_kappa(votes: Votes, scale: Sequence[Hashable] | None = None, clusters: Ints | None = None) -> Measurement:
-    """Return Fleiss' kappa (1971) for any number of raters, who need not be the same for every item.
+    """Return Fleiss' kappa (Fleiss, 1971); the raters need not be the same for every item.
 
-    With unequal numbers of votes, the observed agreement is averaged over items with at least two votes, and the
-    category shares over items with any vote (Gwet, 2014, eq. 2.26). With equal numbers it equals Fleiss' definition.
+    The observed agreement is averaged over items with at least two votes, and the shares of the categories over items
+    with at least one vote (Gwet, 2014, eq. 2.26). If all items have equally many votes, this is Fleiss' definition.
     """
     return _gwet("kappa_fleiss", votes, scale, Weights.IDENTITY, clusters)
 
 
 def gwet_ac1(votes: Votes, scale: Sequence[Hashable] | None = None, clusters: Ints | None = None) -> Measurement:
-    """Return Gwet's AC1 (2008), which stays near the observed agreement if one category is prevalent.
+    """Return Gwet's AC1 (Gwet, 2008).
 
-    pe = sum of pi_k (1 - pi_k) / (q - 1) over the q categories of the scale. If all votes are equal, AC1 is 1 with a
-    scale of two categories, and undefined (q = 1) without a scale.
+    Unlike kappa, AC1 stays near the observed agreement if one category is prevalent.
 
-    Two raters, 9 items with votes 1 and 1, one item split: po = .9, pi = .95 and .05, pe = 2 * .95 * .05 = .095.
+    The expected agreement pe is the sum of pi_k (1 - pi_k) / (q - 1) over the q categories of the scale. If all votes
+    are equal, AC1 is 1 if the scale has two categories, and undefined without a scale, because then q = 1.
+
+    Two raters agree on 1 for nine items and give 1 and 0 to the tenth: po = .9, pi = .95 and .05, pe = 2 * .95 * .05 =
+    .095.
 
     >>> round(gwet_ac1([[1] * 10, [1] * 9 + [0]]).value, 6)
     0.889503
@@ -452,9 +475,10 @@ def gwet_ac2(
     scale: Sequence[Hashable] | None = None,
     clusters: Ints | None = None,
 ) -> Measurement:
-    """Return Gwet's AC2 (2014, eq. 3.6), AC1 with partial credit: pe = T sum pi (1 - pi) / (q (q - 1)).
+    """Return Gwet's AC2 (Gwet, 2014, eq. 3.6), which is AC1 with partial credit.
 
-    T is the sum of all weights. Items with one vote count for the category shares but not for the agreement.
+    The expected agreement pe is T times the sum of pi_k (1 - pi_k) / (q (q - 1)), where T is the sum of all weights.
+    Items with one vote contribute to the shares of the categories but not to the observed agreement.
     """
     return _gwet("ac2", votes, scale, weights, clusters)
 
@@ -492,9 +516,10 @@ def _gwet(
 
 
 def weight_matrix(q: int, weights: str = Weights.IDENTITY) -> Floats:
-    """Return the q x q matrix of agreement weights, which depend on the distance on the scale.
+    """Return the q x q matrix of agreement weights.
 
-    linear 1 - d / (q - 1), quadratic 1 - d^2 / (q - 1)^2, ordinal 1 - C(d + 1, 2) / C(q, 2) (Gwet, 2014).
+    For two categories at distance d on the scale, linear weights are 1 - d / (q - 1), quadratic weights 1 - d^2 / (q -
+    1)^2, and ordinal weights 1 - C(d + 1, 2) / C(q, 2) (Gwet, 2014).
 
     >>> weight_matrix(3, "linear").tolist()
     [[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]]
@@ -528,10 +553,11 @@ def _chance_corrected(observed: Floats, expected: Floats) -> Floats:
 
 
 def icc(votes: Votes, model: str = Model.ICC2, clusters: Ints | None = None) -> Measurement:
-    """Return an intraclass correlation of a raters x items matrix, with the p-value of its F test against zero.
+    """Return an intraclass correlation, with the p-value of the F test against zero.
 
-    Items with a missing vote are dropped and counted. Forms 1 and 2 measure absolute agreement, form 3 consistency.
-    Undefined with fewer than 2 items or raters, and if there is no variance between items.
+    ``votes`` is a raters x items matrix. Items with a missing vote are dropped and counted. Forms 1 and 2 measure
+    absolute agreement, and form 3 measures consistency. The result is undefined if there are fewer than 2 items or
+    raters, or if there is no variance between items.
 
     >>> round(icc([[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]], "2,1").value, 2)
     0.29
@@ -544,7 +570,7 @@ def icc(votes: Votes, model: str = Model.ICC2, clusters: Ints | None = None) -> 
     shell = Measurement(None, n, items - n)
 
     def of_rows_of(rows: Floats) -> tuple[float | None, float | None, str | None]:
-        """Return the coefficient, its p-value, and the reason if it is undefined."""
+        """Return the coefficient, the p-value, and the reason if the coefficient is undefined."""
         kept = matrix[:, rows.astype(np.int64)]
         kept = kept[:, ~np.isnan(kept).any(axis=0)]
         if kept.shape[1] < 2 or k < 2:

@@ -41,12 +41,12 @@ class Estimate:
 
     ``value`` is None exactly when ``status`` is ``undefined``; ``reason`` then says why. A reason may also accompany a
     value: there is no interval, some resamples were undefined, or the interval has zero width because all clusters are
-    equal. ``n`` rows were used and ``missing`` rows were dropped. ``p`` is the two-sided p-value, if the statistic has
-    one.
+    equal. ``n`` rows were used and ``missing`` rows were dropped. ``p`` is the two-sided p-value, or None if the
+    statistic has none.
 
-    ``low`` and ``high`` are the ends of the interval, and ``method`` describes how it is computed (also if it could not
-    be). ``clusters`` is the number of clusters resampled, ``resamples`` the number of resamples that gave a value and
-    ``lost`` the number that did not. ``details`` holds further figures, such as the number of raters.
+    ``low`` and ``high`` are the ends of the interval, and ``method`` describes how an interval is computed (even if
+    none could be). ``clusters`` is the number of clusters resampled, ``resamples`` the number of resamples that gave a
+    value and ``lost`` the number that did not. ``details`` holds further figures, such as the number of raters.
 
     >>> Estimate(0.5, 9).status, undefined("no values").reason
     (<Status.OK: 'ok'>, 'no values')
@@ -95,9 +95,9 @@ def floats(values: Values, dims: int | None = 1) -> Floats:
 
 
 def complete(*arrays: Values) -> tuple[list[Floats], Bools]:
-    """Drop the rows in which any array has a missing value.
+    """Return arrays without the rows in which any of them has a missing value.
 
-    Returns the shortened arrays and the mask of the remaining rows. Raises ValueError if the lengths differ.
+    The second result is the mask of the remaining rows. Raises ValueError if the lengths differ.
 
     >>> (x, y), kept = complete([1, None, 3], [4, 5, 6])
     >>> x.tolist(), y.tolist(), kept.tolist()
@@ -119,7 +119,7 @@ def codes(labels: Labels) -> Ints:
 
 
 def generator(seed: Seed) -> np.random.Generator:
-    """Return a new generator for an integer seed; a generator is returned unchanged."""
+    """Return a new generator for an integer seed, or a given generator unchanged."""
     return seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed)
 
 
@@ -135,7 +135,7 @@ def as_pairs(x: Values, y: Values) -> tuple[Floats, Floats, int]:
 
 
 def ratio(above: NDArray[Any], below: NDArray[Any]) -> Floats:
-    """Return ``above`` / ``below``; NaN where ``below`` is not positive.
+    """Return ``above`` / ``below``, with NaN if ``below`` is not positive.
 
     >>> ratio(np.array([1.0, 2.0]), np.array([2.0, 0.0])).tolist()
     [0.5, nan]
@@ -145,7 +145,7 @@ def ratio(above: NDArray[Any], below: NDArray[Any]) -> Floats:
 
 
 def mean_present(values: Floats, axis: int = 0) -> Floats:
-    """Return the mean along an axis, ignoring NaN; NaN if all values are NaN.
+    """Return the mean along an axis, ignoring NaN, or NaN if all values are NaN.
 
     >>> mean_present(np.array([[1.0, np.nan], [3.0, np.nan]])).tolist()
     [2.0, nan]
@@ -154,7 +154,7 @@ def mean_present(values: Floats, axis: int = 0) -> Floats:
 
 
 def split_rows(labels: Ints) -> Iterator[tuple[int, Ints]]:
-    """Yield each label with the numbers of its rows, labels ascending."""
+    """Yield each label with its row indices, in ascending order of the labels."""
     if not len(labels):
         return
     order = np.argsort(labels, kind="stable").astype(np.int64)
@@ -174,24 +174,28 @@ def t_two_sided(t: float, df: float) -> float:
 
 
 def t_quantile(level: float, df: float) -> float:
-    """Return t with P(|T| <= t) = ``level``: the half-width of a two-sided interval in standard errors.
+    """Return the t for which P(|T| <= t) = ``level``.
+
+    It is the half-width of a two-sided interval in standard errors.
 
     >>> round(t_quantile(0.95, 10), 6)
     2.228139
     """
-    from scipy.special import betaincinv, ndtri  # stdtrit has eleven digits before scipy 1.17
+    from scipy.special import betaincinv, ndtri  # stdtrit is accurate to eleven digits only before scipy 1.17
 
     if math.isinf(df):
         return float(ndtri((1 + level) / 2))
-    # The shares t^2 / (df + t^2) and df / (df + t^2), each to all its digits.
+    # The fractions t^2 / (df + t^2) and df / (df + t^2), each computed at full precision.
     inside, outside = betaincinv(0.5, df / 2, level), betaincinv(df / 2, 0.5, 1 - level)
     return math.sqrt(df * inside / outside)
 
 
 def correlation_p(r: float, df: float) -> float:
-    """Return the two-sided p-value of a Pearson (or Spearman) r with ``df`` = n - 2 > 0 degrees of freedom.
+    """Return the two-sided p-value of a Pearson or Spearman correlation r.
 
-    With t = r sqrt(df / (1 - r^2)) the argument df / (df + t^2) of the t tail is 1 - r^2.
+    ``df`` = n - 2 is the number of degrees of freedom and must be positive.
+
+    For t = r sqrt(df / (1 - r^2)), the tail probability of t depends on df / (df + t^2), which equals 1 - r^2.
     """
     from scipy.special import betainc
 

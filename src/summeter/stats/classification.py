@@ -70,7 +70,9 @@ class Classification(NamedTuple):
 
 
 def confusion(labels: Values, predictions: Values) -> Confusion:
-    """Count decisions by label; both are 0 or 1, and pairs with a missing value (None or NaN) are dropped.
+    """Return the numbers of decisions by label.
+
+    Labels and decisions are 0 or 1; pairs with a missing value (None or NaN) are dropped and counted.
 
     Raises ValueError for any other value; use ``decide`` to threshold scores.
 
@@ -94,8 +96,8 @@ def decide(scores: Values, threshold: float) -> Floats:
 def classify(labels: Values, predictions: Values) -> Classification:
     """Return all rates of the confusion table.
 
-    sensitivity = recall = TP / P, specificity = TN / N, balanced accuracy = their mean, precision = TP / (TP + FP),
-    F1 = 2 TP / (2 TP + FP + FN), accuracy = (TP + TN) / n. Balanced accuracy needs both classes among the labels.
+    sensitivity = recall = TP / P, specificity = TN / N, balanced accuracy = their mean, precision = TP / (TP + FP), F1
+    = 2 TP / (2 TP + FP + FN), accuracy = (TP + TN) / n. Balanced accuracy requires labels of both classes.
 
     >>> got = classify([1, 1, 1, 0], [1, 1, 0, 0])
     >>> round(got.balanced_accuracy.value, 4), got.precision.value, got.f1.value
@@ -120,10 +122,12 @@ def classify(labels: Values, predictions: Values) -> Classification:
 
 
 def auroc(labels: Values, scores: Values) -> Estimate:
-    """Return the area under the ROC curve: the probability that a positive scores above a negative; ties count 1/2.
+    """Return the area under the ROC curve.
 
-    It equals Mann-Whitney's U divided by the product of the class sizes, and takes O(n log n). Raises ValueError if a
-    label is not 0, 1 or missing.
+    It is the probability that a positive scores above a negative, where ties count 1/2.
+
+    The area equals Mann-Whitney's U divided by the product of the class sizes, and is computed in O(n log n). Raises
+    ValueError if a label is not 0, 1 or missing.
 
     >>> auroc([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8]).value
     0.875
@@ -140,7 +144,9 @@ def auroc(labels: Values, scores: Values) -> Estimate:
 
 
 def areas(labels: Floats, scores: Floats) -> Floats:
-    """Return the AUROC of each row of ``scores`` (lists x rows); NaN for a single class or constant scores.
+    """Return the AUROC of each row of ``scores`` (lists x rows).
+
+    The value is NaN if there is only one class, or if all scores of a row are equal.
 
     >>> areas(np.array([0.0, 0.0, 1.0, 1.0]), np.array([[0.1, 0.4, 0.4, 0.8], [1.0, 2.0, 0.5, 0.1]])).tolist()
     [0.875, 0.0]
@@ -158,7 +164,9 @@ def areas(labels: Floats, scores: Floats) -> Floats:
 
 
 def classification_interval(labels: Values, predictions: Values, statistic: str, bootstrap: Bootstrap) -> Estimate:
-    """Return a rate of ``classify``, or ``auroc`` of scores, with an interval; ``bootstrap`` resamples the rows.
+    """Return a rate of ``classify``, or the ``auroc`` of scores, with an interval.
+
+    ``bootstrap`` resamples the rows.
 
     Raises ValueError for an unknown statistic.
 
@@ -184,7 +192,9 @@ def classification_interval(labels: Values, predictions: Values, statistic: str,
 
 
 def rate_of(name: str, counts: Floats) -> Floats:
-    """Return one of `RATES` from counts (..., 4) in the order of `confusion_by_unit`; NaN for an empty denominator.
+    """Return one of `RATES`, computed from counts, or NaN if the denominator is 0.
+
+    ``counts`` has the shape (..., 4), in the order of `confusion_by_unit`.
 
     >>> rate_of("f1", np.array([2.0, 3.0, 1.0, 1.0])).item()
     0.8
@@ -206,7 +216,9 @@ def rate_of(name: str, counts: Floats) -> Floats:
 
 
 def confusion_by_unit(labels: Floats, decided: Floats, unit: Ints, units: int) -> Floats:
-    """Return counts (units x 4) of true positives, positives, true negatives, negatives; rows with NaN are ignored.
+    """Return the counts of decisions by unit (units x 4).
+
+    The columns are true positives, positives, true negatives and negatives. Rows with NaN are ignored.
 
     >>> confusion_by_unit(np.array([1.0, 0.0, 1.0]), np.array([1.0, 0.0, np.nan]), np.array([0, 0, 1]), 2).tolist()
     [[1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.0]]
@@ -218,9 +230,11 @@ def confusion_by_unit(labels: Floats, decided: Floats, unit: Ints, units: int) -
 
 
 def accuracy_of(counts: Floats, single_class: Bools | None = None) -> Floats:
-    """Return balanced accuracy from counts (..., cells, 4) as in `confusion_by_unit`; NaN for a single class.
+    """Return balanced accuracy, or NaN if only one class has counts.
 
-    In the cells that ``single_class`` marks, the recall of the only class is returned instead.
+    ``counts`` has the shape (..., cells, 4), with columns as in `confusion_by_unit`.
+
+    In cells where ``single_class`` is True, the recall of the only class is returned instead.
 
     >>> accuracy_of(np.array([[3.0, 4.0, 1.0, 2.0], [3.0, 4.0, 0.0, 0.0]]), np.array([False, True])).tolist()
     [0.625, 0.75]
@@ -235,7 +249,7 @@ def accuracy_of(counts: Floats, single_class: Bools | None = None) -> Floats:
 class Accuracies:
     """Balanced accuracies (draws x cells) as a function of weights.
 
-    ``counts`` has an array of units x 4 per cell (`confusion_by_unit`).
+    ``counts`` has one units x 4 array per cell (see `confusion_by_unit`).
     """
 
     def __init__(self, counts: Sequence[Floats], single_class: Sequence[bool] | None = None) -> None:
@@ -249,10 +263,11 @@ class Accuracies:
 
 
 class Area:
-    """AUROC as a function of weights; NaN if a draw lacks a class. Rows with NaN are ignored.
+    """AUROC as a function of weights, NaN for a draw without one of the classes. Rows with NaN are ignored.
 
-    With weights w (how often the unit of a row was drawn), it is the sum over positives of w times the weight of the
-    negatives below plus half the weight of equal negatives, divided by the product of the total weights of the classes.
+    The weight of a row is how often its unit was drawn. AUROC is a sum over the positives, divided by the product of
+    the total weights of the two classes. The term of a positive is its weight times the total weight of the negatives
+    with lower scores, plus half that of the negatives with equal scores.
     """
 
     def __init__(self, labels: Floats, scores: Floats, unit: Ints) -> None:
