@@ -1,8 +1,8 @@
-"""STATISTICS: a table of the coefficients and rates of a sample.
+"""Coefficients and rates that can be computed from a sample: the table `STATISTICS`.
 
 Statistics of two raters compare a judge with people (or with another judge) on the units that both judged. Statistics
-of many raters use all votes. Each is a function of the weights of documents, so that all intervals are computed in one
-way (see `measure`). To add a statistic, add a row to this table, and a test.
+of many raters use all votes. Each statistic is a function of document weights, so that all intervals are computed in
+the same way (see `measure`). To add a statistic, add a row to this table, and a test.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ _MOST_PAIRS = 20_000_000
 class Statistic:
     """A statistic of a sample.
 
-    `of` maps a sample and the clusters of its units (0, 1, ...; for means of systems, the clusters of the summaries
-    behind them) to the value. With `two`, the statistic compares two raters on the units that both judged. With
-    `on_scale`, it depends on the set of possible values. With `named`, it accepts categories as well as numbers; with
-    `sets`, only categories or sets of categories. With `persons`, it compares individual annotators, so it is
-    undefined for anonymous votes. With `averages`, `of` accepts the keyword `within` and averages over documents or
-    systems itself. `chance` is the expected value of a random judge.
+    `of` maps a sample and the clusters of its units (0, 1, ...; for means of systems, the clusters of the averaged
+    summaries) to the value. The other attributes say whether the statistic compares two raters on the units that both
+    judged (`two`), depends on the set of possible values (`on_scale`), accepts categories as well as numbers (`named`),
+    accepts only categories or sets of categories (`sets`), or compares individual annotators, so that it is undefined
+    for anonymous votes (`persons`). If `averages` is True, `of` accepts the keyword `within` and itself averages over
+    documents or systems. `chance` is the expected value for a random judge.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Statistic:
     chance: float | None = None
 
     def using(self, **options: Any) -> Statistic:
-        """Return the statistic with options: weights of ac2, form of the ICC, ties of pairwise accuracy."""
+        """Return the statistic with options, such as the weights of AC2 or the form of the ICC."""
         persons = self.persons and options.get("model") not in {Model.ICC1, Model.ICC1K}
         return replace(self, of=partial(self.of, **options), persons=persons)
 
@@ -95,7 +95,7 @@ class Statistic:
 
 
 def scale_of(sample: Sample) -> tuple[float, ...]:
-    """Return the possible values: the scale of the sample if it has one, else the observed values, in order."""
+    """Return the possible values in order: the sample's scale, or else the observed values."""
     return sample.scale or tuple(np.unique(sample.value[~np.isnan(sample.value)]).tolist())
 
 
@@ -110,7 +110,10 @@ def _correlation(sample: Sample, clusters: Ints, *, kind: str) -> Measurement:
 
 
 def _of_means(sample: Sample, clusters: Ints, kind: str) -> Weighted:
-    """Return the correlation of system means, recomputed in each draw, as a function of the weights of documents."""
+    """Return the correlation of system means as a function of document weights.
+
+    The means are recomputed in each draw.
+    """
     rows = sample.summaries or sample
     group = rows.units.system.dense().codes
     member = np.zeros((len(group), int(group.max(initial=-1)) + 1))
@@ -133,10 +136,10 @@ def _pairwise(
     calibrate: bool = False,
     within: Average = Average.POOLED,
 ) -> Measurement:
-    """Compute the share of pairs of units that the judge orders, or ties, as people do (Deutsch et al., 2023).
+    """Return the share of pairs of units that the judge orders or ties as people do.
 
-    Pairs are formed among all units, or within each document or system. All pairs share one threshold below which a
-    difference of scores counts as a tie.
+    This is the pairwise accuracy of Deutsch et al. (2023). Pairs are formed among all units, or within each document or
+    system. All pairs share one threshold up to which a difference of scores counts as a tie.
     """
     pooled = within is Average.POOLED
     labels = None if pooled else sample.units.groups_of(within).codes
@@ -202,7 +205,10 @@ def _masi(sample: Sample, clusters: Ints) -> Measurement:
 
 
 def meaning(name: str, question: QuestionType | None) -> frozenset[str]:
-    """Return the categories that a vote contains, error types in canonical spelling. A choice is one category."""
+    """Return the categories that a vote contains.
+
+    Error types are in canonical spelling; a choice is one category.
+    """
     match question:
         case None:
             return error_types(name)

@@ -1,4 +1,4 @@
-"""Metadata of documents and summaries: the columns by which a study can be broken down."""
+"""Metadata of documents and summaries: the columns by which the results of a study can be grouped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from summeter.scoring.table import Categorical, Groups
 Key = TypeVar("Key")
 
 KNOWN = ("system", "domain", "category", "split", "document")
-"""Columns that every data set can have. Others come from the extra columns of the data."""
+"""Columns that every data set can have. Other columns are the extra columns of the data."""
 CROSSED = " * "
 """Separator of the values of crossed columns."""
 
@@ -52,11 +52,17 @@ class Context:
 
     @classmethod
     def lazy(cls, make: Callable[[], Context]) -> Context:
-        """Return a context that calls `make` when a column is first used, since large data take a while to read."""
+        """Return a context that calls `make` when a column is first used.
+
+        This avoids reading large data unnecessarily.
+        """
         return _LazyContext(make)
 
     def joined(self, other: Context) -> Context:
-        """Return the columns of both contexts. If both have a value, this context's value is used."""
+        """Return a context with the columns of both contexts.
+
+        If both have a value, the value of this context is used.
+        """
         extra = {
             name: {**other.extra.get(name, {}), **self.extra.get(name, {})} for name in {**self.extra, **other.extra}
         }
@@ -84,7 +90,7 @@ class Context:
         raise UsageError(f"the data have no column {column!r} to group by; columns are: {known}")
 
     def column(self, name: str, document: Categorical, system: Categorical) -> Categorical:
-        """Return the value of a column for each row. "a*b" crosses two columns.
+        """Return the value of a column for each row. The name "a*b" crosses two columns.
 
         >>> context = Context(domains={"d1": "news", "d2": None})
         >>> context.column("domain*system", Categorical.of(["d1", "d2"]), Categorical.of(["A", "A"])).names

@@ -1,7 +1,7 @@
-"""Gold scores from human judgments: choose a block of judgments and merge its annotators.
+"""Gold scores from human judgments: choose a block of judgments and merge the annotators' votes.
 
-Votes are merged at the lowest unit (a sentence, a key fact, a rating of a summary). `scoring` then computes scores from
-the merged labels, as it does for a judge. The gold signature records the choices:
+Votes are merged for the smallest units (a sentence, a key fact, or a summary that has a rating). `scoring` then
+computes scores from the merged labels, as it does for a judge. The gold signature records the choices:
 `human.sentence_labels|merge:majority|tie:high|min:2|v:1`.
 """
 
@@ -22,10 +22,10 @@ from summeter.scoring.table import Categorical, JudgmentTable, Question, row_key
 from summeter.stats.base import Floats, Ints, ratio
 
 PEOPLE = "people"
-"""The judge of a value that is merged over annotators."""
+"""The name of the judge of a value that is merged over annotators."""
 
 SOURCES = ("sentence_labels", "key_fact_labels", "conciseness_labels", "alignment", "ratings", "overall")
-"""Blocks of human judgments in order of preference. Other blocks follow."""
+"""Blocks of human judgments in order of preference. Other blocks come after these."""
 
 _NO_SCORES = frozenset({"spans", *map(str, (QuestionType.CHOICE, QuestionType.CHOICES, QuestionType.TEXT))})
 """Blocks without a number for each unit: marked spans, choices and free text."""
@@ -33,11 +33,11 @@ _NO_SCORES = frozenset({"spans", *map(str, (QuestionType.CHOICE, QuestionType.CH
 
 @dataclass(frozen=True)
 class Aggregation:
-    """How to merge annotators.
+    """Settings for merging the votes of annotators.
 
     `merge` is an `AggregationRule` or the id of one annotator. `auto` is the default rule: the majority of labels and
-    the mean of ratings. Units with fewer than `min_votes` votes are left out (FineSurE: 2), except values that the data
-    give already merged. `tie` applies to majorities only.
+    the mean of ratings. Units with fewer than `min_votes` votes are left out (FineSurE uses 2), except for values that
+    are already merged in the data. `tie` applies only to majorities.
     """
 
     merge: str = AggregationRule.AUTO
@@ -51,7 +51,10 @@ class Aggregation:
             raise UsageError(f"a tie rule is one of {', '.join(Tie)}, not {self.tie!r}")
 
     def resolved(self, rows: JudgmentTable, aspect: str) -> tuple[str, Tie | None, dict[str, object]]:
-        """Return the merge rule without `auto`, the tie rule of a majority, and the fields of the signature."""
+        """Return the merge rule that `auto` stands for, the tie rule, and the fields of the signature.
+
+        The tie rule is None unless the merge rule is a majority.
+        """
         merge = self.merge
         if merge == AggregationRule.AUTO:
             merge = default_rule(rows)
@@ -70,7 +73,7 @@ class Aggregation:
 
 
 def blocks(table: JudgmentTable) -> list[str]:
-    """Return the blocks of a table in order of preference, such as "ratings" for `human.ratings|v:1`."""
+    """Return the blocks of a table in order of preference, for example "ratings"."""
     names = dict.fromkeys(block_of(name or "") for name in table.signature.used())
     return [*(name for name in SOURCES if name in names), *(name for name in names if name not in SOURCES)]
 
@@ -89,7 +92,10 @@ def _signature(rows: JudgmentTable) -> str:
 
 
 def aspects(table: JudgmentTable) -> list[str]:
-    """Return the judged aspects in order, with the composite if all three aspects of FineSurE are judged."""
+    """Return the judged aspects in order.
+
+    The composite is included if all three aspects of FineSurE are judged.
+    """
     names = [name for name in table.aspect.used() if name is not None]
     return [*names, COMPOSITE] if set(COMPOSED) <= set(names) and COMPOSITE not in names else names
 
@@ -97,11 +103,12 @@ def aspects(table: JudgmentTable) -> list[str]:
 def gold_scores(
     table: JudgmentTable, aspect: str, level: Level, rule: Aggregation | None = None, source: str | None = None
 ) -> list[Sample]:
-    """Return the human values of an aspect at a level: one merged sample, or with `merge="each"` one per annotator.
+    """Return the human values of an aspect at a level.
 
-    Without a `source`, the first block that has the aspect at that level is used: labels of units before ratings
-    before overall values. The list is empty if people did not judge the aspect at that level. Raises UsageError for
-    an unknown source or annotator.
+    There is one merged sample, or with `merge="each"` one sample per annotator. If `source` is None, the first block
+    that has the aspect at that level is used: labels of units come before ratings, and ratings before overall values.
+    The list is empty if people did not judge the aspect at that level. Raises UsageError if the source or the annotator
+    is unknown.
     """
     rule = rule or Aggregation()
     if aspect == COMPOSITE and COMPOSITE not in table.aspect.names:
@@ -128,7 +135,7 @@ def _of_each(rows: JudgmentTable, aspect: str, level: Level) -> list[Sample]:
 
 
 def summary_votes(table: JudgmentTable, aspect: str, source: str | None = None) -> list[Sample]:
-    """Return each annotator's score of each summary, computed from votes on its units.
+    """Return each annotator's score of each summary, computed from votes on the summary's units.
 
     Anonymous annotators are included: their placeholder name identifies one person within a summary.
     """
@@ -147,7 +154,7 @@ def check_has_names(rule: Aggregation, annotators: Iterable[str | None]) -> None
 
 
 def block_rows(table: JudgmentTable, aspect: str, level: Level, source: str | None = None) -> JudgmentTable | None:
-    """Return the rows of the block that is used for an aspect at a level, or None if no block has any.
+    """Return the rows of the block that is used for an aspect at a level, or None if there is none.
 
     A merged value is left out if the table also has individual votes on the unit. Raises UsageError for an unknown
     source.
@@ -187,17 +194,23 @@ def _unit_key(rows: JudgmentTable) -> Ints:
 
 
 def _votes(rows: JudgmentTable) -> Floats:
-    """Return the vote of each row: its label if it has one, else its value."""
+    """Return the vote of each row: the label if there is one, and otherwise the value."""
     return np.where(np.isnan(rows.label), rows.value, rows.label)
 
 
 def merged_rows(rows: JudgmentTable, aspect: str, rule: Aggregation) -> JudgmentTable:
-    """Return the merged judgments of one aspect and block (see `block_rows`), or one annotator's: one per unit."""
+    """Return one judgment per unit for one aspect and block (see `block_rows`).
+
+    The judgments are merged, or those of one annotator.
+    """
     return _aggregated(rows, aspect, rule)[0]
 
 
 def _aggregated(rows: JudgmentTable, aspect: str, rule: Aggregation) -> tuple[JudgmentTable, Question]:
-    """Return one judgment per unit, merged or of one annotator, with the judge and signature of the result."""
+    """Return one judgment per unit, and the judge and signature of these judgments.
+
+    The judgments are merged, or those of one annotator.
+    """
     merge, tie, parts = rule.resolved(rows, aspect)
     if "annotator" in parts:
         table, judge = rows.take(rows.judge.equal(merge)), merge
@@ -209,17 +222,17 @@ def _aggregated(rows: JudgmentTable, aspect: str, rule: Aggregation) -> tuple[Ju
 
 
 def _of_people(sample: Sample) -> Sample:
-    """Describe `skipped` human judgments: there is no vote, or the merge dropped it."""
+    """Return the sample with a reason for `skipped` human judgments: no vote, or dropped by the merge."""
     names = (name and name.replace("skipped", "no vote, or dropped by the merge") for name in sample.why.names)
     return replace(sample, why=sample.why._replace(names=tuple(names)))
 
 
 def aggregate_votes(rows: JudgmentTable, merge: str, tie: Tie | None = None, min_votes: int = 1) -> JudgmentTable:
-    """Merge the votes of all annotators into one row per unit, in order of units.
+    """Return the votes of all annotators merged into one row per unit, in order of units.
 
-    `merge` is mean, majority (with a `tie` rule) or mode_else_mean: the most frequent value if at least two votes
-    share it and no other value is as frequent, else the mean (DialSummEval). A unit with fewer than `min_votes` votes
-    has no value and the status skipped.
+    `merge` is `mean`, `majority` (with a `tie` rule) or `mode_else_mean`, which is the most frequent value if at least
+    two votes share it and no other value is as frequent, and otherwise the mean (as in DialSummEval). A unit with fewer
+    than `min_votes` votes has no value and the status `skipped`.
     """
     _, first, unit = np.unique(_unit_key(rows), return_index=True, return_inverse=True)
     size, vote = len(first), _votes(rows)
@@ -234,7 +247,9 @@ def aggregate_votes(rows: JudgmentTable, merge: str, tie: Tie | None = None, min
 
 
 def merged_votes(unit: Ints, vote: Floats, size: int, merge: str, tie: Tie | None = None) -> Floats:
-    """Return the merged value of each unit 0..size-1, NaN for units without votes (see `aggregate_votes`).
+    """Return the merged value of each unit 0..size-1, or NaN for units without a merged value.
+
+    See `aggregate_votes` for `merge` and `tie`.
 
     >>> unit, vote = np.array([0, 0, 0, 1, 1]), np.array([1.0, 0.0, 1.0, 1.0, 0.0])
     >>> merged_votes(unit, vote, 2, "majority", Tie.DROP).tolist(), merged_votes(unit, vote, 2, "mean")[1:].tolist()
@@ -259,13 +274,16 @@ def merged_votes(unit: Ints, vote: Floats, size: int, merge: str, tie: Tie | Non
 
 
 def default_rule(rows: JudgmentTable) -> AggregationRule:
-    """Return the default merge rule: the majority for labels and verdicts on pairs, the mean for other numbers."""
+    """Return the default merge rule.
+
+    It is the majority for labels and verdicts on pairs, and the mean for other numbers.
+    """
     labels = (~np.isnan(rows.label)).any() or rows.named.used() not in ([], [None]) or rows.unit.equal("pair").any()
     return AggregationRule.MAJORITY if labels else AggregationRule.MEAN
 
 
 class _Modes(NamedTuple):
-    """The frequency of the modes of each unit, and their lowest, highest and mean value."""
+    """The frequency of each unit's modes, and the lowest, highest and mean value of the modes."""
 
     frequency: Ints
     low: Floats
@@ -294,7 +312,10 @@ def _modes(unit: Ints, vote: Floats, size: int) -> _Modes:
 
 
 def _composites(table: JudgmentTable, level: Level, rule: Aggregation, source: str | None) -> list[Sample]:
-    """Return the human composite: the mean of the three aspects of summaries that have all three (UniSumEval)."""
+    """Return the human composite of the summaries that have all three aspects.
+
+    It is the mean of the three aspects (UniSumEval).
+    """
     if level.base is not Level.SUMMARY or rule.merge == AggregationRule.EACH:
         return []
     tables, parts = [], {}
@@ -310,7 +331,8 @@ def _composites(table: JudgmentTable, level: Level, rule: Aggregation, source: s
 def votes(table: JudgmentTable, aspect: str, level: Level, source: str | None = None) -> Sample | None:
     """Return the raw votes of all annotators on an aspect, or None if there are none.
 
-    At the summary level these are the votes on whole summaries. A source of labels of units gives votes on its units.
+    At the summary level, these are the votes on whole summaries, or the votes on units if `source` is a block of labels
+    of units.
     """
     rows = block_rows(table, aspect, level, source)
     return None if rows is None else votes_of(rows)
@@ -332,8 +354,9 @@ def votes_of(rows: JudgmentTable) -> Sample:
 
 
 def decisions(sample: Sample, at_least: float | None = None) -> Sample:
-    """Return human values as labels 0 and 1: unchanged, or 1 for values of at least `at_least`.
+    """Return human values as labels 0 and 1.
 
+    If `at_least` is None, values are unchanged; otherwise values of at least `at_least` become 1 and other values 0.
     Raises UsageError if a value is neither 0 nor 1 and `at_least` is None.
     """
     value, people = sample.value, sample.gold

@@ -1,4 +1,4 @@
-"""Inputs of studies: a run, a data set or plain judgments, read as a table with its context."""
+"""Inputs of studies: a run, a data set or judgments, read as a table with a context."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ Gold = Dataset | JudgmentTable | Iterable[Judgment]
 
 @dataclass(frozen=True)
 class JudgeInput:
-    """The judgments of a run, the reduction of each judge (`reduce`, by signature), and the context of the data."""
+    """The judgments of a run and the context of the data.
+
+    `reduce` maps the signature of each judge to the reduction of judgments to scores.
+    """
 
     table: JudgmentTable
     reduce: Mapping[str, str] = field(default_factory=dict)
@@ -35,16 +38,19 @@ class JudgeInput:
 
     @cached_property
     def rows(self) -> dict[Question, Ints]:
-        """The row numbers of each question (judge, signature and aspect)."""
+        """Row numbers of each question (judge, signature and aspect)."""
         return self.table.questions()
 
     @cached_property
     def composites(self) -> dict[Question, Composite]:
-        """The composites that the scores of the run have, by question."""
+        """Composites that can be computed from the scores of the run, by question."""
         return {composite.question: composite for composite in composite_rule(self.rows)}
 
     def questions(self, aspect: str | None = None, judge: str | None = None) -> list[Question]:
-        """Return the questions, including composites, of an aspect and of a judge (name or signature) if given."""
+        """Return the questions, including composites.
+
+        If an aspect or a judge (a name or a signature) is given, only questions with it are returned.
+        """
         return [
             question
             for question in (*self.rows, *self.composites)
@@ -52,11 +58,14 @@ class JudgeInput:
         ]
 
     def fields(self, question: Question) -> dict[str, Any]:
-        """Return judge, signature, model and aspect of a question as fields of a `Row`."""
+        """Return the judge, signature, model and aspect of a question as fields of a `Row`."""
         return {**question._asdict(), "model": model_names(self.table.take(self.rows[question]).model)}
 
     def scores(self, question: Question, level: Level, use: ValueOrLabel = ValueOrLabel.VALUE) -> Sample:
-        """Return one judge's values at a level. A composite is the mean of the scores of its three aspects."""
+        """Return one judge's values at a level.
+
+        A composite is the mean of the scores of its three aspects.
+        """
         if (composite := self.composites.get(question)) is not None:
             parts = [self.table.take(self.rows[part]) for questions in composite.parts.values() for part in questions]
             return composite_sample(parts, composite, self.reduce)
@@ -64,7 +73,7 @@ class JudgeInput:
 
 
 RunLike = RunFolder | JudgeInput | JudgmentTable | Iterable[Judgment]
-"""Judgments of judges: a run, or the judgments alone."""
+"""Judgments of judges: a run, or judgments without a run."""
 
 
 LARGEST = 1e100
@@ -72,14 +81,14 @@ LARGEST = 1e100
 
 
 class TooLargeError(UsageError):
-    """Raised for a score beyond `LARGEST`."""
+    """Raised if the absolute value of a score is above `LARGEST`."""
 
 
 def judge_input(run: RunLike) -> JudgeInput:
     """Return a run, a table or judgments as `JudgeInput`.
 
-    Judgments alone have no context, and their scores are shares of labels. Raises UsageError for scores beyond
-    `LARGEST`.
+    Judgments without a run have an empty context, and the scores computed from them are shares of labels. Raises
+    UsageError if a score is beyond `LARGEST`.
     """
     if isinstance(run, JudgeInput):
         return run
@@ -91,9 +100,9 @@ def judge_input(run: RunLike) -> JudgeInput:
 
 
 def gold_input(gold: Gold, name: str = RAW) -> tuple[JudgmentTable, Context]:
-    """Return the judgment set `name` of a data set, or judgments, as a table with its context.
+    """Return the judgment set `name` of a data set, or judgments, as a table with a context.
 
-    The context of judgments alone is empty. Raises UsageError for scores beyond `LARGEST`.
+    The context of judgments without a data set is empty. Raises UsageError if a score is beyond `LARGEST`.
     """
     if isinstance(gold, Dataset):
         return _table(gold.iter_judgments(name)), context_of(gold)

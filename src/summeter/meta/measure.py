@@ -1,4 +1,4 @@
-"""Measure statistics of a sample: pooled or averaged within documents or systems, by group, with intervals.
+"""Measure statistics of a sample, pooled or averaged, by group, and with intervals.
 
 estimate       return a statistic of a sample as an `Estimate`
 measure        return rows of several statistics, for all units and for each value of a column
@@ -34,12 +34,12 @@ FEWEST_GROUPS = 3
 
 
 def pooled_measurement(sample: Sample, statistic: Statistic) -> tuple[Measurement, Ints]:
-    """Return a statistic of all units together, and the cluster (document) of each row that is resampled."""
+    """Return a statistic of all units together, and the cluster (document) of each resampled row."""
     if (why := statistic.unsuited(sample)) is not None:
         return Measurement(None, 0, len(sample), reason=why, details=_raters(sample)), np.zeros(0, np.int64)
     used = sample.take(sample.complete) if statistic.two else sample
     if used.level == Level.SYSTEM and used.summaries is not None:
-        # For means of systems, the documents of their summaries are resampled.
+        # For means of systems, the documents of the averaged summaries are resampled.
         rows = used.summaries.take(
             used.summaries.complete & used.summaries.units.system.equal(*used.units.system.used())
         )
@@ -69,10 +69,12 @@ def estimate(
     *,
     only_significant: float | None = None,
 ) -> Estimate:
-    """Return a statistic of all units together, or the mean of its values `within` each document or system.
+    """Return a statistic of all units together, or the mean of a statistic over groups.
 
-    Intervals resample documents: `draws` creates the bootstrap of their labels. `only_significant` restricts a mean
-    over groups to groups whose p-value is at most this. Groups without a value are left out and counted in `details`.
+    If `within` is given, the statistic is computed within each document or system and averaged. Intervals resample
+    documents: `draws` creates the bootstrap from the labels of documents. `only_significant` restricts a mean over
+    groups to the groups whose p-value is at most this number. Groups without a value are left out and counted in
+    `details`.
     """
     how = STATISTICS[statistic] if isinstance(statistic, str) else statistic
     if within is Average.POOLED:
@@ -118,7 +120,7 @@ def estimate(
 
 
 def _dense(clusters: Ints) -> Ints:
-    """Renumber clusters as 0, 1, ... in the order of their numbers."""
+    """Return clusters renumbered as 0, 1, ... in ascending order."""
     return np.unique(clusters, return_inverse=True)[1].astype(np.int64)
 
 
@@ -150,10 +152,11 @@ def measure(
     only_significant: float | None = None,
     about: Mapping[str, Any] | None = None,
 ) -> Iterator[Row]:
-    """Yield one row per statistic for all units, then for each value of the column `by` ("a*b" crosses two columns).
+    """Yield one row per statistic for all units, then for each value of the column `by`.
 
-    With `level`, documents or systems are means of summaries. With an average within systems, each system also has a
-    row. `about` holds the common fields of all rows, by default judge and people.
+    A `by` of "a*b" crosses two columns. With `level`, units are documents or systems, whose values are means over
+    summaries. With an average within systems, each system also has a row. `about` holds the common fields of all rows,
+    by default judge and people.
     """
     for group in groups(sample, by):
         part = group.sample if level is None else group.sample.at(level, min_items=min_items)
@@ -170,7 +173,10 @@ def measure(
 
 
 def pair_fields(sample: Sample) -> dict[str, Any]:
-    """Return the fields of a row that compares a judge with people: both, the level, and reasons for missing units."""
+    """Return the fields of a row that compares a judge with people.
+
+    The fields identify both, the level, and the reasons for missing units.
+    """
     details: dict[str, Any] = {"missing_reasons": reasons} if (reasons := sample.missing_reasons) else {}
     if sample.summaries is not None:
         details |= {"items": sample.summaries.n, "items_missing": sample.summaries.missing}
@@ -182,12 +188,15 @@ def pair_fields(sample: Sample) -> dict[str, Any]:
 
 
 SPREADS: Mapping[str, Callable[..., Any]] = {"mean": np.mean, "range": np.ptp, "deviation": np.std}
-"""Statistics of one value per group. The deviation is the population standard deviation."""
+"""Statistics over groups with one value each. The deviation is the population standard deviation."""
 
 
 @dataclass(frozen=True)
 class GroupValues:
-    """Values of a statistic for several groups (NaN: undefined), and bootstrap samples of them (draws x groups)."""
+    """Values of a statistic for several groups, NaN if undefined.
+
+    `samples` holds bootstrap samples of the values (draws x groups).
+    """
 
     values: Floats
     samples: Floats | None = None
@@ -198,10 +207,11 @@ def over_groups(
 ) -> Estimate:
     """Return a statistic over the `included` groups.
 
-    With one side, `name` is one of SPREADS (domain stability, range of per-system correlations). With two sides, it is
-    a correlation (meta-correlation, check of a reliability). A spread needs two groups, a correlation three. Values are
-    rounded before they are correlated, so that values that are equal in exact arithmetic tie. Without a `bootstrap`
-    there is no interval. `what` names the groups in the reason for an undefined value.
+    With one side, `name` is one of SPREADS (as for domain stability or the range of per-system correlations). With two
+    sides, `name` is a correlation (as for a meta-correlation or the check of a reliability). A spread requires two
+    groups and a correlation three. Values are rounded before they are correlated, so that values that are equal in
+    exact arithmetic are tied. If `bootstrap` is None, there is no interval. `what` is the word for the groups in the
+    reason for an undefined value.
 
     >>> means = GroupValues(np.array([0.9, 0.8, np.nan, 0.6]))
     >>> round(over_groups("range", means, included=~np.isnan(means.values)).value, 9)
@@ -228,7 +238,9 @@ def over_groups(
 
 
 def correlate_draws(first: Floats, second: Floats, name: str) -> Floats:
-    """Correlate two draws x groups matrices row by row, over the groups that have both values (NaN: undefined).
+    """Return the correlation of two draws x groups matrices for each row, NaN if undefined.
+
+    Only groups with both values are used.
 
     >>> correlate_draws(np.array([[1.0, 2.0, 3.0]]), np.array([[2.0, 4.0, 5.0]]), "spearman").round(12).tolist()
     [1.0]

@@ -71,7 +71,7 @@ B_contra = TypeVar("B_contra", contravariant=True)
 class Choice:
     """The values that an option accepts: strings or the members of an enumeration.
 
-    `name` describes a value in messages. The static type of such an option is `str`, so that callers can write
+    `name` is the word for a value in messages. The static type of such an option is `str`, so that callers can write
     `level="document"`.
     """
 
@@ -79,7 +79,10 @@ class Choice:
     name: str
 
     def member(self, value: object) -> str:
-        """Return the accepted value that equals `value`. Raises ValueError naming the nearest value otherwise."""
+        """Return the accepted value that equals `value`.
+
+        If there is none, raises ValueError with the nearest accepted value.
+        """
         known = [str(each) for each in self.values]
         if value not in known:
             raise ValueError(f"unknown {self.name} {value!r}{nearest(value, known)}; choose one of {', '.join(known)}")
@@ -92,9 +95,9 @@ class Choice:
 
 @dataclass(frozen=True)
 class CommandLine:
-    """The presentation of an option on the command line: its names (default: `--name`) and metavar.
+    """The names (by default `--name`) and the metavar of an option on the command line.
 
-    An option with `python_only` does not exist on the command line.
+    If `python_only` is True, the option does not exist on the command line.
     """
 
     names: tuple[str, ...] = ()
@@ -105,7 +108,7 @@ class CommandLine:
 LISTED = BeforeValidator(
     lambda value: [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 )
-"""Marks an option whose values can also be given as one comma-separated string, as on the command line: `1,2,3`."""
+"""Validator of an option whose values can also be one comma-separated string, such as `1,2,3`."""
 
 
 class Options(BaseModel):
@@ -127,7 +130,7 @@ class Options(BaseModel):
 
     @classmethod
     def ordered(cls) -> dict[str, FieldInfo]:
-        """Return the fields: those of the class itself, then those of each base class in order."""
+        """Return the fields of the class itself, then those of each base class in order."""
         names = dict.fromkeys(
             [*inspect.get_annotations(cls), *(name for base in cls.__bases__ for name in _names(base))]
         )
@@ -176,14 +179,14 @@ class Aspects(Options):
 
     @property
     def aspects(self) -> tuple[str, ...]:
-        """The selected aspects; empty for all aspects that both sides have."""
+        """Selected aspects. The tuple is empty if all aspects that both sides have are selected."""
         if self.aspect is None:
             return ()
         return (self.aspect,) if isinstance(self.aspect, str) else tuple(self.aspect)
 
     @property
     def aspect_pairs(self) -> list[tuple[str, str]]:
-        """The judges' and people's names of each selected aspect.
+        """The judges' name and people's name for each selected aspect.
 
         >>> Aspects(aspect=["fluency", "overall: coherence"]).aspect_pairs
         [('fluency', 'fluency'), ('overall', 'coherence')]
@@ -193,12 +196,12 @@ class Aspects(Options):
 
     @property
     def judge_aspects(self) -> list[str]:
-        """The judges' name of each selected aspect."""
+        """The judges' name for each selected aspect."""
         return [judge for judge, _ in self.aspect_pairs]
 
     @property
     def gold_aspects(self) -> list[str]:
-        """People's name of each selected aspect."""
+        """People's name for each selected aspect."""
         return [gold for _, gold in self.aspect_pairs]
 
 
@@ -225,7 +228,7 @@ class JudgmentSet(Options):
 
 
 class Merge(JudgmentSet):
-    """Merging of several people's judgments of a unit into one value."""
+    """Rules for merging several people's judgments of a unit into one value."""
 
     merge: str = Field(
         AggregationRule.AUTO.value,
@@ -264,7 +267,7 @@ class People(Merge):
 
 
 class Selection(Judges, People):
-    """Selection of judges and of the human judgments to compare them with."""
+    """Selection of judges, and of the human judgments with which they are compared."""
 
 
 class GoldAtLeast(People):
@@ -274,7 +277,7 @@ class GoldAtLeast(People):
 
 
 class MinItems(Options):
-    """Minimum number of items of a mean."""
+    """Minimum number of items in a mean."""
 
     min_items: int = Field(1, ge=1, description="Leave out systems or documents with fewer items.")
 
@@ -288,7 +291,7 @@ class Draws(Options):
 
     @property
     def resampling(self) -> Resampling:
-        """A function that creates the bootstrap of given clusters."""
+        """Function that creates the bootstrap of given clusters."""
         return resampling(self.resamples, self.confidence, self.seed)
 
 
@@ -310,7 +313,7 @@ class Significance(Draws):
 
 
 class Coefficients(Options):
-    """Selection of coefficients among those that the study has (the class variable `known`)."""
+    """Selection of coefficients among those of the study (the class variable `known`)."""
 
     known: ClassVar[Sequence[str]] = tuple(CORRELATIONS)
 
@@ -350,9 +353,9 @@ class Pairs(Options):
     )
 
     def pairs_of(self, systems: Sequence[str]) -> list[tuple[str, str]] | None:
-        """Return the selected pairs, or None for all. Raises UsageError for an unknown system.
+        """Return the selected pairs, or None for all pairs. Raises UsageError if a system is unknown.
 
-        In "A-B" the names can contain hyphens if only one split gives two known systems.
+        In "A-B", the names can contain hyphens if there is only one way to split the pair into two known systems.
 
         >>> Pairs(pairs=["gpt-4-t5"]).pairs_of(["gpt-4", "t5"])
         [('gpt-4', 't5')]
@@ -394,7 +397,10 @@ class Families(Options):
 
 @dataclass(frozen=True)
 class Input:
-    """An input of a study: whether it can be None, and whether it can be left out (the same as None)."""
+    """An input of a study.
+
+    The fields say whether the input can be None, and whether it can be left out, which means None.
+    """
 
     name: str
     nullable: bool
@@ -405,7 +411,7 @@ class StudyEntry(NamedTuple):
     """A study: its name, docstring, inputs and options, and the function that users call.
 
     `command` is the metavar of the runs ("RUN...") if the command is generated from the options alone. It is None if
-    the study has no command or `cli.meta` defines it.
+    the study has no command or if `cli.meta` defines the command.
     """
 
     name: str
@@ -417,7 +423,7 @@ class StudyEntry(NamedTuple):
 
     @property
     def about(self) -> str:
-        """The first paragraph of the docstring, on one line."""
+        """First paragraph of the docstring, on one line."""
         return " ".join(self.doc.partition("\n\n")[0].split())
 
 

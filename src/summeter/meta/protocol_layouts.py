@@ -1,7 +1,8 @@
-"""Layouts of the results of a protocol, as in the papers: Markdown, LaTeX and CSV.
+"""Layouts of the results of a protocol in Markdown, LaTeX and CSV, as in the papers.
 
-A table has one line per cell and one column per judge, in percent with one decimal, followed by the means. A cell shows
-the number of missing scores. An undefined value is a dash with a letter that refers to a note with the reason.
+A table has one line per cell, followed by the means, and one column per judge. Values are in percent with one decimal.
+A cell shows the number of missing scores. An undefined value is shown as a dash with a letter, which refers to a note
+that gives the reason.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from summeter.records import UsageError
 from summeter.tables import Table, escape_markdown, interval, number, p_value, with_missing
 
 FILES = {"markdown": "table.md", "csv": "table.csv", "latex": "table.tex"}
-"""The file name of each layout."""
+"""File name of each layout."""
 
 _LONG = (
     "table", "of", "origin", "dataset", "category", "judge", "signature", "n", "missing", "balanced_accuracy", "low",
@@ -28,7 +29,7 @@ _WEIGHTS = {"rows": "mean by rows", "cells": "mean"}
 
 
 class _Letters(dict[str, str]):
-    """Letters of the notes of a table, in order of appearance."""
+    """Letters that refer to the notes of a table, in order of appearance."""
 
     def __missing__(self, note: str) -> str:
         tens, ones = divmod(len(self), 26)
@@ -41,7 +42,7 @@ class _Letters(dict[str, str]):
 
 
 def laid_out(study: Study, form: str) -> str:
-    """Return the results of a protocol in one of the layouts in FILES, ending in a line feed.
+    """Return the results of a protocol in one of the layouts in `FILES`, ending in a line feed.
 
     Markdown and LaTeX have tables of balanced accuracy, AUROC and differences. CSV has one line per judge and cell or
     mean, with all fields, as shares instead of percent.
@@ -59,7 +60,7 @@ def laid_out(study: Study, form: str) -> str:
 def formatted(study: Study, form: str, shown: Iterable[Table], long: Table) -> str:
     """Return the tables `shown` as `markdown` or `latex`, followed by notes and signatures, or `long` as `csv`.
 
-    Raises UsageError for another form.
+    Raises UsageError if `form` is not one of these.
     """
     footer = [str(text) for text in (*study.notes, *study.signatures())]
     match form:
@@ -114,7 +115,7 @@ def _grid(title: str, rows: Sequence[Row], statistic: str) -> Table:
 
 
 def _label(row: Row, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the label of a row in each column. The label of a mean includes its weighting."""
+    """Return the label of a row in each label column. The label of a mean includes the weighting."""
     label = [row.details["cell"].get(name, "") for name in names]
     if row.statistic == MEAN:
         label[label.index("") if "" in label else -1] = _WEIGHTS[row.details["weight"]]

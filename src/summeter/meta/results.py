@@ -1,6 +1,6 @@
 """Results of studies: rows with a fixed set of fields, and notes.
 
-The field names are a public contract: `--json` prints them, and reports and scripts of users read them.
+The field names are a public contract: `--json` prints them, and reports and users' scripts read them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CONTRACT = (
     "study", "judge", "signature", "model", "aspect", "gold_aspect", "level", "average", "statistic", "value",
     "status", "reason", "n", "missing", "p", "low", "high", "system", "domain", "category", "pair",
 )  # fmt: skip
-"""Columns of every row of every study. A column that does not apply is null."""
+"""Columns of every row of every study. A column that does not apply to a row is null."""
 
 _LABEL_COLUMNS = (
     "judge",
@@ -48,9 +48,9 @@ class Row(Record):
     `value` is None if and only if `status` is "undefined"; `reason` then gives the reason. `n` is the number of units
     used, and `missing` the number left out because one side had no value. `p` is two-sided. `low` and `high` are the
     ends of the interval that `interval` describes (method, level, resamples, seed); the status "no_interval" means that
-    the value has none. `system`, `domain`, `category` and `pair` ("A-B") identify the group of the row and are None for
-    all units. `gold_signature` records which human judgments were used and how they were merged. `details` holds
-    further fields, such as `constant_groups`, `groups`, `k`, `threshold` and `missing_reasons`.
+    the value has no interval. `system`, `domain`, `category` and `pair` ("A-B") identify the group of the row and are
+    None in a row for all units. `gold_signature` records which human judgments were used and how they were merged.
+    `details` holds further fields, such as `constant_groups`, `groups`, `k`, `threshold` and `missing_reasons`.
     """
 
     study: str
@@ -88,7 +88,7 @@ class Row(Record):
 
 
 class Study:
-    """Rows of a study, with notes on automatic choices and omissions.
+    """Results of a study: rows, and notes on automatic choices and omissions.
 
     Iteration yields the rows. `print(study)` prints a table.
 
@@ -105,9 +105,9 @@ class Study:
 
     @classmethod
     def from_payload(cls, data: object, source: str | Path = "study") -> Study:
-        """Return the study in a parsed `--json` object. `source` identifies it in messages.
+        """Return the study in a parsed `--json` object.
 
-        Raises InputError naming each invalid row and field.
+        `source` identifies the object in messages. Raises InputError that names each invalid row and field.
 
         >>> row = {"study": "correlation", "statistic": "pearson", "value": 0.5, "n": 9}
         >>> Study.from_payload({"schema": "summeter/1", "rows": [row]}).name
@@ -128,7 +128,10 @@ class Study:
 
     @classmethod
     def join(cls, studies: Sequence[Study], name: str | None = None) -> Study:
-        """Concatenate several studies. The default `name` is that of the first."""
+        """Return the concatenation of several studies.
+
+        `name` is by default the name of the first study.
+        """
         name = name or (studies[0].name if studies else "study")
         rows = (row for study in studies for row in study.rows)
         return cls(name, rows, (note for study in studies for note in study.notes))
@@ -143,12 +146,15 @@ class Study:
         return self.rows[place]
 
     def where(self, **wanted: Any) -> Study:
-        """Return a study of the rows whose fields equal the given values."""
+        """Return a study with the rows whose fields equal the given values."""
         rows = [row for row in self.rows if all(getattr(row, name) == value for name, value in wanted.items())]
         return Study(self.name, rows, self.notes)
 
     def one(self, **wanted: Any) -> Row:
-        """Return the only row whose fields equal the given values. Raises LookupError if there are none or several."""
+        """Return the only row whose fields equal the given values.
+
+        Raises LookupError if there is no such row, or more than one.
+        """
         rows = self.where(**wanted).rows
         if len(rows) != 1:
             raise LookupError(f"{len(rows)} rows of {self.name} match {wanted}")
@@ -166,10 +172,10 @@ class Study:
         return to_frame(self.to_dicts())
 
     def table(self) -> Table:
-        """Return a table with the label columns, value, interval, p, n and missing.
+        """Return a table with the identifying columns, value, interval, p, n and missing.
 
-        Empty columns are left out. Judges with the same name are distinguished by their model or by the differences of
-        their signatures; human judgments that were merged in several ways likewise.
+        Empty columns are left out. Judges with the same name are distinguished by their models or by the differences
+        between their signatures. The same applies to human judgments that were merged in several ways.
         """
         rows = self.rows
         constant = [row.details.get("constant_groups") for row in rows]
@@ -235,7 +241,10 @@ class Study:
 
 
 def judge_labels(rows: Sequence[Row]) -> list[str | None]:
-    """Return a label for the judge of each row, with the model or settings if another judge has the same name."""
+    """Return a label for the judge of each row.
+
+    The label includes the model or settings if another judge has the same name.
+    """
     keys = [None if row.judge is None else JudgeKey(row.judge, row.signature or "", row.model) for row in rows]
     label_of: dict[tuple[str | None, JudgeKey], str] = {}
     for aspect in dict.fromkeys(row.aspect for row in rows):
@@ -263,10 +272,10 @@ def pivot(
 ) -> Table:
     """Return a table with one line per value of `line` and one column per value of `column`.
 
-    `show` formats the row of a cell (the last one if there are several) or None for an empty cell. `lines` and
+    `show` formats the row of a cell (the last row if there are several), or None for an empty cell. `lines` and
     `columns` map the values to their labels; by default all values are shown in order of first appearance and serve as
-    labels. A label that is a tuple fills several cells, one for each of `heads`. `after` holds further columns, each
-    computed from the rows of a line.
+    labels. A label that is a tuple fills several cells, one under each of `heads`. `after` holds further columns, which
+    are computed from the rows of a line.
 
     >>> rows = [Row(study="card", system=system, domain=domain, statistic="mean", value=value, n=9)
     ...         for system, domain, value in [("aster", "news", 0.8), ("aster", "law", 0.5), ("birch", "law", 0.25)]]
@@ -314,7 +323,7 @@ SCHEMA = "summeter/1"
 def read_study(file: str | Path) -> Study:
     """Read a study from a file with the output of `summeter meta ... --json`.
 
-    Raises InputError naming file and field if the file cannot be read or has another content.
+    Raises InputError, which names the file and the field, if the file cannot be read or does not contain a study.
     """
     try:
         data = parse_json(Path(file).read_text(encoding="utf-8-sig"))
@@ -328,7 +337,7 @@ def read_study(file: str | Path) -> Study:
 
 
 def _checked(data: object, source: str) -> tuple[Mapping[str, Any], list[Fault]]:
-    """Return the JSON object (empty if it is invalid), and its faults."""
+    """Return a JSON object (empty if it is invalid), and the faults found in it."""
     wanted = f'give the output of `summeter meta ... --json`: an object with "schema": "{SCHEMA}" and "rows"'
     if not isinstance(data, Mapping):
         return {}, [Fault(source, None, None, f"is not an object; {wanted}")]
@@ -352,8 +361,8 @@ def payload(study: Study, **more: Any) -> Mapping[str, Any]:
 def resampling(resamples: int = 1000, confidence: float = 0.95, seed: int = 0) -> Resampling:
     """Return a function that creates the bootstrap of given clusters.
 
-    `resamples` is the number of draws (0: no intervals), and `confidence` is in (0, 1). Raises UsageError for other
-    numbers.
+    `resamples` is the number of draws (0 for no intervals), and `confidence` is in (0, 1). Raises UsageError if either
+    is out of range.
     """
     if resamples < 0 or not 0 < confidence < 1:
         raise UsageError(f"resamples must be >= 0 and confidence between 0 and 1, not {resamples} and {confidence}")
@@ -361,7 +370,9 @@ def resampling(resamples: int = 1000, confidence: float = 0.95, seed: int = 0) -
 
 
 def merged(*about: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
-    """Merge fields of a row. Later fields override earlier ones, and their `details` are merged.
+    """Return the merged fields of a row.
+
+    Later fields override earlier ones, except that `details` are merged.
 
     >>> merged({"judge": "rts", "details": {"by": "length"}}, details={"k": 3})
     {'judge': 'rts', 'details': {'by': 'length', 'k': 3}}
@@ -376,9 +387,9 @@ def merged(*about: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
 def interval_row(estimate: Estimate, *about: Mapping[str, Any], **fields: Any) -> Row:
     """Return the row of an estimate.
 
-    `about` and `fields` are the fields of the row (see `merged`). They can override `n` and `missing`, and give the
-    reason for a missing value; their `details` are added to those of the estimate. A row with a value can also have a
-    reason, which then explains its interval ("constant input", draws left out).
+    `about` and `fields` are the fields of the row (see `merged`). They can override `n` and `missing`, and can give the
+    reason for a missing value; their `details` are added to the details of the estimate. A row with a value can also
+    have a reason, which then explains the interval (for example, "constant input", or that draws were left out).
     """
     details = {"details": dict(estimate.details)} if estimate.details else {}
     row = {"p": estimate.p, "n": estimate.n, "missing": estimate.missing, **merged(details, *about, fields)}
@@ -401,7 +412,7 @@ class Judged(Protocol):
 
 
 def named(judge: Judged, gold: Judged | None = None) -> dict[str, Any]:
-    """Return judge, signature, model and aspects as fields of a row."""
+    """Return the judge, signature, model and aspects as fields of a row."""
     people = {"gold_aspect": gold.aspect, "gold_signature": gold.signature} if gold is not None else {}
     return {
         "judge": judge.judge,
@@ -418,7 +429,10 @@ def judge_key(judge: Judged) -> JudgeKey:
 
 
 def unique_labels(judges: Sequence[Judged]) -> list[str]:
-    """Return the shortest distinct labels of judges: their names, with aspect, model or settings if necessary."""
+    """Return the shortest distinct labels of judges.
+
+    A label is the judge's name, with the aspect, model or settings if necessary.
+    """
     short = judge_names(map(judge_key, judges))
     names = [short[judge_key(judge)] for judge in judges]
     candidates = [

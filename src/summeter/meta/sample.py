@@ -1,15 +1,16 @@
-"""Sample: a long table of votes, the input of every study.
+"""The long table of votes that is the input of every study.
 
-A row of a `Sample` is a vote: the unit, the rater, and the value or the reason for its absence. Raters are judges and
-people. A unit is a sentence (document, system, index), a key fact (document, system, list, index; the same index in
-two lists means two facts), a summary (document, system) or a pair of summaries. The bootstrap draws documents.
+A row of a `Sample` is a vote: a unit, a rater, and a value or the reason why there is none. Raters are judges and
+people. A unit is a sentence (document, system, index), a key fact (document, system, list, index; the same index in two
+lists means two facts), a summary (document, system) or a pair of summaries. The bootstrap draws documents.
 
     sample_of   judgments of one judge and aspect -> sample of one rater
     join        samples of the same level -> one sample of all their raters, on the union of their units
     at          sample of summaries -> means of documents or systems
 
 The value of a document is the mean over its systems; the value of a system is the mean over its documents. Means use
-only units that all raters judged, so that a judge that failed on difficult documents is compared on the same units.
+only units that all raters judged, so that a judge that failed on difficult documents is compared with people on the
+same units.
 """
 
 from __future__ import annotations
@@ -46,7 +47,10 @@ INCOMPLETE = "not all of the aspects"
 
 @dataclass(frozen=True)
 class Rater:
-    """A judge, an annotator, or the merged annotators (`judge` is then "people"), on one aspect."""
+    """A judge, an annotator or the merged annotators, on one aspect.
+
+    `judge` is "people" for merged annotators.
+    """
 
     judge: str
     signature: str
@@ -58,8 +62,8 @@ class Rater:
 class Units:
     """The rated units, one per row.
 
-    `level` is a `Level` or "pair". `document` and `system` are None at levels that aggregate over them. `index` is -1
-    for units without an index. `context` has further columns.
+    `level` is a `Level` or "pair". `document` and `system` are None at levels that aggregate over documents and
+    systems, respectively. `index` is -1 for units without an index. `context` has further columns.
     """
 
     level: str
@@ -79,7 +83,7 @@ class Units:
         return cls(Level.SUMMARY, document, system, Categorical.same(None, rows), np.full(rows, -1, np.int64))
 
     def take(self, rows: Ints | Bools) -> Units:
-        """Return some of the units, by row number or mask."""
+        """Return the units selected by row numbers or by a mask."""
         return replace(
             self,
             document=self.document.take(rows),
@@ -98,14 +102,14 @@ class Units:
         return self.context.column(name, self.document, self.system)
 
     def groups_of(self, average: Average) -> Categorical:
-        """Return the document or system of each unit, within which a statistic is averaged."""
+        """Return the document or system of each unit, by which a statistic is averaged."""
         return {Average.DOCUMENT: self.document, Average.SYSTEM: self.system}[average]
 
     @staticmethod
     def union(several: Sequence[Units]) -> tuple[Units, list[Ints]]:
-        """Return the sorted union of several sets of units, and the row numbers in it of each set's units.
+        """Return the sorted union of several sets of units, and each set's row numbers in the union.
 
-        Two rows are the same unit if document, system, list and index are equal. Raises UsageError for units of
+        Two rows are the same unit if document, system, list and index are equal. Raises UsageError if the units have
         different levels.
         """
         first = several[0]
@@ -131,14 +135,15 @@ class Sample:
     """Votes of raters on units, one per row.
 
     `unit` and `rater` are row numbers in `units` and `raters`. If a rater has two votes on a unit, the later one
-    counts. `value` is NaN for a vote without a value, and `why` gives the reason. A rater did not vote on a unit for
-    which it has no row.
+    counts. `value` is NaN for a vote without a value, and `why` gives the reason. A rater without a row for a unit did
+    not vote on that unit.
 
-    `rule` is the rule that merges votes on a unit, and `source` the block of human judgments. If votes are categories,
-    `names` lists them (value 0 is the first); a name can contain several categories, joined by "+". `scale` lists the
-    possible values (empty: the observed values). `question` is the type of a custom question of a campaign. `failed`
-    maps (document, system) to a status, for items on which a single rater failed as a whole and has no row per unit.
-    `summaries` is the sample behind means of documents or systems.
+    `rule` is the rule that merges votes on a unit, and `source` is the block of human judgments. If votes are
+    categories, `names` lists the categories (the value 0 is the first); a name can contain several categories, joined
+    by "+". `scale` lists the possible values (if it is empty, these are the observed values). `question` is the type of
+    a custom question of a campaign. `failed` maps (document, system) to a status for items that a single rater failed
+    to judge as a whole, so that there is no row per unit. `summaries` is the sample from which means of documents or
+    systems were computed.
 
     >>> units = Units.of_summaries(Categorical.of(["d1", "d2"]), Categorical.of(["A", "A"]))
     >>> judge, people = Rater("rts", "rts|v:1", None, "fluency"), Rater("people", "human.ratings|v:1", None, "fluency")
@@ -166,7 +171,10 @@ class Sample:
 
     @classmethod
     def of_values(cls, units: Units, raters: Sequence[Rater], values: Floats, why: Categorical | None = None) -> Sample:
-        """Return the sample of a raters x units matrix (NaN: no vote). `why` has one reason per cell, row by row."""
+        """Return the sample of a raters x units matrix, in which NaN is a missing vote.
+
+        `why` has one reason per cell, row by row.
+        """
         size, rows = values.shape
         unit, rater = np.tile(np.arange(rows), size), np.repeat(np.arange(size), rows)
         reasons = Categorical.same(None, size * rows) if why is None else why
@@ -174,34 +182,34 @@ class Sample:
 
     @property
     def level(self) -> str:
-        """The level of the units."""
+        """Level of the units."""
         return self.units.level
 
     @property
     def judge(self) -> Rater:
-        """The first rater, which is the judge if a judge is compared with people."""
+        """First rater, which is the judge if a judge is compared with people."""
         return self.raters[0]
 
     @property
     def gold(self) -> Rater:
-        """The last rater, which is the people if a judge is compared with people."""
+        """Last rater, which is `people` if a judge is compared with people."""
         return self.raters[-1]
 
     @cached_property
     def matrix(self) -> Floats:
-        """The votes as a raters x units matrix (NaN: no vote)."""
+        """Votes as a raters x units matrix, in which NaN is a missing vote."""
         values = np.full((len(self.raters), len(self.units)), np.nan)
         values[self.rater, self.unit] = self.value
         return values
 
     @property
     def x(self) -> Floats:
-        """The votes of the first rater, one per unit."""
+        """Votes of the first rater, one per unit."""
         return np.asarray(self.matrix[0])
 
     @property
     def y(self) -> Floats:
-        """The votes of the last rater, one per unit."""
+        """Votes of the last rater, one per unit."""
         return np.asarray(self.matrix[-1])
 
     @cached_property
@@ -216,12 +224,15 @@ class Sample:
 
     @property
     def missing(self) -> int:
-        """Number of units on which some rater has no value."""
+        """Number of units on which at least one rater has no value."""
         return len(self) - self.n
 
     @cached_property
     def reasons(self) -> Categorical:
-        """Why each unit lacks a value ("judge: unparsed", "gold: no vote", or both), or None if it is complete."""
+        """Reason why each unit lacks a value, or None for a complete unit.
+
+        A reason is "judge: unparsed", "gold: no vote", or both, for example.
+        """
         codes = np.full((len(self.raters), len(self.units)), len(self.why.names), np.int64)
         codes[self.rater, self.unit] = self.why.codes
         kinds, known = Groups.by(*codes), (*self.why.names, None)
@@ -234,14 +245,17 @@ class Sample:
 
     @property
     def missing_reasons(self) -> dict[str, int]:
-        """Number of incomplete units by reason. For documents and systems, it counts the missing summaries."""
+        """Number of incomplete units by reason.
+
+        For means of documents or systems, it is the number of missing summaries.
+        """
         if self.summaries is not None:
             return self.summaries.missing_reasons
         counts = np.bincount(self.reasons.codes, minlength=len(self.reasons.names))
         return {name: int(n) for name, n in zip(self.reasons.names, counts, strict=True) if name is not None and n}
 
     def take(self, units: Ints | Bools) -> Sample:
-        """Return the votes on some of the units, by row number or mask."""
+        """Return the votes on the units selected by row numbers or by a mask."""
         rows = np.flatnonzero(units) if units.dtype == np.bool_ else units
         new_number = np.full(len(self.units), -1, np.int64)
         new_number[rows] = np.arange(len(rows))
@@ -256,7 +270,10 @@ class Sample:
         )
 
     def of_raters(self, *raters: int) -> Sample:
-        """Return the votes of some raters, given by number, on the same units. The order of `raters` is kept."""
+        """Return the votes of the given raters on the same units.
+
+        Raters are given by number, and are returned in the given order.
+        """
         new_number = np.full(len(self.raters), -1, np.int64)
         new_number[list(raters)] = np.arange(len(raters))
         votes = np.flatnonzero(new_number[self.rater] >= 0)
@@ -280,8 +297,8 @@ class Sample:
     def at(self, level: Level, *, min_items: int = 1) -> Sample:
         """Return the means of documents or systems, or the sample itself if it already has that level.
 
-        Means are `rounded`, so that means that are equal in exact arithmetic tie. A document or system needs at least
-        `min_items` summaries that every rater judged. Raises UsageError if the level cannot be computed.
+        Means are `rounded`, so that means that are equal in exact arithmetic are tied. A document or system must have
+        at least `min_items` summaries that every rater judged. Raises UsageError if the level cannot be computed.
         """
         if level == self.level:
             return self
@@ -301,8 +318,10 @@ class Sample:
 
     @property
     def exchangeable(self) -> bool:
-        """Whether the votes are anonymous. A row of the matrix then mixes people, and only the votes of a unit as a
-        whole are meaningful."""
+        """True if the votes are anonymous.
+
+        A row of the matrix then mixes people, and only the votes on a unit as a whole are meaningful.
+        """
         return any(unnamed(rater.judge) for rater in self.raters)
 
     @cached_property
@@ -317,7 +336,7 @@ class Sample:
 
     @cached_property
     def anonymized(self) -> Floats:
-        """The votes of each unit as a column, regardless of the raters' identity. The shape is (max_votes, units).
+        """Votes on each unit as a column, regardless of who voted. The shape is (max_votes, units).
 
         >>> units = Units.of_summaries(Categorical.of(["d1", "d2"]), Categorical.of(["A", "A"]))
         >>> raters = [Rater(name, "", None, "fluency") for name in ("ann", "ben", "cat")]
@@ -337,7 +356,10 @@ class Sample:
 
     @cached_property
     def others(self) -> Floats:
-        """The other votes on the unit of each vote, merged by `rule`. NaN if there are none or there is a tie."""
+        """For each vote, the other votes on the same unit, merged by `rule`.
+
+        The value is NaN if there are no other votes or if they are tied.
+        """
         present = ~np.isnan(self.value)
         others = np.full(len(self.value), np.nan)
         unit, value = self.unit[present], self.value[present]
@@ -362,7 +384,10 @@ class Sample:
         return others
 
     def values_on(self, units: Units) -> Floats:
-        """Return the first rater's values on the given units (NaN: no value). Key facts are matched as in `join`."""
+        """Return the first rater's values on the given units, NaN if missing.
+
+        Key facts are matched as in `join`.
+        """
         _, (from_rows, to_rows) = Units.union([_with_lists(self, units).units, units])
         values = np.full(max(from_rows.max(initial=-1), to_rows.max(initial=-1)) + 1, np.nan)
         values[from_rows] = self.x
@@ -370,12 +395,12 @@ class Sample:
 
     @staticmethod
     def join(samples: Sequence[Sample], context: Context | None = None, *, explain: bool = True) -> Sample:
-        """Join samples: all their raters, on the union of their units.
+        """Return a sample of all raters of the given samples, on the union of the units.
 
         Key facts match only within one list. Key facts without a list (as in imported scores) are taken from the list
-        that the last sample has for the document, if it has only one. With `explain`, missing votes get a reason: the
-        item failed as a whole, another list was judged, or there is no judgment. Raises UsageError for samples of
-        different levels.
+        that the last sample has for the document, if it has only one. If `explain` is True, missing votes have a
+        reason: the item failed as a whole, another list was judged, or there is no judgment. Raises UsageError if the
+        samples have different levels.
         """
         samples = [*(_with_lists(sample, samples[-1].units) for sample in samples[:-1]), samples[-1]]
         units, row_numbers = Units.union([sample.units for sample in samples])
@@ -404,7 +429,10 @@ class Sample:
 
 
 def _with_lists(sample: Sample, judged: Units) -> Sample:
-    """Fill in the list of key facts without one: the list that people judged, if there is only one."""
+    """Return the sample with a list for key facts without one.
+
+    It is the list that people judged for the document, if they judged only one.
+    """
     units = sample.units
     if units.level != Level.KEY_FACT or None not in units.list_id.names:
         return sample
@@ -417,7 +445,7 @@ def _with_lists(sample: Sample, judged: Units) -> Sample:
 
 
 def _absences(sample: Sample, units: Units, absent: Ints) -> Categorical:
-    """Return why a sample has no row for these units."""
+    """Return the reason why a sample has no row for each of the given units."""
     listed = units.level == Level.KEY_FACT
     units_of = sample.units
     judged = set(zip(units_of.document.labels(), units_of.system.labels(), strict=True)) if listed else set()
@@ -461,7 +489,7 @@ def sample_of(
 def composite_sample(tables: Sequence[JudgmentTable], composite: Composite, reduce: Mapping[str, str]) -> Sample:
     """Return the composite of summaries, given the judgments of its three aspects.
 
-    A summary without a score of each aspect has no composite, and the reason says so.
+    A summary that lacks a score of one of the aspects has no composite, and the reason says so.
     """
     scores = ScoreTable.concat([unit_scores(table, reduce) for table in tables])
     complete = _of_summaries(composite_of(scores, composite), composite.question)
@@ -501,7 +529,7 @@ def _of_summaries(scores: ScoreTable, question: Question) -> Sample:
 
 @dataclass(frozen=True)
 class Grid:
-    """Votes on summaries as one table systems x documents per rater (NaN: missing).
+    """Votes on summaries as one systems x documents table per rater, with NaN if missing.
 
     >>> grid = Grid(("A", "B"), ("d1", "d2"), np.array([[[1.0, 2.0], [4.0, np.nan]]]))
     >>> grid.means.tolist()
@@ -514,7 +542,7 @@ class Grid:
 
     @classmethod
     def of(cls, sample: Sample) -> Grid:
-        """Return the grid of a sample of summaries. Raises UsageError for another level."""
+        """Return the grid of a sample of summaries. Raises UsageError if the sample has another level."""
         if sample.level != Level.SUMMARY:
             raise UsageError(f"this study needs values of summaries, not of the level {sample.level}")
         systems, documents = sample.units.system.dense(), sample.units.document.dense()
@@ -524,12 +552,12 @@ class Grid:
 
     @property
     def judge(self) -> Floats:
-        """The table of the first rater."""
+        """Table of the first rater."""
         return np.asarray(self.values[0])
 
     @property
     def gold(self) -> Floats:
-        """The table of the last rater."""
+        """Table of the last rater."""
         return np.asarray(self.values[-1])
 
     @property
@@ -539,14 +567,14 @@ class Grid:
 
     @property
     def means(self) -> Floats:
-        """The mean of each system over its documents (raters x systems), NaN for a system without values.
+        """Mean of each system over its documents (raters x systems), NaN for a system without values.
 
-        Means are rounded, so that equal means tie.
+        Means are rounded, so that means that are equal in exact arithmetic are tied.
         """
         return rounded(mean_present(self.values, axis=2))
 
     def over(self, systems: Sequence[str], documents: Sequence[str]) -> Grid:
-        """Return the grid of the given systems and documents, NaN for unknown ones."""
+        """Return the grid of the given systems and documents, with NaN for unknown ones."""
         row, column = (dict(zip(names, range(len(names)), strict=True)) for names in (self.systems, self.documents))
         rows, columns = [row.get(name, -1) for name in systems], [column.get(name, -1) for name in documents]
         padded = np.pad(self.values, ((0, 0), (0, 1), (0, 1)), constant_values=np.nan)
@@ -557,13 +585,16 @@ class Grid:
 
 
 def are_decisions(values: Floats) -> bool:
-    """Return whether all values are 0 or 1, and there is at least one."""
+    """Return whether there is at least one value and all values are 0 or 1."""
     known = values[~np.isnan(values)]
     return bool(len(known)) and bool(np.isin(known, (0.0, 1.0)).all())
 
 
 def rows_by_name(column: Categorical) -> Iterator[tuple[str, Bools]]:
-    """Yield each name of a column with the mask of its rows, in order of first appearance, leaving out None."""
+    """Yield each name of a column except None, with the mask of its rows.
+
+    Names are in order of first appearance.
+    """
     for code in dict.fromkeys(column.codes.tolist()):
         name = column.names[code]
         if name is not None:
@@ -571,17 +602,20 @@ def rows_by_name(column: Categorical) -> Iterator[tuple[str, Bools]]:
 
 
 def group_means(values: Floats, groups: Ints, size: int, at_least: int = 1) -> Floats:
-    """Return the rounded mean of each group 0..size-1, NaN for groups with fewer than `at_least` values."""
+    """Return the rounded mean of each group 0..size-1.
+
+    The mean is NaN for groups with fewer than `at_least` values.
+    """
     counts = np.bincount(groups, minlength=size)
     sums = np.bincount(groups, weights=values, minlength=size)
     return rounded(np.where(counts >= at_least, ratio(sums, counts), np.nan))
 
 
 def rounded(values: Floats) -> Floats:
-    """Round values (or each row of a table) to twelve significant digits of the largest value.
+    """Return values (or each row of a table) rounded to twelve significant digits of the largest.
 
-    Values that are equal in exact arithmetic then tie. Sums of the same numbers in another order can differ in the last
-    bit.
+    Sums of the same numbers in a different order can differ in the last bits. After rounding, values that are equal in
+    exact arithmetic are tied.
 
     >>> rounded(np.array([0.1 + 0.2, 0.3, 1e-17])).tolist()
     [0.3, 0.3, 0.0]

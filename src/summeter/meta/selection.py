@@ -17,7 +17,10 @@ from summeter.scoring.table import JudgmentTable
 
 
 def check_known(values: Sequence[str], known: Sequence[str], name: str) -> None:
-    """Raise UsageError if there are no values or one is unknown, naming the keyword `name` and the nearest value."""
+    """Raise UsageError if there are no values or if a value is unknown.
+
+    The message contains the keyword `name` and the nearest known value.
+    """
     if not values:
         raise UsageError(f"{name} is empty; choose from: {', '.join(known)}")
     for value in values:
@@ -26,7 +29,10 @@ def check_known(values: Sequence[str], known: Sequence[str], name: str) -> None:
 
 
 class Group(NamedTuple):
-    """The votes on the units that have a value in a column. Column and value are None for all units."""
+    """Votes on the units that have a given value in a column.
+
+    Column and value are None for the group of all units.
+    """
 
     column: str | None
     value: str | None
@@ -34,7 +40,7 @@ class Group(NamedTuple):
 
     @property
     def grid(self) -> Grid:
-        """The votes as a grid of systems and documents."""
+        """Votes as a grid of systems and documents."""
         return Grid.of(self.sample)
 
     def fields(self) -> dict[str, Any]:
@@ -42,12 +48,12 @@ class Group(NamedTuple):
         return {} if self.column is None or self.value is None else group_fields(self.column, self.value)
 
     def about(self) -> dict[str, Any]:
-        """Return judge, people and the grouping fields of a `Row`."""
+        """Return the fields of a `Row` that identify the judge, people and the group."""
         return merged(named(self.sample.judge, self.sample.gold), self.fields())
 
 
 def group_fields(column: str, value: str) -> dict[str, Any]:
-    """Return the fields of a `Row` for one value of a column or of crossed columns ("a*b").
+    """Return the grouping fields of a `Row` for one value of a column or of crossed columns ("a*b").
 
     >>> group_fields("domain*length", "news * short")
     {'domain': 'news', 'details': {'by': 'domain*length', 'group': 'news * short'}}
@@ -67,7 +73,10 @@ class MetaInput(NamedTuple):
 
 
 def meta_input(run: RunLike, gold: Gold, options: JudgmentSet) -> MetaInput:
-    """Read a run and its gold. The context is that of the gold if it has one, else that of the run."""
+    """Return the judgments of a run and its gold.
+
+    The context is that of the gold if there is one, and otherwise that of the run.
+    """
     judge = judge_input(run)
     table, context = gold_input(gold, options.judgment_set)
     return MetaInput(judge, table, context if context.domains else judge.context)
@@ -79,7 +88,7 @@ def wanted(options: Judges, judge: Sequence[str], gold: Sequence[str]) -> list[t
     >>> wanted(Judges(aspect=["overall:coherence"]), ["overall"], ["coherence"])
     [('overall', 'coherence')]
 
-    Raises UsageError if a side does not have a selected aspect, or if the sides have no aspect in common.
+    Raises UsageError if a selected aspect is missing on one side, or if the sides have no aspect in common.
     """
     if not options.aspects:
         common = [(name, name) for name in judge if name in gold]
@@ -101,7 +110,10 @@ def _names(names: Sequence[str]) -> str:
 
 
 def golds(gold: JudgmentTable, aspect: str, level: Level, options: People) -> list[Sample]:
-    """Return the human values of an aspect: from the selected source, merged, and as labels if selected."""
+    """Return the human values of an aspect, merged from the selected source.
+
+    The values are converted to labels if `gold_at_least` is selected.
+    """
     merged_scores = gold_scores(gold, aspect, level, options.rule, options.source)
     if isinstance(options, GoldAtLeast) and options.gold_at_least is not None:
         return [decisions(scores, options.gold_at_least) for scores in merged_scores]
@@ -111,7 +123,7 @@ def golds(gold: JudgmentTable, aspect: str, level: Level, options: People) -> li
 def all_pairs(
     read: MetaInput, level: Level, options: Selection, use: ValueOrLabel = ValueOrLabel.VALUE
 ) -> Iterator[Sample]:
-    """Yield the joined values of each selected judge and gold, at the level at which judgments are read.
+    """Yield the joined values of each selected judge and gold, at the given level.
 
     Judges without values at the level are skipped. Raises UsageError if no judge has any.
     """
@@ -139,10 +151,11 @@ def all_pairs(
 
 
 def summary_groups(read: MetaInput, options: Selection, by: str | None = None) -> list[Group]:
-    """Return the votes of each judge and people on all summaries, and on those of each value of the column `by`.
+    """Return the votes of each judge and people on summaries, as groups.
 
-    The studies of systems (`prefer`, `stability`, `bias`) use these. Raises UsageError if no summaries were judged on
-    the selected aspects (see `all_pairs`).
+    There is one group for all summaries and one for each value of the column `by`. The studies of systems (`prefer`,
+    `stability`, `bias`) use these groups. Raises UsageError if no summaries were judged on the selected aspects (see
+    `all_pairs`).
     """
     return [group for whole in all_pairs(read, Level.SUMMARY, options) for group in groups(whole, by)]
 
@@ -156,9 +169,10 @@ def groups(sample: Sample, by: str | None) -> Iterator[Group]:
 
 
 def dev_split(sample: Sample, dev: str) -> tuple[str, Sample, Sample]:
-    """Split off the rows of a dev split, given as COLUMN=VALUE or as a value of the column `split`.
+    """Return the name and the rows of a dev split, and the other rows.
 
-    Returns the name ("split=dev"), the rows of the split and the other rows. Raises UsageError if either is empty.
+    `dev` is COLUMN=VALUE or a value of the column `split`. The name is, for example, "split=dev". Raises UsageError if
+    the split or the rest is empty.
     """
     name = dev if "=" in dev else f"split={dev}"
     column, _, value = name.partition("=")
@@ -188,6 +202,6 @@ def notes(read: MetaInput, options: People, level: Level, studied: Sequence[Samp
 
 
 def check_average(level: Level, average: Average) -> None:
-    """Raise UsageError if a level cannot be averaged in this way."""
+    """Raise UsageError if values at a level cannot be averaged in the given way."""
     if average is not Average.POOLED and level in {Level.DOCUMENT, Level.SYSTEM}:
         raise UsageError(f"the level {level} has one value per {level}; use the average pooled, not {average}")

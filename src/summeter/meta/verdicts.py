@@ -1,4 +1,4 @@
-"""Verdicts and their wording: which system is better, which leads, what exceeds chance, how many labels are needed.
+"""Verdicts on comparisons of systems or judges, and their wording.
 
 The report, the terminal, the studies, the gate and the analysis of annotations use this module.
 
@@ -24,14 +24,17 @@ from summeter.tables import interval, with_interval
 
 BETTER, HIGHER, AGREES_BETTER = "is better than", "is higher than", "agrees better with people than"
 SAME = 1e-9
-"""Values that differ by at most this are equal: they differ only by rounding."""
+"""Maximum difference of two values that are considered equal because they differ only by rounding."""
 ENOUGH = f"at least {MIN_DOCUMENTS} are needed"
 NAMED, FEW = 6, 3
 """Maximum number of names in a list, and of equal leaders that are named."""
 MOST_NAMED = 8
-"""With more members, a verdict gives the number of significant pairs instead of their names."""
+"""Maximum number of members for which a verdict names significant pairs instead of counting them."""
 _ALL_PAIRS = 6
-"""A verdict names all pairs up to this number. With more, it names neighbours in the ranking, and the clusters."""
+"""Maximum number of pairs that a verdict names.
+
+If there are more pairs, the verdict names neighbours in the ranking, and the clusters.
+"""
 _NAMED_PAIRS = 3
 """Maximum number of named pairs of different clusters without a significant difference."""
 POWER = 0.8
@@ -51,7 +54,7 @@ def same(value: float | None, other: float | None) -> bool:
 
 
 def reaches(value: float | None, bound: float) -> bool:
-    """Return whether a mean is at least `bound`, up to rounding. A missing mean is not.
+    """Return whether a mean is at least `bound`, up to rounding, or False if the mean is missing.
 
     >>> reaches(0.7999999999999999, 0.8), reaches(0.799, 0.8), reaches(None, 0.8)
     (True, False, False)
@@ -60,7 +63,7 @@ def reaches(value: float | None, bound: float) -> bool:
 
 
 def show_p(p: float) -> str:
-    """Format a p-value for a sentence.
+    """Return a p-value as text for a sentence.
 
     >>> show_p(0.0042), show_p(0.00004), show_p(0.3123), show_p(1.0)
     ('p = .004', 'p < .001', 'p = .31', 'p = 1')
@@ -72,7 +75,7 @@ def show_p(p: float) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Join names for a sentence, shortening a long list.
+    """Return names joined for a sentence; a long list is shortened.
 
     >>> listed(["a", "b"]), listed([str(number) for number in range(9)])
     ('a and b', '0, 1, 2, 3, 4, 5 and 3 more')
@@ -86,11 +89,12 @@ def listed(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Pairwise comparison of members (systems by their means, or judges by their agreement with people) on one aspect.
+    """Pairwise comparison of members (systems or judges) on one aspect.
 
-    `values` rank the members (None: not ranked). `pairs` are the differences of all pairs of members, corrected
-    together at the level `alpha`. `title` is the aspect's name in sentences, and `verb` states that a member is better.
-    `scoreless` members have no score.
+    Systems are compared by their means, and judges by their agreement with people. `values` rank the members (None if a
+    member is not ranked). `pairs` are the differences of all pairs of members, corrected together at the level `alpha`.
+    `title` is the name of the aspect in sentences, and `verb` is the phrase for "is better than". `scoreless` members
+    have no score.
     """
 
     values: Mapping[str, float | None]
@@ -103,7 +107,7 @@ class Comparison:
 
     @classmethod
     def of(cls, table: SystemTable, column: tuple[str, str, str], title: str | None = None) -> Comparison:
-        """Compare the systems of a column of scores by their means over their common documents."""
+        """Return the comparison of the systems in a column by means over their common documents."""
         shared, systems = (
             table.shared(column),
             [row.system for row in table.rows if (row.judge, row.signature, row.aspect) == column],
@@ -129,7 +133,7 @@ class Comparison:
 
     @cached_property
     def better(self) -> list[tuple[str, str]]:
-        """Significant pairs, with the better member first."""
+        """Pairs that differ significantly, with the better member first."""
         return [
             (pair.better, pair.second if pair.better == pair.first else pair.first)
             for pair in self.pairs
@@ -138,7 +142,7 @@ class Comparison:
 
     @cached_property
     def leader(self) -> str | None:
-        """The member with the highest value, if it is better than another member and none is better."""
+        """Member with the highest value, if it is better than another member and none is better than it."""
         if self.aspect in NEUTRAL or len(self.highest) != 1:
             return None
         (name,) = self.highest
@@ -147,16 +151,16 @@ class Comparison:
 
     @cached_property
     def best(self) -> str | None:
-        """The leader, if it is better than every other ranked member."""
+        """Leader, if it is better than every other ranked member."""
         beaten = {worse for better, worse in self.better if better == self.leader}
         return self.leader if self.leader is not None and {self.leader, *beaten} >= set(self.ranked) else None
 
     @cached_property
     def clusters(self) -> dict[str, int | None]:
-        """The cluster of each member; 1 has the highest values.
+        """Cluster of each member; cluster 1 has the highest values.
 
-        In descending order of values, a cluster ends if the next member is worse than one of its members. Members with
-        fewer than 6 common documents are never separated.
+        In descending order of values, a cluster ends if the next member is worse than one of the cluster's members.
+        Members with fewer than 6 common documents are never separated.
         """
         place = {name: number for number, name in enumerate(self.values)}
         p_values: list[list[float | None]] = [[None] * len(self.values) for _ in self.values]
@@ -206,7 +210,7 @@ class Comparison:
         return f"{pair.better} {says} {worse} on {self._title}: {self._figures(pair, pair.better)}"
 
     def _figures(self, pair: PairDifference, member: str) -> str:
-        """Return the difference as seen from `member`, with the corrected p or why no test is possible."""
+        """Return the difference from the side of `member`, with the corrected p or why there is no test."""
         sign = 1 if member == pair.first else -1
         size = f"{sign * (pair.difference or 0.0) + 0.0:+.2f}"
         if pair.low is not None and pair.high is not None and not same(pair.low, pair.high):
@@ -216,7 +220,7 @@ class Comparison:
         return f"{size}, {after}" + (f", {pair.missing} without both scores" if pair.missing else "")
 
     def _too_few(self, pair: PairDifference) -> str | None:
-        """Return why no difference can be significant after the correction, or None if one can."""
+        """Return why no difference can be significant after the correction, or None if a difference can."""
         least = min(1.0, pair.least_p * pair.family)
         few = pair.units < MIN_DOCUMENTS and pair.units
         if pair.p_holm is None or (least <= self.alpha and not few):
@@ -227,7 +231,10 @@ class Comparison:
         return f"{count(pair.units, pair.by)} {'is' if pair.units == 1 else 'are'} too few for a verdict ({why})"
 
     def _smallest_p(self, pairs: Sequence[PairDifference]) -> str:
-        """Return why no tested pair is significant: too few documents for all pairs, or the smallest corrected p."""
+        """Return why no tested pair is significant.
+
+        The reason is too few documents for all pairs, or else the smallest corrected p.
+        """
         too_few = [self._too_few(pair) for pair in pairs]
         if all(too_few):
             return str(too_few[0])
@@ -237,7 +244,7 @@ class Comparison:
 
     def verdict(self) -> str:
         """Return one sentence that says which members are better and which cannot be told apart."""
-        # Without common documents of all members there are no means to rank by, but pairs can be compared.
+        # If not all members have documents in common, there are no means for a ranking, but pairs can be compared.
         paired = [name for name in self.values if name not in self.ranked and name not in self.scoreless]
         lost = [name for name in self.values if name in self.scoreless]
         unranked = [f"{', '.join(lost)} ha{'s' if len(lost) == 1 else 've'} no score on {self._title}"] if lost else []
@@ -283,7 +290,7 @@ class Comparison:
         return f"{pair.first} and {pair.second} cannot be told apart ({show_p(pair.p_holm or 0.0)}{lost})"
 
     def cluster_note(self) -> str | None:
-        """Return a note on pairs of different clusters that do not differ significantly, or None if there are none."""
+        """Return a note on pairs of different clusters that do not differ significantly, or None."""
         pairs = self.across_clusters
         if not pairs:
             return None
@@ -295,9 +302,9 @@ class Comparison:
         )
 
     def leading(self, shown: str) -> str:
-        """Return a clause that names the leader, or the highest member and those that cannot be told apart from it.
+        """Return a clause that names the leader, or the highest member and those not told apart from it.
 
-        `shown` is the formatted highest value. Without ranked members the result is `verdict()`.
+        `shown` is the highest value as a string. If there are no ranked members, the result is `verdict()`.
 
         >>> from summeter.stats import paired_differences
         >>> scores = {"aster": [5, 4, 5, 4, 5, 4, 5], "birch": [3, 2, 4, 3, 3, 3, 2]}
@@ -326,7 +333,8 @@ class Comparison:
         }
         says = self.verb or BETTER
         if ahead := [pair for pair in pair_with.values() if pair.better not in {None, name}]:
-            # Means use the documents that all systems share; a pair uses the documents that the two share.
+            # Means are over the documents that all systems share; a pair is compared on the documents that the two
+            # share.
             return f"{highest}, but {'; '.join(map(self.sentence, ahead))}"
         beaten = [other for other, pair in pair_with.items() if pair.better == name]
         level = [other for other in pair_with if other not in beaten]
@@ -351,13 +359,14 @@ class Comparison:
 
 ABOVE, BELOW, UNDECIDED = "above chance", "below chance", "cannot be told from chance"
 UNITS = {"sentence": "sentences", "key_fact": "key facts", "summary": "summaries"}
-"""Plural of the unit of each level."""
+"""Plural noun for the units of each level."""
 
 
 def against_chance(statistic: str, low: float | None, high: float | None, documents: int | None = None) -> str:
-    """Compare the interval of a statistic with its value for a random judge: `ABOVE`, `BELOW` or `UNDECIDED`.
+    """Return the verdict on a statistic's interval: `ABOVE`, `BELOW` or `UNDECIDED`.
 
-    The result is `UNDECIDED` without an interval or with fewer than 6 `documents` (None: unknown number).
+    The interval is compared with the value of the statistic for a random judge. The result is `UNDECIDED` if there is
+    no interval or if there are fewer than 6 `documents` (None if the number is unknown).
 
     >>> against_chance("spearman", 0.1, 0.3), against_chance("auroc", 0.1, 0.3), against_chance("spearman", 0.1, 0.3, 5)
     ('above chance', 'below chance', 'cannot be told from chance')
@@ -381,7 +390,7 @@ def agreement(
     statistic: str, value: float | None, low: float | None, high: float | None, *, verdict: str | None, n: int,
     level: str, reason: str | None = None,
 ) -> str:  # fmt: skip
-    """Return a phrase with a judge's agreement with people and the number of units.
+    """Return a phrase that states a judge's agreement with people and the number of units.
 
     >>> agreement("balanced_accuracy", 0.71, 0.62, 0.8, verdict="above chance", n=120, level="sentence")
     'balanced accuracy 0.71 [0.62, 0.80], above chance (120 sentences)'
@@ -397,7 +406,7 @@ def agreement(
 
 
 def labels_needed(pair: PairDifference, error: float | None, alpha: float) -> int | None:
-    """Return the number of labelled documents needed to detect a pair's difference with power `POWER`.
+    """Return the number of labelled documents that detects a pair's difference with power `POWER`.
 
     The test uses the corrected level of the pair. `error` is the standard error of the difference on the present
     documents. Returns None if the difference is 0 or its standard error is unknown.
@@ -408,7 +417,7 @@ def labels_needed(pair: PairDifference, error: float | None, alpha: float) -> in
 
 
 def labels_sentence(labels: int, shows: str = "tell them apart", units: str = "documents") -> str:
-    """Return a sentence with the number of labelled units needed.
+    """Return a sentence with the number of labelled units that are needed.
 
     >>> labels_sentence(1200)
     'about 1,200 labelled documents would tell them apart with probability 0.8'
