@@ -41,7 +41,7 @@ def bbc_text(content: str) -> str:
 
 
 def spoken(cells: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the row with the utterances of a dialogue joined in `text` (MediaSum's news_dialogue.json).
+    """Return a row of MediaSum's news_dialogue.json with the utterances joined in `text`.
 
     >>> spoken({"id": "NPR-1", "speaker": ["ANA", "BEN"], "utt": ["Rain.", "Yes."]})["text"]
     'ANA: Rain.\\nBEN: Yes.'
@@ -87,7 +87,10 @@ class ArticleTexts:
                 self._check_unique(doc_id)
 
     def text(self, doc_id: str) -> str | None:
-        """Return the text of a document, or None if it is missing or cannot be read (which adds a fault)."""
+        """Return the text of a document, or None if it is missing or unreadable.
+
+        An unreadable document is a fault.
+        """
         if doc_id in self._texts:
             return self._texts[doc_id]
         if doc_id not in self._files:

@@ -1,7 +1,7 @@
 """Write files and folders atomically.
 
-Output is written next to its destination and renamed at the end, so that after a crash, a full disk or an interrupt
-either the old content or nothing is there.
+Output is written next to its destination and renamed at the end. A crash, a full disk or an interrupt therefore leaves
+either the old content or nothing.
 """
 
 from __future__ import annotations
@@ -67,9 +67,10 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def write_lines(path: str | Path, lines: Iterable[str]) -> int:
-    """Write lines as UTF-8 and return the number of lines. A file with the suffix `.gz` is compressed.
+    """Write lines as UTF-8 and return the number of lines.
 
-    Compressed files contain neither a time stamp nor a file name, so that equal lines give equal files.
+    A file with the suffix `.gz` is compressed. Compressed files contain neither a time stamp nor a file name, so that
+    equal lines give equal files.
     """
     target = Path(path)
     with writing(target) as handle:

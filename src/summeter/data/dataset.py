@@ -68,7 +68,10 @@ class Dataset:
         *,
         known_hash: str | None = None,
     ) -> None:
-        """Create a dataset. `known_hash` is the hash of the documents and summaries, or None to compute it."""
+        """Create a dataset.
+
+        `known_hash` is the hash of the documents and summaries; if it is None, the hash is computed when needed.
+        """
         self._documents: Mapping[str, Document] = (
             MappingProxyType(dict(documents)) if isinstance(documents, dict | MappingProxyType) else documents
         )
@@ -149,7 +152,7 @@ class Dataset:
         return MappingProxyType(self._systems)
 
     def item(self, index: int) -> tuple[Document, Sequence[Summary]]:
-        """Return the document at an index (from 0) and its summaries."""
+        """Return the document at `index`, counted from 0, and its summaries."""
         summaries = self._summaries[self._first[index] : self._first[index + 1]]
         return self._documents[self._ids[index]], summaries
 
@@ -308,7 +311,10 @@ class Dataset:
         return self._with(documents=documents)
 
     def with_card(self, **changes: Any) -> Dataset:
-        """Return the dataset with new values of `name`, `version`, `licence`, `citation` or `origin`."""
+        """Return the dataset with some fields of the card changed.
+
+        The fields are `name`, `version`, `licence`, `citation` and `origin`.
+        """
         unknown = set(changes) - {"name", "version", "licence", "citation", "origin"}
         if unknown:
             raise UsageError(f"unknown field {min(unknown)!r}; fields are name, version, licence, citation and origin")
@@ -353,12 +359,13 @@ def load(
     on_fault: OnFault = "error",
     on_read: OnRead | None = None,
 ) -> Dataset:
-    """Load a dataset from flat files, a dataset folder, dicts, files in a public layout or a hub.
+    """Load a dataset from files, a dataset folder, dicts or a hub.
 
-    Flat files are given as one file, a list of files, a pattern (`parts/*.jsonl`), or a folder of JSON Lines, CSV, TSV
-    or Parquet files, stored locally or at `s3://`, `gs://` or `az://`. They form one dataset: the rows of a document
-    may be in several files. If the texts exceed 64 MB, they stay on disk (see `Dataset`). Instead of a file, the
-    address of data on a hub can be given: `hf:org/name@revision#[config/]split` (see `data.hub`).
+    Files contain flat rows or have a public layout (see `preset`). They are given as one file, a list of files, a
+    pattern (`parts/*.jsonl`), or a folder of JSON Lines, CSV, TSV or Parquet files, stored locally or at `s3://`,
+    `gs://` or `az://`. They form one dataset: the rows of a document may be in several files. If the texts exceed 64
+    MB, they stay on disk (see `Dataset`). Instead of a file, the address of data on a hub can be given:
+    `hf:org/name@revision#[config/]split` (see `data.hub`).
 
     Parameters:
         map: The column name for each field whose column has another name.
@@ -532,7 +539,7 @@ def _is_folder(path: str | Path) -> bool:
 
 
 def _name_of(named: Sequence[str | Path] | None, files: int, layout: Preset | None) -> str:
-    """Return the default name of a dataset: that of its only file, or of the folder of its files."""
+    """Return the default name of a dataset: the name of its only file or of its folder."""
     if named is None:
         return "rows"
     if layout is not None and (len(named) > 1 or _is_folder(named[0])):

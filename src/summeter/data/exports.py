@@ -5,8 +5,8 @@
 
     FOLDER/README.md . documents/SPLIT.parquet . summaries/SPLIT.parquet . judgments/SPLIT.parquet
 
-The preset `tables` reads both forms. Columns with values that Parquet cannot represent are stored as JSON text; the
-metadata of the file list these columns, so that `load` restores the values exactly.
+The preset `tables` reads both forms. Columns with values that Parquet cannot represent are stored as JSON strings;
+these columns are listed in the metadata of the file, so that `load` restores the values exactly.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ def _json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows to a Parquet file, with JSON text in columns that Parquet cannot represent.
+    """Write rows to a Parquet file, with JSON strings in columns that Parquet cannot represent.
 
     Raises InstallError if pyarrow is missing.
     """

@@ -103,7 +103,7 @@ class Faults:
         self._shared = shared or _Shared()
 
     def of(self, file: str) -> Faults:
-        """Return an object for the faults of another file of the same input, which are counted with these."""
+        """Return a collector for another file of the same input, with shared counts."""
         return Faults(file, self.on_fault, columns_known=self.columns_known, shared=self._shared)
 
     @property
@@ -229,7 +229,10 @@ def explained(error: ValidationError, message: Callable[[str, ErrorDetails], str
 
 
 class FieldPath(str):
-    """The name of a field for messages, with the path to it, because a key may contain `.` or `[`."""
+    """The name of a field for messages, with the path to the field.
+
+    The name does not determine the path, because a key may contain `.` or `[`.
+    """
 
     path: tuple[int | str, ...]
 

@@ -34,7 +34,7 @@ class SystemNames:
         self._taken: dict[tuple[str, str], int] = {}
 
     def take(self, doc_id: str, name: str) -> str:
-        """Return the name, or `NAME#2`, `NAME#3` and so on if the document already has such a summary."""
+        """Return `name`, or `NAME#2`, `NAME#3` and so on if the document already has this name."""
         system, number = name, self._taken.get((doc_id, name), 0) + 1
         while number > 1 and (doc_id, system := f"{name}#{number}") in self._taken:  # the input may contain such names
             number += 1
@@ -110,7 +110,7 @@ class DocumentDraft:
                 faults.add(line, name, differs(self._fields[name][1]))
 
     def join(self, file: str, line: int, row: FlatRow) -> bool:
-        """Add the fields of a row, and return whether its references differ from those of earlier rows."""
+        """Add the fields of a row, and return whether its references differ from earlier rows."""
         self._share &= row.share is not False
         for name in _SHARED:
             if (value := getattr(row, name)) is not None:
@@ -123,7 +123,7 @@ class DocumentDraft:
         return bool(known != row.references)
 
     def document(self, language: str, *, withheld: bool) -> Document:
-        """Return the document, with its sentences."""
+        """Return the document with the sentences of its text."""
         fields = {name: value for name, (value, _) in self._fields.items()}
         sentences = spans(split(self.text, language), "document")
         return Document(id=self.id, text=self.text, sentences=sentences, share=self._share and not withheld, **fields)
@@ -175,10 +175,10 @@ class Batch:
 
 
 def sentence_offsets(text: str, sentences: Iterable[str]) -> Iterable[tuple[int, int]]:
-    """Return the offsets of the given sentences: those of exact matches, or else those that `locate` finds.
+    """Return the offsets of the given sentences in a text.
 
-    Sentences in released data may be cut within a word, which `locate` refuses, so exact matches are tried first.
-    Raises ValueError if the sentences do not occur in the text in this order.
+    Exact matches are preferred to those of `locate`, because sentences in released data may be cut within a word, which
+    `locate` refuses. Raises ValueError if the sentences do not occur in the text in this order.
     """
     stripped = [sentence.strip() for sentence in sentences]
     located: Iterable[tuple[int, int]] | None = None
@@ -205,7 +205,7 @@ def sentence_offsets(text: str, sentences: Iterable[str]) -> Iterable[tuple[int,
 
 
 def splitter_of(language: str) -> str:
-    """Return the name of the sentence splitter for a language, such as `rules-1` or `rules-1:de`."""
+    """Return the name of the sentence splitter for a language, such as `rules-1:de`."""
     return SPLITTER if language == "en" else f"{SPLITTER}:{language}"
 
 
@@ -215,10 +215,10 @@ def spans(offsets: Iterable[tuple[int, int]], of: Side) -> tuple[Span, ...]:
 
 
 def repaired_spans(human: dict[Any, Any], text: str, fault: Report, warn: Report) -> dict[Any, Any]:
-    """Return the block with corrected span offsets, because those in public data may be off by one.
+    """Return the block with corrected offsets of spans.
 
-    A span with a `text` is moved to an occurrence of the text that begins within three characters of the start of the
-    span. A fault is reported if there is no such occurrence.
+    Offsets in public data may be off by one. A span with a `text` is moved to an occurrence of the text that begins
+    within three characters of the start of the span. A fault is reported if there is no such occurrence.
     """
     given = human.get("spans")
     if not isinstance(given, list):

@@ -152,7 +152,7 @@ def write(
     *,
     keep_others: bool = False,
 ) -> Card:
-    """Write the folder, completely or not at all, and return the card with counts and file hashes.
+    """Write the folder, completely or not at all, and return the card with counts and hashes.
 
     With `keep_others`, files in a replaced folder that do not belong to the dataset there are preserved.
     """

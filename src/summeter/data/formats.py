@@ -78,7 +78,7 @@ class Row(NamedTuple):
 
     @property
     def stem(self) -> str:
-        """The file name without folder and suffixes, such as `mturk_xsum` for `data/mturk_xsum.jsonl.gz`."""
+        """The file name without suffixes, such as `mturk_xsum` for `data/mturk_xsum.jsonl.gz`."""
         return PurePath(self.file).name.partition(".")[0]
 
 
@@ -100,9 +100,9 @@ def file_name(path: str | Path) -> str:
 
 
 def format_of(path: str | Path, named: str | None = None) -> Format:
-    """Return the format of a file: `named`, or else the format of the suffix (`-` is JSON Lines).
+    """Return the format of a file: `named` if given, or else the format of the suffix.
 
-    Raises UsageError if the format is unknown.
+    The format of `-` is JSON Lines. Raises UsageError if the format is unknown.
 
     >>> format_of("rows.csv.gz")
     'csv'
@@ -126,7 +126,10 @@ def format_of(path: str | Path, named: str | None = None) -> Format:
 
 
 def format_to_read(path: str | Path, named: str | None, faults: Faults) -> Format | None:
-    """Return the format of an input file. If the file does not exist, add a fault and return None."""
+    """Return the format of an input file.
+
+    If the file does not exist, a fault is added and None is returned.
+    """
     try:
         return format_of(path, named)
     except UsageError:
@@ -196,7 +199,7 @@ def _reported(faults: Faults) -> Iterator[None]:
 
 
 _ESSENTIAL = {"doc_id", "system", "document", "summary", "sentences", "key_facts"}
-"""Columns without which a row is undefined, or the texts to which its judgments refer."""
+"""Columns without which a row, or the units to which its judgments refer, would be undefined."""
 
 
 def storable(row: Row, faults: Faults) -> Row | None:
@@ -242,7 +245,7 @@ def _storage_fault(name: str, value: Any) -> str | None:
 
 
 def _check_json(cells: dict[str, Any]) -> None:
-    """Raise TypeError or ValueError if cells are not JSON, and RecursionError if they are too deep."""
+    """Raise TypeError or ValueError if cells are not JSON, or RecursionError if too deep."""
     text = _ENCODER.encode(cells)
     text.encode("utf-8")
     if text.count("[") + text.count("{") <= DEEPEST:
@@ -263,7 +266,7 @@ _LONG_NUMBER = "cannot be read: it contains an integer with thousands of digits"
 
 
 def parse_json(text: str) -> Any:
-    """Return the value of a JSON text.
+    """Return the value of a JSON string.
 
     Raises NotJSON for invalid JSON, NaN, Infinity, duplicate keys in an object, and numbers outside the range of a
     double.
@@ -356,7 +359,10 @@ def _bomb() -> _Unreadable:
 
 
 class _Unpacked(io.RawIOBase):
-    """The content of a gzip file. Raises _Unreadable if it is a decompression bomb."""
+    """The content of a gzip file.
+
+    Reading raises _Unreadable if the file is a decompression bomb.
+    """
 
     def __init__(self, packed: BinaryIO) -> None:
         self._packed, self._content, self._size = packed, gzip.GzipFile(fileobj=packed), 0
@@ -376,7 +382,10 @@ _NO_LINE = "a line break may be missing, or the file may be in another format"
 
 
 def _lines_of(handle: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines; a line longer than `LONGEST_LINE` bytes is cut one byte after this length."""
+    """Yield the lines.
+
+    A line of more than `LONGEST_LINE` bytes is cut one byte after this length.
+    """
     return iter(lambda: handle.readline(LONGEST_LINE + 1), b"")
 
 
@@ -469,9 +478,9 @@ def _read_json(handle: BinaryIO, faults: Faults, *, repair: Repair | None = None
 
 
 def _is_json_lines(lines: Sequence[bytes]) -> bool:
-    """Return whether the lines are JSON Lines: whether the first line is an object that is a row.
+    """Return whether the lines are JSON Lines, that is, whether the first line is a row.
 
-    It is a row if another line follows, or if it does not contain rows.
+    The first line is a row if it is an object, and if another line follows or the object does not contain rows.
     """
     if not lines or len(lines[0]) > LONGEST_LINE or not lines[0].removeprefix(_BOM).lstrip().startswith(b"{"):
         return False
@@ -540,9 +549,9 @@ class _JsonText:
             self._faults.fail(1, None, 'is an object without a list "rows"; give a list of rows or {"rows": [...]}')
 
     def _entries(self, end: str) -> Iterator[tuple[int, str]]:
-        """Yield the line and key ("" in a list) of each entry of the list or object at this position.
+        """Yield the line and key of each entry of the list or object at this position.
 
-        The caller must read the value before it asks for the next entry.
+        The key of an entry of a list is "". The caller must read the value before requesting the next entry.
         """
         self._position += 1
         if self._next() != end:

@@ -98,7 +98,10 @@ def _number(value: Any) -> float | None:
 
 
 def _types_of(value: Any) -> str | None:
-    """Return error types as a string for a record, or None if `value` is neither a string nor a list."""
+    """Return error types as a string for a record, or None if `value` has another type.
+
+    The valid types are strings and lists.
+    """
     names = value if isinstance(value, list) else [value]
     if not all(isinstance(name, str) for name in names):
         return None
@@ -251,7 +254,10 @@ class HumanBlock(BaseModel):
         return {judge for votes in (*scores, *lists) for judge in votes} - {PEOPLE}
 
     def check_types(self, fault: Report, warn: Report) -> None:
-        """Report labels that contradict the error types; a label of 1 with an error type is a warning."""
+        """Report labels that contradict the error types.
+
+        A contradiction is a warning if the label is a number, and a fault if it is a name.
+        """
         cells = zip(self.sentence_labels or (), self.sentence_error_types or (), strict=False)
         for index, (labels, types) in enumerate(cells):
             field = f"human.sentence_error_types[{index}]"

@@ -130,7 +130,7 @@ def _alignment(block: HumanBlock, subject: Subject) -> Iterator[Judgment]:
 
 
 def conciseness_labels(alignment: Sequence[Collection[int] | None], sentences: int) -> list[int | None]:
-    """Return for each sentence whether it conveys a key fact (1 or 0).
+    """Return for each sentence 1 if it conveys a key fact, or 0 if it does not.
 
     `alignment` contains the sentences of each key fact. If a vote on some key fact is missing (None), all labels are
     None, because otherwise only sentences that convey a key fact would have a label.
@@ -177,7 +177,10 @@ def _span_labels(block: HumanBlock, subject: Subject, readers: Iterable[str]) ->
 
 
 class SpanAnnotators:
-    """The annotators who marked spans in any summary, and whether each of them did more than that."""
+    """The annotators who marked spans in any summary.
+
+    Annotators who also gave other votes are distinguished from those who only marked spans.
+    """
 
     def __init__(self) -> None:
         self.marked: set[str] = set()

@@ -217,7 +217,7 @@ class Intake:
             self._withheld.add(unnamed_document(text))
 
     def _with_unique_id(self, row: Row, cells: Cells) -> Cells:
-        """Return the cells with `ID#2` as the document id if another document already has the id `ID`."""
+        """Return the cells, with document id `ID#2` if another document already has the id `ID`."""
         doc_id, text = cells.get("doc_id"), cells.get("document")
         if doc_id is None:
             return cells
@@ -370,7 +370,7 @@ def _path(field: str | None, cells: Cells) -> Path | None:
 
 
 def _human(cells: Cells) -> Any:
-    """Return the `human` block of a row, parsed if it is JSON text."""
+    """Return the `human` block of a row, which is parsed if it is a JSON string."""
     content = cells.get("human")
     if isinstance(content, str):
         try:
@@ -463,7 +463,7 @@ class _Hints:
 
 
 def looks_rated(name: str, value: Any) -> bool:
-    """Return whether a column may contain human ratings, judging by its name and one of its values.
+    """Return whether a column may contain human ratings, judging by its name and a value.
 
     >>> looks_rated("annotations", [{"fluency": 4}]), looks_rated("rouge_score", 0.3), looks_rated("label", "news")
     (True, False, False)

@@ -23,7 +23,10 @@ Apply = Callable[[Row], Mapping[str, Any]]
 
 
 class Table(NamedTuple):
-    """The name, rows and columns of a file or sheet. The rows are read when they are iterated over."""
+    """The name, rows and columns of a file or sheet.
+
+    The rows are read when they are iterated over.
+    """
 
     file: str
     rows: Iterator[Row]
@@ -31,7 +34,7 @@ class Table(NamedTuple):
 
     @classmethod
     def of(cls, file: str, rows: Iterable[Row]) -> Table:
-        """Return a table with the columns of its first rows."""
+        """Return a table whose columns are those of the first rows."""
         rows = iter(rows)
         first = list(islice(rows, PEEKED))
         return cls(file, chain(first, rows), tuple(dict.fromkeys(name for row in first for name in row.cells)))
@@ -121,7 +124,7 @@ def _files_of(path: str | Path, preset: Preset, faults: Faults) -> list[str | Pa
 def joined(
     preset: Preset, tables: Iterable[Table], apply: Apply, documents: Sequence[str | Path], faults: Faults
 ) -> Iterator[Joined]:
-    """Yield the main rows of the layout, each with the rows of other files that have the same key.
+    """Yield each main row of the layout with the rows of other files that have the same key.
 
     Each missing file and each missing row is a fault.
     """

@@ -206,7 +206,7 @@ def faults_of(
 
 
 def _location_in_file(location: Location, lines: Mapping[Location, int], root: type[BaseModel]) -> Location:
-    """Return a location reported by pydantic, without the components for alternatives of a union."""
+    """Return a location of pydantic without the components for the alternatives of a union."""
     while len(location) > 1 and location not in lines:
         section = _section(location[:-1], root) if location[:-1] in lines else None
         if section is not None and location[-1] in section.model_fields:

@@ -1,4 +1,4 @@
-"""Provide the records of large JSON Lines files, reading and parsing each when it is accessed."""
+"""Read records of large JSON Lines files when they are accessed."""
 
 from __future__ import annotations
 

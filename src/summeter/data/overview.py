@@ -79,11 +79,11 @@ class SystemLengths(NamedTuple):
 
 
 class Votes(NamedTuple):
-    """Counts of the votes on an aspect. `kind` is the field of `human` or the name in the signature.
+    """Counts of the votes on an aspect.
 
-    `annotators` is None if the annotators are unidentified or the votes are aggregated. `fewest` and `most` are numbers
-    of votes per item. `items` and `fewest` include items without a vote. `mean` is the mean of the numeric votes, or
-    None if there are none.
+    `kind` is the field of `human` or the name in the signature. `annotators` is None if the annotators are unidentified
+    or the votes are aggregated. `fewest` and `most` are numbers of votes per item. `items` and `fewest` include items
+    without a vote. `mean` is the mean of the numeric votes, or None if there are none.
     """
 
     judgment_set: str
@@ -99,7 +99,9 @@ class Votes(NamedTuple):
 
 
 class DataWarning(NamedTuple):
-    """A possible problem in the data, which affects `cases` out of `of` texts, votes or annotators.
+    """A possible problem in the data.
+
+    It affects `cases` out of `of` texts, votes or annotators.
 
     `examples` contains the first few cases. `by_system` counts the affected summaries by system, in descending order.
     """
@@ -476,7 +478,7 @@ def _cut(text: str) -> bool:
 
 
 def _repeated(dataset: Dataset, texts: _Texts) -> set[tuple[str, str]]:
-    """Return each (system, text) for which the text is the summary of several different documents."""
+    """Return each (system, text) that is the summary of several different documents."""
     documents: dict[tuple[str, str], set[str]] = {}
     for summary, text in zip(dataset.summaries, texts.summaries, strict=True):
         if _count(text):

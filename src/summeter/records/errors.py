@@ -165,7 +165,7 @@ class InstallError(UsageError):
 
     @classmethod
     def missing(cls, what: str, extra: str) -> InstallError:
-        """Return an error which says that `what`, a package of an extra of summeter, is not installed."""
+        """Return an error for `what`, which is not installed and belongs to an extra of summeter."""
         return cls(f"{what} is not installed; add it with: pip install 'summeter[{extra}]'")
 
 

@@ -84,7 +84,10 @@ class FactOrigin(Record):
 
 
 class Claim(Record):
-    """An atomic statement of a summary. `span` is the passage that contains it, or None if unknown."""
+    """An atomic statement of a summary.
+
+    `span` is the passage from which the statement was extracted, or None if unknown.
+    """
 
     text: str
     span: Span | None = None

@@ -96,7 +96,10 @@ class Judgment(Record):
 
     @property
     def line(self) -> str:
-        """Return the judgment as one line of JSON, without rarely used fields that have their default values."""
+        """Return the judgment as one line of JSON.
+
+        Rarely used fields are omitted if they have their default values.
+        """
         return self.model_dump_json(
             exclude={name for name, default in _OPTIONAL.items() if getattr(self, name) == default}
         )

@@ -1,4 +1,7 @@
-"""Create and shorten signatures of judgments: evaluator, settings, models, prompt and version."""
+"""Create and shorten the signatures of judgments.
+
+A signature consists of evaluator, settings, models, prompt and version.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ _UNSAFE = re.compile(r"[|\s]+")
 
 
 def signature(name: str, parts: Mapping[str, object]) -> str:
-    """Return `name|key:value|...` in the order of `parts`; parts with the value None are omitted.
+    """Return `name|key:value|...` in the order of `parts`, omitting parts that are None.
 
     >>> signature("finesure.fact_check", {"judge": "openai/gpt-4o", "t": 0, "prompt": "c1a09f3e5b7d2468", "v": 1})
     'finesure.fact_check|judge:openai/gpt-4o|t:0|prompt:c1a09f3e5b7d2468|v:1'
@@ -72,7 +75,7 @@ _PARTS = re.compile(r"\||(?: \+ )")
 
 
 class JudgeKey(NamedTuple):
-    """The identity of a judge: the name, the signature, and the model, or None if there is no model."""
+    """The identity of a judge: name, signature and model (None if it calls no model)."""
 
     judge: str
     signature: str

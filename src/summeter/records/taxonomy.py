@@ -25,9 +25,10 @@ FRANK = {
 
 
 def canonical_error_type(name: str) -> str:
-    """Return the canonical name of an error type. An unknown name is returned without outer blanks.
+    """Return the canonical name of an error type.
 
-    Case, hyphens, underscores, quotes, a final full stop and the word "error" are ignored.
+    Case, hyphens, underscores, quotes, a final full stop and the word "error" are ignored. An unknown name is returned
+    without surrounding blanks.
 
     >>> canonical_error_type("OutE"), canonical_error_type("Out of context"), canonical_error_type("invented")
     ('out-of-context error', 'out-of-context error', 'invented')

@@ -1,1 +1,1 @@
-"""Read and write run folders: the manifest, the journal, the call and result stores, and the views."""
+"""Read and write run folders: manifest, journal, call and result stores, and views."""

@@ -1,4 +1,4 @@
-"""Read and write `batches.jsonl`, the append-only log of the batches a run submitted to vendors.
+"""Read and write `batches.jsonl`, the append-only log of batches submitted to vendors.
 
 Each line is an event: `submitting` (before the request), `submitted` (the id was returned, or `found` later),
 `mistaken` (the batch with that id does not belong to the run), `ended` (the results were read; some calls may have
@@ -101,7 +101,7 @@ class BatchLog:
 
     @property
     def ids(self) -> frozenset[str]:
-        """The ids of all batches, including foreign batches that were mistaken for a batch of this run."""
+        """The ids of all batches, including those mistaken for a batch of this run."""
         return frozenset(batch.id for batch in self._all.values() if batch.id is not None) | self._foreign
 
     def submitting(self, batch: Submission) -> None:
@@ -153,7 +153,7 @@ class BatchLog:
 
 
 def _append(path: Path, line: bytes) -> None:
-    """Append a line and flush it to disk. A line that cannot be written completely is removed."""
+    """Append a line and flush it to disk. If the line cannot be written completely, it is removed."""
     with path.open("ab", buffering=0) as file:
         before = file.tell()
         try:

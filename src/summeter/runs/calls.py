@@ -1,4 +1,4 @@
-"""Store every request to an LLM with the raw reply in one SQLite file, by the hash of the request.
+"""Store the requests to LLMs and the raw replies in one SQLite file, by hash of the request.
 
 The call store is the cache of a run, saves a resumed run from repeating calls, and is the source of a replay. Requests
 and replies are JSON strings; the models define their types. The store never contains API keys or headers.
@@ -28,7 +28,10 @@ _INSERT_TURNED_AWAY = "INSERT OR IGNORE INTO turned_away VALUES (?, ?, ?, ?, ?)"
 
 
 class Call(NamedTuple):
-    """A stored call. `request` and `completion` are JSON, and `created` is in seconds since 1970."""
+    """A stored call.
+
+    `request` and `completion` are JSON strings, and `created` is in seconds since 1970.
+    """
 
     key: str
     created: float
@@ -121,7 +124,10 @@ class CallStore(KeyValueFile):
         return str(rows[0][0])
 
     def put(self, key: str, request: str, completion: str, model: str = "") -> str:
-        """Store a call, commit, and return the stored completion, which is the first one for the key."""
+        """Store a call, commit, and return the stored completion.
+
+        The stored completion is the first one for the key.
+        """
         return self.put_many([(key, request, completion, model)])[0]
 
     def put_many(self, calls: Sequence[tuple[str, str, str, str]]) -> list[str]:
@@ -151,15 +157,16 @@ class CallStore(KeyValueFile):
         self.write(lambda connection: connection.execute(_INSERT_TURNED_AWAY, row))
 
     def replace(self, file: Path, keys: Iterable[str]) -> None:
-        """Copy the calls with these keys from another call store, replacing existing replies."""
+        """Copy the calls with these keys from another call store, and replace existing replies."""
         sql = f"INSERT OR REPLACE INTO calls SELECT {_COLUMNS} FROM other.calls WHERE key = ?"  # noqa: S608 - our names
         with self._attached(file):
             self.write(lambda connection: connection.executemany(sql, [(key,) for key in keys]))
 
     def fence_secret(self) -> str | None:
-        """Return the secret from which the fences around judged texts are derived, creating it if needed.
+        """Return the secret from which the fences around judged texts are derived.
 
-        Returns None if the store is read-only and has no secret. The keys of calls do not depend on the secret.
+        If there is no secret, one is created, or None is returned if the store is read-only. The keys of calls do not
+        depend on the secret.
         """
         if not self.readonly:
             insert = "INSERT OR IGNORE INTO secrets VALUES ('fence', ?)"
@@ -200,7 +207,10 @@ class CallStore(KeyValueFile):
 
 
 def _checkpoint(uri: str) -> None:
-    """Move committed changes from the write-ahead log to the file, without blocking other connections."""
+    """Move committed changes from the write-ahead log to the file.
+
+    Other connections are not blocked.
+    """
     with contextlib.suppress(sqlite3.Error):  # the next checkpoint, or closing the file, will move them
         connection = connect(uri)
         try:

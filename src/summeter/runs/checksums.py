@@ -78,9 +78,8 @@ def _write(folder: Path, recorded: dict[str, Any]) -> None:
 def verify(folder: Path) -> list[Fault]:
     """Return a fault for each file that has changed since the run ended.
 
-    If the run has no recorded checksums, for example because it was killed, this is also a fault, and the judgments are
-    compared with the lines of progress. Raises UsageError if the folder is not a run, and InputError if run.json is
-    damaged.
+    Missing checksums, for example of a killed run, are also a fault; the judgments are then compared with the lines of
+    progress. Raises UsageError if the folder is not a run, and InputError if run.json is damaged.
     """
     manifest = read_manifest(folder)
     faults = [*_check_data(folder), *_check_stores(folder, recorded := _recorded(folder))]

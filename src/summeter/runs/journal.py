@@ -145,7 +145,7 @@ class Journal:
     def _repair_judgments(
         self, judge: JudgeEntry, items: ProgressTable, dropped: Bools, damaged: list[Fault]
     ) -> tuple[Bools, Ints]:
-        """Remove the judgments of `dropped` items, and of items whose judgments are incomplete or changed.
+        """Remove the judgments of `dropped` items, and incomplete or changed judgments.
 
         Returns a boolean mask of the other items, and the checksums of all items.
         """

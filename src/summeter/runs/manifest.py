@@ -37,7 +37,7 @@ def _check_stem(text: str) -> str:
 
 
 class JudgeEntry(Record):
-    """A judge of a run: catalog name, settings, signature, and the reduction of units to a score.
+    """A judge of a run: catalog name, settings, signature, and reduction of units to a score.
 
     `file` is the stem of the judge's files in judgments/ and prepared/ (see `stem`). `imported` is true if the
     judgments were read from raw outputs. `members` are the signatures of the judges from which a derived judge is

@@ -90,7 +90,9 @@ def positions_of(hashes: Keys, keys: Keys) -> Ints:
 
 
 class DoneItems:
-    """The items that each judge has finished, stored as sorted hashes and a set of recent hashes.
+    """The items that each judge has finished.
+
+    The items are stored as sorted hashes and a set of recent hashes.
 
     >>> done = DoneItems()
     >>> done.add(("j|v:1", "d", "s", None))
@@ -172,7 +174,8 @@ class ProgressTable:
     def read(cls, file: Path, damaged: list[Fault] | None = None) -> ProgressTable:
         """Read progress.jsonl.
 
-        Raises InputError if a line is damaged; if the list `damaged` is given, the fault is instead appended to it.
+        Raises InputError if a line is damaged; if the list `damaged` is given, the fault is instead appended to this
+        list.
         """
         table = cls.of(read_lines(file, Done, damaged))
         groups = Groups.by(table.signature, table.document, table.system, table.rival)
@@ -284,7 +287,7 @@ def item_checksum(item: ItemKey, lines: int) -> int:
 
 
 def checksum(lines: Iterable[bytes]) -> int:
-    """Return a checksum of lines (with line feeds) that does not depend on the order of the lines.
+    """Return a checksum of lines (with line feeds) that does not depend on their order.
 
     >>> checksum([b"a\\n", b"b\\n"]) == checksum([b"b\\n", b"a\\n"])
     True
@@ -304,7 +307,10 @@ class ItemOffsets(NamedTuple):
     more: bool = False
 
     def chunks(self) -> list[int]:
-        """Return the indexes of the items at which chunks of about 32 MB start, and the number of items."""
+        """Return the indexes of the items at which chunks start, and the number of items.
+
+        A chunk contains about 32 MB.
+        """
         at, last = [0], len(self.starts) - 1
         while (end := int(self.starts.searchsorted(self.starts[at[-1]] + CHUNK))) < last:
             at.append(end)

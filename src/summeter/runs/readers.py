@@ -1,4 +1,4 @@
-"""Read the judgments of single summaries from the files of a run without loading all judgments."""
+"""Read the judgments of single summaries from a run without loading all judgments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Store the results of local models in one SQLite file, by a hash of model, weights and input.
+"""Store the results of local models in one SQLite file, by hash of model, weights and input.
 
 The result store corresponds to the call store for LLMs: it is the cache of a run, saves a resumed run from repeating
 computations, and is the source of a replay. Results are never removed. The values are bytes, whose meaning is defined

@@ -118,7 +118,7 @@ def prepared_rows(file: Path, damaged: list[Fault] | None = None) -> Iterator[tu
     """Yield (byte offset, row) for each row of prepared data, or nothing if the file is missing.
 
     A truncated last line is skipped. Raises InputError if a line is damaged; if the list `damaged` is given, the fault
-    is instead appended to it.
+    is instead appended to this list.
     """
     start = 0
     for number, line in enumerate(whole_lines(file), 1):
@@ -200,7 +200,10 @@ class RunFolder:
         return list(self.iter_judgments())
 
     def iter_judgments(self) -> Iterator[Judgment]:
-        """Yield all judgments. Raises InputError if confirmed judgments have been changed or are missing."""
+        """Yield all judgments.
+
+        Raises InputError if confirmed judgments have been changed or are missing.
+        """
         counts: Counter[str] = Counter()
         for confirmed in self.confirmed().values():
             for row in confirmed.rows():
@@ -451,7 +454,10 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def as_judgments(failure: Failure, models: dict[str, str | None]) -> Iterator[Judgment]:
-    """Yield one judgment per aspect for a failed item; `models` maps signatures to the judges' models."""
+    """Yield one judgment per aspect for a failed item.
+
+    `models` maps the signatures of judges to their models.
+    """
     target = {"document_id": failure.document_id, "system": failure.system, "rival": failure.rival}
     for aspect in failure.aspects:
         yield Judgment.model_validate(

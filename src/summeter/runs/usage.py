@@ -20,8 +20,8 @@ class Usage:
     `priced` names the price list.
 
     `truncated` counts the inputs and outputs of a local model that were truncated at its maximum length. `tokens`
-    counts its input tokens, and `padding` its padding tokens. `seconds` is the sum of the response times reported by
-    the provider, or the computing time. `items` counts the summaries or pairs that were judged.
+    counts the input tokens of a local model, and `padding` the padding tokens. `seconds` is the sum of the response
+    times reported by the provider, or the computing time. `items` counts the summaries or pairs that were judged.
     """
 
     asked: int = 0

@@ -1,4 +1,7 @@
-"""Write the views of a run: scores.jsonl, scores.csv, summary.json and, for pairwise judges, pairs.jsonl."""
+"""Write the views of a run: scores.jsonl, scores.csv, summary.json and pairs.jsonl.
+
+pairs.jsonl is written only if there are pairwise judges.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,10 @@ VIEWS = ("scores.jsonl", "scores.csv", PAIRS, "summary.json")
 
 
 def write_views(run: RunFolder) -> None:
-    """Write the views of a run from its judgments. Formulas in scores.csv are escaped (see `tables`)."""
+    """Compute the views of a run from the judgments and write them.
+
+    Formulas in scores.csv are escaped (see `tables`).
+    """
     totals = run.totals
     write_lines(run.folder / "scores.jsonl", score_lines(totals.scores))
     write_lines(run.folder / "scores.csv", _csv(totals.scores))

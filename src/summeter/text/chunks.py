@@ -75,7 +75,7 @@ def tiles(text: str, starts: Sequence[int], limit: int, measure: Callable[[str],
     """Return the complete text as consecutive spans of at most `limit` tokens.
 
     Spans start at the beginning of a sentence if possible. `starts` are the offsets of the sentences, in ascending
-    order. Text before the first sentence and between sentences belongs to an adjacent span. A sentence of more than
+    order. Text before the first sentence and between sentences belongs to an adjacent span. A sentence with more than
     `limit` tokens is split at white space, or within a word if necessary. `measure` returns the number of tokens of a
     text; this number must not decrease with the length of the text, and must be at most four for one character. Raises
     ValueError if `limit` is below 8.
@@ -107,7 +107,10 @@ def tiles(text: str, starts: Sequence[int], limit: int, measure: Callable[[str],
 
 
 class WordIndex:
-    """An index of texts to find those that share many words with another text; rare words count more."""
+    """An index for computing how similar texts are to another text.
+
+    The similarity depends on shared words, and rare words have higher weights.
+    """
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._count = len(texts)

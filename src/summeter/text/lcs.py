@@ -1,4 +1,4 @@
-"""Compute longest common subsequences of words, bit-parallel so that long documents are fast."""
+"""Compute longest common subsequences of words with bit-parallel algorithms."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def _line_end(text: str, at: int) -> int:
 def _runs_on(text: str, start: int, end: int, after: int) -> bool:
     """Return whether the line `text[start:end]` continues in the line at `after`.
 
-    It does if a hard line break divides a sentence, or if the line is only the name of a speaker ("Anna:").
+    The line continues if a hard line break divides a sentence, or if the line is only the name of a speaker ("Anna:").
     """
     first = past(OPENING, text, after)
     if first >= len(text) or _BULLET.match(text, after):

@@ -54,7 +54,10 @@ def _character_class(char: str) -> str:
 
 @lru_cache(maxsize=65536)
 def _normal(word: str) -> str:
-    """Return the lower-cased NFKC form without format characters, variation selectors and enclosing marks."""
+    """Return the lower-cased NFKC form of a word.
+
+    Format characters, variation selectors and enclosing marks are removed.
+    """
     folded = nfkc(nfkc(word).lower())
     if folded.isascii():
         return folded

@@ -169,7 +169,10 @@ def _rouge(hits: int, predicted: int, reference_total: int) -> Rouge:
 
 
 def _best(references: str | Sequence[Any], score: Callable[[Any], Rouge]) -> Rouge:
-    """Return the score with the highest F1, or the first one in a tie; a string is one reference."""
+    """Return the score with the highest F1, or the first one in a tie.
+
+    If `references` is a string, it is the only reference.
+    """
     texts: Sequence[object] = (references,) if isinstance(references, str) else references
     if not texts:
         raise ValueError("ROUGE needs at least one reference")

@@ -100,7 +100,7 @@ class SummarySentences(NamedTuple):
 
     @classmethod
     def of(cls, summary: Summary, splitter: Splitter) -> SummarySentences:
-        """Return the sentences of the splitter, followed by the stored sentences that differ from these.
+        """Return the sentences of the splitter, followed by stored sentences that it does not find.
 
         >>> summary = Summary(document_id="d", system="s", text="A b.\\nC d", splitter="rules-1")
         >>> sentences = SummarySentences.of(summary, "punkt")

@@ -128,7 +128,7 @@ def _append(spans: list[Offsets], text: str, start: int, end: int, *, has_word: 
 
 
 def _ends(text: str, language: str) -> Iterator[int]:
-    """Yield the offsets at which sentences end, in ascending order, including the end of the text."""
+    """Yield the offsets of sentence ends, in ascending order, including the end of the text."""
     stops = _Stops(text, language)
     lines = sorted({*line_ends(text), *item_ends(text, language)}, reverse=True)
     start = 0
@@ -196,7 +196,7 @@ class _Stops:
     def _glued(self, match: re.Match[str]) -> bool:
         """Return whether a stop without white space after it ends a sentence.
 
-        It does in "ended.The next", but not in "3.5", "node.js" or "U.S.A".
+        The stop ends a sentence in "ended.The next", but not in "3.5", "node.js" or "U.S.A".
         """
         text, at, end = self.text, match.start(), match.end()
         before, following = text[at - 1 : at], text[end]
@@ -239,7 +239,7 @@ class _Stops:
     def _closes(self, closer: re.Match[str]) -> bool:
         """Return whether a quotation mark between spaces is a closing mark.
 
-        It is if an odd number of marks of the same kind precedes it.
+        A closing mark is preceded by an odd number of marks of the same kind.
         """
         mark = closer.group(1)
         if mark not in {"'", '"'}:
@@ -291,7 +291,10 @@ class _Stops:
         return True
 
     def _after_abbreviation(self, word: str, at: int, first: int) -> bool:
-        """Return whether an abbreviation or initial not followed by a lower-case letter ends a sentence."""
+        """Return whether an abbreviation or initial ends a sentence.
+
+        A lower-case letter does not follow; `first` is the offset of the text after the full stop.
+        """
         follower = _FIRST_WORD.match(self.text, first)
         right = follower.group().lower() if follower else ""
         if word.lower() in abbr.CLOCK:
@@ -303,7 +306,7 @@ class _Stops:
     def _after_initial(self, at: int, right: str) -> bool:
         """Return whether a sentence ends after an initial.
 
-        It does in "plan B. The next", but not in "J. K. Rowling".
+        A sentence ends in "plan B. The next", but not in "J. K. Rowling".
         """
         before = _last_word(self.text, at) if self.text[at - 1 : at].isspace() else ""
         if not before or before[0].isupper() or not before.isalpha():
@@ -328,7 +331,10 @@ def _last_word(text: str, end: int) -> str:
 
 
 def _token(text: str, start: int, end: int) -> str:
-    """Return the token around a stop, delimited by white space, with at most 64 characters on each side."""
+    """Return the white-space delimited token around a stop.
+
+    At most 64 characters on each side of the stop are returned.
+    """
     left = text[max(0, start - 64) : start].rsplit(None, 1)
     right = text[end : end + 64].split(None, 1)
     head = "" if not left or text[start - 1 : start].isspace() else left[-1]

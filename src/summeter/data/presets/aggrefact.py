@@ -1,4 +1,4 @@
-"""Preset for AggreFact (Tang et al., 2023): nine data sets with binary labels and error types."""
+"""Presets for AggreFact (Tang et al., 2023): nine data sets with labels and error types."""
 
 from __future__ import annotations
 
@@ -53,7 +53,10 @@ def _with_ids(row: Cells) -> Cells:
 
 
 def _types(cells: Mapping[str, Any]) -> list[str] | None:
-    """Return the error types of a row: an empty list for "correct", or None if there is no value."""
+    """Return the error types of a row, or None if there is no value.
+
+    The list is empty if the summary is correct.
+    """
     text = cells.get("error_type")
     if text is None or text == "":
         return None

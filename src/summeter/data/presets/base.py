@@ -16,10 +16,11 @@ A preset is an instance of `Preset` in a module of this package, and is listed i
         convert=_convert,
     )
 
-The columns of a file determine its role (`FileRole.columns`), whatever the order of the files. Each row of the role
-`rows` is joined with the rows of the other roles that have the same key, and `convert` converts it to flat rows (the
-fields of `data.rows.FlatRow`; label 1 means supported; other columns are unchanged). `convert` raises `LayoutError` if
-a row does not have the layout. `data.layout` reports files that are missing, superfluous or in another layout.
+The columns of a file determine its role (`FileRole.columns`); the order of the files does not matter. Each row of the
+role `rows` is joined with the rows of the other roles that have the same key, and `convert` converts it to flat rows
+(the fields of `data.rows.FlatRow`; label 1 means supported; other columns are unchanged). `convert` raises
+`LayoutError` if a row does not have the layout. `data.layout` reports files that are missing, superfluous or in another
+layout.
 """
 
 from __future__ import annotations
@@ -127,7 +128,10 @@ class FileRole:
         return tuple(column for column in self.columns if present.isdisjoint(column.split("|")))
 
     def fits(self, file: str, columns: Iterable[str]) -> bool:
-        """Return whether a file has this role, judging by its columns and, if `format` is set, its name."""
+        """Return whether a file has this role.
+
+        The columns must fit and, if `format` is set, the name.
+        """
         return not self.missing(columns) and (self.format is None or self.named(file))
 
 
@@ -281,7 +285,7 @@ LIST: TypeAdapter[list[Any]] = TypeAdapter(list[Any])
 
 
 def supported(value: Any, column: str) -> int:
-    """Return a label of 0 or 1, given as a number or string. Raises LayoutError for other values."""
+    """Return a label of 0 or 1, given as a number or string. Raises LayoutError otherwise."""
     if (label := zero_or_one(value)) is not None:
         return label
     raise LayoutError(column, f"is {value!r}, but must be 0 or 1 in this layout; check the preset")
@@ -388,7 +392,7 @@ def text_of(cells: Mapping[str, Any], column: str, released: str | None = None) 
 
 
 def integer_of(cells: Mapping[str, Any], column: str) -> int:
-    """Return the integer in a column, where it may be written as a string.
+    """Return the integer in a column, which may be written as a string.
 
     Raises LayoutError for other values.
     """

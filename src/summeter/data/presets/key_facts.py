@@ -1,4 +1,4 @@
-"""Presets for data sets with labels of key facts: FineSurE, UniSumEval, Lite3Pyramid and RoSE."""
+"""Presets for data sets with key-fact labels: FineSurE, UniSumEval, Lite3Pyramid and RoSE."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Presets for data sets with sentence labels: QAGS, CoGenSumm, FRANK, TofuEval and StorySumm."""
+"""Presets for data sets with sentence labels: QAGS, CoGenSumm, FRANK, TofuEval, StorySumm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Presets for SummEval (Fabbri et al., 2021) and the LLM replies released by Shen et al. (2023).
+"""Presets for SummEval (Fabbri et al., 2021) and the LLM replies of Shen et al. (2023).
 
 The file of the authors has no articles unless it was paired with them; `--documents` adds them by the hash in `id`. The
 version of MTEB has one row per document; that of G-Eval and UniEval has the mean ratings of the experts.
@@ -124,7 +124,10 @@ _PAIR = re.compile(r"(M\d+)-(M\d+)_(\w+?)(_toggle)?")
 
 
 def _system_of(row: Row) -> str | None:
-    """Return the system in a name such as `M8-M9_relevance` or a folder such as `eval_M8_generations`."""
+    """Return the system in a file name such as `M8-M9_relevance`, or in the folder name.
+
+    A folder name is, for example, `eval_M8_generations`.
+    """
     if pair := _PAIR.fullmatch(row.stem):
         return pair[1]
     folder = re.search(r"_(M\d+)_", PurePath(row.file).parent.name)

@@ -53,11 +53,14 @@ class Tree:
         return below
 
     def children(self, index: int, *deps: str) -> list[int]:
-        """Return the dependents of a word in text order, optionally only those with relations `deps`."""
+        """Return the indexes of the dependents of a word in text order.
+
+        If `deps` is given, only dependents with one of these relations are returned.
+        """
         return [child for child in self._below[index] if not deps or self.words[child].dep in deps]
 
     def under(self, index: int) -> frozenset[int]:
-        """Return a word and all its descendants."""
+        """Return the indexes of a word and all its descendants."""
         inside, waiting = {index}, [index]
         while waiting:
             new = self._below[waiting.pop()]
@@ -78,7 +81,10 @@ def version() -> str:
 
 
 def parse(sentence: str) -> Tree:
-    """Return the tree of an English sentence. Raises InstallError if the parser is not installed."""
+    """Return the tree of an English sentence.
+
+    Raises InstallError if the parser is not installed.
+    """
     return Tree(list(map(Word.of, _pipeline()(sentence))))
 
 
