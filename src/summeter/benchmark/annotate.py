@@ -1,9 +1,10 @@
-"""The step `annotate`: create annotation campaigns, wait for them, and import their labels as judgment sets.
+"""The step `annotate`: create annotation campaigns, wait for them, and import the labels.
 
 UniSumEval (Lee et al., 2024) has three campaigns: key facts are validated, which drops or rewords some of them; every
-sentence is verified; and every remaining key fact is aligned with every summary. SummQual has two: annotators rate
-summaries and choose the best one, and mark wrong passages. Each is an ordinary campaign (docs/annotate.md) in the
-step's work folder. Simulated annotators can replace real ones; their answers are determined by the seed.
+sentence is verified; and every remaining key fact is aligned with every summary. SummQual has two campaigns: annotators
+rate summaries and choose the best one, and they mark wrong passages. Each campaign is an ordinary campaign
+(docs/annotate.md) in the step's work folder, and its labels become a judgment set. Simulated annotators, whose answers
+are determined by the seed, can replace real ones.
 """
 
 from __future__ import annotations
@@ -64,21 +65,22 @@ from summeter.text.split import split
 
 ADJUDICATED = "human.adjudicated"
 KEY_FACTS = "key_facts."
-"""Prefix of the judgment sets of validated key facts.
+"""Prefix of the judgment sets about validated key facts.
 
-These sets contain only the kept key facts, so their agreement is not that of the campaign, which is in the manifest.
+These sets contain only the key facts that were kept, so their agreement differs from that of the campaign, which is
+recorded in the manifest.
 """
 MADE = "made.json"
-"""File in a campaign's folder with a hash of its settings and data, and the length of its log after creation."""
+"""File in a campaign's folder with a hash of the settings and data, and the length of the log after creation."""
 ANSWERS = "answers"
-"""Field of the manifest: hashes of the answers and decisions that the labels are based on, by campaign folder."""
+"""Field of the manifest with hashes of the answers and decisions behind the labels, by campaign folder."""
 VALIDATED, PLANNED, SIMILAR = "validated", "plans", "similar"
 """Folders of the data with validated key facts, of the campaign files, and of the scores of similar sentences."""
 RESERVED = frozenset({VALIDATED, PLANNED, SIMILAR})
 SHOWN: tuple[Show, ...] = get_args(Show)
 LOCAL = "local/"
 TEXT_TASKS = frozenset({FactVerification.name, KeyFactValidation.name, KeyFactAlignment.name})
-"""Task types that ask about a sentence or a key fact."""
+"""Task types whose tasks are about a sentence or a key fact."""
 _UNISUMEVAL = {"attention": {"rate": 0.2, "form": "unisumeval"}, "answers_per_item": 3}
 _SUMMQUAL = {"answers_per_item": 2}
 PLANS: dict[str, dict[str, dict[str, Any]]] = {
@@ -92,7 +94,7 @@ PLANS: dict[str, dict[str, dict[str, Any]]] = {
         "passages": {"task_type": "span_highlighting", **_SUMMQUAL},
     },
 }
-"""The campaigns of each paper, with the settings that it reports."""
+"""The campaigns of each paper, with the settings that the paper reports."""
 
 Json = dict[str, Any]
 
@@ -127,7 +129,7 @@ class SimulatedAnnotators(Record):
 
     @property
     def profiles(self) -> list[Profile]:
-        """The profiles of the annotators of a campaign."""
+        """The profiles of the simulated annotators of a campaign."""
         fields = ("accuracy", "bias", "laziness", "trust", "trust_reasons")
         reader = Profile(**{name: getattr(self, name) for name in fields})
         careless = reader.model_copy(update={"laziness": 1.0})
@@ -203,7 +205,10 @@ class AnnotateSettings(StepSettings):
 
 
 class PlannedCampaign(NamedTuple):
-    """The name, the task type and the fields of a campaign, and how much of the verdict each of its arms shows."""
+    """A campaign to create: the name, the task type, the fields and the arms.
+
+    `arms` contains the part of the machine verdict that each arm shows; it is empty if the campaign has no arms.
+    """
 
     name: str
     task_type: str
@@ -212,7 +217,7 @@ class PlannedCampaign(NamedTuple):
 
     @property
     def folders(self) -> dict[str, Show | None]:
-        """The names of the folders of its arms, or its own name if it has no arms."""
+        """The folder of each arm with the part it shows, or the campaign's folder with None."""
         return {f"{self.name}-{arm}": arm for arm in self.arms} or {self.name: None}
 
     @property
@@ -222,7 +227,7 @@ class PlannedCampaign(NamedTuple):
 
 
 def _merged(defaults: Mapping[str, Any], fields: Mapping[str, Any]) -> Json:
-    """Merge fields into defaults, recursively for mappings."""
+    """Merge fields into defaults; mappings are merged recursively."""
     merged = dict(defaults)
     for name, value in fields.items():
         both = isinstance(merged.get(name), Mapping) and isinstance(value, Mapping)
@@ -231,7 +236,7 @@ def _merged(defaults: Mapping[str, Any], fields: Mapping[str, Any]) -> Json:
 
 
 def _check_plan(plan: PlannedCampaign) -> None:
-    """Raise ValueError if the fields are not valid in a campaign file."""
+    """Raise ValueError if the fields of a campaign are not valid in a campaign file."""
     reserved = [name for name in ("name", "data", "preset", "format", "map") if name in plan.fields]
     if reserved:
         raise ValueError(f"campaigns.{plan.name}: {reserved[0]} is set by the step; leave it out")
@@ -257,7 +262,7 @@ _PATHS: tuple[tuple[str, ...], ...] = (
     ("select", "items"),
     ("interface",),
 )
-"""Fields of a campaign file that name files."""
+"""Fields of a campaign file whose values are paths of files."""
 
 
 def _paths(fields: Mapping[str, Any]) -> dict[tuple[str, ...], str]:
@@ -276,21 +281,21 @@ def _paths(fields: Mapping[str, Any]) -> dict[tuple[str, ...], str]:
 
 
 class _Campaigns:
-    """The campaigns of a step, in its work folder."""
+    """The campaigns of a step, which are in its work folder."""
 
     def __init__(self, settings: AnnotateSettings, context: StepContext) -> None:
         self.settings, self.work, self.log = settings, context.work.resolve(), context.log
         self.network = None if settings.embed is None else embedder(settings.embed)
 
     def create(self, plan: PlannedCampaign, data: Dataset, source: Path) -> list[Path]:
-        """Create the campaigns of a plan that do not exist yet, and return the folders of all of them."""
+        """Create the missing campaigns of a plan, and return the folders of all its campaigns."""
         simulated = self.settings.simulate
         accounts = self._accounts(plan)
         folders = []
         for number, (name, show) in enumerate(plan.folders.items()):
             fields = self._fields(plan, data, name, show, accounts[number])
             similar = fields.get("assistance", {}).get("similar", {})
-            network = self.network  # unless nothing is highlighted, or the campaign has its own scores
+            network = self.network  # needed unless nothing is highlighted or the campaign has its own scores
             if similar is None or similar.get("scores") is not None or plan.task_type not in TEXT_TASKS:
                 network = None
             made: Json = {
@@ -315,7 +320,7 @@ class _Campaigns:
     def _fields(
         self, plan: PlannedCampaign, data: Dataset, name: str, show: Show | None, accounts: Sequence[str]
     ) -> Json:
-        """Return the fields of the campaign file except its data."""
+        """Return the fields of the campaign file, without `data`."""
         fields = _merged({}, plan.fields)
         for (*outer, last), path in _paths(fields).items():
             inner = fields
@@ -323,7 +328,7 @@ class _Campaigns:
                 inner[field] = dict(inner[field])
                 inner = inner[field]
             inner[last] = str(Path(path).resolve())
-        if self.settings.simulate is not None:  # else some annotators would be excluded by chance
+        if self.settings.simulate is not None:  # otherwise, some annotators would be excluded by chance
             fields["attention"] = {"pass_share": 0.0, **(fields.get("attention") or {})}
         assistance = dict(fields.get("assistance") or {})
         default_set = self.settings.machine
@@ -347,7 +352,7 @@ class _Campaigns:
         return {"name": name, **fields}
 
     def _accounts(self, plan: PlannedCampaign) -> list[Sequence[str]]:
-        """Assign the local accounts to the arms of a plan, at random by the seed."""
+        """Assign the local accounts to the arms of a plan, at random with the seed."""
         platform = plan.fields.get("platform", {})
         if platform.get("name", "local") != "local":
             return [() for _ in plan.folders]
@@ -368,9 +373,10 @@ class _Campaigns:
         return list(shares)
 
     def _is_current(self, folder: Path, key: str) -> bool:
-        """Return whether the campaign exists with these settings and data; False if it is missing or may be replaced.
+        """Return whether a campaign with these settings and data exists.
 
-        Raises UsageError if it was created with other settings or data and has new answers or decisions.
+        Returns False if there is no campaign or if it may be replaced. Raises UsageError if the campaign was created
+        with other settings or data and has new answers or decisions.
         """
         if not folder.is_dir():
             return False
@@ -391,7 +397,7 @@ class _Campaigns:
         return False
 
     def _build(self, folder: Path, fields: Json, key: str) -> None:
-        """Create a campaign atomically, including all answers of simulated annotators."""
+        """Create a campaign atomically, with all answers of simulated annotators."""
         simulated = self.settings.simulate
         plan = self.work / PLANNED / f"{folder.name}.yaml"
         write_text(plan, json.dumps(fields, ensure_ascii=False, indent=1) + "\n")  # JSON is valid YAML
@@ -411,7 +417,7 @@ class _Campaigns:
 
 
 def changed(work: Path, manifest: Manifest) -> str | None:
-    """Return a message if the answers or decisions of a campaign have changed since the step finished, else None."""
+    """Return a message if answers or decisions have changed since the step finished, or None."""
     for name, stored in manifest.details.get(ANSWERS, {}).items():
         if (work / name).is_dir():
             try:
@@ -425,7 +431,7 @@ def changed(work: Path, manifest: Manifest) -> str | None:
 
 
 def _answers_hash(service: CampaignService) -> str:
-    """Return a hash of the answers and decisions that count."""
+    """Return a hash of the answers and decisions of a campaign that count."""
     counted = [answer.seq for key in service.state.items for answer in service.state.counted_answers(key)]
     return digest([sorted(counted), sorted(decision.seq for decision in service.state.adjudicated.values())])
 
@@ -442,7 +448,7 @@ def _open_campaign(folder: Path) -> Iterator[CampaignService]:
 def embedder(name: str) -> Network:
     """Return the network that embeds texts.
 
-    Raises UsageError for an unknown name, and InstallError without its packages.
+    Raises UsageError if the name is unknown, and InstallError if the packages for networks are not installed.
     """
     from summeter.models.local.load import build as build_networks
     from summeter.models.local.load import identify
@@ -451,10 +457,10 @@ def embedder(name: str) -> Network:
 
 
 def write_scores(file: Path, task_type: str, data: Dataset, network: Network, *, language: str = "en") -> int:
-    """Write the similarity of each sentence of a document to each text that a campaign of this type shows.
+    """Write the similarities between document sentences and the texts that a campaign shows.
 
-    The similarities are cosines of embeddings, in the format of `assistance.similar.scores`. Returns the number of
-    texts.
+    The texts are those shown by tasks of `task_type`. The similarities are cosines of embeddings, in the format of
+    `assistance.similar.scores`. Returns the number of texts.
     """
 
     async def rows() -> list[Json]:
@@ -479,7 +485,7 @@ def write_scores(file: Path, task_type: str, data: Dataset, network: Network, *,
 
 
 def _verdicts_hash(fields: Mapping[str, Any], data: Dataset) -> str | None:
-    """Return a hash of the machine verdicts that a campaign shows from its data, or None if it shows none."""
+    """Return a hash of the machine verdicts that a campaign shows from its data, or None."""
     machine = (fields.get("assistance") or {}).get("machine") or {}
     if "set" not in machine:
         return None
@@ -497,7 +503,9 @@ def _simulate(folder: Path, simulated: SimulatedAnnotators, settings: AnnotateSe
     gold = () if simulated.gold is None else load(simulated.gold).judgments(RAW)
     merged_gold = Gold(merge(gold), seed=seed)
     with CampaignService(campaign, durable=False, clock=lambda: next(ticks) / 1000) as service:
-        for number in itertools.count(seed):  # repeat, because excluding an annotator reopens tasks for the others
+        for number in itertools.count(
+            seed
+        ):  # repeat, because excluding an annotator reopens tasks for the other annotators
             answers = simulate(service, crowd(campaign, simulated.profiles, merged_gold, seed=number), seed=number)
             slots = service.state.items.values()
             if not answers or all(task.open == 0 for task in slots):
@@ -605,7 +613,7 @@ def _import_labels(
 ) -> Result:
     """Add the labels of finished campaigns to the data.
 
-    For the other arms, only the votes are imported, as their own set.
+    From arms other than the main one, only the votes are imported, each as a separate judgment set.
     """
     sets: dict[str, list[Judgment]] = {}
     details: dict[str, Any] = {"campaigns": [], ANSWERS: {}}
@@ -656,7 +664,7 @@ def _import_labels(
 
 
 def _judgments_of_kept(judgments: Iterable[Judgment], changes: Sequence[Change], data: Dataset) -> Iterator[Judgment]:
-    """Yield the judgments of unchanged key facts, with their indexes in the data."""
+    """Yield the judgments of the key facts that were kept, with their indexes in the data."""
     kept = {(change.document_id, change.index): change.key_fact for change in changes if change.action == "kept"}
     for judgment in judgments:
         target = judgment.target
@@ -674,7 +682,7 @@ def _campaign_row(service: CampaignService, arm: Show | None) -> Json:
         votes = crowd_votes(service)
         rows: Iterable[Row] = agree(votes, coefficients=service.task_type.coefficients[:1], resamples=0)
     except UsageError:
-        rows = ()  # no item was judged by two annotators
+        rows = ()  # no item was judged by two or more annotators
     agreement = [
         f"{row.aspect} {row.statistic} {'undefined' if row.value is None else f'{row.value:.3f}'}" for row in rows
     ]

@@ -1,6 +1,6 @@
-"""Write the descriptions of a release: its card, its datasheet, and its Croissant description in JSON-LD.
+"""The descriptions of a release: the card, the datasheet, and Croissant metadata in JSON-LD.
 
-All three are functions of the released data, the records of the steps, and the answers in the settings, so that
+All three are determined by the released data, the records of the steps, and the answers in the settings, so that
 `verify` can write them again and compare.
 """
 
@@ -33,9 +33,9 @@ from summeter.tables import Table, escape_markdown, number
 CARD, DATASHEET, CROISSANT = "README.md", "DATASHEET.md", "croissant.json"
 EMPTY = "*Not answered yet.*"
 COEFFICIENTS = ("alpha_ordinal", "ac1")
-"""Krippendorff's alpha (of labels with two values: the nominal one) and Gwet's AC1, as UniSumEval reports them."""
+"""Krippendorff's alpha (nominal for labels with two values) and Gwet's AC1, as reported by UniSumEval."""
 PARQUET = "parquet"
-"""The folder of the tables of each split."""
+"""Name of the folder with the tables of each split."""
 PSEUDONYM = "p-"
 """Prefix of the pseudonyms of annotators."""
 
@@ -110,7 +110,7 @@ class ReleaseSettings(StepSettings):
         return None if secret is None else secret.name  # local paths are not written
 
     def files(self) -> Iterable[Path]:
-        """Return no files, because the SHA-256 of the secret file would disclose the secret."""
+        """Return no files, because the SHA-256 of the secret file could disclose the secret."""
         return ()
 
     def packages(self) -> Iterable[Package]:
@@ -118,16 +118,16 @@ class ReleaseSettings(StepSettings):
         return [Package("pyarrow", "parquet")]
 
     def secret_hashes(self) -> Mapping[str, str]:
-        """Return a keyed hash of the secret; another secret gives other pseudonyms."""
+        """Return a keyed hash of the secret, because a different secret gives different pseudonyms."""
         if self.secret is None:
             return {}
         return {"secret": pseudonym("", self.secret.read_bytes().strip()) if self.secret.is_file() else "missing"}
 
 
 class ReleaseInfo(NamedTuple):
-    """Content of the card besides the data.
+    """What the descriptions of a release contain besides the data.
 
-    `duplicates` are the groups of near-duplicates, and `files` the SHA-256 of the described files, by name.
+    `duplicates` contains the groups of near-duplicates, and `files` the SHA-256 of each described file, by name.
     """
 
     settings: ReleaseSettings
@@ -137,7 +137,9 @@ class ReleaseInfo(NamedTuple):
 
 
 def pseudonym(name: str, secret: bytes) -> str:
-    """Return the pseudonym of an annotator: the first 10 hexadecimal digits of HMAC-SHA256 with the secret as the key.
+    """Return the pseudonym of an annotator.
+
+    It contains the first 10 hexadecimal digits of the HMAC-SHA-256 of the name, with the secret as the key.
 
     >>> pseudonym("ben", b"kept outside the release")
     'p-a847917694'
@@ -146,9 +148,10 @@ def pseudonym(name: str, secret: bytes) -> str:
 
 
 def agreements(data: Dataset) -> list[dict[str, Any]]:
-    """Return the agreement of annotators per judgment set, aspect and coefficient, rounded to 6 decimals.
+    """Return the agreement of annotators by judgment set, aspect and coefficient.
 
-    The validity of key facts is excluded, because the data contain only the valid ones.
+    Values are rounded to 6 decimals. The validity of key facts is excluded, because the data contain only valid key
+    facts.
     """
     rows: list[dict[str, Any]] = []
     for name in human_sets(data):
@@ -174,17 +177,17 @@ def agreements(data: Dataset) -> list[dict[str, Any]]:
 
 
 def human_sets(data: Dataset) -> list[str]:
-    """Return the names of the judgment sets with human judgments."""
+    """Return the names of the judgment sets that contain human judgments."""
     return [name for name in data.judgment_sets if any(is_human(row.signature) for row in data.iter_judgments(name))]
 
 
 def is_human(signature: str) -> bool:
-    """Return whether a judgment with this signature comes from an annotator or is aggregated from annotators."""
+    """Return whether a signature is that of an annotator's judgment or of an aggregated one."""
     return signature.startswith("human.")
 
 
 def card_text(data: Dataset, info: ReleaseInfo) -> str:
-    """Return README.md: metadata for the Hugging Face Hub, and all tables."""
+    """Return the content of README.md: metadata for the Hugging Face Hub, and all tables."""
     settings, splits = info.settings, splits_of(data)
     metadata: dict[str, Any] = {"pretty_name": settings.name, "language": [settings.language]}
     if settings.licence:
@@ -234,7 +237,7 @@ def card_text(data: Dataset, info: ReleaseInfo) -> str:
 
 
 def datasheet_text(data: Dataset, info: ReleaseInfo) -> str:
-    """Return DATASHEET.md: answers from the steps' records and from the settings."""
+    """Return the content of DATASHEET.md: answers from the records of the steps and the settings."""
     sources = Counter(str(document.extra.get("source") or "not known") for document in data.documents.values())
     listed = ", ".join(f"{escape_markdown(name)} ({count})" for name, count in sources.items())
     withheld = sum(not document.share for document in data.documents.values())
@@ -356,11 +359,11 @@ _FIELDS: dict[str, dict[str, str]] = {
         **dict.fromkeys(("label", "error_type", "status"), _TEXT),
     },
 }
-"""Columns and their types, by type of file. A column is described if every line has it."""
+"""Columns and their types, by type of file. A column is described only if every line has it."""
 
 
 def croissant_text(data: Dataset, info: ReleaseInfo) -> str:
-    """Return the description in JSON-LD, in the Croissant format 1.0 (MLCommons, 2024)."""
+    """Return the metadata in JSON-LD, in the Croissant format 1.0 (MLCommons, 2024)."""
     rows: dict[str, Iterable[Any]] = {DOCUMENTS: data.documents.values(), SUMMARIES: data.summaries}
     if any(document.key_facts for document in data.documents.values()):
         rows[KEY_FACTS] = ()

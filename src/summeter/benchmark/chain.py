@@ -1,4 +1,4 @@
-"""Build a benchmark from one file: run the steps that it names, in order, in one folder.
+"""Build a benchmark from one file, by running the steps that the file names in order.
 
     name: nine domains
     seed: 7
@@ -8,9 +8,9 @@
     release:
       licence: CC-BY-4.0
 
-Each section is a step. The steps run in the order of `STEPS`; each writes `FOLDER/STEP` and reads the folder of the
-step before it. The first step reads `input`. A step runs again if its settings, its input or its output files have
-changed, and so do the steps after it.
+Each section of the file is a step. The steps run in the order of `STEPS`. Each step writes `FOLDER/STEP` and reads the
+folder of the previous step; the first step reads `input`. If the settings, the input or the output files of a step have
+changed, this step and all later steps run again.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ STEPS: dict[str, str] = {
     "release": "summeter.benchmark.release:STEP",
     "verify": "summeter.benchmark.verify:STEP",
 }
-"""The steps, in order: name -> "module:Step"."""
+"""The steps in order: a mapping of names to `module:Step`."""
 FIRST = "source"
 CHAIN = "chain.json"
-"""Names the settings file that a folder was built from."""
+"""File that names the settings file from which a folder was built."""
 
 
 def step_named(name: str) -> Step[Any]:
@@ -85,7 +85,7 @@ class Shared(Record):
 
 
 class Chain(NamedTuple):
-    """The steps of a BENCH.yaml, in order, with their settings."""
+    """The steps of a BENCH.yaml file in order, each with its settings."""
 
     file: Path
     shared: Shared
@@ -93,7 +93,10 @@ class Chain(NamedTuple):
 
 
 class StepRow(NamedTuple):
-    """The state of one step of a chain: counts of inputs and outputs, and the duration in seconds."""
+    """The state of a step, with counts of inputs and outputs and the duration in seconds.
+
+    A count is None if it is unknown.
+    """
 
     step: str
     state: State
@@ -107,7 +110,7 @@ class StepRow(NamedTuple):
 
 
 def read_chain(file: str | Path) -> Chain:
-    """Read a chain from a YAML file. Raises InputError with every fault, by line and field."""
+    """Read a chain from a YAML file. Raises InputError with all faults, by line and field."""
     path = Path(file)
     try:
         fields = read_mapping(path, "a benchmark needs a name and at least one section")
@@ -149,12 +152,15 @@ def run_chain(
     tell: Callable[[str], None] = lambda _: None,
     progress: Progress | None = None,
 ) -> list[Manifest]:
-    """Run every step that is not done or is stale, up to `until`, or run `only` one step if those before it are done.
+    """Run the steps of a file that are not done or are stale, and return the manifests in order.
 
-    Paths in the file are relative to the file. `tell` receives a line for every step. `folder` defaults to the file's
-    `output`. Returns the manifests, in order. Raises InputError if the file is invalid, InstallError if this or a later
-    step needs a missing package, UsageError if the folder belongs to another benchmark or another process writes it,
-    WaitingError if a step waits for annotators, and the steps' own errors. Finished steps stay.
+    With `until`, later steps are not run. With `only`, just this step is run, if the steps before it are done. Paths in
+    the file are relative to the folder of the file. `folder` defaults to `output` in the file. `tell` is called with a
+    line of text for every step. Finished steps are kept if a later step fails.
+
+    Raises InputError if the file is invalid, InstallError if a step to be run needs a missing package, UsageError if
+    the folder belongs to another benchmark or another process is writing it, WaitingError if a step waits for
+    annotators, and the errors of the steps themselves.
     """
     import fcntl
 
@@ -199,7 +205,7 @@ def run_chain(
 
 
 def output_of(chain: Chain, folder: str | Path | None = None) -> Path:
-    """Return `folder`, or the file's `output` if it is None. Raises UsageError if both are missing."""
+    """Return `folder`, or else `output` in the file. Raises UsageError if both are missing."""
     if folder is not None:
         return Path(folder).resolve()
     if chain.shared.output is None:
@@ -208,9 +214,10 @@ def output_of(chain: Chain, folder: str | Path | None = None) -> Path:
 
 
 def chain_status(folder: str | Path, file: str | Path | None = None) -> list[StepRow]:
-    """Return the state of each step in a folder. `file` is its BENCH.yaml, if that has moved.
+    """Return the state of each step in a folder.
 
-    Raises UsageError if `run_chain` did not create the folder, and InputError if the file is invalid.
+    `file` is the path of the benchmark's BENCH.yaml file, if it has been moved. Raises UsageError if the folder was not
+    created by `run_chain`, and InputError if the file is invalid.
     """
     target = Path(folder).resolve()
     entry = _read_entry(target)
@@ -276,7 +283,10 @@ def _last_events(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def _read_entry(folder: Path) -> dict[str, Any] | None:
-    """Return the content of chain.json, or None if there is no such file. Raises InputError if it is not JSON."""
+    """Return the content of chain.json, or None if there is no such file.
+
+    Raises InputError if the content is not JSON.
+    """
     path = folder / CHAIN
     if not path.is_file():
         return None
@@ -288,7 +298,10 @@ def _read_entry(folder: Path) -> dict[str, Any] | None:
 
 
 def _claim(folder: Path, chain: Chain) -> None:
-    """Create the folder and write chain.json. Raises UsageError if the folder has other content."""
+    """Create the folder, and write chain.json.
+
+    Raises UsageError if the folder has other content.
+    """
     entry = _read_entry(folder) if folder.is_dir() else None
     if entry is not None and entry.get("name") != chain.shared.name:
         raise UsageError(

@@ -1,13 +1,14 @@
-"""Measure systems and evaluators on a user's own benchmark, in the layouts of UniSumEval's tables.
+"""Measurement of systems and evaluators on a user's own benchmark, as in UniSumEval.
 
     protocol: own
     data: benchmark/release
     evaluators: [support, "finesure[strategy=evidence]"]
     models: {judge: openai/gpt-4o}
 
-The tables for the annotators and for each evaluator show each aspect by system and domain, with the average and the
-domain stability, and the same by length and kind of text (UniSumEval, tables 5 and 14-17). Further tables show the
-correlation of each evaluator with the annotators by domain, length and kind, at the summary and the system level.
+The tables have the layouts of UniSumEval. There is one table for the annotators and one for each evaluator, with each
+aspect by system and domain, the average and the domain stability, and the same by length and kind of text (tables 5 and
+14-17). Further tables contain the correlation of each evaluator with the annotators by domain, length and kind, at the
+summary level and at the system level.
 """
 
 from __future__ import annotations
@@ -49,9 +50,9 @@ def read(source: Path, judgment_set: str, by: Sequence[str] | None) -> Dataset:
 
 
 def columns_of(data: Dataset, by: Sequence[str] | None) -> Sequence[str]:
-    """Return the columns, besides the domain, to break the results down by; default: `length` and `kind` if present.
+    """Return the columns, besides the domain, by which results are broken down.
 
-    Raises UsageError if a column is missing.
+    By default, these are `length` and `kind`, if they are present. Raises UsageError if a column is missing.
     """
     context = context_of(data)
     known = sorted(context.extra)
@@ -76,7 +77,10 @@ def measure(
     resamples: int,
     seed: int,
 ) -> Study:
-    """Return the dataset summary by annotators and by each run, and each evaluator's correlation with annotators."""
+    """Return the means by annotators and by each run, and the evaluators' correlations.
+
+    The correlations are those with the annotators.
+    """
     columns, aspect = columns_of(data, by), list(aspects) or None
     people = card(None, data, across=columns, aspect=aspect, judgment_set=judgment_set, resamples=resamples, seed=seed)
     rows, notes = list(people), list(people.notes)
@@ -111,9 +115,10 @@ def format_study(study: Study, layout: str) -> str:
 
 
 def tables(study: Study) -> Iterator[Table]:
-    """Yield the systems by domain and by each column per judge and aspect, then the evaluators' correlations.
+    """Yield the tables of systems, followed by the tables of the evaluators' correlations.
 
-    There is one table of correlations per aspect, level and coefficient.
+    For each judge and aspect, there is one table by domain and one by each further column. There is one table of
+    correlations per aspect, level and coefficient.
     """
     cards = Study("card", [row for row in study if row.study == "card"], ())
     yield from mean_tables(cards)

@@ -348,7 +348,7 @@ class ItemView(NamedTuple):
 
 
 class ItemList(NamedTuple):
-    """All summaries, lowest score first, with the data that they share. Views are created on access.
+    """All summaries, lowest score first, with the data that they share.
 
     If the runs are too large to list all summaries, `sample` says which ones are listed. `filters` maps each aspect
     that several sources judged to these sources, from which the reader can choose one.

@@ -21,7 +21,7 @@ MAX_ASPECTS = 3
 
 
 class ColumnKey(NamedTuple):
-    """Key of a column: the number of the run, and the judge, signature and aspect of the scores."""
+    """Key of a column: the number of the run, and the judge, signature and aspect."""
 
     run: int
     judge: str
@@ -118,7 +118,8 @@ def ranks(values: Sequence[float | None]) -> list[int | None]:
 def axis(means: Sequence[SystemScore], signature: str) -> tuple[float, float]:
     """Return the ends of the axis for the means in a column.
 
-    The axis is the judge's scale, or else 0 to 1, if it contains all values, and otherwise the range of the values.
+    The axis is the judge's scale, or 0 to 1 if the signature contains no scale. If a value or the bound of an interval
+    is outside this axis, the axis is the range of all values and bounds.
     """
     ends = [end for mean in means for end in (mean.value, mean.low, mean.high) if end is not None]
     low, high = scale_of(signature) or (0.0, 1.0)
@@ -195,7 +196,7 @@ def leading(table: SystemTable, column: Key, judge: str) -> str:
 
 
 def _disagreement(view: RunView, columns: Sequence[Key], sources: Sequence[Source]) -> str:
-    """Return a sentence if the judges of an aspect rank different systems first."""
+    """Return a sentence on whether the judges of an aspect rank the same systems first."""
     compared = {_judge_label(view, column, sources): Comparison.of(view.table, column) for column in columns}
     title = gloss(columns[0][2]).title
     equal = {judge: len(ranking.highest) == len(ranking.ranked) for judge, ranking in compared.items()}

@@ -50,7 +50,7 @@ def reliabilities(runs: Sequence[RunFolder], *, tolerance: float = TOLERANCE) ->
 
 
 def agreements(view: RunView, sources: Sequence[Source]) -> Iterator[tuple[str, Row]]:
-    """Yield the label of each judge of a run, and its agreement with people who judged the data."""
+    """Yield the label of each judge of a run, with its agreement with people on the data."""
     for row in agreement_with_people(view.folder, seed=view.seed):
         column = ColumnKey(view.number, row.judge or "", row.signature or "", row.aspect or "")
         yield label_of(column, view, sources), row

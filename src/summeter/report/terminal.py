@@ -261,7 +261,7 @@ def _rich(table: SystemTable, heads: _Headings, columns: Sequence[Key], console:
 
 
 def _notes(table: SystemTable) -> list[str]:
-    """Return the notes below the table: missing scores and units, the intervals and the signatures."""
+    """Return the notes below the table, on missing scores and units, intervals and signatures."""
     notes = list(dict.fromkeys(note for column in table.columns() if (note := table.note(column))))
     notes += [note for note in (table.missing(), table.unjudged()) if note]
     notes += [f"interval: {interval}" for interval in dict.fromkeys(row.interval for row in table.rows)]

@@ -11,7 +11,7 @@ from summeter.records import Judgment, names_no_error
 VerdictStyle = Literal["good", "bad", "pad", "none", "plain"]
 
 _ROUGE = re.compile(r"rouge[-_ ]?(?P<kind>\d+|lsum|l)(?:[-_. ](?P<side>precision|recall|f1|f|p|r))?", re.IGNORECASE)
-# A separator of reasons. It does not match before "nearest: ", which belongs to the reason, and within brackets.
+# `_JOINED` separates reasons, but not before "nearest: ", which belongs to the reason, and not within brackets.
 _SCALE = re.compile(r"\bscale:(\d+)-(\d+)(?:\||$)")
 _JOINED = re.compile(r"; (?!nearest: )(?![^()]*\))")
 
@@ -57,7 +57,7 @@ _GLOSSES = {
 
 
 def gloss(aspect: str) -> Gloss:
-    """Return the title, meaning and formula of an aspect; the title of an unknown aspect is its name.
+    """Return the title, meaning and formula of an aspect; an unknown aspect keeps its name.
 
     >>> gloss("rouge2").title
     'ROUGE-2'
