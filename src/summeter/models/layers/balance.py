@@ -1,8 +1,9 @@
-"""Load balancing over several servers of one model: each call goes to the server with the fewest tokens in flight.
+"""Balance the load of several servers of one model.
 
-A server that fails is excluded, and its calls are sent to the others at once. Its health is checked after a pause,
-which doubles until it answers; then it is used again (a circuit breaker; Nygard, 2007). A busy server that rejects
-calls is not excluded: its rate limiter reduces the number of concurrent calls.
+Each call is sent to the server with the fewest tokens in flight. A server that fails is excluded, and its calls are
+sent to the other servers at once. The health of an excluded server is checked after a pause, which is doubled until the
+server answers and is used again (a circuit breaker; Nygard, 2007). A busy server that rejects calls is not excluded:
+its rate limiter reduces the number of concurrent calls.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from summeter.runs.usage import Usage
 log = logging.getLogger(__name__)
 
 FAILURES = 3
-"""Consecutive failures after which a server is excluded; an unreachable server is excluded at once."""
+"""Number of consecutive failures after which a server is excluded; an unreachable server is excluded at once."""
 FIRST_PAUSE, MAX_PAUSE = 1.0, 60.0
-"""Seconds before the first health check of an excluded server, and the maximum to which the pause doubles."""
+"""Seconds before the first health check of an excluded server, and the maximum to which this pause is doubled."""
 MAX_IMBALANCE = 1.25
-"""Maximum load of a server with a cached prefix, as a multiple of that of the least loaded server."""
+"""Maximum load of a server that is chosen for its cached prefix, as a multiple of that of the least loaded server."""
 MAX_PREFIXES = 10_000
-"""Number of documents whose server is remembered."""
+"""Maximum number of documents whose server is remembered."""
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -49,7 +50,7 @@ class Server(NamedTuple):
 class _Load:
     """The calls and tokens in flight at a server, and its consecutive failures.
 
-    `watch` runs while it is excluded.
+    `watch` is the task that checks the health of the server while it is excluded, and None otherwise.
     """
 
     server: Server
@@ -78,10 +79,11 @@ class _Board:
 class Balanced:
     """An LLM that sends each call to one of several servers of the same model.
 
-    A call goes to the server with the fewest tokens in flight (prompt and a typical reply), or to the server that last
-    read the same document and has it in its prefix cache, unless its load is much higher. While the call waits, another
-    server with free capacity may take it. A call that fails or is rejected is sent to the next server, which counts as
-    a retry in `usage`; it fails if all servers fail.
+    A call goes to the server with the fewest tokens in flight (those of the prompts and of typical replies). If another
+    server was the last to read the same document and therefore has it in its prefix cache, the call goes to that server
+    unless its load is much higher. While the call waits, any server with free capacity may take it. A call that fails
+    or is rejected is sent to the next server, which is counted as a retry in `usage`; the call fails if all servers
+    fail.
     """
 
     def __init__(self, servers: Sequence[Server], *, sleep: Sleep = asyncio.sleep, usage: Usage | None = None) -> None:
@@ -94,8 +96,8 @@ class Balanced:
     async def complete(self, request: Request) -> Completion:
         """Return the reply of the first server that gives one.
 
-        If all fail, raises the error that is most likely to be temporary: that of a busy server, or else that of a
-        failed one, or else that of an unreachable one.
+        If all servers fail, the error that is most likely to be temporary is raised: that of a busy server, or else
+        that of a failed server, or else that of an unreachable server.
         """
         board, tokens = self._boards.get(), expected(request).total_tokens
         prefix = next((prefix for _, prefix in with_prefixes(request.messages) if prefix), None)
@@ -157,7 +159,7 @@ class Balanced:
             await server.llm.close()
 
     async def _watch(self, load: _Load) -> None:
-        """Check the health of an excluded server, and use it again once it answers."""
+        """Check the health of an excluded server until it answers, and then include it again."""
         pause = FIRST_PAUSE
         while True:
             await self._sleep(pause)

@@ -6,9 +6,9 @@ from summeter.models.base import LLM, Completion, Request
 
 
 class Layer:
-    """An LLM that forwards requests to another.
+    """An LLM that forwards requests to another LLM.
 
-    Subclasses override `complete`, and `close` if they hold resources.
+    Subclasses override `complete`, and also `close` if they hold resources.
     """
 
     def __init__(self, llm: LLM) -> None:

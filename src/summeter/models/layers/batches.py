@@ -1,9 +1,9 @@
-"""Calls through a vendor's batch API, in rounds: they cost half the price and are answered within a day.
+"""Send calls through a vendor's batch API in rounds.
 
-In each round, judges use models that reply from the call store. A call that is not stored is recorded and raises
-`PendingCall`, and its item is judged again in the next round. After the round, `fetch` submits the recorded calls,
-waits for the batches and stores the replies. Each batch is written to the run's log before it is submitted, so that a
-later session waits for it instead of submitting it again.
+Such calls cost half the price and are answered within a day. In each round, judges use models that reply from the call
+store. A call that is not stored is recorded and raises `PendingCall`, and its item is judged again in the next round.
+After the round, `fetch` submits the recorded calls, waits for the batches and stores the replies. Each batch is written
+to the run's log before it is submitted, so that a later session waits for the batch instead of submitting it again.
 """
 
 from __future__ import annotations
@@ -42,14 +42,15 @@ Sleep = Callable[[float], Awaitable[None]]
 
 MAX_SEARCHES = 6
 SEARCH_PERIOD = 300.0
-"""Maximum number of searches for a batch whose id was not received, and the seconds after its submission in which it is
-searched for."""
+"""Maximum number of searches for a batch whose id was not received, and the number of seconds after its submission
+during which it is searched for."""
 
 
 class Pace(NamedTuple):
-    """Polling of batches: the first wait in seconds, its growth factor and its maximum.
+    """The schedule for polling batches.
 
-    `faults` is the number of consecutive failed requests after which waiting ends.
+    `first` is the first wait in seconds, `growth` the factor by which each wait grows, and `longest` the maximum wait
+    in seconds. `faults` is the number of consecutive failed requests after which waiting ends.
     """
 
     first: float = 30.0
@@ -58,12 +59,15 @@ class Pace(NamedTuple):
     faults: int = 24
 
     def wait(self, polls: int) -> float:
-        """Return the seconds to wait after this number of polls."""
+        """Return the seconds to wait after `polls` polls."""
         return min(self.longest, self.first * self.growth ** min(polls - 1, 99))
 
 
 class _Call(NamedTuple):
-    """A pending request, the request as submitted (possibly in a weaker reply format), and its reserved budget."""
+    """A pending call: the request, the request as submitted, and the reserved usage.
+
+    The submitted request may have a weaker reply format.
+    """
 
     request: Request
     sent: Request
@@ -96,12 +100,16 @@ class Batches:
         self._tries = Counter[str]()
         self._failures: dict[str, ModelError] = {}
         self._formats = KnownFormats()
-        # After a batch that exceeds the account's queue: smaller batches, one at a time.
+        # After a batch that exceeds the account's queue, batches are smaller and are submitted one at a time.
         self._max_calls, self._one_by_one = api.most, False
         self._in_flight = 0
 
     def missing(self, request: Request) -> Completion:
-        """Record a call that is not stored and raise PendingCall, or raise its failure if there will be no reply."""
+        """Record a call that is not stored, and raise PendingCall.
+
+        If there will be no reply to the call, its failure is raised instead. Raises BudgetError if the budget is
+        exhausted.
+        """
         if (failure := self._failures.get(request.key)) is not None:
             raise failure.with_traceback(None)
         if self._budget is not None and self._budget.budget.reached is not None:
@@ -112,9 +120,9 @@ class Batches:
     async def fetch(self) -> None:
         """Submit the pending calls, wait until their batches have ended, and store the replies.
 
-        Calls in a batch of an earlier session are read from that batch. A call without a reply (it expired, its reply
-        format was refused, or the budget is reserved for other calls) is recorded again in the next round and submitted
-        again; `missing` raises the failure of a call without retries left.
+        Replies to calls in a batch of an earlier session are read from that batch. A call without a reply is recorded
+        and submitted again in the next round; it may have expired, its reply format may have been refused, or the
+        budget may be reserved for other calls. If a call has no retries left, `missing` raises its failure.
         """
         pending, self._pending = self._pending, {}
         held, refused = self.log.held(self.llm.id), self.log.refused(self.llm.id)
@@ -144,7 +152,7 @@ class Batches:
     # Submitting
 
     def _cut(self, requests: Iterable[Request], refused: dict[str, str]) -> Iterator[tuple[list[_Call], list[bytes]]]:
-        """Yield the calls of each batch and their lines, within the limits of a batch and the budget."""
+        """Yield the calls of each batch and their lines in the batch, within the limits of batches and the budget."""
         calls: list[_Call] = []
         entries: list[bytes] = []
         size = 0
@@ -190,7 +198,7 @@ class Batches:
         self._tell(f"submitting {len(calls)} calls to {self.llm.id}")
 
         async def create(tries: int) -> str:
-            # The request may have arrived although its answer did not.
+            # The request may have arrived even though its answer was not received.
             arrived = await self.api.find(tag, self.log.ids) if tries > 1 else None
             if arrived is not None:
                 return arrived
@@ -215,7 +223,7 @@ class Batches:
     # Waiting and reading
 
     async def _collect(self, batch: Submission, calls: list[_Call]) -> None:
-        """Wait until a batch has ended, and store its replies to these calls."""
+        """Wait until a batch has ended, and store the replies to these calls."""
         waiting = {call.sent.key: call for call in calls}
         self._in_flight += 1
         try:
@@ -243,9 +251,9 @@ class Batches:
                 self._settle(call, None)
 
     async def _persist(self, what: str, work: Callable[[int], Awaitable[T]]) -> T:
-        """Return the result of `work`, called with the number of the attempt.
+        """Return the result of `work`, which is called with the number of the attempt and retried if it fails.
 
-        Transient failures are retried.
+        Only transient failures are retried.
         """
         for tries in count(1):
             try:
@@ -257,9 +265,9 @@ class Batches:
         raise AssertionError("unreachable")
 
     async def _find(self, batch: Submission) -> bool:
-        """Find a batch whose id an earlier session did not receive.
+        """Find a batch whose id an earlier session did not receive, and return whether it was found.
 
-        If it is not found, its calls are submitted again.
+        If the batch is not found, its calls are submitted again.
         """
         tag = Tag(batch.nonce, batch.at, frozenset(batch.keys))
         for searches in count(1):
@@ -331,7 +339,7 @@ class Batches:
             and batch.found
             and not self.api.has_nonce
         ):
-            # It has the same time and size; the next such batch may be ours.
+            # The batch has the same time and size as ours; the next such batch may be ours.
             self.log.mistaken(batch.nonce, batch.name)
             batch.id, batch.found = None, False
             return False
@@ -344,13 +352,13 @@ class Batches:
         return True
 
     def _of_batch(self, batch: Submission, completion: Completion) -> Completion:
-        # The time would be that of the batch.
+        # The time of the reply would be that of the whole batch.
         return completion.model_copy(update={"batch": batch.id, "seconds": None})
 
     # Accounts
 
     def _settle(self, call: _Call, reply: Completion | None) -> None:
-        """Count the usage of a call with this reply, and release its reserved budget."""
+        """Count the usage of a call with this reply, or with none, and release the usage reserved for the call."""
         if reply is not None:
             count_reply(self._usage, reply)
         if self._budget is not None:
@@ -384,9 +392,9 @@ class Batches:
 
 
 class PendingBatchGuard(Layer):
-    """Refuses calls whose replies are in an unread batch, since they would be paid for twice.
+    """Refuses calls whose replies are in a batch that has not been read, since they would be paid for twice.
 
-    The layer is below the cache, so only calls that are not stored reach it.
+    The layer is below the cache, so that only calls that are not stored reach it.
     """
 
     def __init__(self, llm: LLM, log: BatchLog) -> None:
@@ -406,7 +414,7 @@ class PendingBatchGuard(Layer):
 
 
 def check_address(log: BatchLog, model: str, address: str) -> None:
-    """Raise UsageError if an unread batch was submitted to an endpoint other than `address`."""
+    """Raise UsageError if a batch that has not been read was submitted to an endpoint other than `address`."""
     for submission in log.of(model):
         if not submission.ended and submission.address != address:
             raise UsageError(

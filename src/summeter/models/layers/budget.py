@@ -1,4 +1,4 @@
-"""Budgets: no call is sent that would exceed the tokens or the money that a run may spend."""
+"""Enforce budgets: no call is sent that would exceed the tokens or the money that a run may spend."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from summeter.runs.usage import Usage
 
 
 class Budget:
-    """The budget of all models of a run; `spent` is the usage of earlier sessions.
+    """The budget that all models of a run share; `spent` initially is the usage of earlier sessions.
 
-    A call is admitted if the usage so far, the reserved usage of calls in flight and its own expected usage are within
-    the budget. If only the calls in flight are in the way, it waits until their usage is known. The first call that
-    does not fit even then exhausts the budget: `reached` holds the message, and every further call raises BudgetError.
+    A call is admitted if the sum of the usage so far, the usage reserved for calls in flight and the call's own
+    expected usage is within the budget. If the call would fit without the calls in flight, it waits until their usage
+    is known. The first call that does not fit even then exhausts the budget: `reached` holds the error message, and
+    this and every later call raises BudgetError. `max_tokens` and `max_cost` (in US dollars) are None without a limit.
     """
 
     def __init__(self, max_tokens: int | None, max_cost: float | None, spent: Usage | None = None) -> None:
@@ -34,7 +35,7 @@ class Budget:
     async def reserve(self, estimate: Callable[[], Usage]) -> Usage:
         """Reserve the estimated usage of a call and return it, or raise BudgetError.
 
-        The estimate is made again after a wait, since completed calls improve it.
+        The estimate is computed again after each wait, since completed calls improve it.
         """
         while not self.admit(wanted := estimate()):
             if self.reached is not None:
@@ -45,15 +46,15 @@ class Budget:
         return wanted
 
     def admit(self, wanted: Usage) -> bool:
-        """Reserve `wanted` if it fits.
+        """Reserve the usage `wanted` if it fits into the budget, and return whether it was reserved.
 
-        If it does not fit although nothing is reserved, the budget is exhausted.
+        If it does not fit even though nothing is reserved, the budget is exhausted.
         """
         if self.reached is not None:
             return False
         usages = (self.spent, self._reserved, wanted)
         tokens, cost = sum(each.total_tokens for each in usages), sum(each.cost or 0.0 for each in usages)
-        # The tolerance covers rounding of the sum.
+        # The tolerance allows for the rounding of the sum.
         if (self.max_tokens is None or tokens <= self.max_tokens) and (
             self.max_cost is None or cost <= self.max_cost + 1e-12
         ):
@@ -70,7 +71,7 @@ class Budget:
         return False
 
     def settle(self, reserved: Usage, actual: Usage) -> None:
-        """Replace the reserved usage of a completed call by its actual usage."""
+        """Replace the usage reserved for a completed call with its actual usage."""
         self._reserved -= reserved
         self.spent += actual
         self._wake()
@@ -85,17 +86,17 @@ class Budget:
 class Replies:
     """The usage of the calls of one model.
 
-    Token counts that the endpoint does not report are estimated: those of prompts from their text, those of replies by
-    the mean of the reported ones.
+    Token counts that the endpoint does not report are estimated: those of prompts from their texts, and those of
+    replies as the mean of the reported counts.
     """
 
     def __init__(self) -> None:
         self._count = self._tokens = 0
 
     def record(self, tokens_in: int | None, tokens_out: int | None, expect: Callable[[], Usage]) -> Usage:
-        """Return the usage of a call with these reported token counts.
+        """Return the usage of a call with these reported token counts, which are None if they were not reported.
 
-        `expect` returns its expected usage.
+        `expect` returns the expected usage of the call.
         """
         if tokens_out is not None:
             self._count += 1
@@ -111,7 +112,7 @@ class Replies:
 
 
 class CallBudget:
-    """The usage of one model's calls against the run's budget: estimated before a call, recorded after it."""
+    """The usage of one model's calls, estimated before a call and recorded after it, against the run's budget."""
 
     def __init__(self, budget: Budget, price: Price | None) -> None:
         self.budget = budget
@@ -122,9 +123,9 @@ class CallBudget:
     def estimate(self, expectation: Usage) -> Usage:
         """Return the usage to reserve for a call with this expected usage.
 
-        The largest usage of this model's earlier calls is reserved, since several calls in flight that each exceed the
-        mean would together exceed the budget; the unused part is released. Endpoints may add tokens to every prompt,
-        so the estimate is never below the shortest prompt so far.
+        The estimate is based on the largest usage of this model's earlier calls, since several calls in flight that
+        each exceed the mean could together exceed the budget; the unused part is released afterwards. Endpoints may add
+        tokens to every prompt, so the estimate is never below the shortest prompt so far.
         """
         if not self._answered:
             return self._priced(expectation.tokens_in, expectation.tokens_out)
@@ -132,7 +133,7 @@ class CallBudget:
         return self._priced(tokens_in, self._longest_reply)
 
     def record(self, completion: Completion, expectation: Usage) -> Usage:
-        """Return the usage of a call with this reply, and improve later estimates by it."""
+        """Return the usage of a call with this reply, and use it to improve later estimates."""
         tokens = self._replies.record(completion.tokens_in, completion.tokens_out, lambda: expectation)
         self._answered = True
         self._longest_reply = max(self._longest_reply, tokens.tokens_out)
@@ -147,7 +148,7 @@ class CallBudget:
 
 
 class BudgetGuard(Layer):
-    """Reserves the estimated usage of each call before it is sent, and records its actual usage afterwards."""
+    """Reserves the estimated usage of each call before it is sent, and records the actual usage afterwards."""
 
     def __init__(self, llm: LLM, calls: CallBudget) -> None:
         super().__init__(llm)

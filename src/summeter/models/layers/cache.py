@@ -1,4 +1,7 @@
-"""Stored replies: a cache in front of an LLM (`Cache`), and an LLM that only replies from the store (`Stored`)."""
+"""Store replies and reuse them.
+
+`Cache` is a cache in front of an LLM, and `Stored` is an LLM that replies only from the store.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from summeter.runs.calls import CallStore
 from summeter.runs.usage import Usage
 
 CROWDED = 16
-"""Calls in flight above which commits are delayed, so that several replies share one."""
+"""Number of calls in flight above which commits are delayed, so that several replies share one commit."""
 COMMIT_DELAY = 0.002
 """Seconds by which such a commit is delayed."""
 
@@ -21,7 +24,7 @@ _Row = tuple[str, str, str, str]
 
 
 def count_reply(usage: Usage, completion: Completion) -> None:
-    """Add a new reply to `usage`."""
+    """Add the seconds and tokens of a new reply to `usage`."""
     usage.seconds += completion.seconds or 0.0
     if completion.tokens_in is None or completion.tokens_out is None:
         usage.without_tokens += 1
@@ -31,7 +34,7 @@ def count_reply(usage: Usage, completion: Completion) -> None:
 
 
 class _Flight:
-    """A call in flight and the number of its waiters."""
+    """A call in flight, with the number of its waiters."""
 
     __slots__ = ("task", "waiters")
 
@@ -44,8 +47,8 @@ class Cache(Layer):
     """Forwards only requests whose replies are not stored.
 
     A reply is stored before it is returned. Failures are not stored, except for rejected replies that were paid for,
-    which have a table of their own. Equal concurrent requests share one call, which is cancelled when its last waiter
-    is cancelled. `usage` is updated during the run, also by the layers below.
+    which are stored in a separate table. Equal concurrent requests share one call, which is cancelled when its last
+    waiter is cancelled. `usage` is updated during the run by this layer and by the layers below.
     """
 
     def __init__(self, llm: LLM, store: CallStore | None = None, *, usage: Usage | None = None) -> None:
@@ -100,12 +103,12 @@ class Cache(Layer):
         stored = completion.model_dump_json()
         row = (request.key, request.canonical, stored, request.model)
         committed = await self._writers.get().put(row, crowded=len(self._flights.get()) > CROWDED)
-        # If another process stored its reply first, both use that one.
+        # If another process stored its reply first, both processes use that reply.
         return completion if committed == stored else Completion.model_validate_json(committed)
 
 
 class WriteGuard(Layer):
-    """Sends nothing after a write error; `broken` returns the error, or None.
+    """Sends nothing after a write error; `broken` returns the error, or None if there was none.
 
     The layer is the innermost one, so that it also stops calls that were waiting for the rate limit or a retry.
     """
@@ -164,14 +167,14 @@ def replay(model: str, store: CallStore, *, usage: Usage | None = None) -> Store
 
 
 class _BatchWriter:
-    """Stores replies that arrive together in one commit."""
+    """Stores replies, with one commit for those that arrive together."""
 
     def __init__(self, store: CallStore) -> None:
         self._store = store
         self._waiting: list[tuple[_Row, asyncio.Future[str]]] = []
 
     def put(self, row: _Row, *, crowded: bool) -> asyncio.Future[str]:
-        """Return a future that is done once the row is committed; its result is the stored completion."""
+        """Return a future that is done once the row is committed, with the stored completion as its result."""
         loop = asyncio.get_running_loop()
         if not self._waiting:
             loop.call_later(COMMIT_DELAY, self._flush) if crowded else loop.call_soon(self._flush)

@@ -1,4 +1,4 @@
-"""Reply formats: request the strictest format that an endpoint supports."""
+"""Request replies in the strictest format that an endpoint supports."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from summeter.models.layers.base import Layer
 from summeter.records import CapabilityError
 
 FORMATS: tuple[Format, ...] = ("json_schema", "json_object", "text")
-"""From the strictest to the weakest."""
+"""The reply formats, from the strictest to the weakest."""
 
 
 class KnownFormats:
-    """The reply formats that an endpoint refused and enforced, by schema.
+    """The reply formats that an endpoint has refused and accepted, by schema.
 
-    A refusal counts only if a weaker format was then accepted, since servers refuse requests for many reasons and state
-    few of them. It does not count once the format has been accepted.
+    A refusal is taken into account only if a weaker format was accepted afterwards, since servers refuse requests for
+    many reasons and state few of them. It is ignored if the refused format was accepted earlier.
     """
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class KnownFormats:
         return max(FORMATS.index(request.format), self._strictest.get(request.schema_name, 0))
 
     def learn(self, request: Request, answered: Format) -> None:
-        """Record that a request was answered in this format after the stricter ones were refused."""
+        """Record that a request was answered in this format, after the stricter formats were refused."""
         schema, start, level = request.schema_name, self.strictest(request), FORMATS.index(answered)
         if level > start and (schema, start) not in self._accepted:
             self._strictest[schema] = level

@@ -1,6 +1,6 @@
-"""The timeout of an item: the total time of its calls, their retries and its computations.
+"""Limit the time of an item: the total time of its calls, their retries and its computations.
 
-Waits for the rate limit of an endpoint are not counted.
+Waits for the rate limit of an endpoint are not included.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _RUNNING: ContextVar[ItemTimeout | None] = ContextVar("summeter_item_timeout", d
 
 
 class ItemTimeout:
-    """A timeout that is paused while a call of its work waits for a rate limit."""
+    """A timeout that is paused while a call of the item waits for a rate limit."""
 
     def __init__(self, timeout: asyncio.Timeout, seconds: float) -> None:
         self._timeout = timeout
@@ -43,7 +43,10 @@ class ItemTimeout:
             self._timeout.reschedule(self._since + max(0.0, self._left))
 
     def check(self) -> None:
-        """Raise ModelError after the timeout and CancelledError if the run is to stop, for work that does not await."""
+        """Raise ModelError after the timeout, and CancelledError if the run is to stop.
+
+        This is called by work that does not await.
+        """
         raise_if_stopped()
         if not self._waiting and not self.over and self._loop.time() - self._since > self._left:
             raise overdue(self._seconds)
@@ -55,9 +58,9 @@ def overdue(seconds: float) -> ModelError:
 
 
 async def within(seconds: float | None, work: Awaitable[T]) -> T:
-    """Await `work`, and raise ModelError after `seconds` without waits for rate limits.
+    """Await `work` and return its result, or raise ModelError if it takes more than `seconds`.
 
-    None means no limit.
+    Waits for rate limits are not included. If `seconds` is None, there is no limit.
     """
     if seconds is None:
         with checked(raise_if_stopped):

@@ -1,13 +1,13 @@
-"""Rate limits of an endpoint: concurrent calls, requests and tokens per minute.
+"""Limit the rates of an endpoint: concurrent calls, and requests and tokens per minute.
 
-The limits are reduced while the endpoint rejects calls.
+The number of concurrent calls is reduced while the endpoint rejects calls.
 
 Each endpoint has one limiter, which all its models share. The number of concurrent calls (the window) starts small and
 doubles with every round of answers, up to the limit (slow start; Jacobson, 1988). When an endpoint rejects more than a
-third of a round (429, 503, 529), no call is sent until the time it states, and the window is reduced to the largest one
-that was answered before, or to half. It then grows again, in steps that double (compare AIMD; Chiu and Jain, 1989).
-Each time that growth beyond the same window fails, the next attempt waits for twice as many rounds. Fewer rejections
-delay only the rejected calls.
+third of a round (429, 503, 529), no call is sent until the time that the endpoint states, and the window is reduced to
+the largest window that was answered before, or to half its size. The window then grows again in steps that double
+(compare AIMD; Chiu and Jain, 1989). Each time that growth beyond the same window fails, the next attempt waits for
+twice as many rounds. If fewer calls of a round are rejected, only these calls are delayed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OVERLOAD = 1 / 3
 """The share of rejected calls in a round above which the window is too large."""
 MAX_ROUNDS = 256
 """Maximum number of rounds before a window that failed is tried again."""
-# Seconds without calls if the server states none: doubled until a call is answered, up to the maximum.
+# Seconds without calls if the server states no time; they are doubled until a call is answered, up to the maximum.
 FIRST_PAUSE, MAX_PAUSE = 1.0, 30.0
 
 Clock = Callable[[], float]
@@ -41,7 +41,10 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 class Limits(NamedTuple):
-    """The maximum number of concurrent calls, and of requests and tokens per minute (None: no limit)."""
+    """The maximum numbers of concurrent calls and of requests and tokens per minute.
+
+    None stands for no limit.
+    """
 
     connections: int
     requests: float | None = None
@@ -59,8 +62,8 @@ class Limits(NamedTuple):
 class TokenBucket:
     """A token bucket that admits `per_minute` units in any minute, with bursts of one second's worth.
 
-    The level may become negative, since the size of a call is only known afterwards; the next call then waits until it
-    is positive. Times are seconds of any monotonic clock.
+    The level may become negative, since the size of a call is known only afterwards; the next call then waits until the
+    level is positive. Times are in seconds of any monotonic clock.
 
     >>> bucket = TokenBucket(60, now=0.0)
     >>> bucket.take(1, now=0.0)
@@ -78,11 +81,11 @@ class TokenBucket:
     def wait(self, amount: float, now: float) -> float:
         """Return the seconds until `amount` may pass.
 
-        More than the capacity passes when the bucket is full.
+        An amount above the capacity of the bucket may pass when the bucket is full.
         """
         self._fill(now)
         deficit = min(amount, self._capacity) - self._level
-        # A deficit from rounding would give waits too short for the clock.
+        # A deficit caused by rounding would lead to waits too short for the clock.
         return deficit / self._flow if deficit > ROUNDING else 0.0
 
     def take(self, amount: float, now: float) -> None:
@@ -108,7 +111,10 @@ class RateLimiter:
 
 
 class Queue:
-    """The calls that wait for an endpoint, the number of calls in flight, and the window that limits it."""
+    """The calls that wait for an endpoint.
+
+    `in_flight` is the number of calls in flight, and `allowed` the window, which limits this number.
+    """
 
     def __init__(self, limits: Limits, clock: Clock, sleep: Sleep) -> None:
         self._size = limits.connections
@@ -153,13 +159,13 @@ class Queue:
             raise
 
     def release(self) -> None:
-        """End a call and admit waiting ones."""
+        """End a call and admit waiting calls."""
         self.in_flight -= 1
         self._admit_waiting()
 
     @property
     def closed(self) -> bool:
-        """Whether no call is sent until the time that the endpoint stated."""
+        """Whether the endpoint is paused, so that no call is sent at present."""
         return self.opens > self._clock()
 
     def answered(self, epoch: int, surplus: float) -> None:
@@ -173,10 +179,10 @@ class Queue:
     def rejected(self, epoch: int, wait: float | None) -> None:
         """Count a rejected call that was admitted in `epoch`.
 
-        `wait` is the pause that the endpoint states.
+        `wait` is the pause in seconds that the endpoint states, or None if it states none.
         """
         if epoch != self.epoch:
-            # It was in flight when the window was reduced, and says nothing about the new window.
+            # The call was in flight when the window was reduced and says nothing about the new window.
             if wait is not None:
                 self.opens = max(self.opens, self._clock() + wait)
             return
@@ -198,7 +204,7 @@ class Queue:
         self.epoch += 1
 
     def _count(self) -> None:
-        """Count an outcome; the last one of a round may enlarge the window."""
+        """Count an outcome; the last outcome of a round may enlarge the window."""
         self._outcomes += 1
         if self._outcomes < self.allowed:
             return
@@ -230,7 +236,7 @@ class Queue:
         return Permit(self, self.epoch, tokens)
 
     def _next(self) -> Waiter | None:
-        """Return the next waiting call; those of other queues come last."""
+        """Return the next waiting call, or None if no call waits; calls of other queues come last."""
         for line in (self._waiting, self._visitors):
             while line and line[0].permit.done():
                 line.popleft()
@@ -239,7 +245,7 @@ class Queue:
         return None
 
     def _admit_waiting(self) -> None:
-        """Admit waiting calls within the limits, and schedule a wake-up if the next one must wait."""
+        """Admit waiting calls within the limits, and schedule a wake-up if the next call must wait."""
         while (waiter := self._next()) is not None and self.in_flight < self.allowed:
             if (pause := self._pause(waiter.tokens)) > 0.0:
                 due = self._clock() + pause
@@ -258,21 +264,24 @@ class Queue:
 
 
 class Waiter(NamedTuple):
-    """A waiting call with its estimated tokens."""
+    """A waiting call with its estimated number of tokens."""
 
     permit: asyncio.Future[Permit]
     tokens: float
 
 
 class Permit(NamedTuple):
-    """The permission to send one call: its queue, the epoch of its admission, and its estimated tokens."""
+    """The permission to send one call.
+
+    It contains the queue of the call, the epoch of its admission and its estimated number of tokens.
+    """
 
     queue: Queue
     epoch: int
     tokens: float
 
     async def send(self, llm: LLM, request: Request) -> Completion:
-        """Send the call and return its reply; the queue counts whether it was rejected."""
+        """Send the call and return the reply; the queue is told whether the call was rejected."""
         try:
             completion = await llm.complete(request)
         except TransientError as error:

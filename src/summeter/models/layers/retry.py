@@ -1,4 +1,4 @@
-"""Retries after transient failures."""
+"""Retry calls after transient failures."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 class RetryPolicy(NamedTuple):
-    """Retries with exponential backoff and full jitter (Brooker, 2015).
+    """A policy for retries with exponential backoff and full jitter (Brooker, 2015).
 
-    After n consecutive failures, the wait in seconds is uniform between 0 and min(longest, first * 2**(n - 1)), and at
-    least the server's Retry-After. `max_retries` limits the number of retries. Two failures do not count, because they
-    do not depend on the call: rejection by a busy endpoint, and an endpoint that can no longer be reached. `patience`
-    limits the total wait after these, and any single Retry-After.
+    After n consecutive failures, the wait in seconds is distributed uniformly between 0 and min(longest, first * 2**(n
+    - 1)), and it is at least the server's Retry-After. `max_retries` limits the number of retries. Two kinds of
+    failures are not counted, because they do not depend on the call: rejections by a busy endpoint, and an endpoint
+    that can no longer be reached. `patience` limits the total wait after such failures, and any single Retry-After, in
+    seconds.
     """
 
     max_retries: int = 8
@@ -35,10 +36,10 @@ class RetryPolicy(NamedTuple):
     def wait(self, tries: int, retry_after: float | None, rng: random.Random) -> float:
         """Return the seconds to wait after `tries` failed tries.
 
-        `retry_after` is the server's Retry-After.
+        `retry_after` is the server's Retry-After in seconds, or None if the server sent none.
         """
         backoff = rng.uniform(0.0, min(self.longest, self.first * 2.0 ** (tries - 1)))
-        # A random addition to Retry-After, so that rejected calls do not return all at once.
+        # A random time is added to Retry-After, so that rejected calls do not all return at once.
         return backoff if retry_after is None else retry_after + min(backoff, self.first)
 
 
@@ -46,7 +47,7 @@ class Retry(Layer):
     """Repeats calls after a TransientError, until they are answered or the retries are exhausted.
 
     The waits of a call grow while no other call is answered. If the endpoint answers other calls in the meantime, it is
-    not down, and the next wait starts from the shortest one.
+    not down, and the waits start again from the shortest one.
     """
 
     def __init__(
@@ -64,8 +65,8 @@ class Retry(Layer):
     async def complete(self, request: Request) -> Completion:
         """Return the first reply, or raise the last failure with the number of tries.
 
-        Raises UnreachableError if the endpoint can no longer be reached, and AccessError if it rejects all calls for
-        longer than the patience; both end the run.
+        Raises UnreachableError if the endpoint can no longer be reached, and AccessError if it rejects calls and asks
+        for a wait longer than the patience; both errors end the run.
         """
         tries = counted = consecutive = 0
         waited = 0.0

@@ -1,7 +1,7 @@
 """Reject replies to prompts that the server truncated.
 
-Ollama truncates a prompt that is longer than the context length of the loaded model, and LM Studio removes its middle;
-neither reports an error. The reported number of prompt tokens reveals it.
+Ollama truncates a prompt that is longer than the context length of the loaded model, and LM Studio removes the middle
+of such a prompt; neither reports an error. The truncation is detected from the reported number of prompt tokens.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from summeter.models.layers.base import Layer
 from summeter.models.tokens import tokens
 from summeter.records import ContextError, Parameter
 
-MIN_CONTEXT = 512  # tokens; a server that reports fewer counts differently
-CONTEXT_STEP = 1024  # context lengths are multiples of it, prompts rarely
+MIN_CONTEXT = 512  # tokens; servers that report fewer count differently
+CONTEXT_STEP = 1024  # context lengths are multiples of this number, lengths of prompts rarely are
 # Factors by which the estimate may be too large: usually, at most, and at most for scripts on which tokenizers differ.
 USUAL_ERROR, MAX_ERROR, MAX_ERROR_OTHER_SCRIPTS = 1.1, 2.0, 4.0
 
@@ -20,10 +20,10 @@ USUAL_ERROR, MAX_ERROR, MAX_ERROR_OTHER_SCRIPTS = 1.1, 2.0, 4.0
 class TruncationCheck(Layer):
     """Rejects replies to truncated prompts.
 
-    `context` is the context length that the server reported, if any.
+    `context` is the context length that the server reported in tokens, or None if it reported none.
 
-    The layer is below the cache, so rejected replies are not stored, and the same command repeats the calls after the
-    server was started with a larger context.
+    The layer is below the cache, so rejected replies are not stored, and running the same command again repeats the
+    calls, for example after the server was restarted with a larger context.
     """
 
     def __init__(self, llm: LLM, context: int | None = None) -> None:
@@ -46,11 +46,11 @@ class TruncationCheck(Layer):
 
 
 def truncated_prompt(prompt: str, read: int, context: int | None = None) -> int | None:
-    """Return the estimated number of tokens of a truncated prompt, or None if the server read all of it.
+    """Return the estimated number of tokens of a truncated prompt, or None if the server read the whole prompt.
 
-    The prompt was truncated if the `read` tokens fill a known `context`; if `context` is unknown, if they are a
-    multiple of 1024 and the estimate is 10 % higher; and if they are less than half of the estimate (a quarter, for
-    scripts on which tokenizers differ).
+    `read` is the number of tokens that the server reports to have read. The prompt was truncated in three cases: if
+    `read` fills a known `context`; if `context` is unknown, `read` is a multiple of 1024 and the estimate is at least
+    10 % higher; or if `read` is less than half of the estimate (a quarter for scripts on which tokenizers differ).
 
     >>> truncated_prompt("word " * 6000, 4096), truncated_prompt("word " * 6000, 5990)
     (5688, None)

@@ -45,20 +45,23 @@ class Runtime(NamedTuple):
 
     @property
     def alone(self) -> bool:
-        """Whether each input is a batch of its own: int8 scales activations per batch, so results would depend on
-        it."""
+        """Whether each input is a batch of its own.
+
+        This is the case for int8, which scales activations per batch, so that results would depend on the batch.
+        """
         return self.precision == "int8"
 
     @property
     def budget(self) -> int:
-        """Default number of tokens per batch: large for a GPU, within the cache for a CPU."""
+        """The default number of tokens per batch: large for a GPU, and small enough for the cache of a CPU."""
         return 32_768 if self.device == "cuda" else 1024
 
 
 def choose_runtime(model: Located, settings: LocalSettings, *, torch_only: bool = False) -> Runtime:
     """Return the runtime for a model.
 
-    Raises UsageError for settings that are not supported together, and InstallError for missing packages.
+    With `torch_only`, ONNX files are ignored. Raises UsageError for settings that cannot be combined, and InstallError
+    for missing packages.
     """
     file = None if torch_only else _find(model.folder, "model.onnx")
     if settings.backend == "onnx" and file is None:
@@ -122,7 +125,7 @@ _LOADING = threading.Lock()
 def load(model: Located, runtime: Runtime, architecture: Architecture) -> Torch | Onnx:
     """Return the backend of a model, loading its weights if necessary.
 
-    Raises UsageError if the weights are not of this architecture.
+    Raises UsageError if the weights do not belong to this architecture.
     """
     key = (model.digest, runtime, architecture)
     with _LOADING:
@@ -170,11 +173,11 @@ class Torch:
         return frozenset([eos] if isinstance(eos, int) else eos or ())
 
     def logits(self, ids: Ids, mask: Ids, segments: Ids) -> Floats:
-        """Return the logits of a classifier, shape (inputs, classes)."""
+        """Return the logits of a classifier in an array of shape (inputs, classes)."""
         return _array(self._pass(lambda: self._network(**self._inputs(ids, mask, segments)).logits))
 
     def token_logits(self, ids: Ids, mask: Ids, segments: Ids) -> Floats:
-        """Return the logits of all tokens, shape (inputs, tokens, classes).
+        """Return the logits of all tokens in an array of shape (inputs, tokens, classes).
 
         The classes of extractive question answering are start and end.
         """
@@ -188,9 +191,9 @@ class Torch:
         return _array(self._pass(compute))
 
     def hidden(self, ids: Ids, mask: Ids, segments: Ids, layer: int) -> Floats:
-        """Return the states of a layer, from 0 (input embeddings) to `layers`.
+        """Return the hidden states of a layer in an array of shape (inputs, tokens, dimensions).
 
-        The shape is (inputs, tokens, dimensions).
+        Layers are numbered from 0 (the input embeddings) to `layers`.
         """
         inputs = self._inputs(ids, mask, segments)
         if layer == self.layers:
@@ -198,7 +201,10 @@ class Torch:
         return _array(self._pass(lambda: self._network(**inputs, output_hidden_states=True).hidden_states[layer]))
 
     def encode(self, ids: Ids, mask: Ids) -> Sources:
-        """Encode sources for all their targets: the encoder states, and the cross-attention keys and values."""
+        """Return the encoded sources, which are used for all their targets.
+
+        They consist of the encoder states and the cross-attention keys and values.
+        """
 
         def compute() -> Sources:
             attention = self._on(mask)
@@ -214,9 +220,9 @@ class Torch:
         return sources
 
     def log_likelihoods(self, sources: Sources, owners: Ids, targets: Ids, target_mask: Ids) -> Floats:
-        """Return the mean log-probability of each target's tokens, shape (targets,).
+        """Return the mean log-probability of each target's tokens in an array of shape (targets,).
 
-        `owners` holds the index of each target's source.
+        `owners` holds the index of each target's source in `sources`.
         """
         import torch
 
@@ -233,7 +239,10 @@ class Torch:
         return _array(self._pass(compute))
 
     def first(self, ids: Ids, mask: Ids, pieces: Sequence[int]) -> Floats:
-        """Return the log-probability of each token in `pieces` at the decoder's first step, shape (inputs, pieces)."""
+        """Return the log-probability of each token in `pieces` at the first step of the decoder.
+
+        The array has shape (inputs, pieces).
+        """
 
         def compute() -> torch.Tensor:
             logits = self._network(
@@ -251,9 +260,9 @@ class Torch:
         return torch.full((count, 1), start, dtype=torch.int64, device=self._device)
 
     def generate(self, ids: Ids, mask: Ids, generation: Generation, start: int | None = None) -> list[list[int]]:
-        """Return the generated ids of each input, up to and including the first end-of-sequence token.
+        """Return the generated token ids for each input, up to and including the first end-of-sequence token.
 
-        The token that starts the decoder (`start`, or else the model's) is not included.
+        The token with which the decoder starts is not included; it is `start`, or the model's own if `start` is None.
         """
         if generation.search is not None:
             first = self._network.config.decoder_start_token_id if start is None else start
@@ -272,10 +281,10 @@ class Torch:
         return [row[: end + 1] for row, end in zip(rows, ends, strict=True)]
 
     def _plain_sum(self, ids: Ids, mask: Ids, generation: Generation, start: int) -> torch.Tensor:
-        """Return the ids of the best hypothesis of AllenNLP's beam search, shape (inputs, steps).
+        """Return the token ids of the best hypothesis of AllenNLP's beam search for each input.
 
-        Hypotheses are ranked by the sum of their log-probabilities. The end-of-sequence token is repeated up to the
-        last step.
+        The tensor has shape (inputs, steps). Hypotheses are ranked by the sum of their log-probabilities. The
+        end-of-sequence token is repeated up to the last step.
         """
         import torch
 
@@ -340,7 +349,7 @@ class Torch:
 class Sources(NamedTuple):
     """Encoded sources.
 
-    `states` has shape (sources, tokens, dimensions); `mask` is 1 at tokens and 0 at padding; `layers` holds the
+    `states` has shape (sources, tokens, dimensions). `mask` is 1 for tokens and 0 for padding. `layers` holds the
     cross-attention keys and values of each decoder layer.
     """
 
@@ -349,9 +358,10 @@ class Sources(NamedTuple):
     layers: list[tuple[torch.Tensor, torch.Tensor]]
 
     def of(self, owners: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, Any]:
-        """Return states, mask and decoder cache of the sources `owners`, one row per target.
+        """Return the states, the mask and the decoder cache for targets, with one row per target.
 
-        If all targets have the same source, it is expanded without copies.
+        `owners` holds the index of each target's source. If all targets have the same source, its row is expanded
+        without copies.
         """
         from transformers.cache_utils import DynamicCache, EncoderDecoderCache
 
@@ -379,7 +389,7 @@ def _network(model: Located, runtime: Runtime, architecture: Architecture) -> An
     # Missing weights, of which it warns, raise an error below.
     transformers.utils.logging.set_verbosity_error()
     try:
-        # Token classifiers include models for extractive question answering, by their config.
+        # Token classifiers include models for extractive question answering, which are recognised by their config.
         class_ = _CLASSES[architecture]
         if architecture == "tokens" and str((model.config.get("architectures") or [""])[0]).endswith(
             "ForQuestionAnswering"
@@ -410,7 +420,7 @@ def _network(model: Located, runtime: Runtime, architecture: Architecture) -> An
     with warnings.catch_warnings():
         # The function is deprecated, but works in all supported versions of torch.
         warnings.simplefilter("ignore")
-        # One scale per row of the weights is far more precise than a single one.
+        # One scale per row of the weights is far more precise than a single scale.
         rows = torch.ao.quantization.per_channel_dynamic_qconfig
         return torch.ao.quantization.quantize_dynamic(network, {torch.nn.Linear: rows}, dtype=torch.qint8)
 
@@ -429,7 +439,7 @@ _SPAN = ("start_logits", "end_logits")
 class Onnx:
     """A session of ONNX Runtime, which several threads may use.
 
-    Encoders only return their last layer.
+    Encoders return only their last layer.
     """
 
     def __init__(self, model: Located, runtime: Runtime, architecture: Architecture) -> None:
@@ -448,11 +458,11 @@ class Onnx:
             )
 
     def logits(self, ids: Ids, mask: Ids, segments: Ids) -> Floats:
-        """Return the logits of a classifier, shape (inputs, classes)."""
+        """Return the logits of a classifier in an array of shape (inputs, classes)."""
         return self._run(ids, mask, segments)[0]
 
     def token_logits(self, ids: Ids, mask: Ids, segments: Ids) -> Floats:
-        """Return the logits of all tokens, shape (inputs, tokens, classes).
+        """Return the logits of all tokens in an array of shape (inputs, tokens, classes).
 
         The classes of extractive question answering are start and end.
         """
@@ -460,9 +470,9 @@ class Onnx:
         return outputs[0] if len(outputs) == 1 else np.stack(outputs, axis=-1)
 
     def hidden(self, ids: Ids, mask: Ids, segments: Ids, layer: int) -> Floats:
-        """Return the states of the last layer, shape (inputs, tokens, dimensions).
+        """Return the hidden states of the last layer in an array of shape (inputs, tokens, dimensions).
 
-        Raises UsageError for another layer.
+        Raises UsageError for any other layer.
         """
         if layer != self.layers:
             raise UsageError(

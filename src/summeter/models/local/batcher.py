@@ -1,4 +1,7 @@
-"""Batches of a local model's inputs, sorted by length and limited by tokens, and halved when memory is exhausted."""
+"""Divide the inputs of a local model into batches.
+
+Inputs are sorted by length, batches are limited by tokens, and a batch that exhausts the memory is halved.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,11 @@ WASTE = 0.05
 
 
 def plan(lengths: Sequence[int], budget: int, *, waste: float = WASTE, most: int | None = None) -> list[list[int]]:
-    """Return the indices of inputs of these lengths, batch by batch, the longest first.
+    """Return the indices of the inputs in each batch, with the longest inputs first.
 
-    Each input is padded to the longest one of its batch. A batch has at most `budget` tokens and `most` inputs, and at
-    most the share `waste` of padding. An input longer than the budget is a batch of its own.
+    `lengths` holds the lengths of the inputs in tokens. Each input is padded to the length of the longest input in its
+    batch. A batch has at most `budget` tokens, at most `most` inputs (None for no limit), and at most the share `waste`
+    of padding. An input longer than the budget is a batch of its own.
 
     >>> plan([3, 10, 3, 9], 20, waste=0.1)
     [[1, 3], [0, 2]]
@@ -53,10 +57,10 @@ def halving(
 ) -> list[T]:
     """Return the results of `compute` for a batch.
 
-    If memory is exhausted, the batch is halved recursively.
+    If the memory is exhausted, the batch is halved recursively.
 
-    `out_of_memory` recognises out-of-memory errors. Raises ModelError if memory does not suffice for a single
-    input.
+    `out_of_memory` says whether an error is an out-of-memory error. Raises ModelError if the memory does not suffice
+    for a single input.
     """
     try:
         return list(compute(batch))
@@ -74,7 +78,10 @@ def halving(
 
 
 def out_of_memory(error: BaseException) -> bool:
-    """Return whether an error of Python, torch (on any device) or ONNX Runtime means that memory is exhausted."""
+    """Return whether an error means that the memory is exhausted.
+
+    Errors of Python, torch (on any device) and ONNX Runtime are recognised.
+    """
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
     message = str(error).lower()

@@ -1,7 +1,8 @@
-"""Sequence classifiers and regressions (one text, a pair or a template), and token classifiers (one text or a pair).
+"""Compute the outputs of sequence classifiers, regression models and token classifiers.
 
-Evaluators know the meaning of the outputs, except for the classes of natural-language inference, whose order is read
-from the model's config.
+The input of a sequence classifier or a regression model is a text, a pair or a template, and that of a token classifier
+is a text or a pair. Evaluators know the meaning of the outputs, except for the classes of natural-language inference,
+whose order is read from the model's config.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ _NAMES = {
 
 
 def label_order(config: Mapping[str, Any], model: str) -> tuple[int, int, int]:
-    """Return the indices of entailment, neutral and contradiction among the outputs, from `id2label` of a config.
+    """Return the indices of entailment, neutral and contradiction among the outputs.
 
-    Raises UsageError if the labels have other names.
+    They are read from `id2label` in the model's config; `model` is the name of the model for messages. Raises
+    UsageError if the labels have other names.
 
     >>> label_order({"id2label": {"0": "CONTRADICTION", "1": "NEUTRAL", "2": "ENTAILMENT"}}, "m")
     (2, 1, 0)
@@ -54,7 +56,10 @@ def label_order(config: Mapping[str, Any], model: str) -> tuple[int, int, int]:
 
 
 def classify(loaded: LoadedModel, requests: Sequence[Classify], usage: Usage) -> list[NDArray[np.float32]]:
-    """Return the logits of each request: all in the model's order, or those of the NLI classes."""
+    """Return the logits for each request: all logits in the model's order, or those of the NLI classes.
+
+    Raises UsageError if the model does not have the classes of a request.
+    """
 
     def compute(batch: Batch) -> list[NDArray[np.float32]]:
         return list(loaded.backend.logits(*batch))
@@ -77,7 +82,10 @@ def classify(loaded: LoadedModel, requests: Sequence[Classify], usage: Usage) ->
 
 
 def classify_tokens(loaded: LoadedModel, requests: Sequence[ClassifyTokens], usage: Usage) -> list[TokenLogits]:
-    """Return the logits of all tokens of each request, special tokens included."""
+    """Return the logits of all tokens, including special tokens, for each request.
+
+    Raises UsageError if the model does not have as many outputs per token as a request needs.
+    """
     if any(request.framing.template is not None for request in requests):
         raise ValueError("tokens are classified in one text or a pair, not in a template")
     # Requests with different framings are computed together.
@@ -99,7 +107,10 @@ def classify_tokens(loaded: LoadedModel, requests: Sequence[ClassifyTokens], usa
 
 
 def find_labels(loaded: LoadedModel) -> Labels:
-    """Return the labels in a model's config. Raises UsageError if there are none."""
+    """Return the labels in a model's config.
+
+    Raises UsageError if there are none.
+    """
     id2label = loaded.model.config.get("id2label")
     if not isinstance(id2label, Mapping) or sorted(id2label, key=str) != sorted(map(str, range(len(id2label)))):
         raise UsageError(f"{loaded.model.name}: its config.json has no id2label with names of the outputs 0, 1, ...")

@@ -1,7 +1,8 @@
-"""Convert checkpoints of released code to folders that transformers loads (safetensors, config, tokenizer, card).
+"""Convert checkpoints of released code to folders that transformers loads.
 
-Pickles are read with weights_only, so that no code of a file is executed. The tensors are renamed for a standard
-transformers class, and all names and shapes are checked before anything is written.
+A folder contains safetensors, a config, a tokenizer and a card. Pickles are read with `weights_only`, so that no code
+in a file is executed. The tensors are renamed for a standard transformers class, and all names and shapes are checked
+before anything is written.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ _TOKENIZER = (
 class ConvertedModel(NamedTuple):
     """A folder to write.
 
-    `name` is its name below the target folder ("" for the target itself), `class_` the transformers class, and `config`
-    the entries of its config that differ from the base model.
+    `name` is the name of the folder in the target folder ("" for the target folder itself), `class_` is the
+    transformers class, and `config` holds the entries of the config that differ from those of the base model.
     """
 
     name: str
@@ -40,7 +41,10 @@ class ConvertedModel(NamedTuple):
 
 @dataclass(frozen=True)
 class Release:
-    """A checkpoint that can be converted: its description, base model and licences, and its conversion."""
+    """A kind of checkpoint that can be converted.
+
+    `about` is its description, and `models` the function that converts its tensors.
+    """
 
     about: str
     base: str
@@ -50,13 +54,14 @@ class Release:
 
 
 def convert(kind: str, file: Path, out: Path, base: Path | None = None) -> list[Path]:
-    """Convert the released checkpoint `file` of `kind` (alignscore, a3cu, dae, bartscore) and return the new folders.
+    """Convert a released checkpoint and return the new folders.
 
-    The folder is `out`; for AlignScore, each head is a folder below it. `base` contains the config and the tokenizer of
-    the base model (default: the folder of `file`). Either all folders are written or none.
+    `kind` is the kind of the checkpoint `file`: alignscore, a3cu, dae or bartscore. The new folder is `out`; for
+    AlignScore, each head has a folder in `out`. `base` is the folder with the config and the tokenizer of the base
+    model, by default the folder of `file`. Either all folders are written or none.
 
-    Raises UsageError for an unknown kind, a file that is not such a checkpoint (with the missing or unknown names), and
-    an `out` that exists, and InstallError if torch or transformers is not installed.
+    Raises UsageError for an unknown kind, for a file that is not a checkpoint of this kind (with the missing or unknown
+    names), or if `out` exists, and InstallError if torch or transformers is not installed.
     """
     if kind not in RELEASES:
         raise UsageError(f"unknown checkpoint {kind!r}{nearest(kind, RELEASES)}; known: {', '.join(RELEASES)}")
@@ -95,7 +100,10 @@ def convert(kind: str, file: Path, out: Path, base: Path | None = None) -> list[
 
 
 def _tensors(file: Path) -> Tensors:
-    """Return the tensors of a file by name. Raises UsageError if there are none."""
+    """Return the tensors in a file by name.
+
+    Raises UsageError if the file contains none or cannot be read.
+    """
     try:
         import torch
     except ImportError as error:
@@ -168,9 +176,9 @@ def _write(model: ConvertedModel, config: Mapping[str, Any], source: Path, folde
 
 
 def _renamed(tensors: Tensors, prefixes: Sequence[tuple[str, str]]) -> Tensors:
-    """Return the tensors whose names begin with an old prefix, under the new prefix.
+    """Return the tensors whose names begin with an old prefix, under names with the new prefix.
 
-    The first match counts.
+    If several old prefixes match, the first one is replaced.
     """
     renamed = {}
     for name, value in tensors.items():
@@ -189,7 +197,7 @@ def _need(tensors: Tensors, names: Sequence[str], kind: str) -> None:
 
 
 def _alignscore(tensors: Tensors) -> list[ConvertedModel]:
-    """Convert an encoder with three heads, without the head of pretraining (`mlm_head`)."""
+    """Convert an encoder with three heads, without the pretraining head (`mlm_head`)."""
     layers = {"nli": ("tri_layer", 3), "bin": ("bin_layer", 2), "reg": ("reg_layer", 1)}
     names = [f"{layer}.weight" for layer, _ in layers.values()]
     _need(tensors, ["base_model.pooler.dense.weight", *names], "alignscore")
@@ -217,7 +225,7 @@ def _alignscore(tensors: Tensors) -> list[ConvertedModel]:
 
 
 def _a3cu(tensors: Tensors) -> list[ConvertedModel]:
-    """Convert a regression at the first token, without the unused pooler."""
+    """Convert an encoder with a regression on the first token, without the unused pooler."""
     _need(tensors, ["bert.embeddings.word_embeddings.weight", "linear.weight"], "a3cu")
     used = {name: value for name, value in tensors.items() if not name.startswith("bert.pooler.")}
     renamed = _renamed(used, (("linear.", "classifier."), ("bert.", "bert.")))
@@ -225,9 +233,9 @@ def _a3cu(tensors: Tensors) -> list[ConvertedModel]:
 
 
 def _dae(tensors: Tensors) -> list[ConvertedModel]:
-    """Convert a layer over (child, head) pairs to a layer over tokens.
+    """Convert an encoder with a layer over (child, head) pairs to one with a layer over tokens.
 
-    The logits of an arc are the first two outputs of the child plus the last two of the head.
+    The logits of an arc are the first two outputs of the child plus the last two outputs of the head.
     """
     import torch
 

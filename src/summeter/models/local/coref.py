@@ -1,9 +1,10 @@
-"""Coreference resolution with checkpoints in the format of F-coref (Otmazgin et al., AACL 2022).
+"""Resolve coreference with checkpoints in the format of F-coref (Otmazgin et al., AACL 2022).
 
-The folder contains an encoder (`biu-nlp/f-coref`: a distilled RoBERTa) and the weights of its head; `coref_head` in the
-config sets the maximum lengths of mentions and segments. A mention is a span of at most `max_span_length` tokens. The
-mentions with the highest scores are used, `top_lambda` times the number of tokens. Each is linked to the earlier
-mention with the highest link score (both mention scores and the four products of their boundaries), if it is positive.
+The folder of a model contains an encoder (in `biu-nlp/f-coref`, a distilled RoBERTa) and the weights of its head;
+`coref_head` in the config sets the maximum lengths of mentions and segments. A mention is a span of at most
+`max_span_length` tokens. The mentions with the highest scores are used; their number is `top_lambda` times the number
+of tokens. Each mention is linked to the earlier mention with the highest link score (the sum of both mention scores and
+the four products of the mentions' boundaries), provided that this score is not negative.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ _LINEAR = (
 _MASKED = -10_000.0
 """The score that the released code adds to invalid mentions, and the bound of all scores."""
 ROWS = 512
-"""Number of mentions whose links are computed together."""
+"""Maximum number of mentions whose links are computed together."""
 
 
 def find_coreference(loaded: LoadedModel, requests: Sequence[FindCoreference], usage: Usage) -> list[Clusters]:
-    """Return the clusters of each text."""
+    """Return the coreference clusters of each text."""
     head, layers = loaded.once(CoreferenceHead), int(loaded.model.config["num_hidden_layers"])
     found: list[Clusters] = []
     for request in requests:
@@ -73,8 +74,8 @@ def find_coreference(loaded: LoadedModel, requests: Sequence[FindCoreference], u
 class Settings(NamedTuple):
     """Settings in the config of a model.
 
-    `segment` and `longest` are the maximum numbers of tokens of a segment and of a mention; `share` is the number of
-    mentions used per token; `epsilon` is that of layer normalisation.
+    `segment` and `longest` are the maximum numbers of tokens in a segment and in a mention, `share` is the number of
+    mentions used per token, and `epsilon` is the constant of the layer normalisation.
     """
 
     segment: int
@@ -84,7 +85,10 @@ class Settings(NamedTuple):
 
 
 def read_settings(loaded: LoadedModel) -> Settings:
-    """Return the settings of the model's head. Raises UsageError if its config has another format."""
+    """Return the settings of the model's head.
+
+    Raises UsageError if the config of the model has a different format.
+    """
     model = loaded.model
     head = model.config.get("coref_head")
     if not isinstance(head, Mapping) or not {"max_segment_len", "max_span_length", "top_lambda"} <= set(head):
@@ -103,7 +107,7 @@ def read_settings(loaded: LoadedModel) -> Settings:
 
 
 class CoreferenceHead:
-    """The layers above the encoder, which compute clusters from its states."""
+    """The layers above the encoder, which compute clusters from the encoder's hidden states."""
 
     def __init__(self, loaded: LoadedModel) -> None:
         model = loaded.model
@@ -126,7 +130,7 @@ class CoreferenceHead:
         self._weights = {name: weights[name].astype(np.float32) for name in names}
 
     def clusters(self, states: Floats) -> list[list[Mention]]:
-        """Return clusters of (first token, last token), in the order of the released code."""
+        """Return the clusters of mentions (first token, last token), in the order of the released code."""
         starts, ends, scores = self._mentions(states)
         antecedents = self._antecedents(states, starts, ends, scores)
         clusters: list[list[Mention]] = []
@@ -149,7 +153,7 @@ class CoreferenceHead:
         return clusters
 
     def _mentions(self, states: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
-        """Return the first and last tokens of the best mentions, in the order of the text, and their scores."""
+        """Return the first tokens, last tokens and scores of the best mentions, in the order of the text."""
         starts, ends = self._mlp("start_mention_mlp", states), self._mlp("end_mention_mlp", states)
         first = self._linear("mention_start_classifier", starts)[:, 0]
         last = self._linear("mention_end_classifier", ends)[:, 0]
@@ -169,7 +173,7 @@ class CoreferenceHead:
     def _antecedents(
         self, states: Floats, starts: NDArray[np.intp], ends: NDArray[np.intp], scores: Floats
     ) -> list[int]:
-        """Return the index of each mention's antecedent, or -1."""
+        """Return the index of each mention's antecedent, or -1 if it has none."""
         first, last = self._mlp("start_coref_mlp", states)[starts], self._mlp("end_coref_mlp", states)[ends]
         linked: list[int] = []
         for begin in range(0, len(starts), ROWS):
@@ -208,9 +212,9 @@ class CoreferenceHead:
 
 
 def _weights(model: Located) -> Mapping[str, Any]:
-    """Return all weights in the folder by name.
+    """Return all weights in the folder of a model by name.
 
-    Raises UsageError if there are none, and InstallError if the package that reads them is not installed.
+    Raises UsageError if there are no weights, and InstallError if the package that reads them is not installed.
     """
     file = model.folder / "model.safetensors"
     if file.is_file():

@@ -1,4 +1,7 @@
-"""Encoders: token states, and embeddings of texts, pooled as the model's files specify."""
+"""Compute token states and embeddings of texts with encoders.
+
+Embeddings are pooled from token states as the model's files specify.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,10 @@ _STAGES = frozenset({"Transformer", "Pooling", "Normalize"})
 
 
 class Pooling(NamedTuple):
-    """How token states are pooled to one vector; `prompt` is prepended to each text."""
+    """How the token states of a text are pooled to one vector.
+
+    `prompt` is prepended to each text. If `lower` is True, texts are converted to lower case first.
+    """
 
     mode: Mode = "mean"
     prompt: str = ""
@@ -37,11 +43,11 @@ class Pooling(NamedTuple):
 
 
 def pooling(loaded: LoadedModel) -> Pooling:
-    """Return the pooling in the model's files (of sentence-transformers).
+    """Return the pooling that the model's files in the format of sentence-transformers specify.
 
     The default is the mean of all tokens.
 
-    Raises UsageError for an unsupported pooling or a further module.
+    Raises UsageError if the pooling or a module in these files is not supported.
     """
     folder = loaded.model.folder
     stages = folder / "modules.json"
@@ -67,7 +73,7 @@ def pooling(loaded: LoadedModel) -> Pooling:
 
 
 def embed(loaded: LoadedModel, requests: Sequence[Embed], usage: Usage) -> list[Floats]:
-    """Return the embedding of each text, a unit vector."""
+    """Return the embedding of each text as a unit vector."""
     settings = loaded.once(pooling)
     texts = [settings.prompt + (request.text.lower() if settings.lower else request.text) for request in requests]
 
@@ -78,7 +84,10 @@ def embed(loaded: LoadedModel, requests: Sequence[Embed], usage: Usage) -> list[
 
 
 def encode(loaded: LoadedModel, requests: Sequence[Encode], usage: Usage) -> list[TokenStates]:
-    """Return the token states of each request's layer."""
+    """Return the token states of the requested layer for each request.
+
+    Raises UsageError if the model does not have the layer.
+    """
     last = layers(loaded)
 
     def of_layer(group: Sequence[Encode], layer: int) -> list[TokenStates]:
@@ -102,7 +111,7 @@ def encode(loaded: LoadedModel, requests: Sequence[Encode], usage: Usage) -> lis
 
 
 def compare_states(loaded: LoadedModel, requests: Sequence[CompareStates], usage: Usage) -> list[float]:
-    """Return the value of each request's measure; each text is encoded once."""
+    """Return the value of each request's measure; each distinct text is encoded once per layer."""
     pairs = [(Encode(request.first, request.layer), Encode(request.second, request.layer)) for request in requests]
     texts = list(dict.fromkeys(request for pair in pairs for request in pair))
     states = dict(zip(texts, encode(loaded, texts, usage), strict=True))
@@ -113,14 +122,14 @@ def compare_states(loaded: LoadedModel, requests: Sequence[CompareStates], usage
 
 
 def layers(loaded: LoadedModel) -> int:
-    """Return the number of layers; layer 0 is the input embeddings."""
+    """Return the number of layers, which is also the number of the last layer; layer 0 is the input embeddings."""
     return int(loaded.model.config["num_hidden_layers"])
 
 
 def pooled(states: Floats, mask: NDArray[np.int64], mode: Mode) -> Floats:
-    """Pool token states of shape (texts, tokens, dimensions) to unit vectors.
+    """Return one unit vector per text, pooled from token states of shape (texts, tokens, dimensions).
 
-    The mask is 0 at padding.
+    The mask is 1 for tokens and 0 for padding.
     """
     real = mask[:, :, None].astype(np.float32)
     if mode == "cls":

@@ -16,7 +16,8 @@ OPSET = 17
 def write_encoder_onnx(network: Any, folder: Path) -> Path:
     """Write a transformers encoder (fp32, eager attention) as `folder`/model.onnx, and return the file.
 
-    The output is the last hidden state, equal to that of torch to about 1e-5. Raises InstallError without onnx.
+    The output is the last hidden state, which differs from that of torch by at most about 1e-5. Raises InstallError if
+    onnx is not installed.
     """
     if find_spec("onnx") is None:
         raise InstallError.missing("onnx (writing model.onnx)", "train")

@@ -1,4 +1,4 @@
-"""The local models of a run: from the model strings of roles to networks."""
+"""Find and load the local models of a run: convert the model strings of roles to networks."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ from summeter.runs.results import Results
 from summeter.runs.usage import Usage
 
 GROUP = "summeter.local_models"
-"""Entry point group of models in other packages: NAME = "module:factory" handles `NAME/REST`; `factory(rest, task)`
-returns a `summeter.models.networks.Network` for the task."""
+"""The entry point group for models in other packages: an entry point NAME = "module:factory" handles the model strings
+`NAME/REST`, and `factory(rest, task)` returns a `summeter.models.networks.Network` for the task."""
 
 
 COMPUTE: Mapping[type[NetworkRequest[Any]], Callable[[LoadedModel, Sequence[Any], Usage], Sequence[Any]]] = {
@@ -76,15 +76,16 @@ TASKS: Mapping[ModelTask, tuple[Architecture, Callable[[LoadedModel], Any] | Non
     "coreference": ("encoder", read_settings),
     "regressor": ("encoder", checked_head),
 }
-"""The architecture of each task, and the function that reads and checks further files of its models."""
+"""The architecture of each task, and the function that reads and checks further files of its models (None if there are
+no further files)."""
 
 
 @dataclass(frozen=True)
 class BoundNetwork:
     """A local model in a role.
 
-    `name` is its model string. `loaded` is None if all results come from the store; `external` is the network of
-    another package.
+    `name` is the model string. `loaded` is None if all results are read from the store or if the model is `external`,
+    which is a network of another package.
     """
 
     role: str
@@ -98,10 +99,11 @@ class BoundNetwork:
 def identify(
     role: str, text: str, task: ModelTask, *, offline: bool = False, recorded: Sequence[str] = ()
 ) -> BoundNetwork:
-    """Find the model of `-m ROLE=TEXT` without loading it.
+    """Find the model of a role, given as `-m ROLE=TEXT`, without loading it.
 
-    `recorded` holds the ids of this role's models in the run to be replayed; a model that is not on this machine is
-    identified by its name among these. Raises UsageError and InstallError.
+    `recorded` holds the ids of the role's models in the run to be replayed; a model that is not on this machine is
+    identified by looking up its name among these ids. Raises UsageError if the model is not found or cannot be used,
+    and InstallError if a package is missing.
     """
     if not is_local(text):
         points = {point.name: point for point in entry_points(group=GROUP)}
@@ -130,7 +132,7 @@ def identify(
 
 
 def how_to_bind(role: str) -> Message:
-    """Return the options that bind a local model to a role, for messages."""
+    """Return the options that assign a local model to a role, for messages."""
     folder, hub = Parameter("models", f"{role}=local/FOLDER"), Parameter("models", f"{role}=hf/ORG/NAME@REVISION")
     return Message(folder, " or ", hub)
 
@@ -138,7 +140,7 @@ def how_to_bind(role: str) -> Message:
 def local_network(
     loaded: LoadedModel, store: Results | None = None, usage: Usage | None = None, *, replay: bool = False
 ) -> LocalNetwork:
-    """Return the network of a model on disk; its weights are loaded on first use."""
+    """Return the network of a model on disk; the weights are loaded on first use."""
     counts = usage or Usage()
 
     def compute(requests: Sequence[NetworkRequest[Any]]) -> Sequence[Any]:
@@ -154,10 +156,10 @@ def build(
     *,
     replay: bool = False,
 ) -> dict[str, Network]:
-    """Return the networks by role. Roles with the same model and task share a network.
+    """Return the networks by role; roles with the same model and task share a network.
 
-    The usage of each network is recorded in `usage` by its id. With `replay`, results come from the store only, except
-    for token states, which are not stored.
+    The usage of each network is recorded in `usage` under the id of the network. With `replay`, results are read only
+    from the store, except for token states, which are not stored.
     """
     shared: dict[tuple[str, ModelTask], Network] = {}
     by_role: dict[str, Network] = {}

@@ -1,4 +1,4 @@
-"""A local model: its runtime, its tokenizer and weights, loaded on first use, and its batches."""
+"""Run a local model in batches; its tokenizer and weights are loaded on first use."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Item = TypeVar("Item")
 Settings = TypeVar("Settings", bound=Hashable)
 
 SEVERAL_TEXTS = 4096
-"""Minimum tokens per batch of an encoder-decoder: T5 computes its position biases once per pass."""
+"""Minimum token limit of an encoder-decoder's batches, since T5 computes its position biases once per pass."""
 
 
 class LoadedModel:
     """A model on disk with its settings and runtime.
 
-    Tokenizer and weights are loaded on first use.
+    The tokenizer and the weights are loaded on first use.
     """
 
     def __init__(
@@ -45,9 +45,9 @@ class LoadedModel:
 
     @property
     def id(self) -> str:
-        """The id used in signatures: name, revision and the settings that affect results.
+        """The id used in signatures, which contains the name, the revision and the settings that affect results.
 
-        Example: `local/nli@1a2b3c4d5e6f7a8b+int8+max1024`
+        An example is `local/nli@1a2b3c4d5e6f7a8b+int8+max1024`.
         """
         precision = "" if self.runtime.precision == "fp32" else f"+{self.runtime.precision}"
         longest = f"+max{self.settings.max_tokens}" if self.settings.max_tokens else ""
@@ -55,14 +55,14 @@ class LoadedModel:
 
     @property
     def tokens(self) -> Tokens:
-        """The tokenizer."""
+        """The tokenizer, which is loaded on first use."""
         with self._lock:
             if self._loaded_tokens is None:
                 self._loaded_tokens = load_tokens(self.model, self.settings.max_tokens)
             return self._loaded_tokens
 
     def once(self, read: Callable[[LoadedModel], T]) -> T:
-        """Return `read(self)`, which reads the model's files; the value is cached."""
+        """Return the value of `read(self)`, which reads files of the model; the value is cached."""
         if read not in self._values:
             self._values[read] = read(self)
         value: T = self._values[read]
@@ -70,11 +70,11 @@ class LoadedModel:
 
     @cached_property
     def backend(self) -> Any:
-        """The backend with the loaded weights."""
+        """The backend with the weights, which are loaded on first use."""
         return load(self.model, self.runtime, self.architecture)
 
     def run(self, inputs: Sequence[Input], usage: Usage, compute: Callable[[Batch], Sequence[T]]) -> list[T]:
-        """Return the results of `compute`, called with padded batches, in the order of the inputs.
+        """Return the results in the order of the inputs; `compute` is called with padded batches.
 
         Tokens and truncated inputs are counted in `usage`.
         """
@@ -88,7 +88,10 @@ class LoadedModel:
     def run_by_token(
         self, inputs: Sequence[Input], usage: Usage, compute: Callable[[Batch], NDArray[np.float32]]
     ) -> list[NDArray[np.float32]]:
-        """Return the results of a `compute` with one row per token, as `run`, without the rows of padding."""
+        """Return the results like `run`, for a `compute` that returns one row per token.
+
+        The rows of padding are removed.
+        """
 
         def unpadded(batch: Batch) -> list[NDArray[np.float32]]:
             return [row[: int(mask.sum())].copy() for row, mask in zip(compute(batch), batch.mask, strict=True)]
@@ -98,7 +101,10 @@ class LoadedModel:
     def in_batches(
         self, lengths: Sequence[int], usage: Usage, compute: Callable[[Sequence[int]], Sequence[T]]
     ) -> list[T]:
-        """Return the results of `compute`, called with the indices of each batch, in the order of the inputs."""
+        """Return the results in the order of the inputs; `compute` is called with the indices of each batch.
+
+        `lengths` holds the lengths of the inputs in tokens.
+        """
         batches = plan(lengths, self.budget, most=1 if self.runtime.alone else None)
         padded, full = padding(lengths, batches)
         results: dict[int, T] = {}
@@ -111,7 +117,7 @@ class LoadedModel:
 
     @property
     def budget(self) -> int:
-        """Maximum number of tokens per batch."""
+        """The maximum number of tokens per batch."""
         seq2seq = self.architecture == "seq2seq"
         default = max(self.runtime.budget, SEVERAL_TEXTS) if seq2seq else self.runtime.budget
         return self.settings.batch_tokens or default
@@ -122,7 +128,10 @@ def by_settings(
     settings_of: Callable[[Item], Settings],
     compute: Callable[[Sequence[Item], Settings], Sequence[T]],
 ) -> list[T]:
-    """Return the results of `compute`, called once for the requests of equal settings, in the order of the requests."""
+    """Return the results in the order of the requests.
+
+    `compute` is called once for all requests with equal settings.
+    """
     groups: dict[Settings, list[int]] = {}
     for index, request in enumerate(requests):
         groups.setdefault(settings_of(request), []).append(index)
@@ -133,9 +142,9 @@ def by_settings(
 
 
 def open_model(text: str | LocalName, architecture: Architecture, *, offline: bool = False) -> LoadedModel:
-    """Return the model of a model string.
+    """Return the model that a model string names.
 
-    Raises UsageError if the model does not exist or does not support its settings, and InstallError if its backend is
+    Raises UsageError if the model does not exist or does not support the settings, and InstallError if its backend is
     not installed.
     """
     name = parse(text) if isinstance(text, str) else text

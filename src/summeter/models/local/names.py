@@ -1,7 +1,7 @@
 """Find the folder of a local model by its name.
 
-Names are `hf/ORG/NAME@REVISION`, `local/FOLDER` or a path, optionally followed by settings in brackets. A folder
-has a revision and a hash of its contents.
+Names are `hf/ORG/NAME@REVISION`, `local/FOLDER` or a path, optionally followed by settings in brackets. A model is
+identified by its revision and by a hash of the files in its folder.
 """
 
 from __future__ import annotations
@@ -40,10 +40,11 @@ _HASH = re.compile(r"[0-9a-f]{6,64}")
 class LocalSettings(Record):
     """Settings of a local model.
 
-    `precision` auto is bf16 on CUDA if the GPU supports it, else fp32; int8 is dynamic quantisation, on the CPU.
-    `device` auto is the first available of cuda, mps and cpu. `backend` auto is ONNX Runtime if the folder contains
-    model.onnx, else torch. `max_tokens` is the maximum length of an input (default: as in the model's files), and
-    `batch_tokens` the maximum number of tokens in a batch, including padding.
+    The `precision` "auto" is bf16 on CUDA if the GPU supports it, and fp32 otherwise; "int8" is dynamic quantisation,
+    which runs on the CPU. The `device` "auto" is the first available device of cuda, mps and cpu. The `backend` "auto"
+    is ONNX Runtime if the folder contains a model.onnx, and torch otherwise. `max_tokens` is the maximum length of an
+    input in tokens (by default that in the model's files), and `batch_tokens` the maximum number of tokens in a batch,
+    including padding.
     """
 
     precision: Precision = "auto"
@@ -54,7 +55,7 @@ class LocalSettings(Record):
 
 
 class LocalName(Record):
-    """A parsed model name; `path` is ORG/NAME on the hub, or a folder."""
+    """A parsed model name; `path` is ORG/NAME for a model on the hub, or a folder."""
 
     source: Literal["hf", "local"]
     path: str
@@ -63,7 +64,7 @@ class LocalName(Record):
 
 
 def is_local(text: str) -> bool:
-    """Return whether a model string is a local model rather than PROVIDER/MODEL.
+    """Return whether a model string names a local model rather than PROVIDER/MODEL.
 
     >>> [is_local(one) for one in ("hf/org/nli", "local/models/nli", "./nli", "openai/gpt-4o")]
     [True, True, True, False]
@@ -72,9 +73,10 @@ def is_local(text: str) -> bool:
 
 
 def parse(text: str) -> LocalName:
-    """Parse the name of a local model. Raises UsageError if it is invalid.
+    """Parse the name of a local model.
 
-    A folder may be pinned by the first digits of the hash in its signature: `local/FOLDER@HASH`.
+    The contents of a folder may be pinned by the first digits of the hash in signatures: `local/FOLDER@HASH`. Raises
+    UsageError if the name is invalid.
 
     >>> parse("hf/org/nli@1a2b[precision=int8]").revision
     '1a2b'
@@ -115,8 +117,8 @@ def _settings(text: str, inside: str) -> LocalSettings:
 class Located(NamedTuple):
     """A model on disk.
 
-    `name` is its name without the local path. `digest` is the hash of its files. `revision` is the first 16 digits of
-    the hub's commit, or of the digest for a folder.
+    `name` is the name of the model without the local path, and `digest` the hash of its files. `revision` consists of
+    the first 16 digits of the commit on the hub or, for a local folder, of the digest.
     """
 
     folder: Path
@@ -126,7 +128,7 @@ class Located(NamedTuple):
 
     @property
     def config(self) -> dict[str, Any]:
-        """The contents of config.json."""
+        """The JSON object in config.json."""
         return read_json(self.folder / CONFIG)
 
 
@@ -139,7 +141,10 @@ def locate(name: LocalName, *, offline: bool = False) -> Located:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the JSON object in a file. Raises UsageError if the file is missing or invalid."""
+    """Return the JSON object in a file.
+
+    Raises UsageError if the file is missing or invalid.
+    """
     try:
         value = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
@@ -152,7 +157,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def maybe_json(path: Path) -> dict[str, Any]:
-    """Return the JSON object in a file, or an empty one if the file does not exist."""
+    """Return the JSON object in a file, or an empty object if the file does not exist."""
     return read_json(path) if path.is_file() else {}
 
 
@@ -183,7 +188,7 @@ def _hub(name: LocalName, *, offline: bool) -> Located:
             name.path, revision=name.revision, local_files_only=offline, allow_patterns=list(_DOWNLOADED)
         ))  # fmt: skip
         if not offline and not any(folder.glob("*.safetensors")) and not list(_onnx(folder)):
-            # Older models have weights only in this format.
+            # Older models offer their weights only in this format.
             snapshot_download(name.path, revision=name.revision, allow_patterns=["pytorch_model*.bin"])
     except LocalEntryNotFoundError as error:
         why = "this run is offline" if offline or os.environ.get("HF_HUB_OFFLINE") else "the hub cannot be reached"
@@ -201,7 +206,10 @@ def _hub(name: LocalName, *, offline: bool) -> Located:
 
 
 def _digest(folder: Path) -> str:
-    """Return the hash of a model's files. Raises UsageError if config or weights are missing."""
+    """Return the hash of a model's files.
+
+    Raises UsageError if the config or the weights are missing.
+    """
     if not (folder / CONFIG).is_file():
         raise UsageError(f"{folder / CONFIG} is missing: {folder} is not the folder of a model")
     if not any(folder.glob("*.safetensors")) and not any(folder.glob("pytorch_model*.bin")) and not list(_onnx(folder)):
@@ -218,7 +226,7 @@ def _onnx(folder: Path) -> Iterator[Path]:
 
 
 def file_hash(file: Path) -> str:
-    """Return the SHA-256 hash of a file; an unchanged file is read once."""
+    """Return the SHA-256 hash of a file as hexadecimal digits; an unchanged file is read only once."""
     blob = file.resolve()
     if blob.parent.name == "blobs" and re.fullmatch(r"[0-9a-f]{64}", blob.name):
         return blob.name  # in the hub's cache, the name of a large file is its hash

@@ -1,4 +1,4 @@
-"""A network that combines concurrent requests with stored results."""
+"""Define the network that combines concurrent requests and stores their results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 AnyRequest = NetworkRequest[Any]
 Compute = Callable[[Sequence[AnyRequest]], Sequence[Any]]
-"""Computes requests of one class and returns the results in their order."""
+"""A function that computes requests of one class and returns the results in the order of the requests."""
 
 
 @dataclass
@@ -40,9 +40,9 @@ class _Queue:
 class LocalNetwork:
     """Collects requests for `compute` and stores the results.
 
-    `compute` runs in a thread, one call at a time per event loop and class of requests, and each distinct request is
-    computed once. A result is stored before it is returned. If `compute` is None or in a `replay`, results come from
-    the store only, except for those that are never stored; others raise ReplayMiss.
+    `compute` runs in a thread, with one call at a time per event loop and class of requests, and each distinct request
+    is computed once. A result is stored before it is returned. If `compute` is None or `replay` is True, results are
+    read only from the store, except for those that are never stored; a missing result raises ReplayMiss.
     """
 
     def __init__(
@@ -62,9 +62,9 @@ class LocalNetwork:
         self._queues: PerLoop[dict[type[AnyRequest], _Queue]] = PerLoop(lambda: defaultdict(_Queue))
 
     async def ask(self, requests: Sequence[NetworkRequest[T]]) -> list[T]:
-        """Return the results of the requests in their order.
+        """Return the results in the order of the requests.
 
-        Raises ModelError if a result contains NaN, which comparisons would treat as False.
+        Raises ModelError if a result contains NaN, since comparisons with NaN are always False.
         """
         keys = [result_key(self.id, type(request).__name__, request.key) for request in requests]
         counted = [key for key, request in zip(keys, requests, strict=True) if request.counted]

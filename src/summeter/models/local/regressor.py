@@ -1,9 +1,10 @@
-"""Trained judges: an encoder reads document and summary, and a small head predicts one number per aspect.
+"""Rate summaries with trained judges.
 
-The folder of a trained judge, written by `summeter train`, is that of an encoder (`config.json`, tokenizer, weights)
-with a file `regressor.json`, which defines the states that the head reads, the weights of the head, and how its outputs
-are converted to ratings. A judge trained on prompts reads a summary once per aspect, in the aspect's prompt, which is
-stored in `regressor.json`.
+An encoder reads the texts, and a small head predicts one number per aspect. The folder of a trained judge, which
+`summeter train` writes, is that of an encoder (`config.json`, tokenizer, weights) with an additional file
+`regressor.json`. This file defines the states that the head reads, the weights of the head, and how the outputs of the
+head are converted to ratings. A judge that was trained on prompts reads a summary once per aspect, in the prompt of the
+aspect, which is stored in `regressor.json`.
 """
 
 from __future__ import annotations
@@ -33,24 +34,24 @@ if TYPE_CHECKING:
 FILE = "regressor.json"
 SCHEMA: Final = "summeter-regressor/1"
 FRAMING = Framing(cut="only_first")
-"""In an input that is too long, only the document is truncated."""
+"""The framing of pairs: in an input that is too long, only the document is truncated."""
 AT_ONCE = 128
-"""Number of inputs whose token states are in memory at the same time."""
+"""Maximum number of inputs whose token states are in memory at the same time."""
 
 Pool = Literal["match", "mean", "first", "last", "pair"]
 """The input of the head. For `match`, both texts are encoded separately, and the head reads the similarities of their
-tokens (`matches`). Otherwise both are encoded together, and the head reads the mean of all token states, the state of
-the first token (special token of an encoder) or of the last one (decoder), or, for `pair`, a, b, |a - b| and a * b of
-the means a and b of both texts."""
+tokens (`matches`). Otherwise, both texts are encoded together, and the head reads the mean of all token states
+(`mean`), the state of the first token (`first`; the special token of an encoder) or of the last token (`last`; for
+decoders), or a, b, |a - b| and a * b, where a and b are the means of the two texts (`pair`)."""
 _SHARES: Final = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9)
 MATCHES: Final = 3 * (2 + len(_SHARES)) + 5
 """The number of values that `matches` returns."""
 _TIED = 1e-4
-"""Cosines with a smaller difference count as equal, since their order depends on the runtime."""
+"""Cosines that differ by less than this are treated as equal, since their order depends on the runtime."""
 
 
 class Layer(NamedTuple):
-    """An affine map: `weight` has shape (inputs, outputs)."""
+    """An affine map; `weight` has shape (inputs, outputs)."""
 
     weight: Floats
     bias: Floats
@@ -59,10 +60,11 @@ class Layer(NamedTuple):
 def framed(
     pairs: Sequence[tuple[str, ...]], prompts: Mapping[str, str]
 ) -> list[tuple[Framing, Sequence[tuple[str, ...]]]]:
-    """Return the inputs for (document, summary) pairs: the pairs, or each pair in the prompt of each aspect.
+    """Return the inputs for (document, summary) pairs, as rows of texts with their framing.
 
-    `prompts` holds a template by aspect with the placeholders {0} (document), {1} (summary), {2} and {3} (their fence
-    codes); it is empty for pairs. Returns the rows of texts with their framing, once for pairs, or per prompt.
+    `prompts` holds the template of each aspect, with the placeholders {0} (the document), {1} (the summary), {2} and
+    {3} (their fence codes). If it is empty, the inputs are the pairs, and the list has one entry; otherwise it has one
+    entry per prompt.
     """
     if not prompts:
         return [(FRAMING, pairs)]
@@ -71,11 +73,12 @@ def framed(
 
 
 class Scale(Record):
-    """The conversion of outputs to ratings of an aspect.
+    """The conversion of the outputs for an aspect to ratings.
 
     The scale from `low` to `high` corresponds to outputs from 0 to 1. Outputs are calibrated by linear interpolation
-    between the points (`outputs`, `ratings`); two points define a line. The share `coverage` of new summaries of the
-    same kind as the training data have ratings within `half_width` (None if unknown).
+    between the points (`outputs`, `ratings`); two points define a line. The human ratings of a share `coverage` of new
+    summaries of the same kind as the training data are expected to differ from the predicted ratings by at most
+    `half_width`, which is None if it is unknown.
     """
 
     low: float
@@ -86,7 +89,7 @@ class Scale(Record):
     coverage: float
 
     def rated(self, values: Floats) -> Floats:
-        """Convert outputs to ratings, not clipped to the scale."""
+        """Return the ratings for outputs, not clipped to the ends of the scale."""
         x, y = np.asarray(self.outputs), np.asarray(self.ratings)
         if len(x) == 1:
             return np.full_like(values, y[0])
@@ -101,11 +104,12 @@ class Scale(Record):
 class RegressionHead(NamedTuple):
     """The head of a trained judge: affine layers with tanh between them.
 
-    `outputs` holds the aspect of each output; an aspect has one output, or one per annotator, which are averaged.
-    `scales` holds the scale of each aspect. `span_free` is the index of the output whose logistic function is the
-    probability that the summary has no inconsistent span. `prompts` holds the prompts by aspect (see `framed`); with
-    prompts, the states of all summaries in the first prompt are followed by those in the next, and all aspects share
-    one output. `files` holds the hashes of the files in the folder.
+    `outputs` holds the aspect of each output; an aspect has one output, or one output per annotator, in which case the
+    outputs are averaged. `scales` holds the scale of each aspect. `span_free` is the index of the output whose logistic
+    function is the probability that the summary has no inconsistent span, or None if there is no such output. `prompts`
+    holds the prompts by aspect (see `framed`). With prompts, the states of all summaries in the first prompt are
+    followed by those in the next prompt, and all aspects share one output. `files` holds the hashes of the other files
+    in the folder by name.
     """
 
     pool: Pool
@@ -118,14 +122,14 @@ class RegressionHead(NamedTuple):
     prompts: Mapping[str, str]
 
     def apply(self, states: Floats) -> Floats:
-        """Return the outputs for pooled states, shape (inputs, outputs)."""
+        """Return the outputs for pooled states in an array of shape (inputs, outputs)."""
         values = np.asarray(states, dtype=np.float64)
         for number, layer in enumerate(self.layers):
             values = (np.tanh(values) if number else values) @ layer.weight + layer.bias
         return values
 
     def by_aspect(self, outputs: Floats) -> dict[str, Floats]:
-        """Return the mean output of each aspect before calibration, in which 0 and 1 are the ends of the scale."""
+        """Return the mean outputs of each aspect before calibration; 0 and 1 are the ends of the scale."""
         if self.prompts:
             return dict(zip(self.prompts, outputs[:, 0].reshape(len(self.prompts), -1), strict=True))
         return {
@@ -136,7 +140,7 @@ class RegressionHead(NamedTuple):
     def rated(self, outputs: Floats, cut: Floats) -> list[Rated]:
         """Return the ratings of each summary.
 
-        `cut` holds the number of truncated tokens of each input, NaN if there was no room for the document.
+        `cut` holds the number of truncated tokens of each input, or NaN if there was no room for the document.
         """
         ratings = {aspect: self.scales[aspect].rated(values) for aspect, values in self.by_aspect(outputs).items()}
         span_free = None if self.span_free is None else 1 / (1 + np.exp(-outputs[:, self.span_free]))
@@ -162,7 +166,7 @@ class RegressionHead(NamedTuple):
         ]
 
     def dump(self) -> str:
-        """Return the text of `regressor.json`."""
+        """Return the head as the text of `regressor.json`."""
         values = {
             "schema": SCHEMA, "pool": self.pool, "max_tokens": self.max_tokens, "outputs": self.outputs,
             "span_free": self.span_free, "files": dict(self.files), "prompts": dict(self.prompts),
@@ -173,10 +177,10 @@ class RegressionHead(NamedTuple):
 
 
 def read_head(folder: Path) -> RegressionHead:
-    """Read the head of a trained judge.
+    """Read the head of a trained judge from its folder.
 
-    Raises UsageError if the folder has none, if this version cannot read it, and if other files of the folder differ
-    from those of the training.
+    Raises UsageError if the folder contains no head, if this version cannot read the head, or if other files in the
+    folder differ from those that the training wrote.
     """
     file = folder / FILE
     if not file.is_file():
@@ -208,10 +212,10 @@ def read_head(folder: Path) -> RegressionHead:
 def pooled_states(
     loaded: LoadedModel, rows: Sequence[tuple[str, ...]], pool: Pool, usage: Usage, framing: Framing = FRAMING
 ) -> Floats:
-    """Return the pooled states of each row (document, summary, ...), shape (rows, dimensions + 1).
+    """Return the pooled states of each row (document, summary, ...).
 
-    The last column is the number of truncated tokens, or NaN if the framing leaves no room for the document; the states
-    of such a row must not be used.
+    The array has shape (rows, dimensions + 1). The last column holds the number of truncated tokens, or NaN if the
+    framing leaves no room for the document; the states of such a row must not be used.
     """
     if pool == "match":
         return _matched(loaded, rows, usage)
@@ -227,15 +231,15 @@ def pooled_states(
 
 
 def _states(loaded: LoadedModel, inputs: Sequence[Input], usage: Usage) -> list[NDArray[np.float32]]:
-    """Return the last hidden states of each input, special tokens included."""
+    """Return the last hidden states of each input, including those of special tokens."""
     backend = loaded.backend
     return loaded.run_by_token(inputs, usage, lambda batch: backend.hidden(*batch, backend.layers))
 
 
 def _matched(loaded: LoadedModel, pairs: Sequence[tuple[str, ...]], usage: Usage) -> Floats:
-    """Return `matches` of each pair, without truncation.
+    """Return the `matches` of each pair; texts are not truncated.
 
-    Tokens are held in memory for one document at a time.
+    The vectors of tokens are held in memory for one document at a time.
     """
     rows = np.zeros((len(pairs), MATCHES + 1))
     rows_of: dict[str, list[int]] = {}
@@ -243,7 +247,7 @@ def _matched(loaded: LoadedModel, pairs: Sequence[tuple[str, ...]], usage: Usage
         rows_of.setdefault(document, []).append(row)
     for document, indices in rows_of.items():
         texts = list(dict.fromkeys([document, *(pairs[row][1] for row in indices)]))
-        # Long texts are read in windows; the vectors of their tokens are normalised, shape (tokens, dimensions).
+        # Long texts are read in windows; the vectors of tokens are normalised and have shape (tokens, dimensions).
         windows = loaded.tokens.windows(texts)
         states = iter(_states(loaded, [input_ for inputs in windows for input_ in inputs], usage))
         vectors = {}
@@ -256,14 +260,15 @@ def _matched(loaded: LoadedModel, pairs: Sequence[tuple[str, ...]], usage: Usage
 
 
 def matches(document: NDArray[np.float32], summary: NDArray[np.float32]) -> Floats:
-    """Return `MATCHES` similarity features of the unit vectors of two texts' tokens, or zeros if a text is empty.
+    """Return `MATCHES` features of the similarities between the tokens of two texts.
 
-    The features are, in this order: mean, standard deviation and quantiles of the maximum cosine of each summary token
-    to the document (support), of each document token to the summary (coverage), and of each summary token to the other
-    summary tokens (repetition); the mean cosine between summary tokens; the share of consecutive summary tokens whose
-    best matches are consecutive in the document (copying); and the mean step between these matches, their mean position
-    and its standard deviation, in lengths of the document. BERTScore (Zhang et al., 2020) is the mean of the first two
-    maxima.
+    Tokens are given as unit vectors; if a text is empty, all features are 0. The features are, in this order: the mean,
+    standard deviation and quantiles of the maximum cosine of each summary token to the document (support), of each
+    document token to the summary (coverage), and of each summary token to the other summary tokens (repetition); the
+    mean cosine between summary tokens; the share of consecutive summary tokens whose best matches are consecutive in
+    the document (copying); and, as fractions of the document's length, the mean step between these matches and the mean
+    and standard deviation of their positions. The means of the first two maxima are the precision and the recall of
+    BERTScore (Zhang et al., 2020).
 
     >>> both = np.eye(3, dtype=np.float32)
     >>> values = matches(both, both[:2])
@@ -301,7 +306,7 @@ def _pooled(states: NDArray[np.float32], input_: Input, pool: Pool) -> Floats:
 
 
 def rate(loaded: LoadedModel, requests: Sequence[Rate], usage: Usage) -> list[Rated]:
-    """Return the ratings of each (document, summary)."""
+    """Return the ratings for each (document, summary) pair."""
     head = loaded.once(checked_head)
     pairs = [(request.document, request.summary) for request in requests]
     rows = framed(pairs, head.prompts)
@@ -312,8 +317,8 @@ def rate(loaded: LoadedModel, requests: Sequence[Rate], usage: Usage) -> list[Ra
 def checked_head(loaded: LoadedModel) -> RegressionHead:
     """Return the head of a trained judge.
 
-    Raises UsageError if the settings of the model differ from those of the training, since its calibration is then
-    invalid.
+    Raises UsageError if the settings of the model differ from those of the training, since the calibration would then
+    be invalid.
     """
     head = read_head(loaded.model.folder)
     if loaded.tokens.limit != head.max_tokens:

@@ -1,4 +1,4 @@
-"""Encoder-decoders: generate text, score targets, and score the first word of an answer."""
+"""Generate text, score targets, and score the first word of an answer with encoder-decoders."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 _PADDED = 0.3
 """Maximum share of padding in the targets of a pass: targets are short, and passes of few tokens are inefficient."""
 _SEVERAL = 3
-"""Mean number of targets per source from which each source has its own pass, so that its keys and values are not
+"""Minimum mean number of targets per source for which each source has its own pass, so that its keys and values are not
 copied."""
 
 
 def generate(loaded: LoadedModel, requests: Sequence[Generate], usage: Usage) -> list[str]:
-    """Generate a text from each source.
+    """Return the text that is generated from each source.
 
-    A text that reaches its maximum length counts as truncated in `usage`.
+    A text that reaches its maximum length is counted as truncated in `usage`.
     """
 
     def generated(group: Sequence[Generate], settings: tuple[Generation, Framing]) -> list[str]:
@@ -54,7 +54,7 @@ def generate(loaded: LoadedModel, requests: Sequence[Generate], usage: Usage) ->
 
 
 def score_targets(loaded: LoadedModel, requests: Sequence[ScoreTarget], usage: Usage) -> list[float]:
-    """Return the mean log-probability per token of each target given its source, at most 0."""
+    """Return the mean log-probability per token of each target given its source, which is at most 0."""
 
     def scored(group: Sequence[ScoreTarget], framing: Framing) -> list[float]:
         tokens = loaded.tokens
@@ -91,7 +91,10 @@ def score_targets(loaded: LoadedModel, requests: Sequence[ScoreTarget], usage: U
 def _passes(
     loaded: LoadedModel, batch: Sequence[int], targets_of: dict[int, list[int]], lengths: Sequence[int]
 ) -> list[tuple[NDArray[np.int64], list[int]]]:
-    """Return the passes of the decoder: the indices of their targets, and of each one's source in the batch."""
+    """Return the passes of the decoder as (sources, targets).
+
+    `sources` holds the index in the batch of each target's source, and `targets` the indices of the targets.
+    """
     pairs = [(owner, target) for owner, source in enumerate(batch) for target in targets_of[source]]
     apart = len(pairs) >= _SEVERAL * len(batch)
     groups = [[pair for pair in pairs if pair[0] == owner] for owner in range(len(batch))] if apart else [pairs]
@@ -107,7 +110,7 @@ def _passes(
 
 
 def first_words(loaded: LoadedModel, requests: Sequence[FirstWord], usage: Usage) -> list[Floats]:
-    """Return the log-probability of each word's first token at the first step of the decoder."""
+    """Return the log-probability of each word's first token at the first step of the decoder, for each request."""
 
     def scored(group: Sequence[FirstWord], settings: tuple[tuple[str, ...], Framing]) -> list[Floats]:
         words, framing = settings
