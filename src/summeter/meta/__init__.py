@@ -1,6 +1,7 @@
-"""Meta-evaluation: studies of judges, systems and annotators. They compute on judgments and call no model.
+"""Meta-evaluation: studies of judges, systems and annotators.
 
-The public API is exported here. Developers of studies use these modules:
+Studies are computed from judgments and call no model. The public API is exported here. Developers of studies use these
+modules:
 
     inputs        judge_input(run) -> JudgeInput(table, reduce, context); gold_input(data) -> table, context
     gold          merge human judgments: gold_scores(table, aspect, level, rule, source); votes(...) for agreement

@@ -297,10 +297,11 @@ class LeaveOneOut(NamedTuple):
 
 
 def leave_one_out(table: JudgmentTable, coefficient: str) -> Iterator[LeaveOneOut]:
-    """Yield the values of the `annotator` rows of `agree`, without intervals; fast for hundreds of annotators.
+    """Yield the values of the `annotator` rows of `agree`, without intervals.
 
-    Coefficients are functions of cluster weights. If votes are clustered by annotator, a weight of 1 for one annotator
-    and 0 for the others gives the value of that annotator. Raises UsageError for an unknown coefficient.
+    This function is fast even for hundreds of annotators. Coefficients are functions of cluster weights. If votes are
+    clustered by annotator, a weight of 1 for one annotator and 0 for the others gives the value of that annotator.
+    Raises UsageError for an unknown coefficient.
     """
     if coefficient not in COEFFICIENTS:
         raise UsageError(f"unknown coefficient {coefficient!r}; choose one of {', '.join(COEFFICIENTS)}")

@@ -1,13 +1,14 @@
-"""Bias of judges: position in the prompt, length of the summary, and preference for the judge's own family.
+"""Biases of judges: position in the prompt, length of the summary, and self-preference.
 
 Rows have these studies and statistics:
 
-    position         for pairwise judges that saw both orders, over all pairs and for each: `flip_rate` (the share of
-                     verdicts that change with the order) and `slot_preference` (share of pairs in which the first
-                     position won both times, minus that of the second; -1 to 1, 0 is no bias; p of an exact sign test)
-    length           `partial_pearson`, the partial correlation of the judge's scores with length given human scores;
-                     `length_judge`, `length_people` and `length_gap`, the correlations of each with length, and their
-                     difference
+    position         for pairwise judges that saw both orders, over all pairs and for each pair: `flip_rate` (the share
+                     of verdicts that change with the order) and `slot_preference` (the share of pairs in which the
+                     first position won both times, minus that of the second; from -1 to 1, where 0 is no bias; `p` is
+                     from an exact sign test)
+    length           `partial_pearson`, the partial correlation of the judge's scores with length, given human scores;
+                     `length_judge` and `length_people`, the correlations of the judge's and people's scores with
+                     length; and `length_gap`, the difference of these two
     self_preference  `self_preference`, how much higher the judge rates systems of its own family than other systems,
                      minus how much higher people rate them, in standard deviations of each side's scores
 """

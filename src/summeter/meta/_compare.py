@@ -127,7 +127,7 @@ def compare_scores(
 
 @study(CompareSystemsOptions)
 def compare_systems(run: RunLike, options: CompareSystemsOptions) -> Study:
-    """Compare the systems of a run by each of its judges and aspects.
+    """Compare the systems of a run by each judge and aspect.
 
     Rows have the study "compare" and one of these statistics: `mean` (one per system, with an interval; the system has
     scores on `details.own_documents` documents), `mean_difference` (one per pair; `pair` is "a-b", the value is a's
@@ -395,7 +395,10 @@ def _matrix(family: Sequence[Row], judge: str | None) -> Table:
 
 
 class AgreementTask(NamedTuple):
-    """Settings of a comparison of judges by a coefficient, or by AUROC (pooled, below the system level)."""
+    """Settings of a comparison of judges by a coefficient or by AUROC.
+
+    AUROC must be pooled and below the system level.
+    """
 
     coefficient: str
     level: Level
@@ -559,7 +562,10 @@ def _pooled(
 def _averaged(
     names: tuple[str, str], first: Sample, second: Sample, task: AgreementTask, family: int
 ) -> tuple[PairDifference, dict[str, Any]]:
-    """Return the difference of averaged correlations, which the test exchanges within documents (or systems)."""
+    """Return the difference of averaged correlations of two judges.
+
+    The test exchanges the correlations within documents (or systems).
+    """
     labels, by = list(first.units.groups_of(task.average).labels()), task.average.value
     left, right = (correlation_by_group(side.x, side.y, labels, task.coefficient) for side in (first, second))
     a, b = (np.array([by_group[key].value for key in left], dtype=np.float64) for by_group in (left, right))

@@ -41,7 +41,7 @@ SMALL = 30
 RESAMPLES = 2000
 """Number of resamples for the intervals of the machine mean and of the coverage."""
 SURE = 0.001
-"""Significance level of the tests (one per system) on which warnings of samples that are not random are based."""
+"""Significance level of the tests for samples that are not random, one test per system."""
 
 
 class IntervalOptions(Options):

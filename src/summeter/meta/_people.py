@@ -1,4 +1,4 @@
-"""Agreement of the judges of a run with the human judgments in the data of the run, compared with chance.
+"""Agreement of a run's judges with the human judgments in the data, compared with chance.
 
 Reports show this agreement next to the scores of a judge if the data have human judgments.
 """

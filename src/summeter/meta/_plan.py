@@ -34,7 +34,7 @@ LADDER = (25, 50, 100, 200, 500, 1000, 2000, 5000)
 PILOT = 5
 """Minimum number of existing labels that are used as a proxy for people."""
 NEAR = 5
-"""Number of labelled items, those with the nearest machine scores, that give an unlabelled item a proxy label."""
+"""Number of nearest labelled items, by machine score, that give an unlabelled item a proxy label."""
 Item = tuple[str, str]
 
 

@@ -505,7 +505,7 @@ def _table_rows(board: _Board, judge: _Judge, thresholds: Sequence[Threshold], r
 
 
 _Drawn = tuple[Estimate, dict[str, int]]
-"""An estimate, and the numbers of resamples without a value or without a cell of a mean, for `details`."""
+"""An estimate, and counts for `details`: resamples without a value or without a cell of a mean."""
 
 
 def _interval(board: _Board, value: float, samples: Floats, weights: Floats | None = None, **more: Any) -> _Drawn:

@@ -1,9 +1,10 @@
-"""Stability over systems: is a judge as reliable on good systems as on poor ones (Shen et al., 2023, section 4.2)?
+"""Stability over systems: is a judge as reliable on good systems as on poor systems?
 
-The study `per_candidate` computes the correlation with people on the summaries of each system. The study
-`meta_correlation` correlates these values with the quality of the systems: M = rho(Q, P), where P_i is the judge's
-correlation on system i and Q_i the mean human score of system i. A negative M means that the judge is less reliable on
-better systems. The study `candidate_spread` gives the range and the standard deviation of the per-system correlations.
+The studies follow Shen et al. (2023, section 4.2). The study `per_candidate` computes the correlation with people on
+the summaries of each system. The study `meta_correlation` correlates these values with the quality of the systems: M =
+rho(Q, P), where P_i is the judge's correlation on system i and Q_i the mean human score of system i. A negative M means
+that the judge is less reliable on better systems. The study `candidate_spread` gives the range and the standard
+deviation of the per-system correlations.
 """
 
 from __future__ import annotations

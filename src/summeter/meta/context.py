@@ -1,4 +1,4 @@
-"""Metadata of documents and summaries: the columns by which the results of a study can be grouped."""
+"""Metadata of documents and summaries: columns by which results can be grouped."""
 
 from __future__ import annotations
 

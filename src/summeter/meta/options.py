@@ -496,9 +496,10 @@ class StudyDecorator(Generic[P, OptionsT]):
 
 
 def study(options: Callable[P, OptionsT], *, command: str | None = None) -> StudyDecorator[P, OptionsT]:
-    """Turn a function into a study with these options, and with `command` into the command `summeter meta NAME`.
+    """Return a decorator that turns a function into a study with the given options.
 
-    The function receives the inputs of the study and then an options model. Callers pass options as keywords. The
-    study raises UsageError for an unknown keyword or an invalid value (see also `StudyEntry`).
+    If `command` is given, the decorator also creates the command `summeter meta NAME`. The function receives the inputs
+    of the study and then an options model. Callers pass options as keywords. The study raises UsageError for an unknown
+    keyword or an invalid value (see also `StudyEntry`).
     """
     return StudyDecorator(cast("type[Options]", options), command)

@@ -58,9 +58,10 @@ def laid_out(study: Study, form: str) -> str:
 
 
 def formatted(study: Study, form: str, shown: Iterable[Table], long: Table) -> str:
-    """Return the tables `shown` as `markdown` or `latex`, followed by notes and signatures, or `long` as `csv`.
+    """Return tables as Markdown or LaTeX with notes and signatures, or a long table as CSV.
 
-    Raises UsageError if `form` is not one of these.
+    `form` is `markdown` or `latex` for the tables `shown`, or `csv` for the table `long`. Raises UsageError for other
+    forms.
     """
     footer = [str(text) for text in (*study.notes, *study.signatures())]
     match form:

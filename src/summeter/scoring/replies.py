@@ -67,7 +67,10 @@ def reply_counts(judgments: Iterable[Judgment] | JudgmentTable) -> list[ReplyCou
 
 
 class ReplyCounter:
-    """`reply_counts` for judgments added in batches; all judgments of an item must be in the same batch."""
+    """Counter of replies for judgments that are added in batches (see `reply_counts`).
+
+    All judgments of an item must be in the same batch.
+    """
 
     def __init__(self) -> None:
         self._replies: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Scores of summaries, computed from judgments. There is one score per summary, judge and aspect.
+"""Scores of summaries, computed from judgments: one per summary, judge and aspect.
 
 FineSurE (Song et al., 2024): faithfulness = |S_fact| / |S|, completeness = |{k : (k, s) in E}| / |K|, and conciseness =
 |{s : (k, s) in E}| / |S|; the composite (UniSumEval) is the mean of the three. The faithfulness of FENICE is the mean
@@ -75,7 +75,9 @@ class Score(Record):
 
 @dataclass(frozen=True)
 class ScoreTable(Columns, Sequence[Score]):
-    """Scores of summaries, stored as columns. Records are created on access; a missing `value` is NaN.
+    """Scores of summaries, stored as columns.
+
+    Records are created on access. A missing `value` is NaN.
 
     >>> table = ScoreTable.of([Score(doc_id="d", system="s", judge="j", signature="j|v:1", model=None, aspect="a",
     ...                              value=0.5, n=2, missing=0, status="ok")])

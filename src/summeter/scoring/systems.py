@@ -67,7 +67,7 @@ class SystemScore(Record):
 def system_scores(
     scores: Iterable[Score], domains: Mapping[str, str | None] | None = None, *, seed: int = 0
 ) -> list[SystemScore]:
-    """Return means by (judge, signature, aspect, system), and also by domain if `domains` is given.
+    """Return means by (judge, signature, aspect, system), and by domain if `domains` is given.
 
     `domains` maps document ids to domains. The mean over all documents of a system is followed by the means of its
     domains, in order of first appearance.
@@ -106,8 +106,8 @@ LEFT_OUT = f"fewer than {MIN_DOCUMENTS} summaries have a score: left out of the 
 class SharedDocuments(NamedTuple):
     """The documents on which systems are ranked: those on which every ranked system has a score.
 
-    `documents` is their mask. `counts` maps each ranked system to its number of documents with a score; `left_out` does
-    so for the systems that are not ranked because they have too few scores.
+    `documents` is the mask of these documents. `counts` maps each ranked system to its number of documents with a
+    score; `left_out` does so for the systems that are not ranked because they have too few scores.
     """
 
     documents: Bools
@@ -303,7 +303,7 @@ class SystemTable:
         return None if shared is None else shared.documents.note
 
     def missing(self) -> str | None:
-        """Return a sentence on missing scores other than composites, or None if no score is missing."""
+        """Return a sentence on missing scores other than composites, or None if none is missing."""
         rows = [row for row in self.rows if row.aspect != COMPOSITE]
         missing = sum(row.missing for row in rows)
         if not missing:
@@ -374,7 +374,7 @@ class SystemTable:
 
 
 def show(cell: SystemScore | None) -> str:
-    """Return a string such as `0.83 [0.75, 0.90] n=18 missing=0`, with a dash instead of a missing value."""
+    """Return a string such as `0.83 [0.75, 0.90] n=18 missing=0`, with a dash for a missing value."""
     if cell is None or cell.value is None:
         return f"-  n=0 missing={cell.missing}" if cell else "-"
     return f"{with_interval(cell.value, cell.low, cell.high, 2)} n={cell.n} missing={cell.missing}"

@@ -42,10 +42,10 @@ If two judgments have equal values in these columns, the later one counts.
 
 
 class Categorical(NamedTuple):
-    """A column of strings: row i has `names[codes[i]]`. Names are in order of first appearance; one of them may be
-    None.
+    """A column of strings, in which row i has the name `names[codes[i]]`.
 
-    Codes created here have 32 bits, because there are fewer than 2^31 names and rows in memory.
+    Names are in order of first appearance; one of them may be None. Codes created by this class have 32 bits, because
+    fewer than 2^31 names and rows fit in memory.
     """
 
     codes: Ints
@@ -249,9 +249,9 @@ class Question(NamedTuple):
 
 @dataclass(frozen=True)
 class _Source:
-    """Source of a column: the attribute `path` of a record, or an SQL expression and a function of the record.
+    """Source of a column: an attribute of a record, or an SQL expression and a function of the record.
 
-    The path is the same in JSON; `absent` replaces null.
+    `path` is the path of the attribute, which is the same in JSON; `absent` replaces null.
     """
 
     path: str
@@ -283,11 +283,11 @@ def _number_of_label(judgment: Judgment) -> float:
 
 @dataclass(frozen=True)
 class JudgmentTable(Columns):
-    """Judgments, one row per question. A missing `value` or `label` is NaN; a missing `index` is -1.
+    """Judgments as a table with one row per question.
 
-    `label` holds numeric labels, and `named` holds the labels that are strings (None in other rows). `reason` is None
-    if the status is ok. `calls` holds the keys of the calls, separated by spaces; `truncated_tokens` is 0 if nothing
-    was cut.
+    A missing `value` or `label` is NaN; a missing `index` is -1. `label` holds numeric labels, and `named` holds the
+    labels that are strings (None in other rows). `reason` is None if the status is ok. `calls` holds the keys of the
+    calls, separated by spaces; `truncated_tokens` is 0 if nothing was cut.
     """
 
     document: Annotated[Categorical, _Source("target.document_id", required=True)]

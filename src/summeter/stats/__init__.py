@@ -1,4 +1,4 @@
-"""Statistics of judgments: agreement, correlation, significance, intervals, thresholds and preferences.
+"""Statistics of judgments, such as agreement, correlation, significance and intervals.
 
 Functions take array-likes in which None or NaN is a missing value; rows with a missing value are dropped and counted. A
 statistic that cannot be computed has the value None, a ``status`` and a ``reason``; no result is NaN. Random generators

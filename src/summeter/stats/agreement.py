@@ -1,4 +1,4 @@
-"""Inter-annotator agreement: Krippendorff's alpha, kappas, AC1 and AC2, and intraclass correlation.
+"""Inter-annotator agreement: Krippendorff's alpha, kappas, AC1, AC2 and intraclass correlation.
 
 Votes form a raters x items matrix; None or NaN is a missing vote, and categories may be strings. ``scale`` lists all
 possible categories in order. Weighted coefficients, AC1 and AC2 depend on the scale, so pass it if a category may not
@@ -125,7 +125,10 @@ def _as_matrix(votes: Votes) -> NDArray[Any]:
 
 
 def _number_matrix(votes: Votes) -> Floats:
-    """Return votes as a float matrix with NaN for missing votes; raises ValueError for other votes."""
+    """Return votes as a float matrix with NaN for missing votes.
+
+    Raises ValueError if a vote is not a number.
+    """
     return floats(_as_matrix(votes), 2)
 
 
@@ -605,7 +608,9 @@ def icc(votes: Votes, model: str = Model.ICC2, clusters: Ints | None = None) -> 
 
 
 def mean_pairwise(votes: Votes, coefficient: str = "pearson", clusters: Ints | None = None) -> Measurement:
-    """Return the mean over documents of the mean pairwise correlation of raters (SummQual's agreement).
+    """Return the mean over documents of the mean pairwise correlation of raters.
+
+    This is the agreement reported for SummQual.
 
     ``clusters`` gives the document of each item; without it, all items belong to one document. Pairs of raters whose
     correlation is undefined (for example, because a rater gives all items the same score) are left out, and so are

@@ -1,4 +1,4 @@
-"""Shared types and helpers of the statistics: missing values, undefined results and tail probabilities.
+"""Types and helpers for missing values, undefined results and tail probabilities.
 
 Inputs are array-likes of numbers in which ``None`` and NaN both mean *missing*. Rows with a missing value in any array
 are dropped (pairwise deletion) and counted. If a statistic cannot be computed, its value is ``None`` and a reason is
@@ -28,7 +28,10 @@ EMPTY = "no values"
 
 
 class Status(StrEnum):
-    """Status of an estimate: ``ok``, ``no_interval`` (a value without an interval) or ``undefined`` (no value)."""
+    """Status of an estimate.
+
+    The status is ``ok``, ``no_interval`` (a value without an interval) or ``undefined`` (no value).
+    """
 
     OK = "ok"
     NO_INTERVAL = "no_interval"

@@ -32,7 +32,10 @@ RATES = ("balanced_accuracy", "sensitivity", "specificity", "precision", "recall
 
 
 class Confusion(NamedTuple):
-    """Counts of decisions by label, and the number of pairs dropped because either value was missing."""
+    """Numbers of decisions by label.
+
+    ``missing`` is the number of pairs dropped because either value was missing.
+    """
 
     true_positive: int
     false_positive: int
@@ -57,7 +60,10 @@ class Confusion(NamedTuple):
 
 
 class Classification(NamedTuple):
-    """Rates of one confusion table, each an estimate with n, missing count and, if undefined, the reason."""
+    """Rates computed from one confusion table.
+
+    Each rate is an estimate with a sample size, a missing count and, if it is undefined, the reason.
+    """
 
     confusion: Confusion
     balanced_accuracy: Estimate
@@ -88,7 +94,10 @@ def confusion(labels: Values, predictions: Values) -> Confusion:
 
 
 def decide(scores: Values, threshold: float) -> Floats:
-    """Return 1.0 for scores above the threshold, 0.0 for scores at or below it, and NaN for missing scores."""
+    """Return the decision for each score.
+
+    It is 1.0 above the threshold, 0.0 at or below it, and NaN for missing scores.
+    """
     column = np.asarray(scores, dtype=np.float64)
     return np.where(np.isnan(column), np.nan, (column > threshold).astype(np.float64))
 
@@ -263,11 +272,11 @@ class Accuracies:
 
 
 class Area:
-    """AUROC as a function of weights, NaN for a draw without one of the classes. Rows with NaN are ignored.
+    """AUROC as a function of weights, NaN for a draw without one of the classes.
 
-    The weight of a row is how often its unit was drawn. AUROC is a sum over the positives, divided by the product of
-    the total weights of the two classes. The term of a positive is its weight times the total weight of the negatives
-    with lower scores, plus half that of the negatives with equal scores.
+    Rows with NaN are ignored. The weight of a row is how often its unit was drawn. AUROC is a sum over the positives,
+    divided by the product of the total weights of the two classes. The term of a positive is its weight times the total
+    weight of the negatives with lower scores, plus half that of the negatives with equal scores.
     """
 
     def __init__(self, labels: Floats, scores: Floats, unit: Ints) -> None:

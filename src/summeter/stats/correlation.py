@@ -1,4 +1,4 @@
-"""Correlation of two lists of scores: Pearson, Spearman, Kendall's tau-b and tau-c, with p-values and tests.
+"""Correlation of two lists of scores: Pearson, Spearman, Kendall's tau-b and tau-c.
 
 Each coefficient in `CORRELATIONS` is a function of row weights: a bootstrap draw gives every row a weight, and weights
 of 1 give the coefficient of the rows themselves. Values and p-values agree with scipy (``pearsonr``, ``spearmanr``, and
@@ -65,7 +65,7 @@ def correlate(x: Values, y: Values, coefficient: str = "pearson") -> Estimate:
 
 
 def _statistic(x: Floats, y: Floats, missing: int, coefficient: str, value: float, *, with_p: bool) -> Estimate:
-    """Return the estimate of a coefficient, with its p-value, or with the reason if the coefficient is NaN."""
+    """Return the estimate of a coefficient, with the p-value, or the reason if it is undefined."""
     row = _correlation(coefficient)
     if math.isnan(value):
         return undefined(TOO_FEW_PAIRS if len(x) < 2 else CONSTANT, len(x), missing)
@@ -412,10 +412,10 @@ class PermutedStatistic(NamedTuple):
 
 
 class CorrelationComparison(NamedTuple):
-    """Two agreements with the same gold, their difference (first minus second) and its two-sided p-value.
+    """Two agreements with the same gold, the difference (first minus second) and the p-value.
 
-    ``t`` is Williams' statistic (None for the permutation test); ``resamples`` and ``seed`` describe the permutation
-    test (None for Williams' test).
+    The p-value is two-sided. ``t`` is Williams' statistic (None for the permutation test); ``resamples`` and ``seed``
+    describe the permutation test (None for Williams' test).
     """
 
     first: float | None

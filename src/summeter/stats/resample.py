@@ -48,7 +48,7 @@ _LARGEST_POWER = 256  # squares, cubes and sums of values up to 2^256 do not ove
 
 
 PERCENTILE, NORMAL = "percentile", "normal"
-"""Interval methods: percentiles of the draws, or the normal distribution (see ``Bootstrap.mean``)."""
+"""Interval methods: percentiles of the draws, or a normal distribution (see ``Bootstrap.mean``)."""
 
 
 def interval_text(method: str, level: float, by: str, resamples: int, lost: int, seed: int | None) -> str:
@@ -188,7 +188,7 @@ class Bootstrap:
         width: int = 1,
         undefined: str = "the statistic is undefined on the whole sample",
     ) -> Estimate:
-        """Return the value of a statistic with its interval.
+        """Return the value of a statistic with an interval.
 
         ``value`` is the statistic of the whole sample, which is computed if ``value`` is None. ``n`` defaults to the
         number of rows. ``undefined`` is the reason that is given if there is no value. See ``of_samples`` for undefined
@@ -340,7 +340,7 @@ class Measurement:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def estimate(self, bootstrap: Bootstrap) -> Estimate:
-        """Return the value with its interval.
+        """Return the value with an interval.
 
         ``bootstrap.codes`` must be the clusters that ``weighted`` expects.
 

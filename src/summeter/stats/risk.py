@@ -19,7 +19,10 @@ from .base import Floats, Values, floats
 
 
 class RiskBound(NamedTuple):
-    """The mean loss of a sample of ``n`` items, and ``high``, its upper confidence bound for the population."""
+    """Mean loss of a sample of ``n`` items.
+
+    ``high`` is the upper confidence bound on the mean loss of the population.
+    """
 
     value: float
     high: float
@@ -83,7 +86,7 @@ def _betting(values: Floats, bound: float, population: int | None) -> float:
 
 
 def risk_bound(losses: Values, confidence: float = 0.95, population: int | None = None) -> RiskBound:
-    """Return the mean loss of the sample and its upper confidence bound, by inverting `risk_p_value`.
+    """Return the mean loss of the sample, and an upper confidence bound for the population.
 
     Raises ValueError if ``confidence`` is not between 0 and 1.
 

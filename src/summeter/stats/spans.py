@@ -30,7 +30,7 @@ def characters(spans: Spans) -> set[int]:
 
 
 def span_f1(annotators: Sequence[Sequence[Spans | None]], clusters: Ints | None = None) -> Measurement:
-    """Return the character F1 of two annotators over texts, or the mean over all pairs of annotators.
+    """Return the character F1 of two annotators, or the mean over all pairs of annotators.
 
     Rows are annotators and columns are texts; None instead of a list of spans means that the annotator did not see the
     text. F1 is 2 |both| / (|first| + |second|), with characters summed over the texts that both annotators saw, so it

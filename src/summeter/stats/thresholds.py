@@ -1,8 +1,9 @@
-"""Thresholds that turn scores into decisions, tuned on development data (AggreFact's percentile protocol).
+"""Thresholds that turn scores into decisions, tuned on development data.
 
-Candidates are the percentiles 0, 0.2, ..., 99.8 of the development scores; the last candidate with the best balanced
-accuracy is chosen, and a score *above* the threshold gives the decision 1 (Laban et al., 2022; their code is also used
-by Tang et al., 2023, and by FENICE's ``aggrefact.py``). See ``Candidates`` for alternatives.
+By default, thresholds are tuned by the percentile protocol of AggreFact. Candidates are the percentiles 0, 0.2, ...,
+99.8 of the development scores; the last candidate with the best balanced accuracy is chosen, and a score *above* the
+threshold gives the decision 1 (Laban et al., 2022; their code is also used by Tang et al., 2023, and by FENICE's
+``aggrefact.py``). See ``Candidates`` for alternatives.
 """
 
 from collections.abc import Hashable
@@ -48,9 +49,10 @@ class Threshold(NamedTuple):
 
 
 class GroupedAccuracy(NamedTuple):
-    """Balanced accuracy with one threshold per group: by group, and the mean weighted by group size.
+    """Balanced accuracy with one threshold per group: by group, and the weighted mean.
 
-    ``weight`` is the total size of the groups with a value; ``undefined`` maps the other groups to the reason.
+    The mean is weighted by group size. ``weight`` is the total size of the groups with a value; ``undefined`` maps the
+    other groups to the reason.
     """
 
     value: float | None
@@ -191,9 +193,9 @@ def bootstrap_deviation(
 
 
 def _right_at(gold: Floats, scores: Floats, thresholds: Floats) -> tuple[Ints, int]:
-    """Return the balanced accuracy of each threshold as an integer numerator, and the common denominator.
+    """Return the balanced accuracies of thresholds as numerators and a common denominator.
 
-    (TP / P + TN / N) / 2 = (TP N + TN P) / (2 P N), so equal accuracies compare equal without rounding.
+    Both are integers: (TP / P + TN / N) / 2 = (TP N + TN P) / (2 P N). Equal accuracies therefore compare equal.
     """
     positives, negatives = np.sort(scores[gold == 1]), np.sort(scores[gold == 0])
     p, n = len(positives), len(negatives)
