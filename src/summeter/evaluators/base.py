@@ -399,7 +399,9 @@ class Evaluator(BaseModel):
 
 
 class PromptedEvaluator(Evaluator):
-    """An evaluator with prompt templates: `prompts/NAME.txt` in the package of its module, or `prompt_text`.
+    """An evaluator with prompt templates.
+
+    A template is the file `prompts/NAME.txt` in the package of the evaluator's module, or `prompt_text`.
 
     `prompts` is a folder whose templates replace the shipped ones of the same name. The folder is read once, when the
     evaluator is created, so that later edits do not change judgments under the same signature.
@@ -507,7 +509,7 @@ class JudgmentBuilder:
         fields: Callable[[list[T]], Mapping[str, Any]],
         missing: str,
     ) -> list[Judgment]:
-        """Return one judgment per sentence of the summary, computed from the entries that start in the sentence.
+        """Return one judgment per sentence, computed from the entries that start in the sentence.
 
         `entries` are pairs of an offset and an object; `fields` computes the fields of a judgment from the objects of
         one sentence. A sentence without entries is skipped with the reason `missing`.

@@ -64,10 +64,10 @@ class MemberJudgments(NamedTuple):
 
 
 class DerivedEvaluator(Evaluator):
-    """A judge that is computed from the judgments of other judges of the same run and uses no model itself.
+    """A judge that is computed from the judgments of other judges and uses no model itself.
 
     A subclass defines the property `members` and the method `derive`. The engine first runs the members, which are
-    judges of the run with their own signatures, files and scores. It then calls `derive` with all items that every
+    judges of the same run with their own signatures, files and scores. It then calls `derive` with all items that every
     member has finished, in this session or an earlier one. `derive` may use the whole run (to rank, to fit a scale, to
     find a threshold). It must be a pure function of the members' judgments and the settings, without a model, a file, a
     clock or unseeded randomness. `rescore`, `runs merge` and resuming a run compute the derived judgments again.

@@ -70,8 +70,9 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
 
     @property
     def template(self) -> str:
-        """The name of the prompt template and of the JSON schema. Default: the evaluator's name, with underscores for
-        dots.
+        """The name of the prompt template and of the JSON schema.
+
+        Default: the name of the evaluator, with underscores instead of dots.
         """
         return self.name.replace(".", "_")
 

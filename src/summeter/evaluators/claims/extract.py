@@ -56,7 +56,7 @@ class Claims(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The first twelve hexadecimal digits of the hash of the texts: the `list_id` of judgments on these claims."""
+        """The `list_id` of judgments on these claims, which is a hash of the texts."""
         return digest(list(self.texts), 12)
 
 
@@ -66,7 +66,7 @@ def sentence_claims(summary: Summary) -> Claims:
 
 
 async def generate_claims(summary: Summary, model: Network) -> Claims:
-    """Return the claims that a network generates, one per distinct generated sentence (FENICE, section 3.1)."""
+    """Return the distinct sentences that a network generates as claims (FENICE, section 3.1)."""
     (text,) = await model.ask([Generate((summary.text,))])
     texts = tuple(dict.fromkeys(text[start:end] for start, end in split(text)))
     if not texts:
@@ -125,7 +125,7 @@ def read_claims(text: str, material: Sequence[str] = ()) -> Texts:
 
 
 def anchored(texts: Sequence[str], summary: Summary) -> tuple[Claim, ...]:
-    """Return the claims, each with the sentence of the summary that it comes from, if this sentence is found.
+    """Return the claims, each with the sentence that it comes from, if this sentence is found.
 
     The sentence is the one that contains the claim, compared in the same way as quotes of language models
     (`text.match`), or else the one that contains the most words of the claim (at least half). Ties go to the first

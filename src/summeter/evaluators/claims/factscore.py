@@ -157,8 +157,9 @@ class FactScore(PromptedEvaluator):
         return answers
 
     def penalty(self, claims: int) -> float:
-        """Return the length penalty of a summary, which is 1 if `gamma` is None or if there are at least `gamma`
-        claims.
+        """Return the length penalty of a summary.
+
+        The penalty is 1 if `gamma` is None or if there are at least `gamma` claims.
 
         >>> round(FactScore(gamma=10).penalty(5), 4)
         0.3679

@@ -1,1 +1,1 @@
-"""Judges that use a network for natural-language inference."""
+"""Judges that use a network for natural-language inference (NLI)."""

@@ -1,6 +1,6 @@
-"""`alignscore`: how well each summary sentence is aligned with the best chunk of the document.
+"""`alignscore`: the alignment of each summary sentence with the best chunk of the document.
 
-One network, trained on many tasks (AlignScore: Zha et al., ACL 2023).
+One network trained on many tasks computes the alignment (AlignScore: Zha et al., ACL 2023).
 """
 
 from __future__ import annotations
@@ -22,31 +22,33 @@ from summeter.text.spans import Splitter, SummarySentences, TextSpan, sentence_s
 
 FAITHFULNESS = "faithfulness"
 WORDS = 350
-"""A document has one chunk per this number of words, rounded up."""
+"""Number of words per chunk; the number of chunks of a document is rounded up."""
 AT_ONCE = 32
-"""Inputs that the released code tokenizes together; one that does not fit changes the truncation of all."""
+"""Number of inputs in a batch of the released code. If one of them is too long, all are truncated differently."""
 
 Mode = Literal["nli_sp", "bin_sp", "reg_sp", "nli", "bin", "reg"]
 CLASSES: dict[str, Classes] = {"nli": "nli", "bin": 2, "reg": 1}
 
 
 class AlignScore(Evaluator):
-    """How well the best chunk of the document supports each summary sentence (AlignScore).
+    """Compute how well the best chunk of the document supports each summary sentence (AlignScore).
 
-    `mode`: the head of the checkpoint, and what is compared. `nli` (the paper's) is the probability of "aligned" among
-    three classes, `bin` of two, `reg` a regression without bounds. With `_sp` (the paper's) each sentence of the
-    summary is compared with chunks of about 350 words of the document, and the score is the mean over sentences of the
-    maximum over chunks; without it whole texts are compared in one pass. Each head is a separate checkpoint (`summeter
-    models convert alignscore`), bound to the role `alignscore`.
+    `mode` selects the head of the checkpoint and the texts to compare. `nli` (as in the paper) is the probability of
+    "aligned" among three classes, `bin` the probability among two classes, and `reg` an unbounded regression. With the
+    suffix `_sp` (as in the paper), each sentence of the summary is compared with chunks of about 350 words of the
+    document, and the score is the mean over sentences of the maximum over chunks. Without the suffix, the whole texts
+    are compared in one pass. Each head is a separate checkpoint (`summeter models convert alignscore`), bound to the
+    role `alignscore`.
 
     `variant`: `paper`, or `legacy` for the released code, which treats marks such as `</s>` inside a text as special
     tokens and, if a claim leaves a chunk no room, truncates the longer text of all pairs in its batch. `sentences`:
     `punkt` splits both texts like the released code (NLTK's English Punkt, line breaks kept), `stored` uses the
     sentences of the data. `threshold`: lowest value with the label 1; the score does not depend on it.
 
-    A chunk that does not fit beside a sentence is truncated and counted in `truncated_tokens`. Writes one judgment per
-    stored sentence (`_sp`), whose evidence is the best chunk, and one of the summary, aspect faithfulness. A stored
-    sentence that Punkt does not produce is judged but does not count in the score.
+    A chunk that does not fit together with a sentence is truncated, and the omitted tokens are counted in
+    `truncated_tokens`. Writes one judgment per stored sentence (with `_sp`), with the best chunk as evidence, and one
+    of the summary (aspect faithfulness). A stored sentence that Punkt does not produce is judged but not included in
+    the score.
     """
 
     name, version = "alignscore", "1"
@@ -122,7 +124,8 @@ class AlignScore(Evaluator):
 def document_chunks(document: Document, splitter: Splitter = "punkt") -> list[TextSpan]:
     """Return consecutive chunks of whole sentences, one per 350 words (AlignScore, section 3.3).
 
-    All but the last have the same number of sentences, rounded as in the released code. The document is not empty.
+    All chunks except the last have the same number of sentences, rounded as in the released code. The document must not
+    be empty.
 
     >>> one = Document(id="d", text="A b. " * 31)
     >>> len(document_chunks(one)), document_chunks(Document(id="d", text="A b. C d."))

@@ -1,4 +1,4 @@
-"""Words and dependency arcs of a text, from a file of CoreNLP replies or from the English parser."""
+"""The words and dependency arcs of a text, from a file of CoreNLP replies or from the English parser."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from summeter.text.english.phrases import words as words_of
 
 WHAT: Final = "dependency arcs"
 MOST: Final = 20
-"""Maximum number of arcs per text (as in the released code)."""
+"""Maximum number of arcs per text, as in the released code."""
 _IGNORED: Final = frozenset(["punct", "root", "det", "case", "aux", "auxpass", "dep", "cop", "mark"])
 _PTB: Final = {
     "(": "-lrb-", ")": "-rrb-", "[": "-lsb-", "]": "-rsb-", "{": "-lcb-", "}": "-rcb-", "“": "``", "”": "''",
@@ -32,23 +32,24 @@ class Arc(NamedTuple):
 
 
 class Arcs(NamedTuple):
-    """The lower-case words of a text, their offsets (None if unknown), and its arcs."""
+    """The lower-case words of a text, the offsets of the words (None if unknown), and the arcs."""
 
     words: tuple[str, ...]
     offsets: tuple[tuple[int, int] | None, ...]
     arcs: tuple[Arc, ...]
 
     def shifted(self, start: int) -> Arcs:
-        """Return the same arcs with offsets increased by `start`."""
+        """Return the same arcs, with all offsets increased by `start`."""
         return self._replace(offsets=tuple(at and (start + at[0], start + at[1]) for at in self.offsets))
 
 
 @lru_cache(maxsize=8)
 def read_arcs(file: DataFile) -> Mapping[str, Arcs]:
-    """Read words and arcs by text, from lines of `{"text": TEXT, "corenlp": REPLY}`; cached per file.
+    """Read the words and arcs of each text from lines of `{"text": TEXT, "corenlp": REPLY}`.
 
-    REPLY is the server's JSON for the annotators tokenize, ssplit, pos and depparse; its `enhancedDependencies` are
-    used. For a document the annotator tokenize is enough. Raises InputError with the line of an invalid reply.
+    REPLY is the JSON reply of the server for the annotators tokenize, ssplit, pos and depparse; its
+    `enhancedDependencies` are used. For documents, the annotator tokenize is sufficient. Results are cached per file.
+    Raises InputError with the line number of an invalid reply.
     """
     replies: dict[str, Arcs] = {}
     for line, row in enumerate(file.text.split("\n"), 1):
@@ -83,10 +84,10 @@ def _of_reply(reply: Mapping[str, Any]) -> Arcs:
 
 
 def parsed(text: str) -> Arcs:
-    """Return words and arcs by the English parser.
+    """Return the words and arcs of a text from the English parser.
 
-    Its relations are not Stanford dependencies. The object of a preposition is attached to the head of the preposition,
-    as in enhanced dependencies.
+    The relations of this parser are not Stanford dependencies. The object of a preposition is attached to the head of
+    the preposition, as in enhanced dependencies.
     """
     tokens = phrases(text).words
     arcs = []
@@ -107,5 +108,5 @@ def parsed(text: str) -> Arcs:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Return the lower-case words of a text by the parser's tokenizer."""
+    """Return the lower-case words of a text, split by the parser's tokenizer."""
     return tuple(_PTB.get(word, word.lower()) for word in words_of(text))

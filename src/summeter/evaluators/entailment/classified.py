@@ -1,6 +1,6 @@
-"""Judgments from a sequence classifier of (chunk, claim), at each claim's best chunk.
+"""Judgments from a sequence classifier of (chunk, claim), based on the best chunk of each claim.
 
-AlignScore and MiniCheck use them.
+AlignScore and MiniCheck use this module.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from summeter.text.spans import TextSpan, evidence
 
 
 async def unread(network: Network, texts: Sequence[str], claims: Sequence[str], how: Framing) -> int | None:
-    """Return the estimated number of tokens truncated beside the longest claim, or None for 0."""
+    """Return the estimated number of tokens truncated next to the longest claim, or None if it is 0."""
     lengths = await network.ask([CountTokens(text) for text in (*texts, *claims)])
     (room,) = await network.ask([TokenLimit(how)])
     longest = max(lengths[len(texts) :])
@@ -32,9 +32,10 @@ def at_best_chunk(
     verdicts: tuple[str, str],
     suffix: str = "",
 ) -> Judgment:
-    """Return the judgment on a sentence (`index` None: the summary) by its greatest value.
+    """Return the judgment of a sentence, or of the summary if `index` is None, from its highest value.
 
-    `verdicts` are the texts of the reason from `threshold` on and below it, `suffix` is appended to the reason.
+    `verdicts` are the beginnings of the reason for values of at least `threshold` and for lower values. `suffix` is
+    appended to the reason.
     """
     best = int(values.argmax())
     value = float(values[best])

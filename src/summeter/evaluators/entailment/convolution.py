@@ -1,8 +1,8 @@
 """SummaC-Conv: a convolution over the histogram of a sentence's entailment probabilities.
 
-Laban et al. (TACL 2022, section 3.2): the probabilities that each passage of the document entails a summary sentence
-are binned; a 1-D convolution over the bins (one weight per bin, shared by all sentences) gives the sentence's score;
-the summary's score is their mean.
+See Laban et al. (TACL 2022, section 3.2). The probabilities with which the passages of the document entail a summary
+sentence are binned. A 1-D convolution over the bins (one weight per bin, shared by all sentences) gives the score of
+the sentence. The score of the summary is the mean over its sentences.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ EVEN50 = tuple(round(step / 50, 2) for step in range(51))
 
 @dataclass(frozen=True)
 class Convolution:
-    """Weights of SummaC-Conv.
+    """The weights of SummaC-Conv.
 
-    `bins` are edges from 0 to 1, the last bin closed on both sides. `labels` are the counted probabilities (`e`, `c`,
-    `n`), each with len(bins) - 1 consecutive weights. A sentence's score is weights x counts + `bias`. The summary's
-    probability is sigmoid(final x (min, mean, max of the scores) + final_bias). `rows`: maximum number of sentences of
-    a summary (None: all). `card` documents the origin of the weights.
+    `bins` are the edges of the bins, from 0 to 1; the last bin is closed on both sides. `labels` are the counted
+    probabilities (`e`, `c`, `n`), each with len(bins) - 1 consecutive weights. The score of a sentence is weights x
+    counts + `bias`. The probability of a summary is sigmoid(final x (min, mean, max of the scores) + final_bias).
+    `rows` is the maximum number of sentences of a summary, or None to use all. `card` documents the origin of the
+    weights.
 
     >>> one = Convolution(bins=(0.0, 0.5, 1.0), labels="e", weights=(-1.0, 2.0), bias=0.5)
     >>> table = np.array([[0.9, 0.1, 0.0], [0.2, 0.8, 0.0], [1.0, 0.0, 0.0]])
@@ -61,11 +62,11 @@ class Convolution:
 
     @property
     def id(self) -> str:
-        """Sixteen hexadecimal digits of the hash of all numbers."""
+        """The first sixteen hexadecimal digits of the hash of all numbers."""
         return digest([value for name, value in asdict(self).items() if name != "card"], HASH)
 
     def score(self, table: Floats) -> float:
-        """Return a sentence's unbounded score; higher is more consistent with the default `final`."""
+        """Return the unbounded score of a sentence. With the default `final`, a higher score is more consistent."""
         return float(histogram(table, self.bins, self.labels) @ np.array(self.weights) + self.bias)
 
     def probability(self, scores: Sequence[float]) -> float:
@@ -92,7 +93,7 @@ def histogram(table: Floats, bins: Sequence[float], labels: str) -> Floats:
 
 
 def load(file: str | Path | DataFile) -> Convolution:
-    """Read weights written by `Convolution.save`.
+    """Read weights that were written by `Convolution.save`.
 
     Raises UsageError if the file does not exist and InputError if it is invalid.
     """
@@ -113,10 +114,11 @@ def released(
     labels: str = "e",
     aggregate: str = "mean",
 ) -> Convolution:
-    """Convert the weights of the released code (`mlp` and `layer_final`, each weight and bias).
+    """Convert the weights of the released code (`mlp` and `layer_final`, each a weight and a bias).
 
-    Its two outputs are a softmax, so only their difference matters. Its last layer receives the mean three times, or
-    minimum, mean and maximum (`aggregate` "all"). It uses the first ten sentences of a summary.
+    The released code applies a softmax to two outputs, so only the difference of the outputs matters. The last layer
+    receives the mean three times, or the minimum, mean and maximum if `aggregate` is "all". Only the first ten
+    sentences of a summary are used.
     """
     (against, support), (bias_against, bias_support) = final
     gap = np.array(support, dtype=np.float64) - np.array(against, dtype=np.float64)

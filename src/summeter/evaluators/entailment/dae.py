@@ -1,4 +1,7 @@
-"""`dae`: whether the document entails each dependency arc of the summary (DAE: Goyal and Durrett, NAACL 2021)."""
+"""`dae`: entailment of each dependency arc of the summary by the document.
+
+See Goyal and Durrett (NAACL 2021).
+"""
 
 from __future__ import annotations
 
@@ -21,15 +24,15 @@ from summeter.text.spans import TextSpan, sentence_spans
 
 FAITHFULNESS, ENTAILED = ASPECTS = ("faithfulness", "arcs_entailed")
 THRESHOLD = nextafter(0.5, 1.0)
-"""An arc is entailed if this class is the more probable one."""
+"""Lowest probability of an entailed arc, which makes "entailed" the more probable of two classes."""
 LENGTH, MARKS = 512, 3
-"""Tokens of an input, and of its special tokens."""
+"""Maximum number of tokens of an input, and the number of special tokens among them."""
 CUT_TO = 510
 """Length to which the released code truncates longer inputs (`legacy`)."""
 
 
 class Verdict(NamedTuple):
-    """An arc of the summary: its two words, their offsets, and p(entailed)."""
+    """An arc of the summary, with its two words, their offsets, and p(entailed)."""
 
     arc: Arc
     words: tuple[str, str]
@@ -43,30 +46,34 @@ class Verdict(NamedTuple):
 
     @property
     def description(self) -> str:
-        """The arc in words."""
+        """The arc as a phrase for reasons."""
         return f"'{self.words[0]}' as {self.arc.relation} of '{self.words[1]}' ({short(self.value)})"
 
     @property
     def evidence(self) -> tuple[Span, ...]:
-        """The spans of its words in the summary, in order."""
+        """The spans of the two words in the summary, in order."""
         offsets = sorted(span for span in self.offsets if span is not None)
         return tuple(Span(of="summary", start=start, end=end) for start, end in offsets)
 
 
 class DAE(Evaluator):
-    """Whether the document entails each dependency arc of the summary (DAE, 2021; role `arcs`).
+    """Classify whether the document entails each dependency arc of the summary (DAE).
 
-    The network reads document and summary once and gives two logits per arc, from the last tokens of its two words.
-    Without `corenlp`, arcs come from the English parser (extra `parse`). They are not Stanford dependencies: the
-    signature contains the parser, and scores differ from the released code's. `corenlp`: a file of CoreNLP replies,
-    lines of `{"text": TEXT, "corenlp": REPLY}` for documents and summaries, for the arcs of the released code.
+    The network has the role `arcs`. It reads the document and the summary once and returns two logits per arc, computed
+    from the last tokens of the two words. By default, arcs come from the English parser (extra `parse`). These arcs are
+    not Stanford dependencies, so the signature contains the parser, and scores differ from those of the released code.
+    To use the arcs of the released code, set `corenlp` to a file of CoreNLP replies, with lines of `{"text": TEXT,
+    "corenlp": REPLY}` for documents and summaries.
 
-    `by`: `summary` reads the whole summary and its first 20 arcs (as released), `sentence` each sentence by itself.
-    `variant`: `legacy` truncates a long document to 510 tokens in all instead of 512.
+    If `by` is `summary`, the network reads the whole summary and its first 20 arcs, as in the released code; if it is
+    `sentence`, the network reads each sentence by itself. If `variant` is `legacy`, inputs with a long document are
+    truncated to 510 tokens instead of 512.
 
-    Writes judgments of the summary: faithfulness 1 if every arc is entailed, else 0 (`by=sentence`: the share of such
-    sentences), and arcs_entailed, the share of entailed arcs. Writes faithfulness of each sentence, and arcs_entailed
-    of each arc (unit claim): p(entailed), label 1 if it exceeds 0.5, evidence its two words.
+    Writes two judgments of the summary. The faithfulness is 1 if every arc is entailed, and otherwise 0 (with
+    `by=sentence`, the share of sentences whose arcs are all entailed). The value of arcs_entailed is the share of
+    entailed arcs. Also writes a judgment of the faithfulness of each sentence, and a judgment of arcs_entailed for each
+    arc (unit claim). The value of an arc is p(entailed), its label is 1 if the value exceeds 0.5, and its evidence are
+    the two words.
     """
 
     name, version = "dae", "1"
@@ -92,16 +99,16 @@ class DAE(Evaluator):
     @classmethod
     def _check_file(cls, file: DataFile | None) -> DataFile | None:
         if file is not None:
-            read_arcs(file)  # an invalid file is an error before anything is judged
+            read_arcs(file)  # An invalid file raises an error before anything is judged.
         return file
 
     @property
     def decision_threshold(self) -> float:
-        """The smallest number above one half."""
+        """The smallest float above 0.5."""
         return THRESHOLD
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Return changed settings and the origin of the arcs."""
+        """Return the changed settings and the origin of the arcs."""
         if self.corenlp is None:
             return {**super().signature_fields(), "parser": dependency.version()}
         return {**super().signature_fields(), "corenlp": digest(self.corenlp.text, HASH)}
@@ -131,7 +138,7 @@ class DAE(Evaluator):
         return self._judgments(builder, verdicts)
 
     async def _verdicts(self, network: Network, source: str, readings: Sequence[Arcs]) -> tuple[list[Verdict], int]:
-        """Return the verdicts on all arcs, and the largest number of truncated tokens of an input."""
+        """Return the verdicts on all arcs, and the maximum number of truncated tokens per input."""
         texts = [" ".join(reading.words) for reading in readings]
         lengths = [len(tokens) for tokens in await network.ask([FindTokens(text) for text in (source, *texts)])]
         requests: list[tuple[Arcs, str, Cut]] = []
@@ -200,7 +207,7 @@ def _of_sentence(verdicts: Sequence[Verdict]) -> Mapping[str, Any]:
 
 
 def _of_row(reading: Arcs, row: TokenLogits) -> list[Verdict]:
-    """Return the verdicts on the first arcs of a text. Arcs whose words have no token are left out."""
+    """Return the verdicts on the first arcs of a text. Arcs with a word that has no token are left out."""
     ends = np.cumsum([len(word) + 1 for word in reading.words]) - 1
     last: dict[int, int] = {}
     for place in np.flatnonzero(row.text == 1).tolist():

@@ -1,6 +1,6 @@
-"""`lite2pyramid` and `lite3pyramid`: which content units of the references a summary entails.
+"""`lite2pyramid` and `lite3pyramid`: the content units of the references that a summary entails.
 
-Lite2Pyramid and Lite3Pyramid: Zhang and Bansal, EMNLP 2021.
+See Zhang and Bansal (EMNLP 2021).
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from summeter.text.english import dependency
 
 COMPLETENESS = "completeness"
 LONGEST = 400
-"""Maximum tokens of summary and unit together, including special tokens."""
+"""Maximum number of tokens of a summary and a unit together, including special tokens."""
 THRESHOLD = 0.5
 TUNED = ("tac08", "tac09", "realsumm", "pyrxsum")
-"""The data sets that the published checkpoints were tuned on."""
+"""The data sets on which the published checkpoints were tuned."""
 
 Score = Literal["p2c", "l2c", "p3c", "l3c"]
 
 
 class ContentUnit(NamedTuple):
-    """A content unit of the references, and its weight."""
+    """A content unit of the references, with its weight."""
 
     text: str
     weight: float = 1.0
@@ -44,22 +44,23 @@ CHECKPOINTS = tuple(Checkpoint(f"shiyue/roberta-large-{data}", "none stated") fo
 
 
 class Lite2Pyramid(Evaluator):
-    """The share of content units (key facts) that the summary entails (Lite2Pyramid).
+    """Compute the share of content units (key facts) that the summary entails (Lite2Pyramid).
 
-    The summary is the premise, each unit the hypothesis. `score` is the value of a unit. `p2c` (the paper's, for the
-    checkpoints tuned on human labels): sigmoid(e - (n + c)) of the three logits, with the other two summed into one
-    class; `l2c`: whether p2c is at least 0.5; `p3c`: the probability of entailment; `l3c` (the paper's, for networks
-    that are not tuned): whether entailment is the most probable class.
+    The summary is the premise and each unit a hypothesis. `score` selects the value of a unit. `p2c` (the paper's
+    choice for the checkpoints tuned on human labels) is sigmoid(e - (n + c)), where e, n and c are the logits of
+    entailment, neutral and contradiction. `l2c` is 1 if p2c is at least 0.5, and otherwise 0. `p3c` is the probability
+    of entailment. `l3c` (the paper's choice for networks that are not tuned) is 1 if entailment is the most probable
+    class, and otherwise 0.
 
-    Units are the data's key facts, or those of the file `units`: a JSON object with a list for each document id, of
-    texts, of {"text": ..., "weight": ...}, or of sentences with their semantic roles {"words": [...], "frames": [[tag,
-    ...], ...]}, from which STUs are extracted; the score is the weighted mean. `variant=legacy` follows the released
-    code: marks inside a text are special tokens, and an auxiliary before a verb of several words is left out of an STU.
-    The network has the role `lite2pyramid`.
+    The units are the key facts in the data, or those of the file `units`, a JSON object with a list for each document
+    id. The elements of a list are strings, objects {"text": ..., "weight": ...}, or sentences with semantic roles
+    {"words": [...], "frames": [[tag, ...], ...]}, from which STUs are extracted. The score is the weighted mean over
+    units. `variant=legacy` follows the released code, in which marks inside a text are special tokens, and an auxiliary
+    before a verb of several words is left out of an STU. The network has the role `lite2pyramid`.
 
     Writes one judgment per unit (aspect completeness, unit key_fact; `list_id` identifies the list) and one of the
-    summary, in [0, 1]. Label 1: present. Inputs of more than 400 tokens are truncated, the longer text first, and
-    counted in `truncated_tokens`.
+    summary, in [0, 1]. The label is 1 if the value is at least 0.5. Inputs of more than 400 tokens are truncated, the
+    longer text first, and the omitted tokens are counted in `truncated_tokens`.
     """
 
     name, version = "lite2pyramid", "1"
@@ -83,15 +84,15 @@ class Lite2Pyramid(Evaluator):
 
     @property
     def decision_threshold(self) -> float:
-        """Units are present from one half."""
+        """The lowest value of a unit that counts as present."""
         return THRESHOLD
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Return changed settings and the hash of the file of units."""
+        """Return the changed settings and the hash of the file of units."""
         return {**super().signature_fields(), **({"units": digest(self.units.text, HASH)} if self.units else {})}
 
     def skip_reason(self, item: Item) -> str | None:
-        """Return the general reason for skipping the item, or that there are no units."""
+        """Return the reason for skipping the item, such as a lack of units, or None."""
         if why := super().skip_reason(item):
             return why
         if self._units(item):
@@ -131,12 +132,13 @@ class Lite2Pyramid(Evaluator):
 
 
 class Lite3Pyramid(Lite2Pyramid):
-    """Lite2Pyramid with automatically extracted units (STUs) of the references (Lite3Pyramid).
+    """Compute Lite2Pyramid with units (STUs) that are extracted automatically (Lite3Pyramid).
 
-    The arithmetic, settings and judgments are those of `lite2pyramid`; the role is `lite3pyramid`. The paper extracts
-    STUs with the coreference resolution and semantic role labelling of AllenNLP: use the published STUs, or a file of
-    semantic roles. `parsed=true` extracts units from the references by the same rules from a dependency parse (English;
-    extra `parse`). These are not the paper's units, so the signature contains the parser.
+    The arithmetic, settings and judgments are those of `lite2pyramid`; the network has the role `lite3pyramid`. The
+    paper extracts STUs from the references with the coreference resolution and semantic role labelling of AllenNLP. To
+    reproduce this, use the published STUs or a file of semantic roles. If `parsed` is true, units are extracted from a
+    dependency parse of the references by the same rules (English; extra `parse`). These are not the units of the paper,
+    so the signature contains the parser.
     """
 
     name = "lite3pyramid"
@@ -152,11 +154,11 @@ class Lite3Pyramid(Lite2Pyramid):
         return self
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Return the fields of `lite2pyramid`, and the parser if it extracts the units."""
+        """Return the signature fields of `lite2pyramid`, and the parser if the parser extracts the units."""
         return {**super().signature_fields(), **({"parser": dependency.version()} if self.parsed else {})}
 
     def skip_reason(self, item: Item) -> str | None:
-        """Return the reason of `lite2pyramid`, or that there is no reference to extract units from."""
+        """Return the reason for skipping the item, such as a missing reference, or None."""
         if self.parsed and not any(text.strip() for text in item.references):
             return "there is no reference summary to extract units from"
         return super().skip_reason(item)
@@ -167,7 +169,10 @@ class Lite3Pyramid(Lite2Pyramid):
 
 @lru_cache(maxsize=64)
 def parsed_units(references: tuple[str, ...]) -> tuple[ContentUnit, ...]:
-    """Return the distinct units of all references by the dependency parser. Raises InstallError if it is missing."""
+    """Return the distinct units of all references from the dependency parser.
+
+    Raises InstallError if the parser is not installed.
+    """
     sentences = (sentence for text in references for sentence in role_sentences(dependency.parse(text)))
     return tuple(
         ContentUnit(text) for text in dict.fromkeys(text for sentence in sentences for text in units_of(sentence))
@@ -177,7 +182,8 @@ def parsed_units(references: tuple[str, ...]) -> tuple[ContentUnit, ...]:
 def values(logits: Floats, score: Score) -> Floats:
     """Return the value of each unit from its logits (entailment, neutral, contradiction).
 
-    p2c is a softmax over (e, n + c), a sum of logits: unlike p3c it changes if all three are shifted.
+    p2c is a softmax over (e, n + c), where n + c is a sum of logits. Unlike p3c, it changes if all three logits are
+    shifted by the same amount.
 
     >>> logits = np.array([[2.0, 1.0, 0.5]])
     >>> [values(logits, score).round(4).tolist() for score in ("p2c", "l2c", "p3c", "l3c")]
@@ -220,7 +226,10 @@ _LISTS: TypeAdapter[dict[str, list[str | _Weighted | _Roles]]] = TypeAdapter(dic
 
 @lru_cache(maxsize=8)
 def read_units(file: DataFile, *, legacy: bool = False) -> Mapping[str, list[ContentUnit]]:
-    """Read the units of each document; `legacy` as in `units_of`. Raises InputError for an invalid entry."""
+    """Read the units of each document from a file.
+
+    `legacy` is that of `units_of`. Raises InputError if an entry is invalid.
+    """
     try:
         lists = _LISTS.validate_json(file.text)
     except ValidationError as error:

@@ -1,6 +1,6 @@
-"""`menli`: NLI between two whole texts; `menli.combined`: its weighted mean with another evaluator.
+"""`menli`, which applies NLI to two whole texts, and `menli.combined`, a weighted mean.
 
-MENLI: Chen and Eger, TACL 2023.
+See Chen and Eger (TACL 2023).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FAITHFULNESS, ENTAILMENT = "faithfulness", "entailment"
 
 
 def formula_value(row: Entailment, formula: Formula) -> float:
-    """Return a formula of the three probabilities (MENLI, section 3).
+    """Return the value of a formula of the three probabilities (MENLI, section 3).
 
     >>> round(formula_value(Entailment(0.7, 0.2, 0.1), "e-c"), 6)
     0.6
@@ -49,15 +49,15 @@ NETWORK = Role(
 
 
 class Menli(Evaluator):
-    """Whether reference and summary entail each other, by NLI of whole texts (MENLI).
+    """Measure the entailment between reference and summary by NLI of the whole texts (MENLI).
 
-    `direction`: `rh` has the reference as premise and the summary as hypothesis, `hr` the reverse, `avg` averages the
-    probabilities of both. `formula`: the formula of the three probabilities. `source`: compare with the document
-    (aspect faithfulness) instead of the reference (aspect entailment).
+    `direction` is `rh` to use the reference as premise and the summary as hypothesis, `hr` for the reverse, or `avg` to
+    average the probabilities of both. `formula` is the formula of the three probabilities. If `source` is true, the
+    summary is compared with the document (aspect faithfulness) instead of the reference (aspect entailment).
 
-    With several references the highest value counts. Inputs longer than the network's limit are truncated, the longer
-    text first, and counted in `truncated_tokens`. Writes one judgment of the summary, in [-1, 1] (`e`: [0, 1]; `-c`:
-    [-1, 0]).
+    If there are several references, the highest value counts. Inputs longer than the network's limit are truncated, the
+    longer text first, and the omitted tokens are counted in `truncated_tokens`. Writes one judgment of the summary, in
+    [-1, 1] ([0, 1] for the formula `e`, [-1, 0] for `-c`).
     """
 
     name, version = "menli", "1"
@@ -75,11 +75,11 @@ class Menli(Evaluator):
 
     @property
     def active_aspects(self) -> tuple[str, ...]:
-        """Faithfulness against the document, entailment against references."""
+        """Faithfulness if `source` is true, and otherwise entailment."""
         return (FAITHFULNESS,) if self.source else (ENTAILMENT,)
 
     def skip_reason(self, item: Item) -> str | None:
-        """Return the reason for skipping the item: also a missing reference if `source` is not set."""
+        """Return the reason for skipping the item, such as a missing reference, or None."""
         if self.source:
             return super().skip_reason(item)
         if not any(text.strip() for text in item.references):
@@ -113,10 +113,10 @@ class Menli(Evaluator):
 
 
 class MenliCombined(DerivedEvaluator):
-    """weight * NLI + (1 - weight) * other, each min-max scaled over the run (MENLI).
+    """Compute weight * NLI + (1 - weight) * other, each min-max scaled over the run (MENLI).
 
-    `other`: an evaluator, as for `-e`, and `aspect` one of its aspects. `weight`: the weight of NLI. `direction`,
-    `formula`, `source`: those of `menli`.
+    `other` is an evaluator, written as for `-e`, and `aspect` is one of the aspects of that evaluator. `weight` is the
+    weight of NLI. `direction`, `formula` and `source` are those of `menli`.
 
     The lowest and the highest value of the run become 0 and 1, as in the released code, so scores depend on the other
     summaries of the run. If all values of a member are equal, or only one summary was scored, the judgment is skipped.
@@ -164,7 +164,7 @@ class MenliCombined(DerivedEvaluator):
 
     @cached_property
     def members(self) -> tuple[MemberJudge, ...]:
-        """MENLI and the other evaluator."""
+        """The `menli` evaluator and the other evaluator."""
         others = named_members(self.other)
         if len(others) != 1:
             raise UsageError(f"other={self.other!r} stands for {len(others)} evaluators; choose one of them")
@@ -173,16 +173,16 @@ class MenliCombined(DerivedEvaluator):
 
     @property
     def active_aspects(self) -> tuple[str, ...]:
-        """The aspect of its MENLI."""
+        """The aspect of the `menli` member."""
         return (FAITHFULNESS,) if self.source else (ENTAILMENT,)
 
     def skip_reason(self, item: Item) -> str | None:
-        """Return the reason why either member cannot judge the item, or None."""
+        """Return the reason why one of the members cannot judge the item, or None if both can."""
         reasons = (member.evaluator.skip_reason(item) for member in self.members)
         return next((reason for reason in reasons if reason), None)
 
     def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:
-        """Yield the weighted mean of both scores of each summary, scaled over all with both scores."""
+        """Yield the weighted mean of both scores of each summary, scaled over all summaries with both scores."""
         aspects = (*self.active_aspects, self.aspect)
         scores = [
             tuple(

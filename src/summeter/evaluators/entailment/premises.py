@@ -1,7 +1,7 @@
-"""Passages of a document as premises, and NLI probabilities of hypotheses given each.
+"""Passages of a document as premises, and the NLI probabilities of hypotheses given each passage.
 
-All summaries of a document are compared with the same passages, and summaries share sentences and claims, so each pair
-is computed once.
+All summaries of a document are compared with the same passages, and summaries can share sentences and claims, so each
+pair is computed only once.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ Floats = NDArray[np.float64]
 
 ENTAIL, NEUTRAL, CONTRADICT = 0, 1, 2
 RESERVED = 4
-"""One quarter of the network's input is reserved for the hypothesis."""
+"""Share of the network's input that is reserved for the hypothesis: one quarter."""
 
 
 async def fitted(
     text: str, spans: Sequence[TextSpan], sentences: Sequence[TextSpan], network: Network
 ) -> list[TextSpan]:
-    """Return the spans; those that do not fit beside a hypothesis are split between sentences.
+    """Return the spans, splitting those that do not fit together with a hypothesis between sentences.
 
-    A sentence that is too long is a span by itself; the network truncates it.
+    A sentence that is too long forms a span by itself, which the network truncates.
     """
     (limit,) = await network.ask([TokenLimit()])
     room = limit - limit // RESERVED
@@ -46,10 +46,10 @@ async def fitted(
 
 
 class Premises:
-    """Passages, and the probabilities (entailed, neutral, contradicted) of hypotheses given each.
+    """Passages that give the probabilities (entailed, neutral, contradicted) of hypotheses.
 
-    `nearest`: number of passages per hypothesis, those that share most words with it; None for all. The probabilities
-    of the other passages are NaN.
+    `nearest` is the number of passages with which each hypothesis is compared, or None for all. These are the passages
+    that share the most words with the hypothesis; the probabilities for the other passages are NaN.
     """
 
     def __init__(self, network: Network, texts: Sequence[str], nearest: int | None = None) -> None:

@@ -1,6 +1,7 @@
 """Semantic triplet units (STUs): one short sentence per verb and argument of a sentence.
 
-Lite3Pyramid (Zhang and Bansal, EMNLP 2021). They are extracted from semantic roles, or from a dependency parse.
+STUs were introduced with Lite3Pyramid (Zhang and Bansal, EMNLP 2021). They are extracted from semantic roles or from a
+dependency parse.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _BE: Final = frozenset(["am", "are", "is", "was", "were", "been"])
 _MODALS: Final = frozenset(["'", "will", "could", "can", "might", "should", "would"])
 _NEGATION: Final = "ARGM-NEG"
 _UNKNOWN: Final = "ARGM"
-"""The role of a prepositional phrase, which a dependency parse does not specify (place, time, manner, ...)."""
+"""The role of a prepositional phrase, because a dependency parse does not specify it (place, time, manner, ...)."""
 _SUBJECTS: Final = {"nsubj": "ARG0", "nsubjpass": "ARG1", "csubj": "ARG0", "csubjpass": "ARG1", "expl": "ARG1"}
 _ROLES: Final = {
     **_SUBJECTS,
@@ -34,11 +35,11 @@ _ROLES: Final = {
     "advcl": "ARGM-ADV",
     "neg": _NEGATION,
 }
-"""Dependents of a verb: relations of spaCy's English models -> approximate PropBank roles."""
+"""Relations between a verb and its dependents in spaCy's English models -> approximate PropBank roles."""
 
 
 class RoleSentence(NamedTuple):
-    """The words of a sentence and, for each verb, their roles in BIO tags (`B-ARG0`, `O`)."""
+    """The words of a sentence and, for each verb, the roles of the words as BIO tags (`B-ARG0`, `O`)."""
 
     words: Sequence[str]
     frames: Sequence[Sequence[str]]
@@ -47,11 +48,12 @@ class RoleSentence(NamedTuple):
 def units_of(sentence: RoleSentence, *, legacy: bool = False) -> list[str]:
     """Return the distinct STUs of a sentence.
 
-    Each verb with arguments before it gives `before verb argument` for each argument after it; consecutive arguments
-    with the same role are one argument. Verbs after "to" and bare modal verbs give none. A form of "be" directly before
-    the verb and a negation directly after it are part of the verb. A sentence without units is itself the unit. With
-    `legacy`, "to" and "be" are looked for before the last word of the verb, as in the released code, which misses them
-    before a verb of several words.
+    A verb that is preceded by arguments gives one unit for each argument after it. The unit consists of the preceding
+    arguments, the verb, and the argument; consecutive arguments with the same role are one argument. Verbs after "to"
+    and bare modal verbs give no units. A form of "be" directly before the verb and a negation directly after it are
+    part of the verb. A sentence without units is itself the unit. If `legacy` is true, "to" and "be" are searched
+    before the last word of the verb, as in the released code, which therefore misses them before a verb of several
+    words.
 
     >>> tags = ["B-ARG0", "B-V", "B-ARG1", "I-ARG1", "B-ARGM-TMP", "I-ARGM-TMP"]
     >>> units_of(RoleSentence("Ada sold the mill in May".split(), [tags]))
@@ -85,10 +87,10 @@ def _of_frame(words: Sequence[str], tags: Sequence[str], *, legacy: bool) -> Ite
 
 
 def role_sentences(tree: Tree) -> list[RoleSentence]:
-    """Return the sentences of a parsed text with roles from its dependencies.
+    """Return the sentences of a parsed text, with roles derived from the dependencies.
 
-    This replaces semantic role labelling. A conjoined verb shares the subject of the first; the verb of a relative
-    clause has the modified noun instead of the pronoun.
+    This function replaces semantic role labelling. A conjoined verb shares the subject of the first verb. In a relative
+    clause, the modified noun replaces the pronoun.
     """
     sentences = []
     for root in tree.roots:
@@ -106,7 +108,7 @@ def role_sentences(tree: Tree) -> list[RoleSentence]:
 
 
 def _tags(tree: Tree, verb: int) -> dict[int, str]:
-    """Return the tags of one verb's words by index."""
+    """Return the tags of the words for one verb, by word index."""
     tags: dict[int, str] = {}
     arguments = [(_ROLES[tree.words[child].dep], tree.under(child)) for child in tree.children(verb, *_ROLES)]
     if not tree.children(verb, *_SUBJECTS) and tree.words[verb].dep == "conj":
@@ -133,7 +135,7 @@ def _tags(tree: Tree, verb: int) -> dict[int, str]:
 
 
 def _subjects(tree: Tree, verb: int) -> list[tuple[str, frozenset[int]]]:
-    """Return the subjects of a verb, or those of the verb that it is conjoined with."""
+    """Return the subjects of a verb, or those of the verb with which it is conjoined."""
     subjects = [(_SUBJECTS[tree.words[child].dep], tree.under(child)) for child in tree.children(verb, *_SUBJECTS)]
     if subjects or tree.words[verb].dep != "conj":
         return subjects

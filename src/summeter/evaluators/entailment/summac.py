@@ -1,4 +1,7 @@
-"""`summac`: each sentence of the summary against each passage of the document (SummaC: Laban et al., TACL 2022)."""
+"""`summac`: NLI between each passage of the document and each summary sentence.
+
+See Laban et al. (TACL 2022).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ FAITHFULNESS = "faithfulness"
 
 
 class SummaC(Evaluator):
-    """How well the best passage of the document entails each sentence of the summary (SummaC).
+    """Compute how well the best passage of the document entails each sentence of the summary (SummaC).
 
     - `method`: `zs` takes the highest probability of entailment over passages, then the mean over sentences; `conv`
       applies a trained convolution to the histogram of all probabilities (`weights`: a file written by
@@ -38,11 +41,12 @@ class SummaC(Evaluator):
       uses the sentences of the data.
     - `threshold`: lowest value with the label 1; the score does not depend on it.
 
-    Passages longer than the network's limit are split into runs of whole sentences.
+    Passages longer than the network's limit are split into sequences of whole sentences.
 
-    Writes one judgment per stored sentence and one of the summary, aspect faithfulness, in [0, 1] (`ec`: [-1, 1]). The
-    summary's own judgment is its score; a stored sentence that Punkt does not produce does not count in it. Evidence is
-    the passage that entails best and, for an unsupported sentence, the passage that contradicts most.
+    Writes one judgment per stored sentence and one of the summary (aspect faithfulness), in [0, 1] ([-1, 1] for `ec`).
+    The value of the judgment of the summary is its score; a stored sentence that Punkt does not produce is not included
+    in this score. The evidence is the passage that entails best and, for an unsupported sentence, the passage that
+    contradicts most.
     """
 
     name, version = "summac", "1"
@@ -88,18 +92,18 @@ class SummaC(Evaluator):
     @property
     def _grains(self) -> tuple[Grain, Grain]:
         grain, _, judged = self.granularity.partition("-")
-        # By default the summary has the document's granularity, if that is possible.
+        # By default, the summary has the same granularity as the document, if possible.
         of_summary = judged or (grain if grain in {"paragraph", "document"} else "sentence")
         return grain, of_summary  # type: ignore[return-value]
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Return changed settings and the hash of the weights."""
+        """Return the changed settings and the hash of the weights."""
         return {**super().signature_fields(), **({"weights": load(self.weights).id} if self.weights else {})}
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
-        """Return the offsets of the passages, unless they are the sentences.
+        """Return the offsets of the passages, unless the passages are the sentences.
 
-        A passage whose text differs from the document's (joined sentences) has its text too.
+        If the text of a passage differs from that of the document (joined sentences), the text is returned, too.
         """
         grain, text = self._grains[0], document.text
         if grain == "sentence":
@@ -156,7 +160,7 @@ class SummaC(Evaluator):
         return [overall, *of_sentences]
 
     def _value(self, table: Floats, convolution: Convolution | None) -> float:
-        """Return a sentence's value; for conv, that of a summary of this sentence alone."""
+        """Return the value of a sentence. For `conv`, it is that of a summary that consists only of this sentence."""
         if convolution is not None:
             return convolution.probability([convolution.score(table)])
         best = float(np.nanmax(table[:, ENTAIL]))  # NaN: passages beyond `nearest`
@@ -188,10 +192,10 @@ class SummaC(Evaluator):
 
 
 def passages_of(text: str, sentences: Sequence[TextSpan], grain: Grain, least: int = 0) -> list[TextSpan]:
-    """Return the passages of a text that have more than `least` characters, or the whole document.
+    """Return the passages of a text that have more than `least` characters.
 
-    `2sents`: every sentence with the next one, the last one alone, as in the released code. `mixed`: sentences, then
-    paragraphs.
+    `2sents` returns every sentence together with the next one, and the last sentence alone, as in the released code.
+    `mixed` returns the sentences followed by the paragraphs. `document` returns the whole text.
 
     >>> [one.text for one in passages_of("A b. C d.", [TextSpan("A b.", 0, 4), TextSpan("C d.", 5, 9)], "2sents")]
     ['A b. C d.', 'C d.']

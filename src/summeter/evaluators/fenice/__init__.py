@@ -1,1 +1,1 @@
-"""FENICE: the claims of a summary, aligned with passages of the document by a network (Scirè et al., 2024)."""
+"""FENICE, which aligns the claims of a summary with passages of the document (Scirè et al., 2024)."""

@@ -1,7 +1,7 @@
 """Sentences of the document with a mention replaced by its antecedent (FENICE, section 3.2.2).
 
-"She won gold." entails nothing about Ana until "she" is replaced by "Ana". One mention at a time is replaced, and the
-network classifies every version.
+For example, "She won gold." entails nothing about Ana until "She" is replaced by "Ana". One mention at a time is
+replaced, and the network classifies every version of the sentence.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _GENITIVE: Final = ("'s", "’s")
 
 
 Mention = tuple[int, int]
-"""Start and end of a mention in the document, in code points."""
+"""The start and end of a mention in the document, in code points."""
 Clusters = Sequence[Sequence[Mention]]
 """Groups of mentions of the same entity."""
 
@@ -70,9 +70,10 @@ def versions(text: str, sentence: TextSpan, clusters: Clusters) -> list[Version]
 def legacy_versions(text: str, sentence: TextSpan, clusters: Clusters) -> list[Version]:
     """Return the versions that the released code makes.
 
-    There, a sentence is the first with the same text. A mention at the end of the sentence is missed; mentions in the
-    sentence itself replace nothing; the first occurrence of the mention's text after its start is replaced; possessives
-    are not adapted; mentions that differ only in case replace each other.
+    In that code, a sentence is located by its first occurrence in the text. A mention at the end of the sentence is
+    missed, and mentions within the sentence are not used as replacements. The first occurrence of the mention's text
+    after the start of the mention is replaced. Possessives are not adapted, and mentions that differ only in case
+    replace each other.
     """
     _, start, end = sentence
     by_text: dict[str, Version] = {}

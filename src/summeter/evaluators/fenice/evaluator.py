@@ -1,9 +1,9 @@
-"""`fenice`: claims of the summary, each aligned with passages of the document by a network.
+"""`fenice`: alignment of the claims of a summary with passages of the document by a network.
 
-The score of a passage for a claim is computed from the NLI probabilities of the claim given the passage. Paper (Scirè
-et al., Findings of ACL 2024, section 3.2): score = p_entail - p_contradict; the best sentence, with coreferences
-resolved, decides unless its score is below T, in which case the best window or the whole document decides. Released
-code: score = p_entail - p_neutral, and the best passage of all levels decides, without a gate.
+The score of a passage for a claim is computed from the NLI probabilities of the claim given the passage. In the paper
+(Scirè et al., Findings of ACL 2024, section 3.2), the score is p_entail - p_contradict. The best sentence, with
+coreferences resolved, decides unless its score is below T; in that case, the best window or the whole document decides.
+In the released code, the score is p_entail - p_neutral, and the best passage of all levels decides, without a gate.
 """
 
 from __future__ import annotations
@@ -41,29 +41,30 @@ Step = Literal["full", "nli_coref", "nli_claim", "nli_sent"]
 
 
 class Fenice(PromptedEvaluator):
-    """Claims of the summary, checked against passages of the document (FENICE, 2024).
+    """Check the claims of a summary against passages of the document (FENICE).
 
-    - `claims`: source of the claims: `seq2seq` (a network in the role `seq2seq`, such as the paper's T5), `llm` (an LLM
-      in the role `extractor`), `sentence` (each sentence is one claim; no model).
+    - `claims`: the source of the claims: `seq2seq` (a network in the role `seq2seq`, such as the T5 of the paper),
+      `llm` (an LLM in the role `extractor`), or `sentence` (each sentence is one claim, without a model).
     - `variant`: `paper`, or `legacy` for the arithmetic of the released code.
-    - `coref`: whether mentions in the best sentence are replaced by their antecedents: `true`, found by a coreference
-      model (role `coref`), or `llm`, quoted by an LLM (role `resolver`).
-    - `gate`: T, below which the sentence does not decide (paper). `window`: sentences per window. `stride`: sentences
-      from one window to the next.
-    - `step`: the paper's ablation: `nli_sent` uses summary sentences as claims, `nli_claim` compares claims with
-      sentences, `nli_coref` adds coreference, `full` adds windows and document.
-    - `nearest`: number of sentences and of larger passages per claim, those that share most words with it, for long
-      documents; this differs from FENICE.
-    - `threshold`: least score of the label 1; the summary's score does not depend on it.
+    - `coref`: whether mentions in the best sentence are replaced by their antecedents. With `true`, the antecedents are
+      found by a coreference model (role `coref`); with `llm`, they are quoted by an LLM (role `resolver`).
+    - `gate`: the value T below which the score of the best sentence does not decide (only for `paper`). `window`: the
+      number of sentences per window. `stride`: the number of sentences from the start of one window to that of the
+      next.
+    - `step`: the step of the paper's ablation: `nli_sent` uses summary sentences as claims, `nli_claim` compares claims
+      with sentences, `nli_coref` adds coreference, and `full` adds windows and the document.
+    - `nearest`: the number of sentences, and of larger passages, with which each claim is compared, which are those
+      that share the most words with the claim. This setting is for long documents and is not part of FENICE.
+    - `threshold`: the lowest score with the label 1; the score of the summary does not depend on it.
     - `prompts`: a folder whose templates `claims` and `coref` replace the shipped ones.
 
-    If the document is longer than the network's limit, the document level is the best of consecutive runs of whole
-    sentences (`legacy`: the whole document, which the network truncates).
+    If the document exceeds the network's limit, it is split into sequences of whole sentences, the best of which
+    represents the document level. With `legacy`, the network truncates the whole document instead.
 
-    Writes one judgment per claim (per sentence for `nli_sent`), aspect faithfulness: value = p_entail - p_contradict of
-    the deciding passage (`legacy`: p_entail - p_neutral), in [-1, 1]; label 1 from `threshold`; evidence that passage;
-    reason in words. The summary's score is the mean of values. If there are no claims, one failed judgment of the
-    summary.
+    Writes one judgment per claim, or per sentence for `nli_sent` (aspect faithfulness). The value is p_entail -
+    p_contradict of the deciding passage (p_entail - p_neutral for `legacy`), in [-1, 1]. The label is 1 if the value is
+    at least `threshold`, and the evidence is the deciding passage. The score of the summary is the mean of the values.
+    If there are no claims, writes one failed judgment of the summary.
     """
 
     name, version = "fenice", "1"
@@ -112,7 +113,7 @@ class Fenice(PromptedEvaluator):
 
     @property
     def required_roles(self) -> tuple[str, ...]:
-        """The NLI network, and the models for coreference and claims."""
+        """The roles of the NLI network and of the models for coreference and claims."""
         roles = ["nli"]
         if self.resolves:
             roles.append("resolver" if self.coref == "llm" else "coref")
@@ -122,16 +123,16 @@ class Fenice(PromptedEvaluator):
 
     @property
     def templates(self) -> tuple[str, ...]:
-        """The templates of the claims and of the coreference, if an LLM is used for them."""
+        """The names of the templates for claims and coreference, if LLMs are used for these steps."""
         by_role = {"extractor": TEMPLATE, "resolver": resolver.TEMPLATE}
         return tuple(by_role[role] for role in self.required_roles if role in by_role)
 
     def load_template(self, name: str) -> Template:
-        """Return the user's or the shipped template; that of the claims is from `factscore`."""
+        """Return the user's template or the shipped one. The shipped template for claims is that of `factscore`."""
         return Template.load(PACKAGE, name, self.prompts) if name == TEMPLATE else super().load_template(name)
 
     def score(self, table: Floats) -> Floats:
-        """Return scores of passages, in [-1, 1], from probabilities of shape (..., 3).
+        """Return the scores of passages, in [-1, 1], from probabilities of shape (..., 3).
 
         >>> Fenice().score(np.array([[0.5, 0.1, 0.4]])).round(9).tolist()
         [0.1]
@@ -159,7 +160,7 @@ class Fenice(PromptedEvaluator):
         return Prepared(document_id=document.id, data=data)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """Align all claims at once; pairs that another summary has asked about are reused."""
+        """Align all claims at once. Results for pairs that occurred with another summary are reused."""
         builder = self.builder(item, prepared, tools)
         if self.step == "nli_sent" or self.claims == "sentence":
             extracted = sentence_claims(item.summary)
@@ -202,10 +203,11 @@ class Fenice(PromptedEvaluator):
 
 
 def sentence_windows(count: int, size: int, stride: int = 1, variant: Variant = "paper") -> list[tuple[int, int]]:
-    """Return windows of consecutive sentences as (first, last + 1).
+    """Return windows of consecutive sentences as (first, last + 1), with sentence indexes from 0.
 
-    Paper: i = 1..n-j+1, so a document of fewer than j sentences has none; with a stride, the last window ends with the
-    document. Legacy: a short document has one window, which is then never used, and a stride drops the last sentences.
+    In the paper, i = 1..n-j+1, so a document of fewer than j sentences has no window; with a stride, the last window
+    ends at the end of the document. In the released code, a short document has one window, which is never used, and a
+    stride can drop the last sentences.
 
     >>> sentence_windows(12, 5, 5, "legacy")
     [(0, 5), (5, 10)]
@@ -218,10 +220,10 @@ def sentence_windows(count: int, size: int, stride: int = 1, variant: Variant = 
 
 
 class Aligner:
-    """A document prepared for the claims of all its summaries.
+    """A document prepared for the alignment with the claims of all its summaries.
 
-    `whole` are the spans of the document level (one, if the network can read the document in one pass), `clusters` the
-    coreference clusters.
+    `whole` contains the spans of the document level (only one if the network can read the document in one pass), and
+    `clusters` the coreference clusters.
     """
 
     def __init__(
@@ -240,7 +242,7 @@ class Aligner:
         self._premises = Premises(network, [sentence.text for sentence in self.sentences], judge.nearest)
         self._larger: list[tuple[LevelName, TextSpan]] = []
         cut = sentence_windows(len(self.sentences), judge.window, judge.stride, judge.variant)
-        # The released code uses windows and document only if there are at least two windows.
+        # The released code uses windows and the document only if there are at least two windows.
         if judge.step == "full" and (judge.variant == "paper" or len(cut) > 1):
             self._larger += [("window", TextSpan.joined(self.sentences[first:last])) for first, last in cut]
             self._larger += [("document", span) for span in whole]
@@ -258,7 +260,7 @@ class Aligner:
             best = await self._resolved(claims, best)
         deciding = list(best)
         if self._larger:
-            # A larger passage replaces a sentence below the gate (paper), or one that scores lower (legacy).
+            # A larger passage replaces a sentence below the gate (paper) or a sentence with a lower score (legacy).
             gated = self.judge.variant == "paper"
             undecided = [at for at, current in enumerate(best) if not gated or current.score < self.judge.gate]
             wide_tables = await self._wide.against([claims[at] for at in undecided])
@@ -274,7 +276,7 @@ class Aligner:
         ]
 
     async def _resolved(self, claims: Sequence[str], best: Sequence[Best]) -> list[Best]:
-        """Return the best version of each claim's best sentence, if it scores higher than that."""
+        """Return the best sentences, with mentions replaced where this increases the score."""
         by_claim = []
         for current in best:
             sentence = current.spans[0]

@@ -13,7 +13,7 @@ from summeter.evaluators.fenice.coref import Version
 from summeter.text.spans import TextSpan
 
 LONGEST = 120
-"""Longer claims are truncated in reasons, in characters."""
+"""Maximum number of characters of a claim in a reason; longer claims are truncated."""
 
 
 LevelName = Literal["sentence", "coref", "window", "document"]
@@ -30,7 +30,7 @@ class Best(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The deciding passage of a claim and the probabilities for all sentences.
+    """The deciding passage of a claim, and the probabilities for all sentences.
 
     `narrow` is the best sentence if a larger passage decides.
     """
@@ -43,9 +43,12 @@ class Verdict(NamedTuple):
 def explanation(
     claim: str, verdict: Verdict, sentences: Sequence[TextSpan], threshold: float, gate: float, *, neutral: bool
 ) -> str:
-    """Return the reason: the deciding passage, a better sentence below the gate, a contradiction.
+    """Return the reason for a verdict.
 
-    `sentences` are the document's, counted from 1 in the text; `neutral` adds the probability of that class.
+    It names the deciding passage, a better sentence below the gate, and a contradiction.
+
+    `sentences` are those of the document, which the reason counts from 1. If `neutral` is true, the reason includes the
+    probability of that class.
     """
     best = verdict.best
     where, score = place(best, sentences), f"score {rounded(best.score, threshold)}"
@@ -66,7 +69,11 @@ def explanation(
 
 
 def strongest_contradiction(verdict: Verdict, sentences: Sequence[TextSpan], threshold: float) -> int | None:
-    """Return the index of the sentence that most contradicts a claim, unless it decides."""
+    """Return the index of the sentence that most contradicts a claim, or None.
+
+    The result is None if no sentence contradicts the claim, if that sentence is part of the deciding passage, or if the
+    score of that passage is at least `threshold`.
+    """
     worst = against(verdict.sentences)
     if worst is None or verdict.best.score >= threshold or sentences[worst] in verdict.best.spans:
         return None
@@ -74,7 +81,7 @@ def strongest_contradiction(verdict: Verdict, sentences: Sequence[TextSpan], thr
 
 
 def place(best: Best, sentences: Sequence[TextSpan]) -> str:
-    """Return the passage in words.
+    """Return a description of a passage.
 
     >>> sentences = [TextSpan("A b.", 0, 4), TextSpan("C d.", 5, 9), TextSpan("E f.", 10, 14)]
     >>> row = (0.5, 0.5, 0.0)
@@ -97,7 +104,8 @@ def place(best: Best, sentences: Sequence[TextSpan]) -> str:
 
 
 def quoted(claim: str) -> str:
-    """
+    """Return a claim in quotation marks, shortened if it is long.
+
     >>> quoted("Ada sold the mill.")
     '"Ada sold the mill."'
     """

@@ -1,7 +1,7 @@
-"""Coreference by an LLM (role `resolver`): quoted mentions, located in the document.
+"""Coreference resolution by an LLM (role `resolver`).
 
-Mentions such as "she" occur many times, so each is quoted with a surrounding passage. Mentions whose quotes do not
-determine one location are dropped and counted.
+Mentions such as "she" occur many times, so the LLM quotes each mention with a surrounding passage, which is located in
+the document. Mentions whose quotes do not determine a single location are dropped and counted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TEMPLATE = "coref"
 MOST = 200
 """Maximum number of clusters in a reply, and of mentions in a cluster."""
 REPLY_TOKENS = 2000
-"""Expected tokens of a reply."""
+"""Expected number of tokens of a reply."""
 EXACT = 1.0
 """All words of a passage must occur in the document."""
 
@@ -48,10 +48,10 @@ Quotes = tuple[tuple[Quote, ...], ...]
 
 
 async def resolve(document: Document, llm: BoundLLM, template: Template) -> Prepared:
-    """Return the clusters of a document as prepared data.
+    """Ask an LLM for the coreference clusters of a document and return them as prepared data.
 
-    The data are {"clusters": [[(start, end)...]...], "dropped": number of mentions that were not located}, in code
-    points, with "windows" and "truncated_tokens" for documents longer than the LLM's context.
+    The data are {"clusters": [[(start, end)...]...], "dropped": number of mentions that were not located}, with offsets
+    in code points. For documents longer than the LLM's context, the data also contain "windows" and "truncated_tokens".
     """
     frame = template.fill(document="", document_code=fence_code(""))
     excerpts = document_views(document, llm, frame, REPLY_TOKENS)
@@ -79,12 +79,12 @@ async def resolve(document: Document, llm: BoundLLM, template: Template) -> Prep
 
 
 def form(document: str) -> Form[Quotes]:
-    """Return the schema of a reply with the strict parser."""
+    """Return the schema of a reply, together with the strict parser."""
     return Form(TEMPLATE, SCHEMA, lambda reply: read_reply(reply, read, wanted=is_object, material=(document,)))
 
 
 def read(value: Any) -> Quotes:
-    """Parse the quoted clusters of a reply. Raises ReplyError if the form is invalid.
+    """Parse the quoted clusters in a reply. Raises ReplyError if the form is invalid.
 
     >>> read({"clusters": [[{"mention": "She", "passage": "She ran"}]]})
     ((Quote(mention='She', passage='She ran'),),)
@@ -107,10 +107,12 @@ def read(value: Any) -> Quotes:
 
 
 def locate(clusters: Quotes, text: str) -> tuple[list[list[Mention]], int]:
-    """Return the clusters as (start, end) in code points and the number of unlocated mentions.
+    """Return the clusters of located mentions, and the number of unlocated mentions.
 
-    A mention has no location if its passage is not in the text or occurs twice, or if the mention is not in the passage
-    or occurs twice in it. Clusters of one mention are left out.
+    Locations are (start, end) in code points.
+
+    A mention has no location if its passage does not occur exactly once in the text, or if the mention does not occur
+    exactly once in the passage. Clusters with only one mention are left out.
 
     >>> quotes = (Quote("Ana", "Ana sat"), Quote("she", "she ran"), Quote("it", "it fell"))
     >>> locate((quotes,), "Ana sat. Then she ran.")
@@ -140,7 +142,7 @@ def _place(quote: Quote, finder: QuoteFinder) -> Mention | None:
 
 
 def joined(clusters: Clusters) -> list[list[Mention]]:
-    """Merge clusters that share a mention, because windows of a document overlap.
+    """Merge clusters that share a mention, which occur because the windows of a document overlap.
 
     >>> joined([[(0, 3), (9, 12)], [(20, 22), (30, 33)], [(9, 12), (40, 43)]])
     [[(20, 22), (30, 33)], [(0, 3), (9, 12), (40, 43)]]

@@ -1,1 +1,4 @@
-"""FineSurE (Song et al., ACL 2024): fact checking of sentences and alignment of key facts by an LLM judge."""
+"""FineSurE: fact checking of sentences and alignment of key facts by an LLM judge.
+
+See Song et al. (ACL 2024).
+"""

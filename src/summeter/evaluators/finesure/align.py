@@ -1,4 +1,4 @@
-"""`finesure.align`, which finds the key facts that a summary conveys, and `finesure`, all of FineSurE.
+"""`finesure.align`, which aligns key facts with sentences, and `finesure`, all of FineSurE.
 
 See FineSurE, section 3.2 (Song et al., ACL 2024). Let E be the edges between the key facts K and the sentences S. Then
 completeness = |{k : (k, s) in E}| / |K| and conciseness = |{s : (k, s) in E}| / |S|. There is one call per summary; the
@@ -51,7 +51,9 @@ DEGREES: Final = (WHOLLY, "partly conveyed", "not conveyed")
 
 
 class Match(NamedTuple):
-    """Whether one key fact is present, and the indexes of the sentences that convey it (ascending, from 0).
+    """Whether one key fact is present, and the sentences that convey the key fact.
+
+    `sentences` are ascending indexes from 0.
 
     If the strategy asks for them, `degree` is one of `DEGREES` and `quotes` contains quotes from the summary.
     """
@@ -300,7 +302,9 @@ class FineSurE(Evaluator):
 
 
 def _match(entry: Any, sentences: int, fields: ReplyFields) -> Match:
-    """Parse an entry in the form of this evaluator or the released form {"key fact", "response", "line number"}.
+    """Parse an entry in the form of this evaluator or in the released form.
+
+    The released form is {"key fact", "response", "line number"}.
 
     A single line number is read as a list of one. The lines of an absent fact are ignored. A present fact without a
     line is rejected as contradictory.

@@ -1,4 +1,4 @@
-"""`finesure.fact_check`: the faithfulness of each summary sentence to the document, and its error type.
+"""`finesure.fact_check`: the faithfulness and the error type of each summary sentence.
 
 See FineSurE, sections 3.1 and 3.3 (Song et al., ACL 2024); the taxonomy of five categories is UniSumEval's (Lee et al.,
 EMNLP 2024). There is one call per summary. Faithfulness is the share of sentences without an error.
@@ -127,7 +127,10 @@ class FactCheck(SentenceJudge):
         return keyed_schema(len(item.sentences), "verdict", {**schemas_before_verdict(self._fields), "category": named})
 
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Verdicts:
-        """Parse one verdict per sentence, in the form of this evaluator or the released form, an ordered list."""
+        """Parse one verdict per sentence, in the form of this evaluator or in the released form.
+
+        The released form is an ordered list.
+        """
         texts = item.sentences
         return read_entries(
             text,
@@ -250,7 +253,7 @@ def quotes_of(entry: dict[str, Any]) -> tuple[str, ...]:
 
 
 def find_quotes(quotes: Sequence[str], finder: QuoteFinder, of: Any) -> tuple[tuple[Span, ...], list[str]]:
-    """Return the distinct spans of quotes in a text, and a note on each quote that the text does not contain."""
+    """Return the distinct spans of quotes in a text, and a note on each missing quote."""
     spans, notes = [], []
     for quote in quotes:
         place = finder.find(quote)

@@ -1,4 +1,4 @@
-"""Parsers with the same effects as those released with FineSurE, to reproduce published figures.
+"""Parsers that reproduce the effects of those released with FineSurE.
 
 The results differ from those of strict parsing if a reply is irregular. An empty reply, a refusal or a truncated list
 counts as one faithful sentence. The number of entries is not compared with the summary, and line numbers are not
@@ -23,7 +23,7 @@ _ANY = (ValueError, SyntaxError, TypeError, LookupError, AttributeError, Overflo
 
 
 class Alignment(NamedTuple):
-    """The result of the released alignment parser: 0 or 1 per returned item, and the set of all line numbers."""
+    """The result of the released alignment parser: 0 or 1 per item, and all line numbers."""
 
     present: list[int]
     lines: set[int]

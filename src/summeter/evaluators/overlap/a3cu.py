@@ -1,4 +1,4 @@
-"""`a3cu`: the share of content units common to summary and reference, estimated by a regression network.
+"""`a3cu`: the share of common content units, estimated by a regression network.
 
 A3CU (Liu et al., EMNLP 2023) estimates the scores of `a2cu` without extracting units.
 """

@@ -123,7 +123,9 @@ def layer_of(model: str, layers: int) -> int:
 
 
 def baseline_of(model: str, layer: int, file: str | Path | DataFile | None = None) -> Baseline:
-    """Return the baseline from a file with lines of the form LAYER,P,R,F, or from the table if `file` is None.
+    """Return the baseline of a model and layer.
+
+    It is read from `file`, with lines of the form LAYER,P,R,F, or from the table if `file` is None.
 
     Raises UsageError if the table has no baseline for this model and layer, and InputError if the file has none.
     """

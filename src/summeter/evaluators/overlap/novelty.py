@@ -1,4 +1,4 @@
-"""Abstractiveness as an evaluator: the share of n-grams that are not in the document (UniSumEval, eq. 5-6)."""
+"""Abstractiveness: the share of n-grams that are not in the document (UniSumEval, eq. 5-6)."""
 
 from __future__ import annotations
 

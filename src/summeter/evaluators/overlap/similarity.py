@@ -1,4 +1,4 @@
-"""`similarity`: cosine similarity between the embeddings of the summary and the document or a reference."""
+"""`similarity`: cosine similarity between the summary and the document or a reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`qafacteval`: questions about the summary's noun chunks, answered from the document (Fabbri et al., NAACL 2022)."""
+"""`qafacteval`: questions about the noun chunks of a summary, answered from the document.
+
+See Fabbri et al. (NAACL 2022).
+"""
 
 from __future__ import annotations
 
@@ -20,17 +23,20 @@ FAITHFULNESS, ANSWERED, EXACT, F1 = ASPECTS = ("faithfulness", "answered", "answ
 QUESTION = "{0}<m> {1} </m>{2}"
 LERC = "{0} <q> {1} <r> {2} <c> {3}"
 HOW = Generation(max_new_tokens=100, num_beams=4, start="<s>", search="plain_sum")
-"""Question generation: AllenNLP's beam search, as in QAEval."""
+"""Settings of the question generation, which uses AllenNLP's beam search, as in QAEval."""
 MOST = 512
-"""Maximum tokens of LERC-QuIP; the document is truncated."""
+"""Maximum number of input tokens of LERC-QuIP; the document is truncated."""
 AGREES = 0.6
-"""A question is kept if the F1 of the summary's own answer and the phrase exceeds this value."""
+"""A question is kept if the F1 between the phrase and the answer from the summary itself exceeds this value."""
 NONCE = "empty"
-"""The released code's answer if its network gives none."""
+"""The answer of the released code if the network gives no answer."""
 
 
 class AskedQuestion(NamedTuple):
-    """A question, its phrase, the document's answer, and their similarity (0: no answer)."""
+    """A question, its phrase, the answer from the document, and the similarity of phrase and answer.
+
+    The similarity is 0 if there is no answer.
+    """
 
     phrase: TextSpan
     question: str
@@ -47,21 +53,22 @@ class AskedQuestion(NamedTuple):
 
 
 class QAFactEval(Evaluator):
-    """Questions about the summary's noun chunks, answered from the document (QAFactEval, 2022).
+    """Ask questions about the noun chunks of a summary and answer them from the document (QAFactEval).
 
-    Networks: `asker` generates a question from a sentence with a marked phrase (BART), `reader` answers it from a text
-    (ELECTRA on SQuAD 2.0), `lerc` scores the similarity of the answer and the phrase (LERC-QuIP, about 0 to 5). A
-    question is kept if the summary itself answers it with the phrase. The score is the mean over these questions; a
-    question that the document does not answer has 0.
+    Three networks are used. The `asker` generates a question from a sentence with a marked phrase (BART), the `reader`
+    answers the question from a text (ELECTRA, trained on SQuAD 2.0), and `lerc` scores the similarity of the answer and
+    the phrase (LERC-QuIP, about 0 to 5). A question is kept if its answer from the summary itself is the phrase. The
+    score is the mean over these questions; a question that the document does not answer has the value 0.
 
-    `none`: the score of a summary without questions, `zero` (the paper's) or `skip`. `variant`: `paper`, or `legacy`
-    for the released code: the parser's sentences, the answer "empty", and QAEval's decoder positions (0, 2, 3, ...) in
-    the generating network. `window`, `stride`: reading of long documents, in tokens. English only; phrases come from
-    the parser (extra `parse`).
+    `none` is the treatment of a summary without questions: `zero` (a score of 0, as in the paper) or `skip`. `variant`
+    is `paper`, or `legacy` for the released code, which uses the sentences of the parser, the answer "empty", and
+    QAEval's decoder positions (0, 2, 3, ...) in the question generator. `window` and `stride` are the size of the
+    windows in which long documents are read and the step between windows, in tokens. Only English is supported; phrases
+    come from the parser (extra `parse`).
 
-    Writes one judgment of the summary for each aspect: faithfulness (LERC-QuIP), answered, answer_exact and answer_f1;
-    and for faithfulness one per sentence and one per question (unit claim). Evidence: the phrase and the document's
-    answer.
+    Writes one judgment of the summary for each of the aspects faithfulness (LERC-QuIP), answered, answer_exact and
+    answer_f1. For faithfulness, also writes one judgment per sentence and one per question (unit claim). The evidence
+    is the phrase and the answer from the document.
     """
 
     name, version = "qafacteval", "1"
@@ -89,7 +96,7 @@ class QAFactEval(Evaluator):
         return self
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Return changed settings, the score of summaries without questions, and the parser."""
+        """Return the changed settings, the treatment of summaries without questions, and the parser."""
         return {**super().signature_fields(), "none": self.none, "parser": dependency.version()}
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
@@ -100,7 +107,7 @@ class QAFactEval(Evaluator):
         legacy = self.variant == "legacy"
         parsed = phrases(text)
         chunks = parsed.chunks
-        # The context of a phrase is its sentence by the splitter or (`legacy`) by the parser.
+        # The context of a phrase is its sentence according to the splitter or, for `legacy`, the parser.
         sentences = parsed.sentences if legacy else sentence_spans(item.summary)
         rows = []
         for phrase in chunks:
@@ -185,7 +192,7 @@ def _evidence(one: AskedQuestion) -> tuple[Span, ...]:
 
 
 def _described(one: AskedQuestion) -> str:
-    """Return a question with the summary's and the document's answer."""
+    """Return a question with the answers from the summary and from the document."""
     if not one.answer.answered:
         return f"'{one.question}' the summary: '{one.phrase.text}'; the document does not answer"
     document = f"the document: '{one.answer.text}' (score {one.value:.2f})"

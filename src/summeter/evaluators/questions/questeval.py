@@ -1,4 +1,7 @@
-"""`questeval`: summary and document answer each other's questions (QuestEval: Scialom et al., EMNLP 2021)."""
+"""`questeval`: questions about the summary answered from the document, and vice versa.
+
+See QuestEval (Scialom et al., EMNLP 2021).
+"""
 
 from __future__ import annotations
 
@@ -35,20 +38,20 @@ ANSWER = "{0} {eos} {1}"
 WEIGHT = "{0} {eos} {1} {eos} {2}"
 MOST = 512
 HOW = Generation(max_new_tokens=19, num_beams=1)
-"""Greedy search up to a length of 20 that includes the first special token, the default of transformers."""
+"""Greedy search with a maximum length of 20, including the first special token (the default of transformers)."""
 UNANSWERABLE, IMPORTANT = "unanswerable", "true"
 
 
 BERTSCORE = StatesMeasure(
     "bertscore_f1", lambda reply, answer: 0.0 if (match := greedy(reply, answer)) is None else match.f1
 )
-"""Similarity of an answer and the expected one; 0 if one has no token."""
+"""Similarity of an answer and the expected answer, which is 0 if either has no token."""
 
 
 class AskedQuestion(NamedTuple):
-    """A question of one text asked on another.
+    """A question that was generated from one text and answered from another.
 
-    `phrase` is the expected answer, from the question's own text; `reply` is the answer from the other text.
+    `phrase` is the expected answer, from the text of the question. `reply` is the answer from the other text.
     """
 
     phrase: TextSpan
@@ -67,10 +70,10 @@ class AskedQuestion(NamedTuple):
 class Formula(NamedTuple):
     """How the questions of a summary and of the other text are combined into one score.
 
-    `precision`, `recall`: the scores that count of a question of the summary and of the other text. `normalized`:
-    recall is divided by the sum of the weights (the paper), not by the number of questions (version 0.2.4). `harmonic`:
-    the score is the harmonic mean of precision and recall, not their arithmetic mean. `absent`: the value of a
-    direction without questions.
+    `precision` and `recall` are the scores that are averaged for a question about the summary and about the other text,
+    respectively. If `normalized` is true, recall is divided by the sum of the weights (as in the paper), and otherwise
+    by the number of questions (as in version 0.2.4). If `harmonic` is true, the score is the harmonic mean of precision
+    and recall, and otherwise the arithmetic mean. `absent` is the value of a direction without questions.
     """
 
     precision: tuple[Score, ...]
@@ -80,7 +83,7 @@ class Formula(NamedTuple):
     absent: float | None = None
 
     def direction(self, asked: Sequence[AskedQuestion], scores: Sequence[Score]) -> float | None:
-        """Return the weighted mean over one text's questions, or `absent` if there is no weight.
+        """Return the weighted mean over the questions about one text, or `absent` if the sum of weights is 0.
 
         >>> asked = AskedQuestion(TextSpan("Bo", 0, 2), "Who?", "Bo", 1.02, 1.0, 0.7)
         >>> Formula((), ()).direction([asked], ("answerability", "bertscore"))
@@ -90,7 +93,7 @@ class Formula(NamedTuple):
         return sum(one.weight * one.value(scores) for one in asked) / total if total else self.absent
 
     def values(self, compared: Comparison) -> tuple[float | None, float | None]:
-        """Return precision and recall of the summary compared with a text."""
+        """Return the precision and recall of the summary compared with a text."""
         return self.direction(compared.precision, self.precision), self.direction(compared.recall, self.recall)
 
     def score(self, compared: Comparison) -> float | None:
@@ -104,7 +107,7 @@ class Formula(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """The summary compared with one text: the questions of each, answered from the other."""
+    """The questions about the summary, answered from another text, and those about the other text."""
 
     side: Text
     precision: tuple[AskedQuestion, ...]
@@ -112,28 +115,30 @@ class Comparison(NamedTuple):
 
 
 class QuestEval(Evaluator):
-    """Summary and document answer each other's questions (QuestEval, 2021).
+    """Answer questions about the summary from the document, and vice versa (QuestEval).
 
-    Networks: `questions` generates a question about a phrase of a text, `answers` answers it from another text (both
-    T5), `answer_encoder` compares answers (BERTScore), and `weighter` rates the importance of a question of the
-    document. Phrases are the entities and noun chunks of the first `sentences` sentences of each text; a phrase that is
-    both counts twice.
+    The network `questions` generates a question about a phrase of a text, `answers` answers the question from another
+    text (both are T5), `answer_encoder` compares answers (BERTScore), and `weighter` rates the importance of a question
+    about the document. Phrases are the entities and noun chunks of the first `sentences` sentences of each text; a
+    phrase that is both counts twice.
 
-    `formula`: `0.2.4` (the default) is the arithmetic of the released version, which differs from the paper's: a
-    question's score is the mean of its answerability, the word F1 of both answers, and their BERTScore (`scores`, with
-    semicolons; `layer` is the encoder's, 9 for the released network), times its weight; precision and recall are means
-    over questions, and the score is their mean. `paper`: precision is the mean F1 of the summary's questions, recall
-    the weighted mean of the answerability of the document's, and the score their harmonic mean. `weighter`: whether
-    questions are weighted; by default only with `formula=paper`.
+    `formula` selects the arithmetic. `0.2.4` (the default) is that of the released version, which differs from the
+    paper. The score of a question is the mean of its answerability, the word F1 of both answers, and the BERTScore of
+    both answers, times the weight of the question. `scores` selects these components (separated by semicolons), and
+    `layer` is the layer of the encoder (9 for the released network). Precision and recall are means over questions, and
+    the score is the mean of both. With `paper`, precision is the mean F1 of the questions about the summary, recall the
+    weighted mean of the answerability of the questions about the document, and the score the harmonic mean of both.
+    `weighter` is whether questions are weighted; by default, they are weighted only with `formula=paper`.
 
-    `compare`: `source`, `reference` or both (`source;reference`); with several texts the highest score counts. A text
-    without questions in one direction is left out; if none remains, the summary is skipped. `variant=legacy` follows
-    the released code: such a direction has 0, the weight is 1 minus the network's probability, and marks inside a text
-    are special tokens. English only; phrases come from the parser (extra `parse`).
+    `compare` is `source`, `reference` or both (`source;reference`). If there are several texts, the highest score
+    counts. A text without questions in one direction is left out; if no text remains, the summary is skipped.
+    `variant=legacy` follows the released code, in which such a direction has the value 0, the weight is 1 minus the
+    probability from the network, and marks inside a text are special tokens. Only English is supported; phrases come
+    from the parser (extra `parse`).
 
-    Writes three judgments of the summary: the score (aspect faithfulness if only the document is compared, else
-    questeval), questeval_precision and questeval_recall of the best text. Writes questeval_precision for each sentence,
-    and one judgment per question (unit claim), whose evidence is its phrase.
+    Writes three judgments of the summary: the score (aspect faithfulness if only the document is compared, and
+    otherwise questeval), and questeval_precision and questeval_recall for the best text. Also writes a judgment of
+    questeval_precision for each sentence, and one judgment per question (unit claim), with the phrase as evidence.
     """
 
     name, version = "questeval", "1"
@@ -178,34 +183,37 @@ class QuestEval(Evaluator):
 
     @property
     def arithmetic(self) -> Formula:
-        """The formula with the settings."""
+        """The formula that the settings define."""
         if self.formula == "paper":
             return Formula(("f1",), ("answerability",), normalized=True, harmonic=True)
         return Formula(self.scores, self.scores, absent=0.0 if self.variant == "legacy" else None)
 
     @property
     def weighs(self) -> bool:
-        """Whether the document's questions are weighted."""
+        """Whether questions about the document are weighted."""
         return self.formula == "paper" if self.weighter is None else self.weighter
 
     @property
     def active_aspects(self) -> tuple[str, ...]:
-        """The score, and its two directions."""
+        """The aspect of the score, and those of precision and recall."""
         return (FAITHFULNESS if self.compare == ("source",) else QUESTEVAL, PRECISION, RECALL)
 
     @property
     def required_roles(self) -> tuple[str, ...]:
-        """The networks that it uses with its settings."""
+        """The roles of the networks that are used with the current settings."""
         encoder = ("answer_encoder",) if "bertscore" in self.arithmetic.recall else ()
         return ("questions", "answers", *encoder, *(("weighter",) if self.weighs else ()))
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Return changed settings, the formula, whether questions are weighted, and the parser."""
+        """Return the changed settings, the formula, whether questions are weighted, and the parser."""
         always = {"formula": self.formula, "weighter": self.weighs}
         return {**always, **super().signature_fields(), "parser": dependency.version()}
 
     def skip_reason(self, item: Item) -> str | None:
-        """Return the reason for skipping the item: also a missing reference if only those are compared."""
+        """Return the reason for skipping the item, or None.
+
+        A missing reference is a reason if only references are compared.
+        """
         if self.compare == ("reference",) and not any(text.strip() for text in item.references):
             return "there is no reference summary; questeval compares with the document by default"
         return super().skip_reason(item)
@@ -225,7 +233,7 @@ class QuestEval(Evaluator):
         return self._judgments(builder, scored)
 
     async def _compared(self, summary: str, texts: Sequence[tuple[Text, str]], tools: Tools) -> list[Comparison]:
-        """Return the summary compared with each text, after asking all questions."""
+        """Ask all questions, and return the comparison of the summary with each text."""
         every = list(dict.fromkeys([summary, *(text for _, text in texts)]))
         # Each text is parsed once per document.
         phrases_of = {text: tools.once(f"phrases of {text}", partial(self._phrases, text)) for text in every}
@@ -239,7 +247,7 @@ class QuestEval(Evaluator):
         weights = [1.0] * len(asked)
         source = next((text for side, text in texts if side == "source"), None)
         if self.weighs and source is not None:
-            # Questions of other texts than the document have the weight 1.
+            # Questions about texts other than the document have the weight 1.
             framing = Framing(template=WEIGHT, marks=self.variant == "legacy", limit=MOST)
             triples = [(phrase.text, question, of) for of, _, phrase, question in asked]
             of_source = list(dict.fromkeys(row for row in triples if row[2] == source))
@@ -250,7 +258,7 @@ class QuestEval(Evaluator):
             if self.variant == "legacy":
                 shares = {row: 1 - share for row, share in shares.items()}
             weights = [shares.get(row, 1.0) for row in triples]
-        # Each question's answer from the other text, and its answerability.
+        # The answer to each question from the other text, and the answerability of the question.
         network, inputs = tools.network("answers"), [(question, on) for _, on, _, question in asked]
         framing = Framing(template=ANSWER, marks=self.variant == "legacy", limit=MOST)
         generated = await network.ask([Generate(row, HOW, framing) for row in inputs])
@@ -280,7 +288,7 @@ class QuestEval(Evaluator):
         ]
 
     def _phrases(self, text: str) -> list[TextSpan]:
-        """Return the entities, then the noun chunks, of the first sentences."""
+        """Return the entities, followed by the noun chunks, of the first sentences."""
         spans = first_sentences(text, phrases(text).words, self.sentences)
         joined = " ".join(span.text for span in spans)
         parsed = phrases(joined)
@@ -349,9 +357,9 @@ def _described(one: AskedQuestion) -> str:
 
 
 def first_sentences(text: str, words: Sequence[Word], most: int) -> list[TextSpan]:
-    """Return the first sentences by the released rule.
+    """Return the first sentences of a text, split by the rule of the released code.
 
-    A sentence ends before the first word after a full stop that is not punctuation.
+    A sentence ends before the first token after a full stop that is not punctuation.
     """
     spans = list[TextSpan]()
     first, stopped = 0, False
@@ -368,7 +376,7 @@ def first_sentences(text: str, words: Sequence[Word], most: int) -> list[TextSpa
 
 
 def _original(place: int, spans: Sequence[TextSpan]) -> int:
-    """Return the offset in the text of an offset in the joined sentences."""
+    """Convert an offset in the joined sentences to an offset in the text."""
     for span in spans:
         if place < len(span.text):
             return span.start + place

@@ -1,7 +1,7 @@
-"""Extractive question answering as in SQuAD 2.0: windows, best and null answer, overlap.
+"""Extractive question answering as in SQuAD 2.0.
 
-The decoding is QAEval's (Deutsch et al., 2021): the best answer even if the null answer is more probable, with the
-probabilities of both.
+The decoding is that of QAEval (Deutsch et al., 2021), which returns the best answer even if the null answer is more
+probable, together with the probabilities of both.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from summeter.text.fold import Offsets
 Floats = NDArray[np.floating[Any]]
 
 MARKS = 3
-"""Special tokens of a pair."""
+"""Number of special tokens in a pair."""
 N_BEST, LONGEST = 20, 30
-"""Number of starts, ends and answers to combine; maximum tokens of an answer (QAEval)."""
+"""Number of starts, ends and answers to combine, and the maximum number of tokens of an answer (QAEval)."""
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def normalized(answer: str) -> str:
-    """Return an answer in lower case, without punctuation, articles and extra white space (SQuAD).
+    """Return an answer in lower case, without punctuation, articles or extra white space (SQuAD).
 
     >>> normalized("The  mill, (in Bern)")
     'mill in bern'
@@ -40,7 +40,7 @@ def normalized(answer: str) -> str:
 
 
 def token_f1(answer: str, other: str) -> float:
-    """Return the F1 of the words of two normalised answers; 1 if both have none (SQuAD).
+    """Return the F1 of the words of two normalised answers, which is 1 if neither has words (SQuAD).
 
     >>> token_f1("the old mill", "a mill"), token_f1("the", ""), token_f1("mill", "")
     (0.6666666666666666, 1.0, 0.0)
@@ -73,7 +73,7 @@ def without_loose_blanks(text: str) -> str:
 
 
 class Answer(NamedTuple):
-    """The best answer, its offsets (None if unknown), its probability and that of the null answer.
+    """The best answer, its offsets (None if unknown), its probability, and that of the null answer.
 
     `text` is None if the network gives no answer.
     """
@@ -90,9 +90,10 @@ class Answer(NamedTuple):
 
 
 class Logits(NamedTuple):
-    """The logits of a window's tokens as start and end of an answer.
+    """The logits of the tokens of a window as the start and the end of an answer.
 
-    The first token is the null answer. `first` and `last` are the tokens that may start and end an answer.
+    The first token represents the null answer. `first` and `last` are the first and the last token that an answer may
+    contain.
     """
 
     start: Sequence[float] | Floats
@@ -109,12 +110,12 @@ def decode(
     longest: int = LONGEST,
     nonce: str | None = None,
 ) -> Answer:
-    """Return the best answer over windows.
+    """Return the best answer over all windows.
 
-    `text_of` returns the text and offsets of (window, first token, last token). The null score is the lowest over
-    windows of start[0] + end[0]. Answers with the same text count once, at their highest score. The probability is a
-    softmax over the `n_best` highest scores and the null answer. If there is only the null answer, `nonce` (QAEval:
-    "empty") is an answer with score 0; without it the text is None.
+    `text_of` receives a window, a first token and a last token, and returns the text and its offsets. The null score is
+    the minimum of start[0] + end[0] over the windows. Answers with the same text count once, with their highest score.
+    The probability is a softmax over the `n_best` highest scores and the null answer. If there is only the null answer,
+    `nonce` ("empty" in QAEval) is returned as an answer with a score of 0; if `nonce` is None, the text is None.
     """
     candidates: list[tuple[float, tuple[int, int, int] | None]] = []
     null = min(float(window.start[0]) + float(window.end[0]) for window in windows)
@@ -154,13 +155,13 @@ def decode(
 
 
 def _highest(logits: Sequence[float] | Floats, count: int) -> list[int]:
-    """Return the indexes of the highest logits, highest first; ties in order."""
+    """Return the indexes of the highest logits in descending order; ties keep their order."""
     order: list[int] = np.argsort(-np.asarray(logits, dtype=np.float64), kind="stable")[:count].tolist()
     return order
 
 
 def owners(spans: Sequence[tuple[int, int]]) -> NDArray[np.intp]:
-    """Return for each token the window with most context on its narrower side (SQuAD).
+    """Return, for each token, the window with the most context on the shorter side of the token (SQuAD).
 
     Ties go to the first window.
 
@@ -178,19 +179,19 @@ def owners(spans: Sequence[tuple[int, int]]) -> NDArray[np.intp]:
 
 
 class Reading(NamedTuple):
-    """Tokens of an input, of the step between windows, and of a question (QAEval's)."""
+    """Numbers of tokens of an input, of the step between windows, and of a question, as in QAEval."""
 
     length: int = 384
     stride: int = 128
     question: int = 64
 
     def question_tokens(self, question: int) -> int:
-        """Return how many tokens of a question are used: at most half of the input."""
+        """Return the number of tokens of a question that are used, at most half of the input."""
         return min(question, self.question, self.length // 2)
 
     @property
     def least_room(self) -> int:
-        """The number of text tokens in a window beside the longest question."""
+        """The number of text tokens in a window with the longest question."""
         return self.length - self.question_tokens(self.question) - MARKS
 
 
@@ -201,9 +202,9 @@ async def answer_all(
     *,
     nonce: str | None = None,
 ) -> list[Answer]:
-    """Return the answer of each (question, text), read in windows that start at a word.
+    """Return the answer to each (question, text), read in windows that start at a word.
 
-    Only a token in the window with its widest context can start an answer.
+    A token can start an answer only in the window in which it has the most context.
     """
     unique = list(dict.fromkeys(text for pair in pairs for text in pair))
     offsets = dict(zip(unique, await network.ask([FindTokens(text) for text in unique]), strict=True))
@@ -212,7 +213,7 @@ async def answer_all(
     for question, text in pairs:
         question_tokens = reading.question_tokens(len(offsets[question]))
         room = reading.length - question_tokens - MARKS
-        # SQuAD's windows: the last one may be shorter, and an empty text has one.
+        # SQuAD's windows: the last window may be shorter, and an empty text has one window.
         spans = windows(len(offsets[text]), room, reading.stride, tail="short") or [(0, 0)]
         # Each window starts at a word, because the end of a word would be read as a different word.
         for number, (begin, last) in enumerate(spans):
@@ -232,7 +233,7 @@ async def answer_all(
 
 
 def _covered(span: tuple[int, int], offsets: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """Return the code points that a window covers."""
+    """Return the span of code points that a window covers."""
     first, last = span
     return (offsets[first][0], offsets[last - 1][1]) if first < last else (0, 0)
 

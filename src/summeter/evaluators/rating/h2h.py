@@ -1,4 +1,7 @@
-"""`h2h`: comparison of two summaries on one aspect (head-to-head; Shen et al., Findings of EMNLP 2023)."""
+"""`h2h`: head-to-head comparison of two summaries on one aspect.
+
+See Shen et al. (Findings of EMNLP 2023).
+"""
 
 from __future__ import annotations
 

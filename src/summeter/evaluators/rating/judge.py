@@ -1,4 +1,4 @@
-"""RatingJudge, a judge that asks one question about one aspect and returns one rating per summary or pair."""
+"""RatingJudge, a judge that returns one rating on one aspect per summary or pair."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parsers with the same effects as those released by Shen et al. (2023), to reproduce published figures.
+"""Parsers that reproduce the effects of those released by Shen et al. (2023).
 
 If the released code stores -1 as the score (rule 7) or fails with an error (MCQ, StarEval), these parsers raise
 ReplyError. docs/rating.md describes how the rules misread replies. Do not use these parsers for new measurements.

@@ -133,7 +133,10 @@ def yes_no_in(text: str, material: Sequence[str] = ()) -> bool:
 
 
 def explains(*texts: str) -> bool:
-    """Return whether the texts after an answer explain the answer, that is, whether no sentence mentions an answer."""
+    """Return whether texts after an answer explain the answer.
+
+    They explain it if none of their sentences mentions an answer.
+    """
     sentences = [sentence for text in texts for sentence in re.split(r"(?<=[.!?]) |\n", text)]
     return bool(sentences) and all(map(_EXPLANATION.match, sentences))
 

@@ -1,4 +1,6 @@
-"""`rts`: reason-then-score, a reason and a score from 1 to 5 (Shen et al., Findings of EMNLP 2023, section 3).
+"""`rts`: reason-then-score, a reason followed by a score from 1 to 5.
+
+See Shen et al. (Findings of EMNLP 2023, section 3).
 
 `rts2` uses the shorter prompt that was released with it, which has a brief definition and describes only the top of the
 scale.

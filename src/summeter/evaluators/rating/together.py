@@ -105,7 +105,7 @@ class RatedTogether(LLMJudge[Ratings]):
         return REPLY_TOKENS * len(self.rated)
 
     def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
-        """Return the schema of a reply, with one required property per aspect and each reason before the score."""
+        """Return the schema of a reply, with one property per aspect and each reason before the score."""
         return keyed_schema(self.rated, "rating", {"reason": SENTENCE, "score": POINTS})
 
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Ratings:

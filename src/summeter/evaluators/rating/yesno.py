@@ -72,7 +72,9 @@ class YesNo(LLMJudge[Rating]):
         return [builder.ok(FAITHFULNESS, value=reply.value, label=int(reply.value), reason=reply.reason)]
 
     def strict(self, text: str, material: Sequence[str] = ()) -> Rating:
-        """Return the answer in the JSON of a reply, at the start or the end of its text, or stated in the text.
+        """Return the answer in a reply.
+
+        The answer can be in JSON, at the start or the end of the text, or stated in the text.
 
         Raises ReplyError if the reply is ambiguous. Text that is quoted from `material`, the texts under judgment, is
         not read as an answer.

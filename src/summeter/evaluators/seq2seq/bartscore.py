@@ -1,4 +1,7 @@
-"""`bartscore`: the probability of generating one text from another (BARTScore: Yuan et al., NeurIPS 2021)."""
+"""`bartscore`: the probability of generating one text from another.
+
+See BARTScore (Yuan et al., NeurIPS 2021).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`trueteacher`: whether a document entails a whole summary (TrueTeacher: Gekhman et al., EMNLP 2023)."""
+"""`trueteacher`: the entailment of a whole summary by the document.
+
+See TrueTeacher (Gekhman et al., EMNLP 2023).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`unieval`: questions about the summary that a network answers with Yes or No (UniEval: Zhong et al., EMNLP 2022)."""
+"""`unieval`: questions about the summary that a network answers with Yes or No.
+
+See UniEval (Zhong et al., EMNLP 2022).
+"""
 
 from __future__ import annotations
 
