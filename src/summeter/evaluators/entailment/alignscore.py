@@ -40,10 +40,11 @@ class AlignScore(Evaluator):
     are compared in one pass. Each head is a separate checkpoint (`summeter models convert alignscore`), bound to the
     role `alignscore`.
 
-    `variant`: `paper`, or `legacy` for the released code, which treats marks such as `</s>` inside a text as special
-    tokens and, if a claim leaves a chunk no room, truncates the longer text of all pairs in its batch. `sentences`:
-    `punkt` splits both texts like the released code (NLTK's English Punkt, line breaks kept), `stored` uses the
-    sentences of the data. `threshold`: lowest value with the label 1; the score does not depend on it.
+    `variant` is `paper`, or `legacy` for the released code, which reads marks such as `</s>` inside a text as special
+    tokens and, if a claim leaves no room for a chunk, truncates the longer text of every pair in the same batch.
+    `sentences` is `punkt` to split both texts as the released code does (with NLTK's English Punkt, keeping line
+    breaks), or `stored` to use the sentences of the data. `threshold` is the lowest value with the label 1; the score
+    does not depend on it.
 
     A chunk that does not fit together with a sentence is truncated, and the omitted tokens are counted in
     `truncated_tokens`. Writes one judgment per stored sentence (with `_sp`), with the best chunk as evidence, and one

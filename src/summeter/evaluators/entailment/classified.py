@@ -55,7 +55,7 @@ def at_best_chunk(
 def over_sentences(
     builder: JudgmentBuilder, best: Floats, chunks: Sequence[TextSpan], threshold: float, pool: str = "mean"
 ) -> Judgment:
-    """Return the judgment on the summary: the mean (or the lowest) of its sentences' values."""
+    """Return the judgment of the summary, whose value is the mean (or the minimum) over its sentences."""
     value, weakest = float(best.mean() if pool == "mean" else best.min()), rounded(float(best.min()), threshold)
     count = "1 sentence" if len(best) == 1 else f"{len(best)} sentences"
     chunk_count = "1 chunk" if len(chunks) == 1 else f"{len(chunks)} chunks"

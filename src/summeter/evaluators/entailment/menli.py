@@ -113,14 +113,14 @@ class Menli(Evaluator):
 
 
 class MenliCombined(DerivedEvaluator):
-    """Compute weight * NLI + (1 - weight) * other, each min-max scaled over the run (MENLI).
+    """Compute Compute weight * NLI + (1 - weight) * other, each min-max scaled over the run (MENLI).
 
     `other` is an evaluator, written as for `-e`, and `aspect` is one of the aspects of that evaluator. `weight` is the
     weight of NLI. `direction`, `formula` and `source` are those of `menli`.
 
-    The lowest and the highest value of the run become 0 and 1, as in the released code, so scores depend on the other
-    summaries of the run. If all values of a member are equal, or only one summary was scored, the judgment is skipped.
-    Writes one judgment of the summary, in [0, 1].
+    The lowest and the highest value of each member in the run become 0 and 1, as in the released code, so scores depend
+    on the other summaries of the run. If all values of a member are equal, or if only one summary was scored, the
+    judgments are skipped. Writes one judgment of the summary, in [0, 1].
     """
 
     name, version = "menli.combined", "1"

@@ -87,17 +87,19 @@ class MiniCheck(Evaluator):
     """Compute the probability that the best chunk supports each summary sentence (MiniCheck).
 
     - `network`: `encoder` for MiniCheck's RoBERTa and DeBERTa (role `minicheck`), `t5` for Flan-T5 (role
-      `minicheck_t5`), `llm` for Bespoke-MiniCheck-7B on a server with log-probabilities (role `judge`).
-    - `chunk`: maximum length of a chunk of whole sentences, in tokens of the encoder (400), for T5 in words (500), for
-      the LLM in estimated tokens (32,468, or its server's limit).
-    - `claims`: `sentence` judges each sentence of the summary, as in the training of the small checkpoints (their
-      default); `summary` judges it as one claim, as in the paper's table on AggreFact (the LLM's default).
-    - `pool`: the summary's score is the `mean` or `min` of its sentences'.
-    - `variant`: `paper`, or `legacy` for the released code with long or unusual texts: an input that is too long loses
-      its end, which contains the claim; marks such as `</s>` inside a text are special tokens (not for the LLM).
-    - `sentences`: `punkt` splits texts like the released code (NLTK's English Punkt, each line of a document by
-      itself), `stored` uses the sentences of the data.
-    - `threshold`: lowest value with the label 1; the score does not depend on it.
+      `minicheck_t5`), or `llm` for Bespoke-MiniCheck-7B on a server that returns log-probabilities (role `judge`).
+    - `chunk`: maximum length of a chunk of whole sentences, in tokens for the encoder (default: 400), in words for T5
+      (500), and in estimated tokens for the LLM (32,468, or the limit of the server).
+    - `claims`: `sentence` judges each sentence of the summary, as in the training of the small checkpoints, for which
+      it is the default; `summary` judges the summary as one claim, as in the paper's table on AggreFact, and is the
+      default for the LLM.
+    - `pool`: whether the score of the summary is the `mean` or the `min` of the scores of its sentences.
+    - `variant`: `paper`, or `legacy` to treat long or unusual texts as the released code does: an input that is too
+      long is truncated at the end, which contains the claim, and marks such as `</s>` inside a text are special tokens
+      (except for the LLM).
+    - `sentences`: `punkt` to split texts as the released code does (with NLTK's English Punkt, each line of a document
+      by itself), or `stored` to use the sentences of the data.
+    - `threshold`: the lowest value with the label 1; the score does not depend on it.
 
     The probability of the LLM is that of `yes` (in upper or lower case) among the five most probable first tokens. It
     is 0 if only `no` is among these tokens; there is no verdict if neither is. A chunk that does not fit together with

@@ -26,20 +26,20 @@ FAITHFULNESS = "faithfulness"
 class SummaC(Evaluator):
     """Compute how well the best passage of the document entails each sentence of the summary (SummaC).
 
-    - `method`: `zs` takes the highest probability of entailment over passages, then the mean over sentences; `conv`
-      applies a trained convolution to the histogram of all probabilities (`weights`: a file written by
-      `scripts/train_summac.py`).
-    - `granularity`: what a passage is (sentence, 2sents, paragraph, mixed, document) and, after a hyphen if it differs,
-      what is judged of the summary (sentence, paragraph or document): `paragraph-sentence`.
-    - `labels` (zs): `e` counts entailment, as in the paper; `ec` subtracts the highest probability of contradiction,
-      the default of the released class.
-    - `least`: passages of at most this number of characters are left out; `most`: maximum number of passages (released:
-      10 and 100; by default nothing is left out).
-    - `nearest` (zs): number of passages per sentence, those that share most words with it, for long documents; this
-      differs from SummaC.
-    - `sentences`: `punkt` splits both texts like the released code (NLTK's English Punkt, line breaks kept), `stored`
-      uses the sentences of the data.
-    - `threshold`: lowest value with the label 1; the score does not depend on it.
+    - `method`: `zs` computes the highest probability of entailment over passages and then the mean over sentences;
+      `conv` applies a trained convolution to the histogram of all probabilities. `weights`: a file of weights for
+      `conv`, written by `scripts/train_summac.py`.
+    - `granularity`: the passages of the document (sentence, 2sents, paragraph, mixed or document) and, after a hyphen
+      if different, the judged units of the summary (sentence, paragraph or document), such as `paragraph-sentence`.
+    - `labels` (only for `zs`): `e` uses only entailment, as in the paper; `ec` subtracts the highest probability of
+      contradiction, which is the default of the released class.
+    - `least`: passages of at most this number of characters are left out. `most`: the maximum number of passages. The
+      released code uses 10 and 100; by default, nothing is left out.
+    - `nearest` (only for `zs`): the number of passages with which each sentence is compared, which are those that share
+      the most words with the sentence. This setting is for long documents and is not part of SummaC.
+    - `sentences`: `punkt` to split both texts as the released code does (with NLTK's English Punkt, keeping line
+      breaks), or `stored` to use the sentences of the data.
+    - `threshold`: the lowest value with the label 1; the score does not depend on it.
 
     Passages longer than the network's limit are split into sequences of whole sentences.
 
