@@ -195,7 +195,7 @@ class AnnotateSettings(StepSettings):
         return () if self.embed is None else (self.embed,)
 
     def files(self) -> Iterable[Path]:
-        """Return the files that campaigns read, the gold data of simulated annotators, and a local network."""
+        """Return the files of campaigns, the gold data for simulation, and a local network."""
         paths = {path for plan in self.planned for path in _paths(plan.fields).values()}
         if self.simulate is not None and self.simulate.gold is not None:
             paths.add(self.simulate.gold)
@@ -503,9 +503,7 @@ def _simulate(folder: Path, simulated: SimulatedAnnotators, settings: AnnotateSe
     gold = () if simulated.gold is None else load(simulated.gold).judgments(RAW)
     merged_gold = Gold(merge(gold), seed=seed)
     with CampaignService(campaign, durable=False, clock=lambda: next(ticks) / 1000) as service:
-        for number in itertools.count(
-            seed
-        ):  # repeat, because excluding an annotator reopens tasks for the other annotators
+        for number in itertools.count(seed):  # repeat, because an exclusion reopens tasks for the other annotators
             answers = simulate(service, crowd(campaign, simulated.profiles, merged_gold, seed=number), seed=number)
             slots = service.state.items.values()
             if not answers or all(task.open == 0 for task in slots):

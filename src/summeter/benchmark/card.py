@@ -1,4 +1,4 @@
-"""The descriptions of a release: the card, the datasheet, and Croissant metadata in JSON-LD.
+"""The descriptions of a release: card, datasheet, and Croissant metadata in JSON-LD.
 
 All three are determined by the released data, the records of the steps, and the answers in the settings, so that
 `verify` can write them again and compare.
@@ -237,7 +237,7 @@ def card_text(data: Dataset, info: ReleaseInfo) -> str:
 
 
 def datasheet_text(data: Dataset, info: ReleaseInfo) -> str:
-    """Return the content of DATASHEET.md: answers from the records of the steps and the settings."""
+    """Return the content of DATASHEET.md: answers from the steps' records and the settings."""
     sources = Counter(str(document.extra.get("source") or "not known") for document in data.documents.values())
     listed = ", ".join(f"{escape_markdown(name)} ({count})" for name, count in sources.items())
     withheld = sum(not document.share for document in data.documents.values())

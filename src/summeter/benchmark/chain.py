@@ -152,7 +152,7 @@ def run_chain(
     tell: Callable[[str], None] = lambda _: None,
     progress: Progress | None = None,
 ) -> list[Manifest]:
-    """Run the steps of a file that are not done or are stale, and return the manifests in order.
+    """Run the steps of a file that are not done or stale, and return the manifests in order.
 
     With `until`, later steps are not run. With `only`, just this step is run, if the steps before it are done. Paths in
     the file are relative to the folder of the file. `folder` defaults to `output` in the file. `tell` is called with a

@@ -1,8 +1,8 @@
-"""The step `facts`: one model proposes key facts for every document, other models vote on them.
+"""The step `facts`: one model proposes key facts for every document, and others vote.
 
-UniSumEval, section 3.2 (Lee et al., 2024): GPT-4-turbo proposes up to 20 key facts per document, and three other models
-say of each whether it is useful for a summary, and why. Key facts that the majority rejects are dropped. The evaluator
-`finesure.key_facts` does both. The dataset stores each key fact with its votes (`Dataset.fact_origins`).
+In UniSumEval (Lee et al., 2024, section 3.2), GPT-4-turbo proposes up to 20 key facts per document, and three other
+models say whether each key fact is useful for a summary, and why. Key facts that the majority rejects are dropped. Both
+parts are done by the evaluator `finesure.key_facts`. The votes on each key fact are stored in `Dataset.fact_origins`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from summeter.runs.run import prepared_rows
 
 JUDGE = "judge"
 PROPOSED = "keyfacts.proposed.jsonl"
-"""All proposed key facts, one per line, with their votes and whether they were kept."""
+"""File with all proposed key facts, one per line, with the votes and whether the key fact was kept."""
 REJECTED, UNVOTED = "rejected by most validators", "no validator gave a usable reply"
 
 
@@ -63,7 +63,8 @@ class FactsSettings(ModelSettings):
 class ProposedFact(Record):
     """A proposed key fact.
 
-    `origin` holds its source and votes; `reason` says why it was dropped, or None if it was kept.
+    `origin` contains the source of the key fact and the votes on it. `reason` says why the key fact was dropped, or is
+    None if it was kept.
     """
 
     document_id: str
@@ -75,8 +76,8 @@ class ProposedFact(Record):
 class FactsOutcome(NamedTuple):
     """The result of `draw_facts`.
 
-    `data` has the kept key facts, `proposed` are all proposed ones, and `without_facts` holds the reason, by id, for
-    each document without key facts.
+    `data` contains the key facts that were kept, and `proposed` all proposed key facts. `without_facts` maps the id of
+    each document without key facts to the reason.
     """
 
     data: Dataset
@@ -87,12 +88,13 @@ class FactsOutcome(NamedTuple):
 def draw_facts(
     data: Dataset, settings: FactsSettings, run: str | Path, *, progress: Progress | None = None
 ) -> FactsOutcome:
-    """Propose and validate key facts for every document of the data; `run` is the folder of calls and replies.
+    """Propose and validate key facts for every document of the data.
 
-    A repeated call asks only for what is missing. With the source "auto", a document with given key facts keeps them
-    without votes; other sources replace them. Raises UsageError if the data have no documents, and the errors of a run.
+    The calls and replies of models are stored in the folder `run`, so a repeated call asks only for what is missing.
+    With the source `auto`, a document that has key facts keeps them without a vote; with another source, they are
+    replaced. Raises UsageError if the data contain no documents, and the errors of a run.
     """
-    from summeter.engine.api import evaluate  # slow to import, and no command's options need it
+    from summeter.engine.api import evaluate  # slow to import, and not needed for the options of a command
 
     if not data.documents:
         raise UsageError("there are no documents to draw key facts from")
@@ -104,7 +106,9 @@ def draw_facts(
         progress=progress,
         **settings.run_options,
     )
-    rows: dict[str, tuple[dict[str, Any] | None, str | None]] = {}  # what the run prepared, or why it failed
+    rows: dict[
+        str, tuple[dict[str, Any] | None, str | None]
+    ] = {}  # prepared data of each document, or the reason for a failure
     (judge,) = folder.manifest.judges
     for failure in folder.failures():
         rows[failure.document_id] = None, failure.reason
@@ -129,7 +133,10 @@ def draw_facts(
 
 
 def _with_stub_summaries(data: Dataset) -> Dataset:
-    """Return the documents with one stub summary each, since a run goes through summaries and there may be none yet."""
+    """Return the documents with one stub summary each.
+
+    A run iterates over summaries, which may not exist yet.
+    """
     summaries = [
         Summary(document_id=doc_id, system="document", text="(the document)", splitter="none")
         for doc_id in data.documents
@@ -138,7 +145,7 @@ def _with_stub_summaries(data: Dataset) -> Dataset:
 
 
 def _proposed_facts(doc_id: str, data: Mapping[str, Any], settings: FactsSettings) -> list[ProposedFact]:
-    """Return the proposed key facts of a document from the data that `KeyFactExtraction` prepared."""
+    """Return the proposed key facts of a document, given the data from `KeyFactExtraction`."""
     origin: Origin = data["origin"]
     model = None if origin == "given" else settings.models[JUDGE]
     facts: Sequence[str] = data.get("proposed", data.get("key_facts", ()))
@@ -161,7 +168,7 @@ def _proposed_facts(doc_id: str, data: Mapping[str, Any], settings: FactsSetting
 def _facts(inputs: Inputs, settings: FactsSettings, context: StepContext) -> Result:
     data = inputs.dataset
     work = scripted_work(context.work, settings)
-    run = work / f"run-{_with_stub_summaries(data).hash[:12]}"  # a run is over one dataset
+    run = work / f"run-{_with_stub_summaries(data).hash[:12]}"  # a run belongs to one dataset
     outcome = draw_facts(data, settings, run, progress=context.progress)
     if len(outcome.without_facts) == len(data.documents):
         doc_id, reason = next(iter(outcome.without_facts.items()))

@@ -1,4 +1,7 @@
-"""Summarize redacted copies of documents in the same way as the originals (UniSumEval, Table 5)."""
+"""Summaries of redacted copies of documents, made like those of the originals.
+
+UniSumEval (Lee et al., 2024, Table 5) compares the two.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,12 @@ from summeter.records import UsageError
 def summarize_copies(
     data: Dataset, copies: Collection[str], history: Sequence[StepRecord], context: StepContext
 ) -> Result:
-    """Add summaries of the documents `copies`, and verdicts on these summaries, to the data.
+    """Add summaries of the documents with the ids `copies`, and verdicts on them, to the data.
 
-    The systems, prompts and lengths are those of the step `summarize` in the history, the detectors those of the step
-    `detect`. A detector whose verdicts were read from a run is not applied to the copies. A copy that no system
-    summarized is dropped. `counts` holds the numbers of new summaries and verdicts. Raises UsageError if the history
-    has no step `summarize`, and the errors of the two steps.
+    The systems, prompts and lengths are those of the step `summarize` in the history, and the detectors are those of
+    the step `detect`. A detector whose verdicts were read from a run is not applied to the copies. A copy that no
+    system summarized is dropped. `counts` of the result contains the numbers of new summaries and verdicts. Raises
+    UsageError if the history contains no step `summarize`, and the errors of the two steps.
     """
     records = {record.step: record.settings for record in history}
     if SUMMARIZE.name not in records:
@@ -34,7 +37,7 @@ def summarize_copies(
     kind = writing.kind
     if not isinstance(kind, str):
         kind = {domain: name for domain, name in kind.items() if domain in documents.domains}
-    # The documents were cut before they were redacted, and a placeholder may have more words than the text it replaces.
+    # Documents were truncated before they were redacted, and a placeholder may have more words than the replaced text.
     writing = writing.model_copy(update={"kind": kind, "words": None})
     written = SUMMARIZE.run(Inputs(documents, None, ()), writing, context._replace(work=context.work / SUMMARIZE.name))
     new, models = written.data or documents, dict(written.models)

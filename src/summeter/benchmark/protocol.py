@@ -1,13 +1,13 @@
-"""Measure evaluators on a benchmark that one settings file describes.
+"""Measurement of evaluators on a benchmark that is described by one settings file.
 
     protocol: aggrefact
     data: aggre_fact_final.csv
     evaluators: [support, fenice]
     models: {nli: local/deberta, seq2seq: local/t5}
 
-No file is downloaded. The evaluators run through the engine into a run folder, so the same command resumes an
-interrupted run. Scores that the files contain, and further runs, are measured in the same way as the evaluators.
-`protocol: own` measures evaluators on a user's own benchmark (`summeter.benchmark.custom_benchmark`).
+No file is downloaded. The evaluators are run by the engine, which writes a run folder, so the same command resumes an
+interrupted run. Scores in the files, and further runs, are measured in the same way as the evaluators. With
+`protocol: own`, evaluators are measured on a user's own benchmark (see `summeter.benchmark.custom_benchmark`).
 """
 
 from __future__ import annotations
@@ -41,13 +41,14 @@ RUN, STUDY = "run", "study.json"
 MOST_RESAMPLES = 100_000
 REQUIRED_FIELDS = "give at least protocol and data"
 TextList = Annotated[list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
-"""A list of texts; a single text is accepted in its place."""
+"""A list of strings; a single string is accepted as a list of one."""
 
 
 class Benchmark(NamedTuple):
     """The data of a benchmark.
 
-    `released` holds one list of judgments for each judge whose scores the files contain; `lines` describe the data.
+    `released` contains one list of judgments for each judge whose scores are in the files. `lines` are lines of text
+    that describe the data.
     """
 
     data: Dataset
@@ -119,7 +120,10 @@ class Config(JudgeSettings):
         return value
 
     def rules(self) -> Protocol:
-        """Return the protocol with the changes of these settings. Raises UsageError for an unknown protocol."""
+        """Return the protocol, changed by these settings.
+
+        Raises UsageError if the protocol is unknown.
+        """
         named = protocol_named(self.protocol).with_thresholds(self.thresholds)
         return replace(
             named, candidates=self.candidates or named.candidates, one_class=self.one_class or named.one_class
@@ -164,7 +168,7 @@ class CustomConfig(JudgeSettings):
     def read(self, base: Path) -> Benchmark:
         """Read the data.
 
-        Raises InputError if they are invalid, and UsageError if the judgment set or a column is missing.
+        Raises InputError if the data are invalid, and UsageError if the judgment set or a column is missing.
         """
         data = custom_benchmark.read(base / self.data, self.judgment_set, self.by)
         votes = sum(1 for _ in data.iter_judgments(self.judgment_set))
@@ -208,10 +212,11 @@ def read_config(file: str | Path) -> Config | CustomConfig:
 def run_protocol(
     config: JudgeSettings, out: str | Path, *, base: str | Path = ".", progress: Progress | None = None
 ) -> Outcome:
-    """Judge the items that are not judged yet, measure the judges, and write the study and its tables to `out`.
+    """Judge the items that are not judged yet, measure the judges, and write the results.
 
-    The run is `out/run`, the study `out/study.json`. Raises UsageError if there is nothing to measure or a run is over
-    other data, and InputError if a file is invalid.
+    The folder `out` then contains the run (`run`), the study (`study.json`) and the tables of the study. Paths in
+    `config` are relative to `base`. Raises UsageError if there is nothing to measure or a run is over other data, and
+    InputError if a file is invalid.
     """
     folder = Path(out)
     benchmark = config.read(Path(base))

@@ -1,11 +1,12 @@
-"""The step `release`: write a benchmark for publication, with pseudonyms, splits, tables, a card and a datasheet.
+"""The step `release`: write a benchmark for publication.
 
     RELEASE/   README.md . DATASHEET.md . croissant.json . manifest.json
                documents.jsonl . summaries.jsonl . keyfacts.jsonl . judgments/SET.jsonl . dataset.json
                parquet/SPLIT/{documents,summaries,judgments}.parquet . fetch_documents.py
 
-The folder is a dataset folder. Times, run ids and the secret of the pseudonyms are stored outside it.
-`summeter.benchmark.verify` recomputes and checks a release.
+The release has pseudonyms, splits, tables, a card and a datasheet, and its folder is a dataset folder. Times, run ids
+and the secret of the pseudonyms are stored outside this folder. `summeter.benchmark.verify` recomputes and checks a
+release.
 """
 
 from __future__ import annotations
@@ -58,11 +59,11 @@ from summeter.records import Document, FactOrigin, InputError, Judgment, UsageEr
 FETCH = "fetch_documents.py"
 KEY_FILE = "pseudonyms.key"
 SHA256, WITHHELD = "sha256", "withheld"
-"""Columns that a release adds to a withheld document: the SHA-256 of its text, and the names of removed fields."""
+"""Columns that a release adds to a withheld document: the SHA-256 of the text, and the names of removed fields."""
 LONGEST_COLUMN = 200
-"""Maximum length, in characters, of a column of a withheld document."""
+"""Maximum length, in characters, of a value that is released in a column of a withheld document."""
 QUOTE = 6
-"""Minimum number of words of a column that is treated as a quotation if it occurs in the text."""
+"""Minimum number of words of a value that is treated as a quotation if it occurs in the text."""
 _SHORTEST = 16
 """Minimum length of the secret, in bytes."""
 
@@ -70,11 +71,12 @@ _SHORTEST = 16
 def release_of(
     data: Dataset, settings: ReleaseSettings, history: Sequence[StepRecord], duplicates: Sequence[Sequence[str]]
 ) -> Result:
-    """Return the released data with their card and the manifest's details; `verify` computes them again.
+    """Return the released data with the details for the manifest.
 
-    The details are hashes of the data, of the steps' records and of the ids of each split, the near-duplicates, the
-    agreement, and the questions of the datasheet without an answer. `finish` writes the card, the datasheet, the
-    JSON-LD, the tables, and the script that adds withheld texts.
+    The details are hashes of the data, of the steps' records and of the ids in each split; the near-duplicates; the
+    agreement; and the unanswered questions of the datasheet. `finish` of the result writes the card, the datasheet, the
+    JSON-LD, the tables, and the script that adds withheld texts. `verify` calls this function again to compare the
+    results.
     """
     card_fields = {name: getattr(settings, name) for name in ("name", "version", "licence", "citation")}
     data = data.with_card(**card_fields, origin=None)
@@ -120,7 +122,10 @@ def _release(inputs: Inputs, settings: ReleaseSettings, context: StepContext) ->
 
 
 def _read_secret(path: Path, *, create: bool) -> bytes:
-    """Return the content of the secret file. With `create`, write a random secret if there is no file."""
+    """Return the content of the secret file.
+
+    With `create`, a file with a random secret is written if there is none.
+    """
     if create and not path.exists():
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(secrets.token_hex(32))
@@ -134,7 +139,10 @@ def _read_secret(path: Path, *, create: bool) -> bytes:
 
 
 def _assign_splits(data: Dataset, settings: ReleaseSettings) -> tuple[dict[str, str], list[list[str]]]:
-    """Return the split of each document, and the groups of near-duplicates, each of which is in one split."""
+    """Return the split of each document, and the groups of near-duplicates.
+
+    All documents of a group are in the same split.
+    """
     if settings.splits:
         subsets = split(data, settings.splits, seed=settings.seed)
         split_of = {doc_id: name for name, subset in subsets.subsets.items() for doc_id in subset.documents}
@@ -153,7 +161,7 @@ def _assign_splits(data: Dataset, settings: ReleaseSettings) -> tuple[dict[str, 
 
 
 def _check_withheld_copies(data: Dataset, duplicates: Sequence[Sequence[str]]) -> None:
-    """Raise UsageError if a document that would be released is a copy or a near-duplicate of a withheld one."""
+    """Raise UsageError if a document to be released is a near-duplicate of a withheld one."""
     same_text: dict[str, list[str]] = {}
     for document in data.documents.values():
         if document.text:
@@ -196,7 +204,7 @@ def _check_columns(data: Dataset, names: Mapping[str, str]) -> None:
 
 
 def _released_data(data: Dataset, splits: Mapping[str, str], names: Mapping[str, str]) -> Dataset:
-    """Return the data with splits and pseudonyms, without withheld texts and without local folders."""
+    """Return the data with splits and pseudonyms, but without withheld texts and local folders."""
     summaries = []
     for summary in data.summaries:
         document, extra = data.documents[summary.document_id], summary.extra
@@ -227,10 +235,10 @@ def _released_origin(origin: FactOrigin, names: Mapping[str, str]) -> FactOrigin
 
 
 def _allowed_columns(extra: Mapping[str, Any], names: frozenset[str], text: str) -> dict[str, Any]:
-    """Return the columns with these names whose values do not contain or quote the text of a withheld document.
+    """Return the columns of a withheld document that do not contain or quote its text.
 
-    A column is excluded if it is longer than `LONGEST_COLUMN` characters, quotes at least `QUOTE` words, or is neither
-    a text nor a number.
+    Only columns in `names` are returned. A column is excluded if its value is longer than `LONGEST_COLUMN` characters,
+    quotes at least `QUOTE` words, or is neither a string nor a number.
     """
     text = text.strip()
 
@@ -261,7 +269,10 @@ def _released_document(document: Document, split_name: str) -> Document:
 
 
 def _released_judgments(data: Dataset, name: str, names: Mapping[str, str]) -> Iterator[Judgment]:
-    """Yield a judgment set with pseudonyms, without the ids of calls and prepared data, which a release lacks."""
+    """Yield the judgments of a set with pseudonyms.
+
+    The ids of calls and of prepared data are removed, because a release does not contain these.
+    """
     for judgment in data.iter_judgments(name):
         judge = names.get(judgment.judge, judgment.judge) if is_human(judgment.signature) else judgment.judge
         model = None if judgment.model is None else _model_name(judgment.model)
@@ -282,14 +293,17 @@ def _model_name(text: str) -> str:
 
 
 def _released_record(record: StepRecord, names: Mapping[str, str]) -> StepRecord:
-    """Return a step's record with pseudonyms for accounts, without completion codes, hosts and local folders."""
+    """Return the record of a step with pseudonyms for accounts.
+
+    Completion codes, hosts and local folders are removed.
+    """
     fields = _without_folders(record.model_dump())
     settings = _with_accounts(fields["settings"], lambda account: names.get(account, account))
     return StepRecord.model_validate({**fields, "settings": settings})
 
 
 def _with_accounts(settings: Any, change: Callable[[str], Any]) -> Any:
-    """Apply `change` to the accounts in settings, which are in lists called `accounts`.
+    """Apply `change` to the names of accounts in settings, which are in lists called `accounts`.
 
     The completion codes and hosts of campaigns are removed.
     """
@@ -312,7 +326,7 @@ def _without_folders(value: Any) -> Any:
         renamed: dict[str, Any] = {}
         for key, each in value.items():
             name = _without_folders(key)
-            while name in renamed:  # two folders have the same name
+            while name in renamed:  # another folder has the same name
                 name += "'"
             renamed[name] = _without_folders(each)
         return renamed

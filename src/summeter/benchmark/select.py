@@ -1,8 +1,8 @@
-"""The steps `detect` and `select`: find the texts that induce errors in summaries, and select a sample of them.
+"""The steps `detect` and `select`: find and sample the texts that induce errors in summaries.
 
 The method is that of UniSumEval (Lee et al., EMNLP 2024, section 3): a detector judges the summaries of all systems, a
-text is *hallucinogenic* if any of its summaries has an error, and the benchmark is sampled from these texts. A text
-without an error is clean only if it has every verdict; a failed verdict counts as missing.
+text is *hallucinogenic* if any of its summaries contains an error, and the benchmark is sampled from these texts. A
+text without an error is clean only if no verdict is missing; a failed verdict counts as missing.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from summeter.evaluators.catalog import build
 from summeter.records import Document, Judgment, Record, UsageError
 
 DETECTOR, SECOND = "detector", "second_detector"
-"""The judgment sets that the step `detect` writes."""
+"""Names of the judgment sets that the step `detect` writes."""
 DEFAULT_DETECTOR = "finesure.fact_check[taxonomy=unisumeval]"
-"""The detector of UniSumEval: FineSurE's fact check with five error types."""
+"""The detector used by UniSumEval: the fact check of FineSurE with five error types."""
 
 State = Literal["hallucinogenic", "clean", "unknown"]
-"""State of a text: a summary has an error; no summary has one; or no error was found but a verdict is missing."""
+"""State of a text: some summary has an error, no summary has one, or no error was found but a verdict is missing."""
 
 
 class Detector(Record):
@@ -78,11 +78,11 @@ class DetectSettings(StepSettings):
 
     @property
     def detectors(self) -> dict[str, Detector]:
-        """The detectors by the names of their judgment sets."""
+        """The detectors, by the name of the judgment set that each writes."""
         return {DETECTOR: self.detector} | ({} if self.second is None else {SECOND: self.second})
 
     def asked_models(self) -> Iterable[str]:
-        """Return the models of the detectors."""
+        """Return the models that the detectors call."""
         return [model for detector in self.detectors.values() for model in detector.models.values()]
 
     def files(self) -> Iterable[Path]:
@@ -105,8 +105,9 @@ class SelectSettings(StepSettings):
 class TextVerdict(NamedTuple):
     """The verdict on a text.
 
-    `summaries`, `with_error` and `undecided` count the summaries of the text; `units`, `errors` and `failed` count the
-    units (sentences, claims) that were judged, have an error, and failed.
+    `summaries` is the number of summaries of the text; `with_error` of these have an error, and `undecided` are
+    undecided. `units` is the number of units (sentences or claims) that were judged; `errors` of these have an error,
+    and the judgments of `failed` units failed.
     """
 
     document_id: str
@@ -126,18 +127,18 @@ class TextVerdict(NamedTuple):
 
     @property
     def share(self) -> float:
-        """The share of the usable verdicts that are errors."""
+        """The fraction of the usable verdicts that are errors."""
         return self.errors / self.units if self.units else 0.0
 
 
 def text_verdicts(
     data: Dataset, judgments: Iterable[Judgment], *, aspect: str = "faithfulness", systems: Iterable[str] = ()
 ) -> dict[str, TextVerdict]:
-    """Return the verdict on every text, by id. The label 0 is an error.
+    """Return the verdict on every text, by id.
 
-    A summary without an error is undecided if it has a failed verdict or no usable one. A missing summary is undecided
-    too: each system of the data and each of `systems` should have one per text. Raises UsageError if no judgment has
-    the aspect, or a judgment has no label of 0 or 1.
+    The label 0 means an error. A summary without an error is undecided if one of its verdicts failed or no verdict is
+    usable. A missing summary also counts as undecided: each system of the data and each of `systems` should have
+    summarized every text. Raises UsageError if no judgment is about the aspect, or if a judgment has no label 0 or 1.
     """
     all_systems = {*data.systems, *systems}
     by_summary: dict[tuple[str, str], list[Judgment]] = {
@@ -172,7 +173,7 @@ def text_verdicts(
 
 
 def _is_error(judgment: Judgment) -> bool | None:
-    """Return whether the judgment is an error, or None if the judgment failed."""
+    """Return whether a judgment reports an error, or None if the judgment failed."""
     if judgment.status != "ok":
         return None
     if judgment.label not in (0, 1):
@@ -184,7 +185,7 @@ def _is_error(judgment: Judgment) -> bool | None:
 
 
 def _with_threshold(judgments: Iterable[Judgment], threshold: float | None) -> list[Judgment]:
-    """Return the judgments labelled by the threshold, or unchanged if it is None."""
+    """Return the judgments labelled by the threshold, or unchanged if the threshold is None."""
     if threshold is None:
         return list(judgments)
     labelled = []
@@ -203,11 +204,11 @@ def _with_threshold(judgments: Iterable[Judgment], threshold: float | None) -> l
 
 
 def agreement(first: Mapping[str, TextVerdict], second: Mapping[str, TextVerdict]) -> dict[str, Any]:
-    """Return the agreement of two detectors about texts (UniSumEval: 1,180 of 1,199 confirmed, 98.4 %).
+    """Return the agreement of two detectors on texts.
 
-    Of the texts that are hallucinogenic by the first detector, the second confirms some, calls some clean, and leaves
-    some undecided. `agreed` counts the agreements among the texts that both decide. Shares are None if their
-    denominator is 0.
+    Of the texts that are hallucinogenic according to the first detector, the second confirms some, calls some clean,
+    and leaves some undecided (in UniSumEval, it confirms 1,180 of 1,199, or 98.4 %). `agreed` is the number of
+    agreements among the texts that both detectors decide. A share is None if its denominator is 0.
     """
     hallucinogenic = [doc_id for doc_id, verdict in first.items() if verdict.state == "hallucinogenic"]
     states = Counter(second[doc_id].state for doc_id in hallucinogenic)
@@ -228,9 +229,10 @@ def agreement(first: Mapping[str, TextVerdict], second: Mapping[str, TextVerdict
 
 
 def detect(inputs: Inputs, settings: DetectSettings, context: StepContext) -> Result:
-    """Judge every summary with the detectors, and add their verdicts to the dataset as judgment sets.
+    """Judge every summary with the detectors, and add the verdicts as judgment sets.
 
-    Raises UsageError if there are no summaries, a run is over other summaries, or a detector has no usable verdict.
+    Raises UsageError if there are no summaries, if a run is over other summaries, or if a detector has no usable
+    verdict.
     """
     data = inputs.dataset
     if not data.summaries:
@@ -270,14 +272,14 @@ def detect(inputs: Inputs, settings: DetectSettings, context: StepContext) -> Re
 
 
 def _summarizers(inputs: Inputs) -> set[str]:
-    """Return the systems of the step `summarize`, including those that wrote no summary."""
+    """Return the systems of the step `summarize`, including systems that wrote no summary."""
     return {name for record in inputs.history if record.step == "summarize" for name in record.settings["models"]}
 
 
 def select(inputs: Inputs, settings: SelectSettings, context: StepContext) -> Result:
-    """Select hallucinogenic texts of each source, and leave out the others.
+    """Select hallucinogenic texts from each source, and leave out all other texts.
 
-    Raises UsageError if no detector has judged the summaries, or no text has an error.
+    Raises UsageError if no detector has judged the summaries, or if no text has a summary with an error.
     """
     del context
     data = inputs.dataset
@@ -331,10 +333,10 @@ def select(inputs: Inputs, settings: SelectSettings, context: StepContext) -> Re
 
 
 def ranked(source: str, candidates: Sequence[TextVerdict], settings: SelectSettings) -> list[str]:
-    """Return the ids of the candidates of one source in the order of selection.
+    """Return the ids of the candidates from one source, in the order of selection.
 
-    The ids are shuffled with the seed and the source's name, and then sorted by share of errors if `rank` is `errors`.
-    The order of the candidates has no effect.
+    The ids are shuffled with the seed and the source's name. If `rank` is `errors`, they are then sorted by the share
+    of errors, largest first. The order of `candidates` has no effect.
     """
     by_id = {verdict.document_id: verdict for verdict in candidates}
     shuffled = sorted(by_id)
@@ -345,7 +347,7 @@ def ranked(source: str, candidates: Sequence[TextVerdict], settings: SelectSetti
 
 
 def source_of(document: Document) -> str:
-    """Return the source of a document, or its domain if the step `source` recorded none."""
+    """Return the source of a document, or the domain if the step `source` recorded no source."""
     return str(document.extra.get("source") or document.domain or "all")
 
 

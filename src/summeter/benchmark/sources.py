@@ -1,4 +1,4 @@
-"""Read documents that have no summaries yet, and truncate texts."""
+"""Reading of documents that have no summaries yet, and truncation of texts."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from summeter.records.text import SHARE, read_share
 from summeter.text.ngrams import words
 
 _SUMMARY_FIELDS = ("system", "category", "summary", "sentences", "human")
-"""Fields of a flat row that belong to its summary."""
+"""Fields of a flat row that belong to the summary."""
 
 
 def read_documents(source: str | Path) -> Dataset:
     """Read the documents, but not the summaries, of a dataset folder or of flat rows.
 
-    Columns in which all rows of a document agree become the `extra` of the document. Raises InputError with every
-    fault.
+    Columns in which all rows of a document have the same value become fields of the document's `extra`. Raises
+    InputError with all faults.
     """
     if not is_address(source) and Path(source).is_dir():
         data = load(source)
@@ -64,7 +64,10 @@ def read_documents(source: str | Path) -> Dataset:
 
 
 def _document_row(row: Mapping[str, Any], number: int) -> dict[str, Any]:
-    """Return the row with an empty summary by a unique system, so that several rows may share a document."""
+    """Return the row with an empty summary by a system that is unique to the row.
+
+    Several rows may then have the same document.
+    """
     fields = {name: value for name, value in row.items() if value is not None and name not in _SUMMARY_FIELDS}
     return {**fields, "system": f"row {number}", "summary": ""}
 
@@ -84,7 +87,7 @@ def truncate(text: str, max_words: int | None) -> tuple[str, int]:
     if max_words is None or len(tokens) <= max_words:
         return text, 0
     gaps = [text[first.end : second.start] for first, second in itertools.pairwise(tokens[: max_words + 1])]
-    # A text may end at whitespace, or between any two words of a script that is written without blanks.
+    # A text may end at whitespace, or between any two words in a script that is written without spaces.
     ends = (count for count in range(max_words, 0, -1) if not gaps[count - 1] or re.search(r"\s", gaps[count - 1]))
     kept = next(ends, max_words)
     marks = re.match(r"\S*(?=\s)", gaps[kept - 1])
