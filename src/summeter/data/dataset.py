@@ -46,7 +46,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 class Dataset:
-    """Immutable set of documents, summaries and human judgments.
+    """An immutable set of documents, summaries and human judgments.
 
     Summaries are in the order of their documents. The documents and summaries of a large folder are read when they are
     accessed; to save memory, iterate over `items` without storing the results.
@@ -119,7 +119,7 @@ class Dataset:
             self._first.append(first + len(of_document))
 
     def __len__(self) -> int:
-        """The number of summaries."""
+        """Return the number of summaries."""
         return len(self._summaries)
 
     def __repr__(self) -> str:
@@ -139,7 +139,7 @@ class Dataset:
 
     @property
     def fact_origins(self) -> Mapping[str, tuple[FactOrigin, ...]]:
-        """The provenance of the key facts by document id, if known."""
+        """The provenance of the key facts by document id, for documents for which it is known."""
         return self._fact_origins
 
     @property

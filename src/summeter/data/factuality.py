@@ -51,7 +51,7 @@ METADATA = ("dataset", "origin", "model", "id", "source")
 
 @dataclass
 class Tally:
-    """Counts of rows in the files."""
+    """Counts of rows in the files of a benchmark."""
 
     rows: int = 0
     cuts: dict[str, int] = field(default_factory=dict)

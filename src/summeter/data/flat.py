@@ -44,7 +44,10 @@ class SystemNames:
 
 
 class CountedWarning:
-    """One warning for many rows, which refers to the first row and contains the number of rows."""
+    """A single warning about many rows.
+
+    It refers to the first row and contains the number of rows.
+    """
 
     def __init__(self, message: str) -> None:
         self._message = message

@@ -736,7 +736,10 @@ def _plain(value: Any) -> Any:
 
 
 def sheets(path: str | Path, faults: Faults) -> tuple[str, ...]:
-    """Return the names of the worksheets of an XLSX file. If it is unreadable, add a fault."""
+    """Return the names of the worksheets of an XLSX file.
+
+    If the file is unreadable, a fault is added and no names are returned.
+    """
     names: list[str] = []
     with _reported(faults), _open(path) as handle, _workbook(handle) as book:
         names.extend(sheet.title for sheet in book.worksheets)

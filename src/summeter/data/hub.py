@@ -1,6 +1,6 @@
 """Fetch data sets from the Hugging Face hub: `hf:org/name@revision#[config/]split`.
 
-Files are fetched by huggingface_hub (extra `hub`) into its cache; scripts are never run. With `HF_HUB_OFFLINE=1` only
+Files are fetched by huggingface_hub (extra `hub`) into its cache; scripts are never run. With `HF_HUB_OFFLINE=1`, only
 the cache is read. The card records the commit and the hash of each file.
 """
 
@@ -173,7 +173,7 @@ def _snapshot(address: Address) -> Snapshot:
 
 
 def _cached(address: Address, why: str) -> Snapshot:
-    """Return the commit of the cached revision. Raises InputError if it is not in the cache."""
+    """Return the snapshot of a revision in the cache. Raises InputError if it is not cached."""
     home = _cache(address)
     commit = address.revision if _COMMIT.fullmatch(address.revision) else _commit_of(home, address.revision)
     folder = home / "snapshots" / (commit or "")

@@ -217,7 +217,7 @@ def _set_judgment(value: Any, info: ValidationInfo) -> SetJudgment:
 
 
 class HumanBlock(BaseModel):
-    """The human judgments of a summary; the summary is the context of the validation."""
+    """The human judgments of a summary, which must be passed as the validation context."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -203,7 +203,7 @@ def span_readers(
 ) -> dict[tuple[str, str], list[str]]:
     """Return the annotators who searched each summary for spans, by (document, system).
 
-    If a block has the field `span_annotators`, these are its annotators. Otherwise they are inferred. An annotator of
+    If a block has the field `span_annotators`, it lists these annotators. Otherwise they are inferred. An annotator of
     spans has searched each summary whose block contains one of their votes. An annotator who only marked spans has also
     searched every summary with `spans` of each document in which they marked one. Aggregated spans were searched for in
     every summary with `spans`. An unidentified annotator has searched no other summary. `annotators` are the annotators

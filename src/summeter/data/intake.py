@@ -341,8 +341,8 @@ def _without_faulty(cells: Cells, faults: Iterable[Fault], dropped: list[Loss]) 
 def _without_unreliable(cells: Cells, fault: Fault) -> tuple[Cells, list[Loss]]:
     """Remove the judgments of a converted row that may be wrong because a column was dropped.
 
-    Spans may be missing because the column is, and labels by index may refer to another list. Returns the other cells
-    and the removed fields.
+    Spans may be missing because of the missing column, and labels by index may refer to another list. Returns the other
+    cells and the removed fields.
     """
     human = cells.get("human")
     if not isinstance(human, dict):
@@ -440,7 +440,7 @@ class _Hints:
         self._columns: dict[str, None] = {}
 
     def note(self, row: FlatRow | None) -> None:
-        """Examine a row."""
+        """Examine the unknown columns of a row."""
         if row is None:
             return
         self._judged |= bool(row.human)

@@ -304,7 +304,7 @@ def _misfit(preset: Preset, table: Table) -> tuple[int, str | None, Message]:
 
 
 def preset_of(columns: Iterable[str], file: str = "") -> str | None:
-    """Return the name of the preset that matches most of these columns, or None."""
+    """Return the name of the preset that best matches these columns, or None if none matches."""
     present = tuple(columns)
     fitting = [
         (len(role.columns), preset.name)

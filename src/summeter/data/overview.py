@@ -137,7 +137,7 @@ class Overview:
         return tables
 
     def to_dict(self) -> dict[str, list[dict[str, Any]]]:
-        """Return the content as lists of dicts, by name."""
+        """Return the contents of the overview as lists of dicts, by name."""
         return {
             "lengths": [row._asdict() for row in self.lengths],
             "system_lengths": [row._asdict() for row in self.systems],

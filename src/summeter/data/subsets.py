@@ -53,9 +53,9 @@ def split(dataset: Dataset, parts: Mapping[str, float], *, seed: int = 0) -> Spl
     """Split a dataset by document, with near-duplicates in the same subset.
 
     `parts` maps the name of each subset to its share of the documents; the shares must add up to 1. The split is
-    stratified by domain as far as the numbers of documents and near-duplicates allow. It depends on the seed, but not
-    on the order of the documents. The `split` of each document is the name of its subset. The card of each subset
-    records the dataset, its hash, the shares and the seed in `origin`.
+    stratified by domain as far as the numbers of documents and near-duplicates allow. The result depends on the seed,
+    but not on the order of the documents. The `split` of each document is the name of its subset. The card of each
+    subset records the dataset, its hash, the shares and the seed in `origin`.
 
     Raises UsageError if the shares do not add up to 1, if a name is not a valid folder name, or if a subset would be
     empty.
@@ -168,7 +168,7 @@ def _strata(dataset: Dataset) -> dict[str, list[str]]:
 def _shuffled_groups(dataset: Dataset, duplicates: Sequence[DuplicateGroup], seed: int) -> list[list[str]]:
     """Return the groups of documents that must be in the same subset, in random order.
 
-    The domain of a group is that of its first document.
+    The domain of a group is the domain of the first document in it.
     """
     draw = random.Random(seed)
     group_of = {doc_id: sorted(group.ids) for group in duplicates for doc_id in group.ids}

@@ -108,19 +108,20 @@ def _revived(kind: type[SummeterError], args: tuple[Any, ...]) -> SummeterError:
 
 
 class UsageError(SummeterError):
-    """Invalid command or call."""
+    """The command or call is invalid."""
 
     exit_code: ClassVar[int] = 2
 
 
 class SettingError(UsageError, ValueError):
-    """Unknown or invalid setting of an evaluator."""
+    """A setting of an evaluator is unknown or invalid."""
 
 
 class Fault(NamedTuple):
     """One fault of an input file.
 
-    `line` is counted from 1, or None if the fault is not in a certain line. `field` is None if the whole row is faulty.
+    `line` is counted from 1, or None if the fault is not in a specific line. `field` is None if the whole row is
+    faulty.
     """
 
     file: str
@@ -139,7 +140,9 @@ class Fault(NamedTuple):
 
 
 class InputError(UsageError):
-    """Invalid input. `faults` contains all faults in file order; the message shows the first 20.
+    """The input is invalid.
+
+    `faults` contains all faults in file order; the message shows the first 20.
 
     >>> str(InputError([Fault("a.jsonl", 3, "summary", "is null; give a string (it may be empty)")]))
     'a.jsonl:3: summary: is null; give a string (it may be empty)'
@@ -161,7 +164,7 @@ class InputError(UsageError):
 
 
 class InstallError(UsageError):
-    """Missing package. The message gives the command that installs it."""
+    """A package is missing. The message contains the command that installs the package."""
 
     @classmethod
     def missing(cls, what: str, extra: str) -> InstallError:
@@ -214,7 +217,7 @@ class ModelError(SummeterError):
 
 
 class TransientError(ModelError):
-    """Temporary failure that may be retried.
+    """A temporary failure; the call may be retried.
 
     `retry_after` is the delay, in seconds, that the server requests, or None if it requests none. `throttled` is true
     if the endpoint is overloaded (429, 503, 529).
@@ -274,7 +277,7 @@ FineSurE (Song et al., 2024)."""
 
 
 class ReplyError(SummeterError):
-    """Unusable reply. `kind` becomes the status of the judgment.
+    """The reply is unusable. `kind` becomes the status of the judgment.
 
     `fault` is the class of the fault; the message begins with this class unless the reply is a refusal. `detail` is the
     message without the class.

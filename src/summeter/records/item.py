@@ -15,15 +15,15 @@ class Item(Record):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Texts of the sentences of the summary."""
+        """The texts of the sentences of the summary."""
         return self.summary.sentence_texts
 
     @property
     def references(self) -> tuple[str, ...]:
-        """Reference summaries of the document."""
+        """The reference summaries of the document."""
         return self.document.references
 
     @property
     def key_facts(self) -> tuple[str, ...]:
-        """Key facts of the document."""
+        """The key facts of the document."""
         return self.document.key_facts

@@ -16,7 +16,7 @@ R = TypeVar("R", bound=Record)
 
 
 def read_lines(file: Path, record: type[R], damaged: list[Fault] | None = None) -> Iterator[R]:
-    """Yield the records of a JSON Lines file, or none if the file does not exist.
+    """Yield the records of a JSON Lines file, or nothing if the file does not exist.
 
     An incomplete last line, left by a killed process, is ignored. Raises InputError with file, line and field if a line
     is damaged; if the list `damaged` is given, the fault is instead appended to this list and reading continues.

@@ -114,7 +114,7 @@ class Document(Record):
 
     @property
     def sentence_texts(self) -> tuple[str, ...]:
-        """Texts of the sentences."""
+        """The texts of the sentences."""
         return tuple(span.cut(self.text) for span in self.sentences)
 
 
@@ -141,5 +141,5 @@ class Summary(Record):
 
     @property
     def sentence_texts(self) -> tuple[str, ...]:
-        """Texts of the sentences."""
+        """The texts of the sentences."""
         return tuple(span.cut(self.text) for span in self.sentences)

@@ -153,7 +153,10 @@ class BatchLog:
 
 
 def _append(path: Path, line: bytes) -> None:
-    """Append a line and flush it to disk. If the line cannot be written completely, it is removed."""
+    """Append a line and flush it to disk.
+
+    If the line cannot be written completely, it is removed.
+    """
     with path.open("ab", buffering=0) as file:
         before = file.tell()
         try:

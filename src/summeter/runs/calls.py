@@ -200,7 +200,7 @@ class CallStore(KeyValueFile):
             last = rows[-1][0]
 
     def close(self) -> None:
-        """Close the file. Closing it again has no effect."""
+        """Close the file. Further calls have no effect."""
         if self._checkpointer is not None:
             self._checkpointer.join()
         super().close()

@@ -1,8 +1,8 @@
 """Record the checksums of a run's files when the run has ended, and verify them.
 
     RUN/checksums.json   the SHA-256 of every file of facts and of the views, except the report, which may be rendered
-                         again at any time; for the stores, the number of entries, since their files change even if
-                         their content does not. The file is missing while a run is written.
+                         again at any time; for the stores, the number of entries, because their files change even if
+                         their contents do not. checksums.json does not exist while a run is written.
 
 run.json, the data, and every stored call and result have checksums of their own.
 """

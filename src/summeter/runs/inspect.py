@@ -125,7 +125,7 @@ def runs_in(folder: Path) -> Iterator[Path]:
 def check_removable(folder: Path) -> None:
     """Raise UsageError if a run cannot be removed.
 
-    This is the case if the folder is not a run, is a symbolic link, or is being written by a process.
+    A run cannot be removed if the folder is not a run, is a symbolic link, or is being written by a process.
     """
     if folder.is_symlink():
         raise UsageError(

@@ -151,7 +151,7 @@ def _parse(record: type[R], file: Path, line: bytes) -> R:
 def _check_summary(rows: list[Judgment], document_id: str, system: str, file: Path) -> list[Judgment]:
     """Return the rows, or raise InputError if a row is about another summary.
 
-    This happens if another process changed the file.
+    Such a row means that another process changed the file.
     """
     for row in rows:
         if row.target.document_id != document_id or system not in (row.target.system, row.target.rival):

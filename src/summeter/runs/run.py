@@ -238,9 +238,9 @@ class RunFolder:
         return self.folder / "judgments" / f"{judge.file}.jsonl"
 
     def confirmed(self) -> dict[str, Confirmed]:
-        """Return the judgments that lines of progress confirm, by signature.
+        """Return, by signature, the judgments that are confirmed by lines of progress.
 
-        Raises InputError if some have been changed or are missing.
+        Raises InputError if confirmed judgments have been changed or are missing.
         """
         progress: ProgressTable | None = None
         for judge in self.manifest.judges:
@@ -387,7 +387,7 @@ class Confirmed(NamedTuple):
     lines: Ints = np.zeros(0, np.int64)
 
     def rows(self) -> Iterator[Judgment]:
-        """Yield the judgments. If a unit has several, only the last one is yielded."""
+        """Yield the judgments. If a unit has several judgments, only the last one is yielded."""
         rows = read_lines(self.file, Judgment)
         if self.offsets is None:
             numbers = set(self.lines.tolist())
@@ -430,7 +430,10 @@ def checksums_of(fields: Mapping[str, Any]) -> dict[str, str]:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read run.json. Raises UsageError if it is missing, and InputError if it is damaged."""
+    """Read run.json.
+
+    Raises UsageError if the file is missing, and InputError if it is damaged.
+    """
     file = folder / MANIFEST
     if not file.is_file():
         raise UsageError(f"{folder} is not a run: it has no {MANIFEST}")

@@ -65,7 +65,7 @@ def connect_readonly(path: Path) -> sqlite3.Connection:
 def keep_log(connection: sqlite3.Connection) -> None:
     """Turn on the write-ahead log.
 
-    If another process is doing the same, wait, because SQLite would raise an error.
+    If another process is doing the same, the function waits, because SQLite itself would raise an error.
     """
     end = time.monotonic() + BUSY_SECONDS
     while True:
@@ -258,7 +258,7 @@ class KeyValueFile:
             raise WriteError.of(file, f"the copy of {self.path}", error) from error
 
     def close(self) -> None:
-        """Close the file. Closing it again has no effect."""
+        """Close the file. Further calls have no effect."""
         # There is no connection if opening failed.
         if (connection := getattr(self, "_connection", None)) is not None:
             with self._lock:

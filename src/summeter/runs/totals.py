@@ -89,7 +89,7 @@ class RunTotals:
     """The totals of a run.
 
     `statuses` counts judgments by status, and `tally` counts them by `TallyKey`. `work` maps signatures to the work of
-    the judges. `coverage` is the share of usable judgments, in [0, 1], or None if there are none to count.
+    the judges. `coverage` is the share of usable judgments, in [0, 1], or None if there are no judgments to count.
     """
 
     scores: ScoreTable

@@ -61,7 +61,7 @@ def nfkc(text: str) -> str:
 
 
 def _occurrences(text: str, needle: str, start: int) -> Iterator[int]:
-    """Yield the offsets of a needle from `start` on, in linear time.
+    """Yield the offsets of the occurrences of `needle` from `start` on, in linear time.
 
     The first few occurrences are found with `str.find`, and the others with the Knuth-Morris-Pratt algorithm.
     """

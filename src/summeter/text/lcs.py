@@ -21,7 +21,7 @@ class LcsSide(NamedTuple):
 
     @classmethod
     def of(cls, words: Sequence[str]) -> Self:
-        """Return a prepared word sequence."""
+        """Prepare a word sequence for comparison."""
         positions: dict[str, int] = {}
         for at, word in enumerate(words):
             positions[word] = positions.get(word, 0) | 1 << at

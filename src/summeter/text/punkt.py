@@ -26,8 +26,8 @@ _ENDS = punkt.PunktBoundaryDetector(_RULES)
 def punkt_split(text: str) -> tuple[Offsets, ...]:
     """Return the sentence spans of `text` in order, or an empty tuple if the text is blank.
 
-    Line breaks do not end a sentence. The first span starts at the beginning of the text, including white space, as in
-    NLTK.
+    Line breaks within a sentence are part of the span. The first span starts at the beginning of the text, including
+    white space, as in NLTK.
 
     >>> [text[a:b] for text in ["Dr. No left\\nat six. (Did he?) Yes."] for a, b in punkt_split(text)]
     ['Dr. No left\\nat six.', '(Did he?)', 'Yes.']

@@ -53,7 +53,7 @@ def _stemmer() -> Callable[[str], str]:
 def tokens(text: str, *, stem: bool = False, tokenizer: Tokenizer = "unicode") -> list[str]:
     """Return the words of a text for ROUGE.
 
-    With `stem`, English words of more than three letters are reduced to their Porter stem (requires NLTK).
+    With `stem`, English words of more than three letters are reduced to their Porter stems, which requires NLTK.
 
     >>> tokens("The cats' café!", stem=True)
     ['the', 'cat', 'café']

@@ -99,14 +99,13 @@ class FileRole:
 
     Attributes:
         name: The name of the role in `convert`. The rows of the role `rows` become summaries.
-        columns: The columns of a file with this role (`text|document` means either). If several roles match, the one
-            with
-            the most columns is used.
+        columns: The columns of a file with this role (`text|document` means either). If several roles match, the role
+            with the most columns is used.
         what: The name of the released file, for messages.
         key: The columns by which the file is joined.
         row_key: The corresponding columns of the role `rows`, or None if they have the same names.
         needed: Function that returns whether a row is unusable without the role.
-        files: Patterns of file names. Matching files in a folder are read, as `format` whatever their suffix.
+        files: Patterns of file names. Matching files in a folder are read as `format`, whatever their suffix.
     """
 
     name: str
