@@ -143,8 +143,8 @@ def calibrate(run: RunFolder, gold: Gold, options: CalibrateOptions) -> Calibrat
     """Calibrate a judge on at least 50 human labels.
 
     The calibration contains the agreement with people, a baseline, the agreement among people, and the disagreements.
-    If human values are not 0 or 1, `gold_at_least` is required. Raises UsageError for fewer than 50 labels (unless
-    `allow_few`), if several judges match (select one with `judge`), or if the dev split has no labels.
+    If human values are not 0 or 1, `gold_at_least` is required. Raises UsageError if there are fewer than 50 labels
+    (unless `allow_few` is True), if several judges match (select one with `judge`), or if the dev split has no labels.
     """
     read, resample = meta_input(run, gold, options), options.resampling
     pairs = _chosen(read, options, ValueOrLabel.LABEL if options.dev is None else ValueOrLabel.VALUE)

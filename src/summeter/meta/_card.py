@@ -1,10 +1,12 @@
 """Dataset summary ("card"): the tables and figures of UniSumEval, for any run or labelled data.
 
-    means of each aspect by system, overall and by domain, with the average over domains (Tables 14-17) composite the
-    mean of faithfulness, completeness and conciseness (Table 4) domain stability 100 - (max - min) of the domain means
-    of a system in percent (Tables 5 and 14-17) error types frequencies by domain, system, category and length (Tables
-    18-21, Figure 3) abstractiveness correlation with faithfulness by system and domain, and over systems (Figure 4)
-    redaction redacted minus unredacted, if a column marks redacted documents groups means by category and other columns
+    means             of each aspect by system, overall and by domain, with the average over domains (Tables 14-17)
+    composite         the mean of faithfulness, completeness and conciseness (Table 4)
+    domain stability  100 - (max - min) of the domain means of a system in percent (Tables 5 and 14-17)
+    error types       frequencies by domain, system, category and length (Tables 18-21, Figure 3)
+    abstractiveness   the correlation with faithfulness by system and domain, and over systems (Figure 4)
+    redaction         the mean of redacted minus that of unredacted summaries, if a column marks redacted documents
+    groups            means by category and by other columns
 
 Judges and people are treated alike. The formulas are those of UniSumEval (Lee et al., 2024), appendix D.
 """
