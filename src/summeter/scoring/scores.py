@@ -1,8 +1,10 @@
 """Scores of summaries, computed from judgments: one per summary, judge and aspect.
 
-FineSurE (Song et al., 2024): faithfulness = |S_fact| / |S|, completeness = |{k : (k, s) in E}| / |K|, and conciseness =
-|{s : (k, s) in E}| / |S|; the composite (UniSumEval) is the mean of the three. The faithfulness of FENICE is the mean
-of the values of claims instead, as the `reduce` attribute of the evaluator says.
+In FineSurE (Song et al., 2024), faithfulness = |S_fact| / |S|, completeness = |{k : (k, s) in E}| / |K|, and
+conciseness = |{s : (k, s) in E}| / |S|, where S is the set of sentences, S_fact the set of factual sentences, K the set
+of key facts, and E the set of pairs of a key fact and a sentence that contains it. The composite (UniSumEval) is the
+mean of the three. The faithfulness of FENICE is the mean of the values of claims instead, as the `reduce` attribute of
+the evaluator says.
 """
 
 from __future__ import annotations
@@ -282,7 +284,7 @@ def _failures(table: JudgmentTable, groups: Groups, used: Bools, n: Ints) -> tup
 class Composite(NamedTuple):
     """A mean of three aspects of one judge family.
 
-    The questions whose scores are averaged are given by aspect.
+    `parts` maps each aspect to the questions whose scores are averaged.
     """
 
     family: str

@@ -206,7 +206,7 @@ def correlation_p(r: float, df: float) -> float:
 
 
 def f_tail(f: float, df1: float, df2: float) -> float:
-    """Return P(F >= f) for the F distribution.
+    """Return P(F >= f) for the F distribution with ``df1`` and ``df2`` degrees of freedom.
 
     >>> round(f_tail(4.0, 2, 10), 6)
     0.052922

@@ -241,9 +241,8 @@ def confusion_by_unit(labels: Floats, decided: Floats, unit: Ints, units: int) -
 def accuracy_of(counts: Floats, single_class: Bools | None = None) -> Floats:
     """Return balanced accuracy, or NaN if only one class has counts.
 
-    ``counts`` has the shape (..., cells, 4), with columns as in `confusion_by_unit`.
-
-    In cells where ``single_class`` is True, the recall of the only class is returned instead.
+    ``counts`` has the shape (..., cells, 4), with columns as in `confusion_by_unit`. In cells where ``single_class`` is
+    True, the recall of the only class is returned instead.
 
     >>> accuracy_of(np.array([[3.0, 4.0, 1.0, 2.0], [3.0, 4.0, 0.0, 0.0]]), np.array([False, True])).tolist()
     [0.625, 0.75]

@@ -436,10 +436,10 @@ def williams(gold: Values, first: Values, second: Values) -> CorrelationComparis
     """Return Williams' test of two dependent Pearson correlations (Williams, 1959).
 
     Let r12 and r13 be the correlations of the gold with the two evaluators, r23 the correlation of the evaluators with
-    each other, and K = 1 - r12^2 - r13^2 - r23^2 + 2 r12 r13 r23. Then t = (r12 - r13) sqrt((n - 1)(1 + r23) / (2 K (n
-    - 1)/(n - 3) + (r12 + r13)^2 (1 - r23)^3 / 4)) has n - 3 degrees of freedom (Graham & Baldwin, 2014, eq. 1). The
-    test is undefined with fewer than 4 complete rows, for constant input, and if the scores of the two evaluators are
-    equal up to scale.
+    each other, and K = 1 - r12^2 - r13^2 - r23^2 + 2 r12 r13 r23. The statistic
+    t = (r12 - r13) sqrt((n - 1)(1 + r23) / (2 K (n - 1)/(n - 3) + (r12 + r13)^2 (1 - r23)^3 / 4))
+    has n - 3 degrees of freedom (Graham & Baldwin, 2014, eq. 1). The test is undefined with fewer than 4 complete rows,
+    for constant input, and if the scores of the two evaluators are equal up to scale.
 
     >>> got = williams([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 7], [2, 1, 4, 3, 6, 5])
     >>> got.first > got.second, got.p < 0.10

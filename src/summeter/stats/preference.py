@@ -109,10 +109,8 @@ def chain(means: Values) -> list[tuple[int, int]]:
 class Rates(NamedTuple):
     """Points that each system won and could have won on each document.
 
-    Both arrays are systems x documents.
-
-    ``missing`` is the number of points of each system that could not be computed; ``reason`` says why a system without
-    any point has no rate.
+    Both arrays are systems x documents. ``missing`` is the number of points of each system that could not be computed;
+    ``reason`` says why a system without any point has no rate.
     """
 
     name: str

@@ -325,7 +325,7 @@ class Measurement:
     not. ``p`` is the two-sided p-value, if there is one. ``details`` holds further figures.
 
     ``weighted`` maps weights (draws x clusters) to the statistic, and ``width`` is the number of values that
-    ``weighted`` computes per draw. A statistic that is a mean sets ``rows`` instead: the values to average (NaN:
+    ``weighted`` computes per draw. A statistic that is a mean sets ``rows`` instead: the values to be averaged (NaN if
     undefined), one per row or one per cluster. If neither is given, no interval is computed.
     """
 

@@ -289,8 +289,8 @@ def _is_normal(gaps: Floats) -> Bools:
 
     Such a column has many differences, none of which dominates.
 
-    The distribution is symmetric, and its kurtosis, 3 - 2 times the share below, changes no p-value above 1e-6 by more
-    than a hundredth of it.
+    The distribution is symmetric, and its kurtosis, 3 - 2 times the share computed below, changes no p-value above 1e-6
+    by more than 1 %.
     """
     if len(gaps) < _MANY:
         return np.zeros(gaps.shape[1], np.bool_)
@@ -305,8 +305,8 @@ def _is_normal(gaps: Floats) -> Bools:
 def _normal_difference(pair: tuple[str, str], gaps: Floats, alpha: float, family: int, by: str) -> PairDifference:
     """Return the difference of a pair with a normal approximation of the permutation test.
 
-    Exchanging scores turns the sum S of n differences into one with mean 0 and variance Q, the sum of their squares.
-    The interval contains each d for which (S - nd)^2 <= z^2 (Q - 2dS + nd^2).
+    Let S be the sum of n differences and Q the sum of their squares. Under random exchanges of the scores, the sum has
+    mean 0 and variance Q. The interval contains each d for which (S - nd)^2 <= z^2 (Q - 2dS + nd^2).
     """
     known = gaps[~np.isnan(gaps)]
     n, mean = len(known), float(known.mean())

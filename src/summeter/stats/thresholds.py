@@ -23,9 +23,9 @@ class Candidates(StrEnum):
 
     ``percentiles``: the percentiles 0, 0.2, ..., 99.8, with balanced accuracies compared as exact fractions; both
     classes are required. ``released``: the same percentiles, computed and compared in floating point as in the released
-    code; if the development data have only one class, its recall is maximised, as with scikit-learn's balanced
-    accuracy. ``scores``: every observed score, so that no other threshold is better than the best candidate; the choice
-    is invariant under increasing transformations.
+    code; if the development data have only one class, the recall of that class is maximised, as with scikit-learn's
+    balanced accuracy. ``scores``: every observed score, so that no other threshold is better than the best candidate;
+    the choice is invariant under increasing transformations.
     """
 
     PERCENTILES = "percentiles"
@@ -73,9 +73,8 @@ class Spread(NamedTuple):
 def tune_threshold(labels: Values, scores: Values, candidates: str = Candidates.PERCENTILES) -> Threshold:
     """Return the best candidate threshold.
 
-    The threshold is undefined if a class is absent, except with ``released``.
-
-    Raises ValueError if a label is not 0, 1 or missing.
+    The threshold is undefined if a class is absent, except with ``released``. Raises ValueError if a label is not 0, 1
+    or missing.
 
     >>> got = tune_threshold([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9])
     >>> round(got.threshold, 4), got.balanced_accuracy
@@ -144,9 +143,8 @@ def grouped_accuracy(
 ) -> GroupedAccuracy:
     """Return balanced accuracies on test data with one threshold per group, and their mean.
 
-    The mean is weighted by group size.
-
-    A group without a threshold, or with a single class, is listed with the reason in ``undefined``.
+    The mean is weighted by group size. A group without a threshold, or with a single class, is listed with the reason
+    in ``undefined``.
 
     >>> tuned = tune_thresholds([0, 1, 0, 1], [1, 2, 10, 20], ["a", "a", "b", "b"])
     >>> grouped_accuracy([0, 1, 1, 0], [1, 2, 20, 10], ["a", "a", "b", "b"], tuned).value
