@@ -106,9 +106,7 @@ def draw_facts(
         progress=progress,
         **settings.run_options,
     )
-    rows: dict[
-        str, tuple[dict[str, Any] | None, str | None]
-    ] = {}  # prepared data of each document, or the reason for a failure
+    rows: dict[str, tuple[dict[str, Any] | None, str | None]] = {}  # prepared data, or the reason for a failure
     (judge,) = folder.manifest.judges
     for failure in folder.failures():
         rows[failure.document_id] = None, failure.reason

@@ -303,7 +303,7 @@ def _released_record(record: StepRecord, names: Mapping[str, str]) -> StepRecord
 
 
 def _with_accounts(settings: Any, change: Callable[[str], Any]) -> Any:
-    """Apply `change` to the names of accounts in settings, which are in lists called `accounts`.
+    """Apply `change` to account names in settings, which are in lists called `accounts`.
 
     The completion codes and hosts of campaigns are removed.
     """

@@ -1,4 +1,4 @@
-"""The steps `detect` and `select`: find and sample the texts that induce errors in summaries.
+"""The steps `detect` and `select`: find and sample texts that induce errors in summaries.
 
 The method is that of UniSumEval (Lee et al., EMNLP 2024, section 3): a detector judges the summaries of all systems, a
 text is *hallucinogenic* if any of its summaries contains an error, and the benchmark is sampled from these texts. A
@@ -106,8 +106,8 @@ class TextVerdict(NamedTuple):
     """The verdict on a text.
 
     `summaries` is the number of summaries of the text; `with_error` of these have an error, and `undecided` are
-    undecided. `units` is the number of units (sentences or claims) that were judged; `errors` of these have an error,
-    and the judgments of `failed` units failed.
+    undecided. `units` is the number of units (sentences or claims) with a usable verdict; `errors` of these are errors.
+    `failed` is the number of units whose verdict failed.
     """
 
     document_id: str

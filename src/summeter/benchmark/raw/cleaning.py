@@ -1,4 +1,4 @@
-"""Clean raw texts and count the changes. Words are never changed."""
+"""Cleaning of raw texts, with counts of the changes. Words are never changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from summeter.records import InstallError
 
 PAGE = "\f"
-"""Separator of pages in a text."""
+"""Separator between the pages of a text."""
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -20,7 +20,7 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _MIN_PAGES = 3
-"""Minimum number of pages that must have a line for it to be a header or footer; it must also be on most pages."""
+"""Minimum number of pages with a line for it to be a header or footer, in addition to being on most pages."""
 
 
 class Cleaned(NamedTuple):
@@ -31,8 +31,9 @@ class Cleaned(NamedTuple):
 
 
 def decode(content: bytes) -> Cleaned:
-    """Decode the text of a file: by its byte order mark, or else as UTF-8, or else as Windows-1252 (counted).
+    """Decode the content of a text file.
 
+    The encoding is that of the byte order mark, or else UTF-8, or else Windows-1252, which is counted as a change.
     Raises ValueError with the reason if the content cannot be decoded.
 
     >>> decode("naïve".encode("cp1252"))
@@ -65,7 +66,7 @@ def clean(text: str, *, pages: bool = False) -> Cleaned:
     ftfy repairs characters (wrongly decoded text, control characters, ligatures). Soft hyphens and zero-width
     characters are removed, words that are hyphenated at line ends are joined, and whitespace is normalized. With
     `pages` (the text of a PDF, with form feeds between pages), headers, footers and page numbers are removed, and the
-    lines of a paragraph are joined. Raises InstallError without the extra `sources`.
+    lines of a paragraph are joined. Raises InstallError if the extra `sources` is not installed.
 
     >>> clean("It rained in the val-\\nley.")
     Cleaned(text='It rained in the valley.', counts=Counter({'hyphens joined': 1}))
@@ -97,9 +98,10 @@ _NUMBER = re.compile(r"(?:page|p\.)?\s*[-–—(\[]*\s*\d{1,4}\s*[-–—)\]]*(?
 
 
 def _remove_margins(pages: Sequence[str], counts: Counter[str]) -> str:
-    """Join the pages, without page numbers and without lines that start or end most pages (ignoring digits).
+    """Join the pages without headers, footers and page numbers.
 
-    A new page starts a new paragraph unless a sentence continues on it.
+    Headers and footers are lines that start or end most pages, ignoring digits. A new page starts a new paragraph
+    unless a sentence continues on it.
     """
     filled = [page.strip().split("\n") for page in pages if page.strip()]
     margins = Counter(mark for lines in filled for mark in {_margin(lines[0], 0), _margin(lines[-1], -1)})
@@ -124,7 +126,10 @@ _DIVIDED = re.compile(r"(?<![^\W\d_])(?P<head>[^\W\d_]{2,})[-\u2010]\n[ ]*(?P<ta
 
 
 def _join_hyphenated(text: str, counts: Counter[str]) -> str:
-    """Join words hyphenated at a line end; keep the hyphen if the hyphenated word occurs elsewhere in the text."""
+    """Join words that are hyphenated at line ends.
+
+    The hyphen is kept if the hyphenated word occurs elsewhere in the text.
+    """
     known = set(re.findall(r"[^\W\d_]+(?:-[^\W\d_]+)*", text.casefold()))
 
     def join(match: re.Match[str]) -> str:
@@ -139,7 +144,10 @@ def _join_hyphenated(text: str, counts: Counter[str]) -> str:
 
 
 def _join_lines(text: str, counts: Counter[str]) -> str:
-    """Join the lines of each paragraph; a line that ends a sentence well before the usual width ends the paragraph."""
+    """Join the lines of each paragraph.
+
+    A line that ends a sentence and is much shorter than usual ends the paragraph.
+    """
     paragraphs = re.split(r"\n[ ]*\n", text)
     joined = []
     for paragraph in paragraphs:

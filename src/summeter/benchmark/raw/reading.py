@@ -1,4 +1,7 @@
-"""Read raw documents: text, HTML, PDF, subtitles, dialogues in JSON, and flat files, also from the Hugging Face Hub."""
+"""Reading of raw documents from files of several types.
+
+These are text, HTML, PDF, subtitles, dialogues in JSON, and flat files, including those on the Hugging Face Hub.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from summeter.records import InstallError, Parameter, UsageError, describe
 from summeter.records.text import SHARE, is_share, read_share
 
 FileType = Literal["text", "html", "pdf", "subtitles", "rows"]
-"""Type of a file; `rows` are flat files and dialogues in JSON."""
+"""Type of a file; `rows` stands for flat files and dialogues in JSON."""
 SUFFIXES: dict[str, FileType] = {
     ".txt": "text", ".text": "text", ".md": "text", ".html": "html", ".htm": "html", ".xhtml": "html", ".pdf": "pdf",
     ".srt": "subtitles", ".vtt": "subtitles", ".json": "rows", ".jsonl": "rows", ".ndjson": "rows", ".csv": "rows",
@@ -31,16 +34,16 @@ SUFFIXES: dict[str, FileType] = {
 _LIBRARIES: dict[FileType, tuple[str, str]] = {
     "html": ("trafilatura", "trafilatura"), "pdf": ("pypdf", "pypdf"), "subtitles": ("webvtt", "webvtt-py"),
 }  # fmt: skip
-"""Module and package that read each type of file; the extra `sources` installs them."""
+"""Module and package that read each type of file; the extra `sources` installs these packages."""
 _DOCUMENT_FIELDS = ("reference", "references", "key_facts", "domain", "split", "share")
-"""Fields of a flat row that belong to its document."""
+"""Fields of a flat row that belong to the document."""
 
 
 class Raw(NamedTuple):
     """A document that was read and cleaned.
 
-    `id` is unique within the source, and `location` is (file, line). `fields` are those of a flat row, `extra` further
-    metadata, and `turns` says whether the file stores the document as a dialogue.
+    `id` is unique within the source, and `location` is (file, line). `fields` contains the fields of a flat row, and
+    `extra` further metadata. `turns` is True if the file stores the document as a dialogue.
     """
 
     id: str
@@ -53,10 +56,11 @@ class Raw(NamedTuple):
 
 
 def read_raw(path: str, faults: Faults, columns: Mapping[str, str] | None = None) -> Iterator[Raw]:
-    """Read the documents of a file, of the files in a folder (sorted by name), or of a Hub dataset (`hf:...`).
+    """Read the documents in a file, in the files of a folder, or in a Hub dataset (`hf:...`).
 
-    Files and rows that cannot be read are added to `faults`, which drops them unless `on_fault` is `error`. `columns`
-    maps fields to columns of flat files. Raises InstallError without the extra `sources`.
+    The files of a folder are read in the order of their names. Files and rows that cannot be read are added to
+    `faults`, which drops them unless `on_fault` is `error`. `columns` maps fields to columns of flat files. Raises
+    InstallError if the extra `sources` is needed but not installed.
     """
     if is_address(path):
         fetched = fetch(path)
@@ -89,7 +93,10 @@ def read_raw(path: str, faults: Faults, columns: Mapping[str, str] | None = None
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the file, or the files in the folder and its subfolders without hidden ones, sorted by name."""
+    """Return a file itself, or the files in a folder and its subfolders, sorted by name.
+
+    Hidden files and folders are ignored.
+    """
     if not path.is_dir():
         return [path] if path.exists() else []
     visible = (file for file in path.rglob("[!.]*") if not any(part[0] == "." for part in file.relative_to(path).parts))
@@ -97,7 +104,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def libraries(files: Iterable[Path]) -> dict[str, str]:
-    """Return the packages that read these files, by module."""
+    """Return the packages that are needed to read these files, by module."""
     types = {SUFFIXES.get(_suffix(file)) for file in files}
     return {"ftfy": "ftfy"} | {module: package for type_, (module, package) in _LIBRARIES.items() if type_ in types}
 
@@ -151,7 +158,7 @@ _METADATA = {"title": "title", "author": "author", "url": "url", "license": "lic
 
 
 def _read_html(content: bytes, trafilatura: Any, _suffix: str) -> _Extracted:
-    """Extract the main text of a page, decoded with the charset that it declares."""
+    """Extract the main text of a web page, decoded with the charset that the page declares."""
     declared = _CHARSET.search(content[:4096])
     encoding = declared[1].decode("ascii").lower() if declared else "utf-8"
     try:
@@ -193,7 +200,10 @@ _SPOKEN = re.compile(r"(?:>>\s*|-\s*)?(?:([A-Z][\w.' -]{0,30}):\s+(?=\S))?(.*)",
 
 
 def _read_subtitles(content: bytes, webvtt: Any, suffix: str) -> _Extracted:
-    """Extract the text of the cues of SubRip or WebVTT; each change of a named speaker starts a new line."""
+    """Extract the text of the cues in a SubRip or WebVTT file.
+
+    Each change of the named speaker starts a new line.
+    """
     text, counts = decode(content)
     try:
         captions = webvtt.from_buffer(io.StringIO(text), format=suffix.lower().removeprefix("."))
@@ -235,7 +245,10 @@ _DOCUMENTS = ("document", "text")
 
 
 def _rows(path: str, prefix: str, faults: Faults, columns: Mapping[str, str] | None) -> Iterator[Raw]:
-    """Read a flat file, or a JSON file that is one dialogue with a row per turn; `prefix` starts the missing ids."""
+    """Read a flat file, or a JSON file that contains one dialogue with a row per turn.
+
+    Documents without an id get an id that begins with `prefix`.
+    """
     try:
         file_format = format_of(path)
     except UsageError as error:
@@ -259,11 +272,14 @@ def _rows(path: str, prefix: str, faults: Faults, columns: Mapping[str, str] | N
 
 
 _Row = tuple[int, Mapping[str, Any]]
-"""Line and cells (by field) of a row."""
+"""The line of a row, and its cells by field."""
 
 
 def _documents(path: str, prefix: str, rows: Sequence[_Row], faults: Faults, *, as_text: bool) -> Iterator[Raw]:
-    """Yield each document of a table once. A document is withheld if any of its rows withholds it."""
+    """Yield each document in a table once.
+
+    A document is withheld if any of its rows says so.
+    """
     seen: dict[str, Raw] = {}
     withheld = set()
     for number, (line, cells) in enumerate(rows, 1):
@@ -277,7 +293,7 @@ def _documents(path: str, prefix: str, rows: Sequence[_Row], faults: Faults, *, 
                 faults.add(line, fault.field, fault.message)
         elif raw.id not in seen:
             seen[raw.id] = raw
-        elif seen[raw.id].text != raw.text:  # a row with the same text is that of another summary
+        elif seen[raw.id].text != raw.text:  # a row with the same text belongs to another summary
             faults.add(
                 line, "doc_id", f"{raw.id!r} is the id of an earlier row with another text. Give each its own id"
             )
@@ -301,7 +317,7 @@ def _is_withheld(cells: Mapping[str, Any]) -> bool:
 def _row_document(
     cells: Mapping[str, Any], location: tuple[str, int], doc_id: str, faults: Faults, *, as_text: bool
 ) -> Raw | None:
-    """Return the document of a row, or None after adding its faults."""
+    """Return the document of a row, or None after adding the faults of the row to `faults`."""
     line = location[1]
     try:
         text, turns = _row_text(cells)
@@ -325,7 +341,7 @@ def _row_document(
 
 
 def _turn_line(cells: Any) -> str | None:
-    """Return a turn of a dialogue as a line, or None if the value is not a turn."""
+    """Return a turn of a dialogue as a line of text, or None if the value is not a turn."""
     if isinstance(cells, str):
         return " ".join(cells.split())
     if not isinstance(cells, Mapping):
@@ -338,7 +354,10 @@ def _turn_line(cells: Any) -> str | None:
 
 
 def _row_text(cells: Mapping[str, Any]) -> tuple[str, bool]:
-    """Return the document of a row, and whether it is stored as turns. Raises ValueError if there is no text."""
+    """Return the text of a row's document, and whether it is stored as turns.
+
+    Raises ValueError if the row contains no text.
+    """
     for name in _TURNS:
         value = cells.get(name)
         if isinstance(value, str) and value.lstrip().startswith("["):  # a table stores lists as JSON
@@ -375,8 +394,8 @@ _LINE_OF_SPEAKER = re.compile(r"(?P<speaker>[^\W\d_][\w.'’ -]{0,30}):\s+\S")
 def is_dialogue(text: str) -> bool:
     """Return whether a text is a dialogue.
 
-    A dialogue has at least four lines, most of which start with the name of a speaker. It has at least two speakers, at
-    least one of whom speaks more than once.
+    A dialogue has at least four lines, most of which start with the name of a speaker, and at least two speakers, one
+    of whom speaks more than once.
 
     >>> is_dialogue("Ana: Rain?\\nBen: Yes.\\nAna: Where?\\nBen: In Ghent."), is_dialogue("Note: it rained.")
     (True, False)

@@ -1,4 +1,4 @@
-"""The step `source`: build the first dataset of a benchmark from the raw documents of several sources."""
+"""The step `source`: build the first dataset of a benchmark from raw documents."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class SourceSettings(StepSettings):
 
 
 class _Draft(NamedTuple):
-    """A document before selection."""
+    """A document before the selection."""
 
     source: str
     raw: Raw
@@ -111,9 +111,10 @@ class _Draft(NamedTuple):
 
 
 def build(inputs: Inputs, settings: SourceSettings, context: StepContext) -> Result:
-    """Read, clean and describe the documents, remove unsuitable ones and near-duplicates, and draw a sample.
+    """Read, clean and describe documents, filter them, and draw a sample.
 
-    Raises InputError with every file that cannot be read, and UsageError if a source has no documents.
+    Unsuitable documents and near-duplicates are left out. Raises InputError with all files that cannot be read, and
+    UsageError if a source contains no documents.
     """
     if inputs.folder is not None:
         raise UsageError("the first step reads raw documents, not the folder of an earlier step")
@@ -183,7 +184,10 @@ def build(inputs: Inputs, settings: SourceSettings, context: StepContext) -> Res
 
 
 def _drafts(settings: SourceSettings, faults: Faults, cleaned: Mapping[str, Counter[str]]) -> Iterator[_Draft]:
-    """Yield every document of the sources with its provenance and strata, and count the changes in `cleaned`."""
+    """Yield every document of the sources, with its provenance and strata.
+
+    The changes by cleaning are counted in `cleaned`.
+    """
     if settings.detect:
         import py3langid
     for name, source in settings.sources.items():
@@ -228,7 +232,10 @@ def _drafts(settings: SourceSettings, faults: Faults, cleaned: Mapping[str, Coun
 def _without_duplicates(
     drafts: Sequence[_Draft], settings: SourceSettings, left_out: list[LeftOut]
 ) -> list[_Draft]:  # fmt: skip
-    """Keep the first of each group of near-duplicates; it is withheld if any document of the group is."""
+    """Keep the first document of each group of near-duplicates.
+
+    This document is withheld if any document of the group is withheld.
+    """
     if settings.duplicates is None:
         return list(drafts)
     texts = {draft.document.id: draft.document.text for draft in drafts}
@@ -253,7 +260,10 @@ def _without_duplicates(
 
 
 def _sample(drafts: Sequence[_Draft], settings: SourceSettings, left_out: list[LeftOut]) -> list[_Draft]:
-    """Sample at most `sample` documents of each source, seeded by the seed and the source's name; keep their order."""
+    """Sample at most `settings.sample` documents from each source, keeping their order.
+
+    The random generator is seeded with the seed and the name of the source.
+    """
     if settings.sample is None:
         return list(drafts)
     sampled: set[str] = set()

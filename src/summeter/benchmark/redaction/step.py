@@ -1,7 +1,8 @@
-"""The step `redact`: replace personal data in documents, summaries, references and key facts by numbered placeholders.
+"""The step `redact`: replace personal data by numbered placeholders.
 
-An entity has the same number in all texts of a document. Judgments stay valid: spans of evidence and claims are
-adjusted, lists of key facts get the id of their new texts, and reasons are masked too.
+Documents, summaries, references and key facts are redacted. An entity has the same number in all texts of a document.
+Judgments stay valid: spans of evidence and claims are adjusted, lists of key facts get the id of the new texts, and
+reasons are masked too.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from summeter.text.english.dependency import MODEL
 
 ENTITIES, LEAKS = "entities.csv", "leaks.jsonl"
 COLUMNS = ("document_id", "category", "text", "decision", "same_as", "places", "context")
-"""Columns of the review table. `decision` is `mask` or `leave`; `same_as` is another spelling of the same entity."""
+"""Columns of the review table; `decision` is `mask` or `leave`, and `same_as` another spelling of the same entity."""
 MASK, LEAVE = "mask", "leave"
 _CONTEXT = 40
 
@@ -73,7 +74,10 @@ class RedactSettings(StepSettings):
 
 
 class Leak(NamedTuple):
-    """Possible personal data in a redacted text. `kind` is number, name, mail, link, or entity (masked elsewhere)."""
+    """Possible personal data in a redacted text.
+
+    `kind` is `number`, `name`, `mail`, `link`, or `entity` (one that is masked elsewhere).
+    """
 
     document_id: str
     where: str
@@ -84,9 +88,9 @@ class Leak(NamedTuple):
 def redact(inputs: Inputs, settings: RedactSettings, context: StepContext) -> Result:
     """Mask personal data in every text of the selected documents.
 
-    With `pairs`, the redacted copies are summarized, and their summaries judged, in the same way as the originals
-    (`summarize_copies`). Raises UsageError if no document is selected, InputError if the review table is invalid,
-    WaitingError if the review is not finished, and InstallError without the extra `build`.
+    With `pairs`, redacted copies are added, and they are summarized and judged in the same way as the originals (see
+    `summarize_copies`). Raises UsageError if no document is selected, InputError if the review table is invalid,
+    WaitingError if the review is not finished, and InstallError if the extra `build` is needed but not installed.
     """
     data = inputs.dataset
     sources = set(settings.sources)
@@ -132,7 +136,10 @@ def redact(inputs: Inputs, settings: RedactSettings, context: StepContext) -> Re
 
 
 def _find_entities(collected: Collector, recognize: Recognizer | None, settings: RedactSettings) -> Spellings:
-    """Find the entities in all texts of a document. The first match decides the category of a spelling."""
+    """Return the entities in all texts of a document.
+
+    The category of a spelling is that of its first match.
+    """
     spellings: Spellings = {}
     by_spelling: dict[str, Entity] = {}
     for text in collected.texts:
@@ -154,7 +161,7 @@ _LEAKS = {
 
 
 def _find_leaks(data: Dataset, masked: Mapping[str, Spellings], recognize: Recognizer | None) -> Iterator[Leak]:
-    """Find possible personal data in the texts of redacted documents, and in names, which are not redacted."""
+    """Yield possible personal data in redacted documents, and in names, which are not redacted."""
     collected = {doc_id: Collector() for doc_id in masked}
     rewrite(data, collected)
     records: dict[str, list[Record]] = {doc_id: [data.documents[doc_id]] for doc_id in masked}
@@ -186,7 +193,7 @@ def _find_leaks(data: Dataset, masked: Mapping[str, Spellings], recognize: Recog
 
 
 def _all_texts(value: Any, where: str) -> Iterator[tuple[str, str]]:
-    """Yield (field, text) for every text in a record, and for every column name."""
+    """Yield (field, text) for every string in a record and every column name."""
     if isinstance(value, str):
         yield where, value
     elif isinstance(value, Mapping):
@@ -199,7 +206,7 @@ def _all_texts(value: Any, where: str) -> Iterator[tuple[str, str]]:
 
 
 def remaining_data(text: str, recognize: Recognizer | None, entities: Spellings) -> Iterator[tuple[str, str]]:
-    """Yield (kind, text) for the mails, links, numbers, names and masked entities in a redacted text."""
+    """Yield (kind, text) for each mail, link, number, name and masked entity in a text."""
     covered = [match.span() for match in PLACEHOLDER.finditer(text)]
     matches = [(kind, *match.span()) for kind, pattern in _LEAKS.items() for match in pattern.finditer(text)]
     names = [] if recognize is None else recognize(text)
@@ -217,7 +224,10 @@ def remaining_data(text: str, recognize: Recognizer | None, entities: Spellings)
 
 
 def _proposal(data: Dataset, collectors: Mapping[str, Collector], entities: Mapping[str, Spellings]) -> Iterator[str]:
-    """Yield the lines of a new review table: one per spelling, and one for each document without entities."""
+    """Yield the lines of a new review table.
+
+    There is one line per spelling, and one for each document without entities.
+    """
     yield csv_line(COLUMNS)
     for doc_id, spellings in entities.items():
         for entity, texts in spellings.items():
@@ -239,7 +249,7 @@ def _proposal(data: Dataset, collectors: Mapping[str, Collector], entities: Mapp
 def _read_review(path: Path, collectors: Mapping[str, Collector], decisions: Counter[str]) -> dict[str, Spellings]:
     """Return the entities that the reviewer decided to mask.
 
-    Raises InputError with every fault of the table by line.
+    Raises InputError with all faults of the table, by line.
     """
     faults = Faults(str(path))
     rows = list(read_rows(path, faults, "csv"))
