@@ -1,7 +1,8 @@
-"""Convert one text, a pair, or texts in a template to the token ids of one input, truncated to the model's length.
+"""Convert one text, a pair, or texts in a template to the token ids of one input.
 
-Tokenizers parse special tokens (`</s>`, `[SEP]`) inside texts, so that a document could end its own input. Here,
-special tokens are only those that the tokenizer adds or a template contains; in texts they are plain characters.
+Inputs are truncated to the model's maximum length. Tokenizers parse special tokens (`</s>`, `[SEP]`) inside texts, so
+that a document could end its own input. Here, special tokens are only those that the tokenizer adds or a template
+contains; in texts, they are read as plain characters.
 """
 
 from __future__ import annotations
@@ -22,26 +23,26 @@ if TYPE_CHECKING:
     Ids = NDArray[np.int64]
 
 PLAIN = 512
-"""Default maximum length of an input in tokens, if no file of the model sets it."""
+"""The maximum length of an input in tokens if no file of the model sets it."""
 _HUGE = 1_000_000  # 1e30 in tokenizer configs means "no limit"
 
 
 class Encoded(NamedTuple):
-    """The token ids of a text before truncation, and the encoding of the tokenizer."""
+    """The token ids of a text before truncation, and the tokenizer's encoding of the text."""
 
     ids: Ids
     encoding: Any
 
     @property
     def offsets(self) -> Ids:
-        """The offsets (start, end) of all tokens in code points, shape (tokens, 2)."""
+        """The offsets (start, end) of all tokens in code points, as an array of shape (tokens, 2)."""
         return np.asarray(self.encoding.offsets, dtype=np.int64).reshape(-1, 2)
 
 
 class Input(NamedTuple):
     """An input of a model.
 
-    `text` holds the index of each token's text, -1 for special tokens. `cut` is the number of truncated tokens.
+    `text` holds the index of each token's text, or -1 for special tokens. `cut` is the number of truncated tokens.
     `has_room` is False if a template leaves no room for its first text.
     """
 
@@ -59,9 +60,9 @@ class Input(NamedTuple):
 
     @property
     def offsets(self) -> Ids:
-        """The offsets of all tokens in their texts in code points, (0, 0) for special tokens.
+        """The offsets (start, end) of all tokens in their texts, in code points.
 
-        The shape is (tokens, 2).
+        The array has shape (tokens, 2); the offsets of special tokens are (0, 0).
         """
         offsets = np.zeros((len(self.ids), 2), dtype=np.int64)
         for number, encoded in enumerate(self.texts):
@@ -71,16 +72,19 @@ class Input(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """The token ids of a text given as words, and the index of each token's word, -1 for special tokens."""
+    """The token ids of a text given as words.
+
+    `words` holds the index of each token's word, or -1 for special tokens.
+    """
 
     ids: Ids
     words: list[int]
 
 
 class Batch(NamedTuple):
-    """Inputs padded to the longest one, arrays of shape (inputs, tokens).
+    """Inputs padded to the length of the longest one, as arrays of shape (inputs, tokens).
 
-    The mask is 0 at padding.
+    The mask is 1 for tokens and 0 for padding.
     """
 
     ids: Ids
@@ -89,8 +93,10 @@ class Batch(NamedTuple):
 
 
 class _Frame(NamedTuple):
-    """The special tokens before, between and after the texts of an input, with their segments and those of the
-    texts."""
+    """The special tokens before, between and after the texts of an input.
+
+    `special_segments` holds the segments of the special tokens, and `segments` those of the texts.
+    """
 
     special: tuple[Ids, ...]
     special_segments: tuple[Ids, ...]
@@ -101,7 +107,7 @@ class _Frame(NamedTuple):
         return sum(map(len, self.special))
 
     def around(self, texts: Sequence[Encoded], sizes: Sequence[int], *, segmented: bool) -> Input:
-        """Return the input of these texts, each truncated to its size."""
+        """Return the input made from these texts, each of which is truncated to its size in tokens."""
         ids, segments, text = [self.special[0]], [self.special_segments[0]], [np.full(len(self.special[0]), -1)]
         for number, (encoded, size) in enumerate(zip(texts, sizes, strict=True)):
             after = self.special[number + 1]
@@ -115,9 +121,9 @@ class _Frame(NamedTuple):
 
 
 class Tokens:
-    """A tokenizer with the maximum input length `limit`, special tokens included.
+    """A tokenizer with the maximum input length `limit` in tokens, including special tokens.
 
-    A framing may set another limit, up to `most`.
+    A framing may set another limit of at most `most` tokens, or of any number if `most` is None.
     """
 
     def __init__(
@@ -142,7 +148,7 @@ class Tokens:
 
     @cached_property
     def _parsing(self) -> Any:
-        """The tokenizer that parses special tokens inside texts, as in released code."""
+        """The variant of the tokenizer that parses special tokens inside texts, as in released code."""
         tokenizer = type(self._tokenizer).from_str(self._tokenizer.to_str())
         tokenizer.encode_special_tokens = False
         return tokenizer
@@ -176,9 +182,9 @@ class Tokens:
 
     @cached_property
     def end(self) -> str:
-        """The token that ends an input, `{eos}` of a template.
+        """The token that ends an input, which replaces `{eos}` in a template.
 
-        Raises UsageError if the tokenizer adds none.
+        Raises UsageError if the tokenizer adds no special token at the end of an input.
         """
         last = self._frames[0].special[-1]
         if not len(last):
@@ -194,7 +200,7 @@ class Tokens:
         return self.inputs([(text,) for text in texts])
 
     def windows(self, texts: Sequence[str]) -> list[list[Input]]:
-        """Split each text into as few inputs as possible, of about the same length, without truncation."""
+        """Return each text as the smallest possible number of inputs of about equal length, without truncation."""
         frame = self._frames[0]
         room = self.limit - frame.size
         windows = []
@@ -208,7 +214,7 @@ class Tokens:
     def inputs(
         self, rows: Sequence[tuple[str, ...]], framing: Framing = Framing()  # noqa: B008 - immutable
     ) -> list[Input]:  # fmt: skip
-        """Return each row of texts (one, a pair, or those of a template) as an input.
+        """Return an input for each row of texts: one text, a pair, or the texts of a template.
 
         Equal texts are encoded once.
         """
@@ -224,7 +230,7 @@ class Tokens:
         return inputs
 
     def room(self, framing: Framing) -> int:
-        """Return the maximum number of tokens of a pair, or of the texts of a template, together."""
+        """Return the maximum total number of tokens of a pair or of the texts in a template."""
         return self._room(self._frames[0 if framing.template else 1], framing)
 
     def _room(self, frame: _Frame, framing: Framing) -> int:
@@ -234,7 +240,7 @@ class Tokens:
     def first_pieces(self, words: Sequence[str], model: str) -> tuple[int, ...]:
         """Return the id of each word's first token.
 
-        Raises UsageError if two words share it or a word has no tokens.
+        Raises UsageError if two words have the same first token or if a word has no tokens.
         """
         pieces: dict[int, str] = {}
         for word, encoded in zip(words, self.encoded(words), strict=True):
@@ -251,16 +257,19 @@ class Tokens:
         return tuple(pieces)
 
     def special_id(self, text: str, model: str) -> int:
-        """Return the id of a special token. Raises UsageError if the tokenizer does not have it."""
+        """Return the id of a special token.
+
+        Raises UsageError if the tokenizer does not have this token.
+        """
         token_id = self._tokenizer.token_to_id(text)
         if token_id is None:
             raise UsageError(f"{model}: its tokenizer has no token {text!r}")
         return int(token_id)
 
     def of_words(self, words: Sequence[str]) -> Pieces:
-        """Encode a text given as words, with special tokens and without truncation.
+        """Return the tokens of a text given as words, with special tokens and without truncation.
 
-        Byte-level tokenizers encode each word as if it followed a space.
+        Byte-level tokenizers encode each word as if a space preceded it.
         """
         encoding = self._word_tokenizer.encode([_clean(word) for word in words], is_pretokenized=True)
         indices = [-1 if word is None else int(word) for word in encoding.word_ids]
@@ -280,7 +289,7 @@ class Tokens:
         return tokenizer
 
     def padded(self, inputs: Sequence[Input]) -> Batch:
-        """Return a batch of these inputs."""
+        """Return a batch of these inputs, padded to the length of the longest one."""
         longest = max(len(input_.ids) for input_ in inputs)
         ids = np.full((len(inputs), longest), self.pad, dtype=np.int64)
         mask, segments = np.zeros_like(ids), np.zeros_like(ids)
@@ -290,7 +299,7 @@ class Tokens:
         return Batch(ids, mask, segments)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Return the text of generated ids, without special tokens."""
+        """Return the text of generated token ids, without special tokens."""
         return str(self._tokenizer.decode([int(token) for token in ids], skip_special_tokens=True)).strip()
 
     def names(self, ids: Ids) -> tuple[str, ...]:
@@ -298,9 +307,9 @@ class Tokens:
         return tuple(str(self._tokenizer.id_to_token(int(token))) for token in ids)
 
     def encoded(self, texts: Sequence[str], *, marks: bool = False) -> list[Encoded]:
-        """Encode texts without adding special tokens.
+        """Return the encodings of texts, to which no special tokens are added.
 
-        With `marks`, special tokens in the texts are parsed.
+        With `marks`, special tokens inside the texts are parsed.
         """
         cleaned = [_clean(text) for text in texts]
         encoded = self._encode(self._parsing if marks else self._tokenizer, cleaned)
@@ -348,7 +357,7 @@ class Tokens:
         return inputs
 
     def _escaped(self, text: str, added: Sequence[str] = ()) -> str:
-        """Return the text with its special tokens changed to plain characters of the same length."""
+        """Return the text with special tokens in it changed to plain characters of the same length."""
         for token in (*self._special.values(), *added):
             if token in text:
                 text = text.replace(token, f"({token[1:]}")
@@ -388,9 +397,10 @@ def cut_sizes(lengths: Sequence[int], room: int, cut: Cut) -> tuple[int, ...]:
 
 
 def load_tokens(model: Located, wanted: int | None) -> Tokens:
-    """Return the tokenizer of a model with the maximum length `wanted`, or else the one in the model's files.
+    """Return the tokenizer of a model with a maximum length.
 
-    Raises UsageError if `wanted` exceeds the number of positions of the model.
+    The maximum length is `wanted` or, if this is None, the one in the model's files. Raises UsageError if `wanted`
+    exceeds the number of positions of the model, or if the maximum length leaves no room for a text.
     """
     config = model.config
     most = _positions(config)
@@ -421,7 +431,7 @@ def reads_segments(config: Any) -> bool:
 
 
 def _positions(config: dict[str, Any]) -> int | None:
-    """Return the number of positions of a model, or None if positions are relative and the length is unlimited."""
+    """Return the number of positions of a model, or None if it is unknown or unlimited (relative positions)."""
     if config.get("position_biased_input") is False or config.get("model_type") in {"t5", "mt5", "umt5"}:
         return None
     most = config.get("max_position_embeddings") or config.get("n_positions")

@@ -1,8 +1,8 @@
-"""Anthropic's Messages API, `anthropic/MODEL`, with ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL.
+"""Call Claude models through Anthropic's Messages API (`anthropic/MODEL`).
 
-The API enforces JSON schemas (`output_config.format`) but not arbitrary JSON, and has neither seeds nor
-log-probabilities. The document in a prompt is marked for the prefix cache. A message batch is one request body; its
-results are lines of JSON.
+The environment variables are ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL. The API enforces JSON schemas
+(`output_config.format`) but not arbitrary JSON, and has neither seeds nor log-probabilities. The document in a prompt
+is marked for the prefix cache. A message batch is sent as one request body, and its results are lines of JSON.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from yarl import URL
 
 VERSION = "2023-06-01"
-"""The version of the API. The next one (2026-10-21) refuses temperatures for all models; in this one it depends on the
-model."""
+"""The version of the API. The next version (2026-10-21) refuses temperatures for all models; in this version, only some
+models refuse them."""
 
 MAX_TOKENS = 16_000
 """The default limit on new tokens, which the API requires."""
@@ -58,7 +58,7 @@ class Anthropic(HttpLLM):
         return {"anthropic-version": VERSION, **({} if key is None else {"x-api-key": key.get_secret_value()})}
 
     def payload(self, request: Request) -> dict[str, Any]:
-        """Return the body of the call; the end of the document is marked for the prefix cache."""
+        """Return the body of the call, in which the end of the document is marked for the prefix cache."""
         replies.refuse(request, self.id, "json_object", "logprobs", "seed")
         system, turns = split_system(request.messages)
         body: dict[str, Any] = {
@@ -100,7 +100,7 @@ class Anthropic(HttpLLM):
 class AnthropicBatches(BatchAPI):
     """The batches of one model.
 
-    A cancelled batch is `canceling` until its requests in progress have ended.
+    A cancelled batch has the status `canceling` until its requests in progress have ended.
     """
 
     most = 100_000
@@ -128,7 +128,7 @@ class AnthropicBatches(BatchAPI):
 
     def results(self, batch: str, status: BatchStatus) -> AsyncIterator[tuple[str, dict[str, Any]]]:
         del status
-        # The URL is that of the batch, since a key must not be sent to a URL from a reply.
+        # The URL is made from that of the batch, since a key must not be sent to a URL from a reply.
         return self.lines(self.batches_url(batch, "results"))
 
     def read(self, result: dict[str, Any], request: Request) -> Completion:
@@ -143,7 +143,7 @@ class AnthropicBatches(BatchAPI):
         raise self.absent(str(kind or "no result in it"), cancelled=kind == "canceled")
 
     async def find(self, tag: Tag, known: frozenset[str]) -> str | None:
-        """Return the id of the batch with the time and the number of requests of the tag, or None.
+        """Return the id of the batch that matches the tag by its time and number of requests, or None.
 
         Batches have no metadata. If another user's batch matches, its results contain none of our keys.
         """

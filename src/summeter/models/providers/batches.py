@@ -1,6 +1,7 @@
-"""Batch APIs of vendors: many requests are submitted together and answered within a day at a lower price.
+"""Define the interface of vendors' batch APIs.
 
-The `custom_id` of a request is its key (`Request.key`); results are lines of JSON.
+Many requests are submitted together and answered within a day at a lower price. The `custom_id` of a request is its key
+(`Request.key`), and results are lines of JSON.
 """
 
 from __future__ import annotations
@@ -19,11 +20,14 @@ if TYPE_CHECKING:
     from yarl import URL
 
 MAX_BYTES = 64 * 2**20
-"""Maximum size of a batch, well below the vendors' limits, since it is held in memory."""
+"""Maximum size of a batch in bytes, well below the vendors' limits, since a batch is held in memory."""
 
 
 class Tag(NamedTuple):
-    """The identity of a batch: its nonce, its time of submission (seconds since 1970), and the keys of its requests."""
+    """The identity of a batch: its nonce, its time of submission, and the keys of its requests.
+
+    The time is in seconds since 1970.
+    """
 
     nonce: str
     at: float
@@ -33,8 +37,8 @@ class Tag(NamedTuple):
 class BatchStatus(NamedTuple):
     """The state of a batch.
 
-    `words` describes it for messages; `failure` is the error of a batch that was rejected; `files` holds the ids of its
-    result files, if the vendor uses files.
+    `words` describes the state for messages. `failure` is the error of a batch that was rejected, and None for other
+    batches. `files` holds the ids of the batch's result files if the vendor uses files.
     """
 
     words: str
@@ -51,10 +55,10 @@ class QueueFull(TransientError):
 
 
 class BatchAPI(ABC):
-    """The batches of one model. Methods raise the errors of `LLM.complete`.
+    """The batches of one model; methods raise the same errors as `LLM.complete`.
 
-    `most` is the maximum number of requests of a batch. `has_nonce` is True if batches contain the nonce of their tag,
-    so that `find` cannot return a batch of somebody else.
+    `most` is the maximum number of requests in a batch. `has_nonce` is True if batches contain the nonce of their tag,
+    so that `find` cannot return another user's batch.
     """
 
     most: int
@@ -65,7 +69,7 @@ class BatchAPI(ABC):
 
     @abstractmethod
     def batches_url(self, *segments: str) -> URL:
-        """Return the URL of the batches, followed by path segments."""
+        """Return the URL of the batches, with path segments appended."""
 
     @abstractmethod
     def entry(self, request: Request) -> bytes:
@@ -77,19 +81,25 @@ class BatchAPI(ABC):
 
     @abstractmethod
     def status_of(self, batch: Mapping[str, Any]) -> BatchStatus:
-        """Return the state of a batch from the vendor's object."""
+        """Return the state of a batch, which is read from the vendor's object."""
 
     @abstractmethod
     def results(self, batch: str, status: BatchStatus) -> AsyncIterator[tuple[str, dict[str, Any]]]:
-        """Yield the key and the result of each request of an ended batch, in any order, without unreadable lines."""
+        """Yield the key and the result of each request in a batch that has ended, in any order.
+
+        Unreadable lines are omitted.
+        """
 
     @abstractmethod
     def read(self, result: dict[str, Any], request: Request) -> Completion:
-        """Return the reply in a result."""
+        """Return the reply in a result, or raise the error that the result represents."""
 
     @abstractmethod
     async def find(self, tag: Tag, known: frozenset[str]) -> str | None:
-        """Return the id of the batch with this tag, or None; `known` are the ids of other batches."""
+        """Return the id of the batch with this tag, or None if there is none.
+
+        `known` holds the ids of other batches.
+        """
 
     async def status(self, batch: str) -> BatchStatus:
         """Return the state of the batch."""
@@ -120,7 +130,10 @@ class BatchAPI(ABC):
                 yield key, result
 
     def id_of(self, batch: Mapping[str, Any]) -> str:
-        """Return the id in the vendor's object of a batch. Raises TransientError if it has none."""
+        """Return the id in the vendor's object of a batch.
+
+        Raises TransientError if the object contains no id.
+        """
         batch_id = replies.string(batch.get("id"))
         if batch_id is None:
             raise TransientError(f"{self.llm.id}: {self.llm.address} returned a batch without an id")
@@ -131,9 +144,10 @@ class BatchAPI(ABC):
         return self.llm.read(self.llm.answer(status, body), request)
 
     def absent(self, why: str, *, cancelled: bool) -> ModelError:
-        """Return the error of a result without a reply.
+        """Return the error for a result without a reply.
 
-        `cancelled` is True if the batch was cancelled before this call.
+        `why` is the reason for messages, and `cancelled` is True if the batch was cancelled before this call was
+        answered.
         """
         if cancelled:
             return ModelError(f"{self.llm.id}: the batch was cancelled before this call; the same command repeats it")

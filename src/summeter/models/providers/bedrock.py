@@ -1,8 +1,8 @@
-"""Amazon Bedrock's Converse API, `bedrock/MODEL`, with AWS credentials.
+"""Call models through Amazon Bedrock's Converse API (`bedrock/MODEL`) with AWS credentials.
 
-AWS_BEARER_TOKEN_BEDROCK (a Bedrock API key) needs no package. For all other credentials of AWS's chain (variables,
-profiles, roles, single sign-on), botocore finds them and signs the calls; the calls themselves are sent like those of
-other providers, so that timeouts are exact and botocore does not retry.
+A Bedrock API key in AWS_BEARER_TOKEN_BEDROCK needs no further package. All other credentials of AWS's provider chain
+(variables, profiles, roles, single sign-on) are found by botocore, which also signs the calls. The calls themselves are
+sent like those of other providers, so that timeouts are exact and botocore does not retry calls.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _FINISH = {
     "end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "model_context_window_exceeded": "length",
     "guardrail_intervened": "content_filter", "content_filtered": "content_filter",
 }  # fmt: skip
-# Models without cache points refuse them, so only models known to support them get one.
+# Models that do not support cache points refuse them, so only models known to support them are sent one.
 _CACHES = re.compile(r"amazon\.nova|anthropic\.claude(?!-v|-instant|-3-(?:haiku|sonnet|opus|5-sonnet))")
 
 
@@ -50,7 +50,7 @@ class Bedrock(HttpLLM):
     def open(cls, provider: Provider, name: str, options: Options) -> Self:
         """Return the client of a model, an inference profile or an ARN.
 
-        Raises UsageError if no region is set, and InstallError if botocore is needed and not installed.
+        Raises UsageError if no region is set, and InstallError if botocore is needed but not installed.
         """
         (token,) = provider.keys
         key = secret(token, options)
@@ -68,7 +68,7 @@ class Bedrock(HttpLLM):
         return URL(f"{self.endpoint.base_url}/model/{quote(self.name, safe='')}/converse", encoded=True)
 
     async def sign(self, body: bytes) -> Mapping[str, str] | None:
-        """Return the headers with AWS's signature of the body, or None if a Bedrock API key is set."""
+        """Return the headers with the AWS signature of the body, or None if a Bedrock API key is set."""
         if self._signer is None:
             return None
         # In a thread, since botocore may read files and use the network to renew credentials.
@@ -155,7 +155,7 @@ class _Signer:
         headers = {"Content-Type": "application/json", "X-Amz-Date": now}
         if frozen.token:
             headers["X-Amz-Security-Token"] = frozen.token
-        # Step by step, since SigV4Auth.add_auth logs the signed text, including the token, at debug level.
+        # The steps are separate, since SigV4Auth.add_auth logs the signed text with the token at debug level.
         call = AWSRequest(method="POST", url=url, data=body, headers=headers)
         call.context["timestamp"] = now
         signer = SigV4Auth(frozen, "bedrock", self._region)
@@ -165,7 +165,10 @@ class _Signer:
         return {**headers, "Authorization": f"AWS4-HMAC-SHA256 {scheme}"}
 
     def _frozen(self, model: str) -> Any:
-        """Return the current credentials, renewed if they are about to expire."""
+        """Return the current credentials, which are renewed if they are about to expire.
+
+        Raises AccessError if there are no credentials or they cannot be loaded.
+        """
         from botocore.exceptions import BotoCoreError, ClientError
 
         try:
@@ -185,7 +188,7 @@ class _Signer:
 
 
 def _credentials(environ: Mapping[str, str]) -> Any:
-    """Return the credentials of `environ`, or else those of the provider chain, or else None."""
+    """Return the credentials in `environ`, or else those of the provider chain, or None if there are none."""
     from botocore.credentials import Credentials
     from botocore.session import Session
 

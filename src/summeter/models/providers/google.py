@@ -1,4 +1,7 @@
-"""Google's Gemini API, `google/MODEL`, with GOOGLE_API_KEY (or GEMINI_API_KEY) and GOOGLE_BASE_URL."""
+"""Call models through Google's Gemini API (`google/MODEL`).
+
+The environment variables are GOOGLE_API_KEY (or GEMINI_API_KEY) and GOOGLE_BASE_URL.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +89,10 @@ class Google(HttpLLM):
 
 
 def _logprobs(value: Any) -> tuple[TokenLogprobs, ...] | None:
-    """Combine the list of chosen tokens with the parallel list of the most likely tokens at each position."""
+    """Return the log-probabilities of a reply, or None if they are absent or invalid.
+
+    The list of chosen tokens is combined with the parallel list of the most likely tokens at each position.
+    """
     result = replies.mapping(value)
     chosen, tops = replies.dicts(result.get("chosenCandidates")), replies.dicts(result.get("topCandidates"))
     tokens = []

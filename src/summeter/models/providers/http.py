@@ -1,6 +1,6 @@
-"""The base class of providers with an HTTP endpoint: one POST per call.
+"""Define the base class for providers with an HTTP endpoint, which sends one POST request per call.
 
-Each API is a subclass.
+Each API has a subclass.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from yarl import URL
 
 MAX_REPLY_BYTES = 32 * 2**20
-"""Maximum size of a reply; completions have a few kilobytes."""
+"""Maximum size of a reply in bytes; completions usually have a few kilobytes."""
 
 STREAMED_BYTES = 2**20
-"""Size above which a request body is streamed."""
+"""Size in bytes above which a request body is streamed."""
 
 MIN_KEY_LENGTH = 16
-"""Length from which a key is removed from replies; a shorter one may be an ordinary word."""
+"""Minimum length of a key that is removed from replies; a shorter key may be an ordinary word."""
 
 HEALTH_TIMEOUT = 5.0
 """Seconds to wait for a health check."""
 
 NOT_REACHABLE = frozenset({errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH})
-"""System errors of an address without a server."""
+"""The system errors raised for an address without a server."""
 
 UPLOAD_TIMEOUT = 900.0
 """Minimum timeout in seconds of a request that uploads a batch."""
@@ -58,9 +58,9 @@ class HttpLLM(ABC):
 
     Subclasses override `url`, `payload` and `completion`, and `headers` if necessary.
 
-    `model` is the part of the model string after the provider; `name` is the server's name of the model, if it differs.
-    The `timeout` of the options limits the whole call in seconds, from connecting to the last byte. Calls are not
-    retried here, but in the layers above.
+    `model` is the part of the model string after the provider, and `name` is the server's name for the model if it
+    differs. The `timeout` in the options limits the time of the whole call in seconds, from connecting to the last
+    byte. Calls are not retried here but in the layers above.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class HttpLLM(ABC):
     def address(self) -> str:
         """The base URL of the endpoint without secrets.
 
-        Models with the same address share its rate limits.
+        Models with the same address share the rate limits of the endpoint.
         """
         return bare_url(self.endpoint.base_url)
 
@@ -120,7 +120,7 @@ class HttpLLM(ABC):
 
     @abstractmethod
     def url(self) -> URL:
-        """Return the URL of all calls."""
+        """Return the URL to which all calls are sent."""
 
     @abstractmethod
     def payload(self, request: Request) -> dict[str, Any]:
@@ -134,12 +134,12 @@ class HttpLLM(ABC):
         """Return the reply in an answer with status 200."""
 
     def headers(self) -> dict[str, str]:
-        """Return the headers of all calls."""
+        """Return the headers that all calls have."""
         key = self.endpoint.key
         return {} if key is None else {"Authorization": f"Bearer {key.get_secret_value()}"}
 
     async def sign(self, body: bytes) -> Mapping[str, str] | None:
-        """Return headers that depend on the body, such as a signature, or None."""
+        """Return the headers that depend on the body, such as a signature, or None if there are none."""
         del body
         return None
 
@@ -149,21 +149,21 @@ class HttpLLM(ABC):
         return (*(() if key is None else (key.get_secret_value(),)), *url_secrets(self.endpoint.base_url))
 
     def failed(self, answer: replies.Answer) -> Completion:
-        """Raise the error of a status other than 200, or return the reply if the prompt was refused."""
+        """Raise the error for a status other than 200, or return a reply if the prompt was refused."""
         raise replies.failure(answer)
 
     # Batches and other requests
 
     def beside(self, *segments: str) -> URL:
-        """Return the base URL followed by path segments."""
+        """Return the base URL with path segments appended."""
         return join(self.endpoint.base_url, *segments)
 
     def answer(self, status: int, body: Any) -> replies.Answer:
-        """Return a result of a batch as the answer to a single call."""
+        """Return a result in a batch as if it were the answer to a single call."""
         return self._answer(status, {}, to_bytes(body))
 
     async def parsed(self, sent: Exchange) -> dict[str, Any]:
-        """Send a request to the batch API and return the JSON object of its answer.
+        """Send a request to the batch API and return the JSON object in the answer.
 
         Raises the same errors as calls.
         """
@@ -173,7 +173,10 @@ class HttpLLM(ABC):
         return replies.body(answer)
 
     async def healthy(self) -> bool:
-        """Return whether the server answers its health check (`/health` of vLLM and llama.cpp) below status 500."""
+        """Return whether the server answers its health check with a status below 500.
+
+        The health check is that of vLLM and llama.cpp (`/health`).
+        """
         base, mark, query = self.endpoint.base_url.partition("?")
         url = join(base.removesuffix("/v1") + mark + query, "health")
         try:
@@ -182,11 +185,14 @@ class HttpLLM(ABC):
             return False
 
     async def exchange(self, sent: Exchange) -> replies.Answer:
-        """Send any request and return its answer, whatever its status."""
+        """Send any request and return the answer, whatever its status is."""
         return await self._within(sent, max(UPLOAD_TIMEOUT, self.options.timeout))
 
     async def lines(self, url: URL) -> AsyncIterator[bytes]:
-        """Yield the lines of a long answer as they arrive; a line may not be longer than a reply."""
+        """Yield the lines of a long answer as they arrive.
+
+        Raises an error if a line is longer than the maximum size of a reply.
+        """
         import aiohttp
 
         timeout = aiohttp.ClientTimeout(total=None, sock_read=self.options.timeout)
@@ -273,7 +279,10 @@ class HttpLLM(ABC):
         )
 
     def _unreached(self, error: Exception) -> ModelError:
-        """Return the error of a failed connection; if none ever succeeded, the address may be wrong."""
+        """Return the error for a failed connection.
+
+        If no connection has ever succeeded, the address may be wrong.
+        """
         import aiohttp
 
         what = self._clean(f"{type(error).__name__}: {error}")
@@ -291,9 +300,9 @@ class HttpLLM(ABC):
         return TransientError(f"{self.id}: the connection to {self.address} failed ({what})")
 
     def _redacted(self, completion: Completion) -> dict[str, str]:
-        """Return the fields of a reply that contain a key, without it.
+        """Return those fields of a reply that contain a key, with the key removed.
 
-        Short keys (EMPTY) may be ordinary words.
+        Short keys such as EMPTY are not removed, since they may be ordinary words.
         """
         keys = [key for key in self.secrets() if len(key) >= MIN_KEY_LENGTH]
         redacted = {}
@@ -306,9 +315,9 @@ class HttpLLM(ABC):
         return redacted
 
     def _clean(self, text: str) -> str:
-        """Remove keys from a server's message.
+        """Return a server's message with keys removed.
 
-        Some servers repeat the key or its beginning in their errors.
+        Some servers repeat the key or the beginning of the key in their error messages.
         """
         for key in self.secrets():
             if len(key) >= 12:

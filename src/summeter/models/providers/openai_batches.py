@@ -1,6 +1,6 @@
-"""OpenAI's Batch API: requests are uploaded as a file, and results are downloaded as files.
+"""Use OpenAI's Batch API: requests are uploaded as a file, and results are downloaded as files.
 
-The formats are those of OpenAI's reference (2026), which other servers follow.
+The formats are those in OpenAI's API reference (2026), which other servers follow.
 """
 
 from __future__ import annotations
@@ -19,14 +19,17 @@ if TYPE_CHECKING:
 PATH = "/v1/chat/completions"
 WINDOW = "24h"
 NAME = "summeter"
-"""The metadata key of a batch's nonce."""
+"""The metadata key under which a batch's nonce is stored."""
 
 _ENDED = frozenset({"completed", "expired", "cancelled"})
 _PAGE, _PAGES = 100, 10
 
 
 class OpenAIBatches(BatchAPI):
-    """The batches of one model. A cancelled batch is `cancelling` for up to ten minutes."""
+    """The batches of one model.
+
+    A cancelled batch has the status `cancelling` for up to ten minutes.
+    """
 
     most = 50_000
     has_nonce = True
@@ -92,7 +95,7 @@ class OpenAIBatches(BatchAPI):
         raise self.absent(replies.shorten(why), cancelled=error.get("code") == "batch_cancelled")
 
     async def find(self, tag: Tag, known: frozenset[str]) -> str | None:
-        """Return the id of the batch with the tag's nonce among the account's latest batches, or None."""
+        """Return the id of the batch with the tag's nonce, or None if it is not among the account's latest batches."""
         del known
         query = {"limit": str(_PAGE)}
         for _ in range(_PAGES):

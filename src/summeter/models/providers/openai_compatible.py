@@ -1,4 +1,4 @@
-"""Endpoints with OpenAI's chat completions API (POST /chat/completions): OpenAI, other vendors and local servers."""
+"""Call endpoints with OpenAI's chat completions API: those of OpenAI, other vendors and local servers."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from summeter.records import ModelError, TransientError, UsageError
 if TYPE_CHECKING:
     from yarl import URL
 
-# Mistral's finish reason of a reply that filled the model's context.
+# Mistral's finish reason for a reply that filled the model's context.
 _FINISH = {"model_length": "length"}
 # Error codes of prompts that a filter rejected (Azure, OpenAI, OpenRouter).
 _FILTERED = frozenset({"content_filter", "invalid_prompt", "content_policy_violation", "refusal"})
-# OpenRouter's 404 if no server of the model supports all parameters.
+# OpenRouter's message with status 404 if no server of the model supports all parameters.
 _NO_SERVER = re.compile(r"No endpoints found that (support|can handle)", re.IGNORECASE)
 
 
 class OpenAICompatible(HttpLLM):
     """A model at an OpenAI-compatible endpoint.
 
-    `provider.dialect` holds the parameter names of the server.
+    `provider.dialect` holds the parameter names that the server uses.
     """
 
     def url(self) -> URL:
@@ -68,7 +68,10 @@ class OpenAICompatible(HttpLLM):
 
     @property
     def _max_tokens(self) -> str:
-        """The parameter name of the limit on new tokens: max_tokens, except at the provider's default address."""
+        """The name of the parameter that limits new tokens.
+
+        It is `max_tokens`, except at the provider's default address, where the provider's dialect defines it.
+        """
         default = self.endpoint.base_url == self.provider.address
         return self.provider.dialect.max_tokens if default else "max_tokens"
 
@@ -115,9 +118,10 @@ class OpenAICompatible(HttpLLM):
 
 
 def _unsupported(answer: replies.Answer, error: Mapping[str, Any]) -> ModelError | None:
-    """Return the error of an unsupported parameter at OpenRouter, or None.
+    """Return the error for a parameter that OpenRouter does not support, or None for other errors.
 
-    OpenRouter does not say which parameter is unsupported; the rarest one of the request is reported.
+    OpenRouter does not say which parameter is unsupported, so the least commonly supported one in the request is
+    reported.
     """
     message = replies.shorten(answer.clean(str(error.get("message"))))
     if answer.status != 404 or not _NO_SERVER.search(message):
@@ -136,7 +140,7 @@ def _unsupported(answer: replies.Answer, error: Mapping[str, Any]) -> ModelError
 
 
 def _logprobs(value: Any) -> tuple[TokenLogprobs, ...] | None:
-    """Return the log-probabilities of OpenAI's `logprobs.content`, or None if it is absent or invalid."""
+    """Return the log-probabilities in OpenAI's `logprobs.content`, or None if they are absent or invalid."""
     tokens = []
     for entry in replies.dicts(replies.mapping(value).get("content")):
         chosen = replies.logprob(entry.get("logprob"))
@@ -152,7 +156,7 @@ def _logprobs(value: Any) -> tuple[TokenLogprobs, ...] | None:
 
 
 def schema_name(name: str | None) -> str:
-    """Return a schema name that OpenAI accepts: at most 64 letters, digits, _ and -."""
+    """Return a schema name that OpenAI accepts: at most 64 characters, which are letters, digits, _ and -."""
     return re.sub(r"[^A-Za-z0-9_-]+", "_", name or "reply")[:64]
 
 
@@ -161,7 +165,10 @@ class AnyServer(OpenAICompatible):
 
     @classmethod
     def open(cls, provider: Provider, name: str, options: Options) -> Self:
-        """Return the client of a model. Raises UsageError if the name is not NAME/MODEL."""
+        """Return the client of a model.
+
+        Raises UsageError if the name does not have the form NAME/MODEL.
+        """
         server, slash, model = name.partition("/")
         if not slash or not model or not re.search(r"[A-Za-z0-9]", server):
             raise UsageError(
@@ -172,7 +179,7 @@ class AnyServer(OpenAICompatible):
 
 
 class Azure(OpenAICompatible):
-    """A deployment on Azure, with the v1 API or the version in AZURE_OPENAI_API_VERSION."""
+    """A deployment on Azure, with the v1 API or the API version in AZURE_OPENAI_API_VERSION."""
 
     def url(self) -> URL:
         base = self.endpoint.base_url

@@ -1,9 +1,10 @@
-"""Parts of request bodies that several vendors share: prompts with a cached prefix, schemas without bounds.
+"""Make parts of request bodies that several vendors share.
 
-A prompt begins with the document, so that all summaries of a document share this prefix; its end is marked for vendors
-that cache marked prefixes. Schemas have bounds for servers whose models need them (design/schemas.md). Vendors that
-refuse bounds with status 400 get schemas without them; replies are validated anyway. The stored request has the bounds,
-so that the key of a call does not depend on the vendor.
+These are prompts with a cached prefix, and schemas without bounds. A prompt begins with the document, so that the
+prompts for all summaries of a document share this prefix; the end of the prefix is marked for vendors that cache marked
+prefixes. Schemas have bounds for servers whose models need them (design/schemas.md). Vendors that refuse bounds with
+status 400 are sent schemas without bounds; replies are validated in any case. The stored request has the bounds, so
+that the key of a call does not depend on the vendor.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ _OPENED = re.compile(r"<<<document (\w+)>>>\n")
 
 
 def split_prefix(text: str) -> tuple[str, str]:
-    """Split a text after the first fenced document. Without a document, or without text after it, the prefix is empty.
+    """Split a string after the first fenced document, and return the prefix and the rest.
+
+    The prefix is empty if there is no document, or no text after the document.
 
     >>> split_prefix("<<<document 1f>>>\\nA cat.\\n<<<end of document 1f>>>\\nSummary: A dog.")
     ('<<<document 1f>>>\\nA cat.\\n<<<end of document 1f>>>\\n', 'Summary: A dog.')
@@ -42,7 +45,7 @@ def split_prefix(text: str) -> tuple[str, str]:
 
 
 def with_prefixes(messages: Sequence[Message]) -> list[tuple[Message, str]]:
-    """Return each turn with its prefix; only the first user turn can have one."""
+    """Return each turn with its prefix; only the first user turn can have a non-empty prefix."""
     first = next((index for index, turn in enumerate(messages) if turn.role == "user"), None)
     return [(turn, split_prefix(turn.content)[0] if index == first else "") for index, turn in enumerate(messages)]
 
@@ -64,7 +67,7 @@ def cached_blocks(text: str, prefix: str) -> str | list[dict[str, Any]]:
 
 
 def without_bounds(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of the schema without bounds, in the same order.
+    """Return a copy of the JSON schema without bounds; the order of the keys is kept.
 
     >>> without_bounds({"type": "object", "properties": {"maximum": {"type": "string", "maxLength": 9}}})
     {'type': 'object', 'properties': {'maximum': {'type': 'string'}}}

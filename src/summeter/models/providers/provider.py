@@ -1,6 +1,6 @@
-"""The table of providers: their addresses, environment variables and API clients.
+"""Define the table of providers, with their addresses, environment variables and API clients.
 
-Keys are read from the environment, sent in one header, and never appear in messages, reprs or records.
+Keys are read from the environment, sent in a header, and never shown in messages, reprs or records.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 TIMEOUT = 120.0
 MAX_CONNECTIONS = 16
 GROUP = "summeter.providers"
-"""Entry point group of providers in other packages: NAME = "module:attribute", where the attribute is a `Provider` of
-that name."""
+"""The entry point group for providers in other packages: an entry point has the form NAME = "module:attribute", where
+the attribute is a `Provider` with that name."""
 
 _NO_SECRET = {"api-version"}
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
@@ -37,7 +37,8 @@ _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 class Options:
     """Options of the caller for all endpoints.
 
-    `timeout` is the maximum duration of a call in seconds; `environ` is the environment with keys and addresses.
+    `timeout` is the maximum duration of a call in seconds, and `environ` is the environment that contains keys and
+    addresses.
     """
 
     base_url: str | None = field(default=None, repr=False)
@@ -61,7 +62,7 @@ class Client(Protocol):
 
     @classmethod
     def open(cls, provider: Provider, name: str, options: Options) -> LLM:
-        """Return the client of the model `name`. Sends nothing."""
+        """Return the client of the model `name`, without sending anything."""
         ...
 
 
@@ -69,10 +70,11 @@ class Client(Protocol):
 class Dialect:
     """Differences of an OpenAI-compatible server from the default.
 
-    `max_tokens` and `seed` are the parameter names of the limit on new tokens (at the provider's default address; other
-    servers use max_tokens) and of the seed. `key_header` is the header of the key (default: `Authorization: Bearer`).
-    `extra` is added to every request body. Documents are marked for the prefix cache, in Anthropic's format, for models
-    whose name begins with `cache_marks`. `batches` is True if there is a batch API.
+    `max_tokens` is the name of the parameter that limits new tokens at the provider's default address (other servers
+    use `max_tokens`), and `seed` is the name of the parameter for the seed. `key_header` is the header in which the key
+    is sent, or None for `Authorization: Bearer`. `extra` is added to every request body. Documents are marked for the
+    prefix cache, in Anthropic's format, for models whose names begin with `cache_marks`. `batches` is True if there is
+    a batch API.
     """
 
     max_tokens: str = "max_tokens"
@@ -90,19 +92,21 @@ class Provider:
     Args:
         name: The name before the first slash of a model string.
         address: The base URL, or None if the environment or the caller must give it.
-        client: The client class, or "module:Class", which is imported on first use. Default: OpenAI's chat completions
-            with the parameter names of `dialect`.
-        keys: Environment variables of the key; the first one set is used. Default: NAME_API_KEY.
-        address_variable: The environment variable of the address. Default: NAME_BASE_URL.
+        client: The client class, or "module:Class", which is imported on first use. The default is OpenAI's chat
+            completions API with the parameter names of `dialect`.
+        keys: The environment variables for the key; the first one that is set is used. The default is NAME_API_KEY.
+        address_variable: The environment variable for the address. The default is NAME_BASE_URL.
         example: An example of an address, for messages.
-        needs: Other required environment variables.
-        hosted: Whether a vendor runs it and requires a key; False for the user's own servers.
+        needs: Other environment variables that are required.
+        hosted: Whether a vendor runs the servers and requires a key; False for the user's own servers.
         about: A description for listings.
-        known_contexts: Whether the table `contexts.CONTEXTS` applies to its models.
-        gateway: Whether it forwards calls to servers of other vendors, whose context may be shorter; it is then asked
-            for the context length before the table is used.
-        context_lookup: How its server reports the context length: a key of `context_length.LOOKUPS`.
-        truncates: Whether its server may silently truncate prompts that are too long.
+        known_contexts: Whether the table `contexts.CONTEXTS` applies to the provider's models.
+        gateway: Whether the provider forwards calls to servers of other vendors, whose contexts may be shorter. If so,
+            the provider is asked for the context length before the table is used.
+        context_lookup: How the provider's server reports the context length: a key of `context_length.LOOKUPS`, or None
+            if it does not.
+        truncates: Whether the provider's server may silently truncate prompts that are too long.
+        dialect: The differences of an OpenAI-compatible server from the default.
 
     >>> lab = Provider("my-lab", "https://models.lab.example/v1")
     >>> lab.keys, lab.address_variable
@@ -131,7 +135,10 @@ class Provider:
         object.__setattr__(self, "address_variable", self.address_variable or f"{prefix}_BASE_URL")
 
     def open(self, name: str, options: Options) -> LLM:
-        """Return the client of the model `name`. Raises UsageError for a missing key or address."""
+        """Return the client of the model `name`.
+
+        Raises UsageError for a missing key or address.
+        """
         client = self.client
         if isinstance(client, str):
             module, _, attribute = client.partition(":")
@@ -139,10 +146,11 @@ class Provider:
         return client.open(self, name, options)
 
     def endpoint(self, options: Options) -> Endpoint:
-        """Return the endpoint, with the address of the options, or else of the environment, or else of the provider.
+        """Return the endpoint.
 
-        Raises UsageError if an address is missing or invalid, or an https endpoint has no key; for servers that do not
-        check keys, the key may be any word.
+        The address is that of the options, or else of the environment, or else of the provider. Raises UsageError if
+        the address is missing or invalid, or if an https endpoint has no key; for servers that do not check keys, the
+        key may be any word.
         """
         base_url = address(self.address_variable, options, self.address, self.example)
         variable = next((key for key in self.keys if options.environ.get(key, "").strip()), self.keys[0])
@@ -156,7 +164,7 @@ class Provider:
 
     @property
     def variables(self) -> tuple[tuple[str, ...], ...]:
-        """Required environment variables of a hosted provider, as groups of alternatives."""
+        """The environment variables that a hosted provider requires, as groups of alternatives."""
         if not self.hosted:
             return ()
         address = () if self.address else ((self.address_variable,),)
@@ -211,22 +219,22 @@ PROVIDERS: dict[str, Provider] = {row.name: row for row in (
         about="scripted/PATH.jsonl: replies by the rules in a file",
     ),
 )}  # fmt: skip
-"""The built-in providers by name. Other packages add providers by entry points (`GROUP`)."""
+"""The built-in providers by name; other packages can add providers through entry points (`GROUP`)."""
 
 
 def find_provider(name: str) -> Provider | None:
-    """Return the provider of this name, built-in or from another package, or None."""
+    """Return the provider with this name, built-in or from another package, or None if there is none."""
     # Entry points are read only if necessary, since this reads the metadata of all installed packages.
     return PROVIDERS.get(name) or next((_load(point) for point in _points() if point.name == name), None)
 
 
 def provider_names() -> list[str]:
-    """Return the names of all providers, built-in ones first, without importing other packages."""
+    """Return the names of all providers, with the built-in ones first, without importing other packages."""
     return list(dict.fromkeys([*PROVIDERS, *(point.name for point in _points())]))
 
 
 def providers() -> dict[str, Provider]:
-    """Return all providers by name, built-in ones first; other packages cannot replace these."""
+    """Return all providers by name; the built-in providers come first, and other packages cannot replace them."""
     others = {point.name: point for point in _points() if point.name not in PROVIDERS}
     return {**PROVIDERS, **{name: _load(point) for name, point in others.items()}}
 
@@ -246,7 +254,9 @@ def _load(point: EntryPoint) -> Provider:
 
 
 def base_urls(text: str | None) -> tuple[str | None, ...]:
-    """Split a base URL at commas into the addresses of several servers of one model.
+    """Return the addresses of several servers of one model, which commas separate in a base URL.
+
+    Raises UsageError if an address contains a comma or is given twice.
 
     >>> base_urls("http://a:8000/v1,http://b:8000/v1")
     ('http://a:8000/v1', 'http://b:8000/v1')
@@ -264,9 +274,9 @@ def base_urls(text: str | None) -> tuple[str | None, ...]:
 
 
 def address(variable: str, options: Options, default: str | None = None, example: str = "") -> str:
-    """Return the base URL of the options, the environment or the default, without a trailing slash.
+    """Return the base URL given by the options, the environment or the default, without a trailing slash.
 
-    Raises UsageError if it is missing or invalid, or contains a password.
+    Raises UsageError if the base URL is missing or invalid, or if it contains a user name or a password.
     """
     base_url = (options.base_url or options.environ.get(variable) or default or "").strip().rstrip("/")
     if not base_url:
@@ -286,9 +296,9 @@ def address(variable: str, options: Options, default: str | None = None, example
 
 
 def secret(variable: str, options: Options) -> SecretStr | None:
-    """Return the key in the environment variable, or None.
+    """Return the key in an environment variable, or None if the variable is not set.
 
-    Raises UsageError if it contains invalid characters.
+    Raises UsageError if the key contains invalid characters.
     """
     key = options.environ.get(variable, "").strip()
     if any(ord(character) < 33 or ord(character) > 126 for character in key):
@@ -297,7 +307,7 @@ def secret(variable: str, options: Options) -> SecretStr | None:
 
 
 def url_secrets(url: str) -> tuple[str, ...]:
-    """Return the secrets in a URL: the values of its query, except the API version, and its fragment."""
+    """Return the secrets in a URL: the fragment, and the values in the query except the API version."""
     parts = urlsplit(url)
     pairs = (pair.partition("=") for pair in parts.query.split("&"))
     values = [value or name for name, _, value in pairs if name not in _NO_SECRET]
@@ -305,7 +315,7 @@ def url_secrets(url: str) -> tuple[str, ...]:
 
 
 def join(base_url: str, *segments: str) -> URL:
-    """Append path segments to a base URL, keeping its query.
+    """Return a base URL with path segments appended; the query of the base URL is kept.
 
     >>> str(join("https://host/v1?api-version=7", "chat", "completions"))
     'https://host/v1/chat/completions?api-version=7'
@@ -317,9 +327,10 @@ def join(base_url: str, *segments: str) -> URL:
 
 
 def proxy(url: URL) -> str | None:
-    """Return the proxy of a URL from HTTP_PROXY, HTTPS_PROXY and NO_PROXY, or None for loopback addresses.
+    """Return the proxy for a URL, or None if none is to be used, as for loopback addresses.
 
-    It is looked up once; aiohttp would look it up for every call, and read a netrc file.
+    The proxy is set by HTTP_PROXY, HTTPS_PROXY and NO_PROXY. It is looked up once per client; aiohttp would look it up
+    for every call and also read a netrc file.
     """
     from urllib.request import getproxies, proxy_bypass
 

@@ -17,7 +17,7 @@ from summeter.runs.calls import token_count
 TRANSIENT = frozenset({408, 409, 424, 425, 429})
 # The server is overloaded: 503 of Google, Bedrock, Ollama and vLLM, 529 of Anthropic.
 THROTTLED = frozenset({429, 503, 529})
-# Messages of a 400 that does not depend on the reply format.
+# Messages of errors with status 400 that do not depend on the reply format.
 _TOO_LONG = re.compile(
     r"context.{0,3}(length|window|size)|maximum context|too many (input )?tokens|(prompt|input) is too long"
     r"|input token count",
@@ -43,14 +43,15 @@ _FIXES = {
     "max_tokens": "run without a limit on new tokens",
     "logprobs": "choose a model or server that returns log-probabilities, or use the mean of samples (`draws`)",
 }
-ROUNDING = 1e-5  # maximum log-probability from rounding in low precision
+ROUNDING = 1e-5  # maximum log-probability that results from rounding in low precision
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Answer(NamedTuple):
-    """An HTTP answer with its model, address and request (an empty request for other calls than completions).
+    """An HTTP answer with its model, address and request.
 
-    `clean` removes keys from messages of the server; `key_variable` is the environment variable of the key.
+    `seconds` is the time until the last byte. `clean` removes keys from messages of the server. `request` is an empty
+    request if the answer is not a completion. `key_variable` is the environment variable of the key.
     """
 
     model: str
@@ -65,7 +66,10 @@ class Answer(NamedTuple):
 
 
 def body(answer: Answer) -> dict[str, Any]:
-    """Return the JSON object of an answer. Raises TransientError if it is invalid."""
+    """Return the JSON object in an answer.
+
+    Raises TransientError if the answer is not a JSON object.
+    """
     try:
         value = json.loads(answer.content)
     except (ValueError, RecursionError) as error:
@@ -76,14 +80,14 @@ def body(answer: Answer) -> dict[str, Any]:
 
 
 def without(answer: Answer, what: str) -> TransientError:
-    """Return the error of a reply without a required part (`what`)."""
+    """Return the error for a reply that lacks the required part `what`."""
     return TransientError(f"{answer.model}: {answer.address} sent a reply without {what}: {_excerpt(answer)}")
 
 
 def checked(completion: Completion, request: Request) -> Completion:
-    """Return the completion.
+    """Return the completion unchanged, after checking it.
 
-    Raises CapabilityError if log-probabilities were requested and are missing.
+    Raises CapabilityError if log-probabilities were requested but are missing.
     """
     if request.top_logprobs is None or completion.logprobs is not None or completion.refusal or not completion.text:
         return completion
@@ -91,24 +95,24 @@ def checked(completion: Completion, request: Request) -> Completion:
 
 
 def capability_error(model: str, what: str, head: str | None = None) -> CapabilityError:
-    """Return the error of an endpoint that does not support `what`, with advice."""
+    """Return the error for an endpoint that does not support `what`, with advice."""
     fix = _FIXES.get(what, "a weaker reply format may work")
     return CapabilityError(Message(f"{head or f'{model} does not support {what}'}: ", fix), lacks=what)
 
 
 def refuse(request: Request, model: str, *lacks: str) -> None:
-    """Raise CapabilityError if the request needs one of the features that the vendor does not support (`lacks`)."""
+    """Raise CapabilityError if the request needs one of the features that the vendor lacks (`lacks`)."""
     for what in lacks:
         if what == request.format or _requests(what, request):
             raise capability_error(model, what)
 
 
 def failure(answer: Answer) -> ModelError:
-    """Return the error of an answer with a status other than 200."""
+    """Return the error for an answer with a status other than 200."""
     status, full_message, request = answer.status, _server_message(answer), answer.request
     message = shorten(full_message)
     head = f"{answer.model}: {answer.address} answered {status}: {message}"
-    # Errors of all calls, with a status that usually concerns a single one.
+    # Errors that concern all calls, although their status usually concerns a single call.
     if status in {400, 422, 429} and _SPENT.search(full_message):
         return AccessError(
             f"{head}. The budget or the daily quota of the account is exhausted; raise it, or wait, and resume"
@@ -173,7 +177,9 @@ def _advice(status: int, key_variable: str) -> str:
 
 
 def retry_after(headers: Mapping[str, str], *, now: Callable[[], float] = time.time) -> float | None:
-    """Return the seconds to wait from the header `retry-after-ms` or Retry-After (seconds or HTTP date), or None.
+    """Return the seconds to wait that the headers state, or None if they state none.
+
+    The headers read are `retry-after-ms` and `Retry-After`, which contains seconds or an HTTP date.
 
     >>> retry_after({"Retry-After": "2.5"})
     2.5
@@ -190,7 +196,10 @@ def retry_after(headers: Mapping[str, str], *, now: Callable[[], float] = time.t
 
 
 def error_of(answer: Answer) -> Any:
-    """Return the error object of a failed call, or the value in its place, or None."""
+    """Return the error object in the answer to a failed call, or None if there is none.
+
+    If the answer contains another value in place of the object, this value is returned.
+    """
     try:
         value = json.loads(answer.content)
     except (ValueError, RecursionError):
@@ -239,7 +248,7 @@ def _plain(content: bytes) -> str:
 
 
 def shorten(text: str) -> str:
-    """Put a text on one line of at most 300 characters."""
+    """Return a string on one line; everything after 300 characters is replaced by an ellipsis."""
     text = " ".join(text.split())
     return text if len(text) <= 300 else f"{text[:300]}..."
 
@@ -248,23 +257,26 @@ def shorten(text: str) -> str:
 
 
 def text(value: Any) -> str:
-    """Return a string, or the joined texts of a list of parts; an empty string for other values."""
+    """Return a string or the joined texts of a list of parts, or an empty string for other values.
+
+    Lone surrogates are replaced by U+FFFD.
+    """
     if isinstance(value, str):
         return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", value)
     return "".join(text(part.get("text")) for part in dicts(value))
 
 
 def string(value: Any) -> str | None:
-    """Return a non-empty string, or None for other values."""
+    """Return the value if it is a non-empty string, and None otherwise."""
     return text(value) if isinstance(value, str) and value else None
 
 
 count = token_count
-"""Return a number of tokens, or None if the value is not one."""
+"""Return the value as a number of tokens, or None if it is not one."""
 
 
 class Tokens(TypedDict, total=False):
-    """The token counts of a Completion."""
+    """The token counts of a `Completion`."""
 
     tokens_in: int | None
     tokens_out: int | None
@@ -273,16 +285,20 @@ class Tokens(TypedDict, total=False):
 
 
 def tokens(usage: Any, **names: Sequence[str]) -> Tokens:
-    """Return token counts: for each field of `Tokens`, the sum of the server's counts of these names, or None."""
+    """Return the token counts in the server's object `usage`.
+
+    `names` gives, for each field of `Tokens`, the names of the server's counts that are added. A field is None if the
+    server reports none of them.
+    """
     counts = {name: number for name, value in mapping(usage).items() if (number := count(value)) is not None}
     summands = {field: [counts[name] for name in fields if name in counts] for field, fields in names.items()}
     return cast("Tokens", {field: count(sum(numbers)) if numbers else None for field, numbers in summands.items()})
 
 
 def logprob(value: Any) -> float | None:
-    """Return a log-probability, or None if the value is not a number or above 0 by more than rounding.
+    """Return the value as a log-probability, or None if it is not a number or above 0 by more than rounding.
 
-    Minus infinity, which JSON cannot represent, is -9999 (OpenAI's convention).
+    Minus infinity, which JSON cannot represent, becomes -9999 (OpenAI's convention), which is also the minimum.
     """
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not value <= ROUNDING:
         return None
@@ -290,10 +306,10 @@ def logprob(value: Any) -> float | None:
 
 
 def mapping(value: Any) -> dict[str, Any]:
-    """Return an object, or an empty one for other values."""
+    """Return the value if it is an object, and an empty object otherwise."""
     return value if isinstance(value, dict) else {}
 
 
 def dicts(value: Any) -> list[dict[str, Any]]:
-    """Return the objects in a list; an empty list for other values."""
+    """Return the objects in a list, or an empty list for other values."""
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""Scripted replies for tests, documentation and demonstrations, without a model or a network.
+"""Reply by a script in tests, documentation and demonstrations, without a model or a network connection.
 
 The model string is `scripted/PATH.jsonl`. Each line is a rule, and the first matching rule replies:
 
@@ -28,12 +28,12 @@ Failure = Literal["transient", "model", "json_schema", "json_object", "temperatu
 
 
 class Rule(Record):
-    """A rule: a condition on the request and a reply.
+    """A rule, which consists of conditions on the request and a reply.
 
-    The prompt must contain all strings of `match` and a match of the regular expression `regex`, and the key of the
-    request must begin with `key`; conditions that are None are omitted. `reply` is a text, or JSON to be sent as text.
-    `error` is raised instead of a reply: "transient", "model", or the name of an unsupported capability. `times` limits
-    the number of replies of the rule.
+    The prompt must contain all strings in `match` and a match of the regular expression `regex`, and the key of the
+    request must begin with `key`; conditions that are None are ignored. `reply` is a string, or a JSON value that is
+    returned as text. `error` names an error that is raised instead of a reply: "transient", "model", or an unsupported
+    capability. `times` limits how often the rule is used, or is None for no limit.
     """
 
     match: str | tuple[str, ...] | None = None
@@ -68,7 +68,7 @@ class Rule(Record):
         return self.key is None or request.key.startswith(self.key)
 
     def answer(self, model: str) -> Completion:
-        """Return the reply, or raise the error of the rule."""
+        """Return the reply of the rule, or raise its error."""
         if self.error == "transient":
             raise TransientError(f"{model}: a scripted failure", retry_after=self.retry_after)
         if self.error == "model":
@@ -88,9 +88,9 @@ Rules = Callable[[Request], Completion | str] | Mapping[str, Any] | Iterable[Rul
 class Scripted:
     """An LLM that replies by rules and records its requests.
 
-    `rules` is a function of the request (which may raise), a mapping from a substring of the prompt to its reply, or a
-    list of rules, of which the first matching one replies. `latency` is in seconds; `failures` is the probability of a
-    transient failure, drawn from `rng`.
+    `rules` is a function of the request (which may raise an error), a mapping from substrings of the prompt to replies,
+    or a list of rules, of which the first matching rule is used. `latency` is the time before each reply in seconds.
+    `failures` is the probability of a transient failure, and `rng` the random generator that decides about failures.
 
     >>> llm = Scripted({"capital of France": "Paris"})
     >>> llm.calls
@@ -120,7 +120,7 @@ class Scripted:
     def from_file(cls, path: str | Path, **settings: Any) -> Self:
         """Read the rules from a JSONL file.
 
-        Raises InputError with the file, line and field of an invalid rule.
+        Raises InputError with the file, the line and the field of an invalid rule.
         """
         return cls(_read(Path(path)), **{"id": f"scripted/{path}", **settings})
 
@@ -129,7 +129,10 @@ class Scripted:
         return len(self.requests)
 
     async def complete(self, request: Request) -> Completion:
-        """Return the reply of the first matching rule. Raises ModelError if no rule matches."""
+        """Return the reply of the first matching rule.
+
+        Raises ModelError if no rule matches.
+        """
         self.requests.append(request)
         # Yields to the event loop even without latency, as a real endpoint does.
         await asyncio.sleep(self.latency)
