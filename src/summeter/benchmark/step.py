@@ -1,14 +1,16 @@
-"""Base of the steps of a benchmark: each reads a folder and writes a folder with a manifest of what it did.
+"""The base of the steps of a benchmark.
 
-A step's folder is a dataset folder with two additional files:
+Each step reads a folder and writes a folder with a manifest of what it did. The folder of a step is a dataset folder
+with two additional files:
 
     manifest.json   settings, seed, models, versions, hashes of inputs and outputs, counts, the earlier steps
     dropped.jsonl   what the step left out, and why (only if it left something out)
 
-The `extra` of a document holds its provenance (`source`, `origin`, `licence`, `share`, `language`, `words`, `length`,
-`kind`), written by the step `source`. A step's folder contains no time and no absolute path: the same input, settings
-and seed give the same bytes. The folder is written atomically. Files that a step needs to resume after a crash (calls,
-runs, campaigns) are in `work/STEP` beside the folder; times and errors are in `log.jsonl`.
+The `extra` of a document contains its provenance (`source`, `origin`, `licence`, `share`, `language`, `words`,
+`length`, `kind`), as written by the step `source`. The folder of a step contains no times and no absolute paths, so
+that the same input, settings and seed give the same bytes. The folder is written atomically. Files that a step needs to
+resume after a crash (calls, runs, campaigns) are in `work/STEP` beside the folder, and times and errors are in
+`log.jsonl`.
 """
 
 from __future__ import annotations
@@ -44,11 +46,15 @@ from summeter.runs.run import RunFolder
 MANIFEST, DROPPED, WORK, LOG = "manifest.json", "dropped.jsonl", "work", "log.jsonl"
 SCRIPTED = "scripted/"
 DATA = "data"
-"""Name of the input folder among a manifest's inputs."""
+"""Name of the input folder in the `inputs` of a manifest."""
 
 
 class Package(NamedTuple):
-    """An optional package: its module, the extra of summeter that installs it, and how to avoid needing it."""
+    """An optional package.
+
+    `module` is its module, `extra` the extra of summeter that installs it, and `alternative` a setting with which it is
+    not needed, or an empty string.
+    """
 
     module: str
     extra: str
@@ -57,7 +63,7 @@ class Package(NamedTuple):
 
 _STRATA = ("source", "origin", "licence", "language", "words", "length", "kind")
 DOCUMENT_COLUMNS = frozenset({*_STRATA, "words_left_out", "commit", "redaction", "original"})
-"""Columns of documents that steps write. They hold no text of the document, so every release may include them."""
+"""Columns of documents that steps write; they contain no text of the document, so a release may include them."""
 SUMMARY_COLUMNS = frozenset({"model", "asked_sentences", "written_sentences"})
 """Columns of summaries that steps write."""
 
@@ -71,7 +77,7 @@ class StepSettings(Record):
     seed: int = Field(0, description="Random seed.")
 
     def recorded(self) -> dict[str, Any]:
-        """Return the settings for a manifest: JSON, with the secrets in addresses masked."""
+        """Return the settings as JSON for a manifest, with the secrets in addresses masked."""
         recorded: dict[str, Any] = masked(self.model_dump(mode="json"))
         return recorded
 
@@ -80,19 +86,26 @@ class StepSettings(Record):
         return ()
 
     def files(self) -> Iterable[Path]:
-        """Return the files and folders that the step reads besides its input; changing one makes the step stale.
+        """Return the files and folders that the step reads besides its input.
 
-        By default these are all fields that are paths, and the replies of scripted models.
+        If one of them changes, the step becomes stale. By default, these are the values of all fields that are paths,
+        and the replies of scripted models.
         """
         paths = [value for name in type(self).model_fields if isinstance(value := getattr(self, name), Path)]
         return [*paths, *scripts(self)]
 
     def packages(self) -> Iterable[Package]:
-        """Return the optional packages that the step imports; by default those of local networks, if it uses any."""
+        """Return the optional packages that the step imports.
+
+        By default, these are the packages for local networks, if the step uses any.
+        """
         return [Package("tokenizers", "local")] if any(map(is_local, self.asked_models())) else []
 
     def secret_hashes(self) -> Mapping[str, str]:
-        """Return keyed hashes, by name, of files whose SHA-256 is secret; changing one makes the step stale."""
+        """Return keyed hashes of the files whose SHA-256 is secret, by name.
+
+        If one of these files changes, the step becomes stale.
+        """
         return {}
 
 
@@ -109,7 +122,7 @@ class ModelSettings(StepSettings):
 
     @property
     def run_options(self) -> dict[str, Any]:
-        """The options of a run: all fields of this class and the seed, except `models` and `prompts`."""
+        """The options of a run: the seed and all fields except `models` and `prompts`."""
         return {name: getattr(self, name) for name in ModelSettings.model_fields if name not in ("models", "prompts")}
 
     def asked_models(self) -> Iterable[str]:
@@ -118,7 +131,7 @@ class ModelSettings(StepSettings):
 
 
 def scripts(settings: StepSettings) -> list[Path]:
-    """Return the files that hold the replies of scripted models."""
+    """Return the files that contain the replies of scripted models."""
     models = sorted({model for model in settings.asked_models() if model.startswith(SCRIPTED)})
     return [Path(model.removeprefix(SCRIPTED)) for model in models]
 
@@ -126,8 +139,8 @@ def scripts(settings: StepSettings) -> list[Path]:
 class LeftOut(NamedTuple):
     """A record that a step left out.
 
-    `what` is its kind ("document", "summary", "key fact"). The manifest counts reasons, so `reason` does not depend on
-    the record; `detail` does.
+    `what` is the kind of the record ("document", "summary" or "key fact"). The manifest counts reasons, so `reason`
+    does not depend on the record, whereas `detail` does.
     """
 
     what: str
@@ -137,7 +150,10 @@ class LeftOut(NamedTuple):
 
 
 class StepRecord(Record):
-    """The record of one step in a manifest. `inputs` and `files` map names to SHA-256; `dropped` counts reasons."""
+    """The record of one step in a manifest.
+
+    `inputs` and `files` map names to SHA-256. `dropped` maps reasons to the numbers of records that were left out.
+    """
 
     step: str
     settings: dict[str, Any]
@@ -153,7 +169,7 @@ class StepRecord(Record):
 
 
 class Manifest(StepRecord):
-    """The content of manifest.json. `history` holds the records of the earlier steps, in order."""
+    """The content of manifest.json; `history` contains the records of earlier steps, in order."""
 
     schema_: Literal["summeter-bench-step/1"] = Field(
         default="summeter-bench-step/1", alias="schema", serialization_alias="schema"
@@ -164,8 +180,8 @@ class Manifest(StepRecord):
 class Inputs(NamedTuple):
     """The inputs of a step.
 
-    `data` is None for the first step, `folder` is None if the input is remote, and `history` holds the records of the
-    earlier steps.
+    `data` is None for the first step, and `folder` is None if the input is remote. `history` contains the records of
+    the earlier steps.
     """
 
     data: Dataset | None
@@ -183,8 +199,8 @@ class Inputs(NamedTuple):
 class StepContext(NamedTuple):
     """The environment of a step.
 
-    `out` becomes the step's folder, `work` survives a crash, and `log` records data that no release contains (usage,
-    ids of runs).
+    `out` becomes the folder of the step, and `work` is a folder that survives a crash. `log` records data that no
+    release contains, such as usage and ids of runs.
     """
 
     out: Path
@@ -198,9 +214,9 @@ class Result:
     """The result of a step.
 
     `data` is None if the step wrote only files to `StepContext.out`. `counts` and `details` are recorded in the
-    manifest and contain no times or absolute paths. `packages` are the packages whose versions the result depends on.
-    `finish` writes files that describe the dataset, after the dataset is saved. `history`, if given, replaces the
-    records of the earlier steps.
+    manifest and must not contain times or absolute paths. `packages` names the packages on whose versions the result
+    depends. `finish` is called with the folder after the dataset is saved, and writes files that describe the dataset.
+    If `history` is given, it replaces the records of the earlier steps.
     """
 
     data: Dataset | None = None
@@ -218,10 +234,10 @@ S = TypeVar("S", bound=StepSettings)
 
 @dataclass(frozen=True)
 class Step(Generic[S]):
-    """A step: its name, its settings, and the function that runs it.
+    """A step: the name, the class of the settings, and the function that runs it.
 
-    `changed` takes the work folder and the manifest of a finished step and returns why the step is stale, or None.
-    `reads` is `documents` for a step whose input needs no summaries.
+    `changed` takes the work folder and the manifest of a finished step, and returns why the step is stale, or None.
+    `reads` is `documents` for a step whose input need not have summaries.
     """
 
     name: str
@@ -232,7 +248,10 @@ class Step(Generic[S]):
 
 
 class WaitingError(SummeterError):
-    """Raised if a step waits for annotators or reviewers; running the same command later resumes the step."""
+    """Raised if a step waits for annotators or reviewers.
+
+    Running the same command later resumes the step.
+    """
 
     exit_code: ClassVar[int] = 130
 
@@ -241,7 +260,7 @@ State = Literal["done", "stale", "left", "failed", "waiting"]
 
 
 class StepState(NamedTuple):
-    """The state of a step, with a reason unless it is done or not started."""
+    """The state of a step, with a reason unless the step is done or not started."""
 
     state: State
     reason: str = ""
@@ -251,7 +270,10 @@ class StepState(NamedTuple):
 
 
 def check_packages(steps: Iterable[tuple[Step[Any], StepSettings]]) -> None:
-    """Raise InstallError, with the command to install them, if packages that the steps need are missing."""
+    """Raise InstallError if packages that the steps need are missing.
+
+    The message contains the command that installs these packages.
+    """
     missing = [
         (step.name, package)
         for step, settings in steps
@@ -270,11 +292,11 @@ def check_packages(steps: Iterable[tuple[Step[Any], StepSettings]]) -> None:
 def run_step(
     step: Step[S], source: str | Path | None, out: str | Path, settings: S, *, progress: Progress | None = None
 ) -> Manifest:
-    """Run one step: read `source` and write the folder `out` atomically.
+    """Run one step, which reads `source` and writes the folder `out` atomically.
 
-    `source` is the folder of a step, a dataset folder, a flat file or an address. An existing folder of the same step
-    is replaced. Raises UsageError if `out` is anything else, InputError if the input is invalid, WaitingError if the
-    step waits for annotators, and the step's own errors.
+    `source` is the folder of a step, a dataset folder, a flat file or an address. If `out` is a folder of the same
+    step, it is replaced. Raises UsageError if `out` is anything else that exists, InputError if the input is invalid,
+    WaitingError if the step waits for annotators, and the errors of the step itself.
     """
     target = Path(out)
     check_packages([(step, settings)])
@@ -325,7 +347,7 @@ def work_folder(out: Path) -> Path:
 def state_of(
     step: Step[S], source: str | Path | None, out: Path, settings: S, last: Mapping[str, Any] | None
 ) -> StepState:
-    """Return the state of a step, from its folders; `last` is the last line about the step in the log."""
+    """Return the state of a step; `last` is the last line about the step in the log, or None."""
     if not (out / MANIFEST).is_file():
         event = None if last is None else last["event"]
         if last is not None and event in ("failed", "waiting"):
@@ -354,7 +376,7 @@ def state_of(
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read the manifest of a step's folder. Raises InputError if it is invalid."""
+    """Read the manifest in the folder of a step. Raises InputError if the manifest is invalid."""
     path = folder / MANIFEST
     try:
         return Manifest.model_validate_json(path.read_bytes())
@@ -377,7 +399,7 @@ def read_log(folder: Path) -> list[dict[str, Any]]:
 
 
 def log_of(out: Path) -> Callable[[Mapping[str, Any]], None]:
-    """Return a function that appends a line about the step of folder `out` to the log beside the folder."""
+    """Return a function that appends a line about the step of `out` to the log beside it."""
 
     def log(row: Mapping[str, Any]) -> None:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -427,12 +449,12 @@ def write_result(
     counts_in: Mapping[str, int],
     history: tuple[StepRecord, ...],
 ) -> Manifest:
-    """Write the result of a step, and its manifest, to an empty folder.
+    """Write the result and the manifest of a step to the empty folder `fresh`.
 
-    `inputs` are the hashes of the step's inputs and `counts_in` their counts.
+    `inputs` contains the hashes of the step's inputs, and `counts_in` the counts of their records.
     """
     if result.data is not None:
-        data = fresh / ".dataset"  # `fresh` may hold other files of the step
+        data = fresh / ".dataset"  # `fresh` may contain other files of the step
         save(result.data, data)
         for path in sorted(data.iterdir()):
             path.rename(fresh / path.name)
@@ -460,14 +482,14 @@ def write_result(
 
 
 def file_hashes(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of every file of a folder except its manifest, by relative path."""
+    """Return the SHA-256 of every file in a folder except the manifest, by relative path."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     names = {path.relative_to(folder).as_posix(): path for path in paths}
     return {name: file_hash(path) for name, path in names.items() if name != MANIFEST}
 
 
 def changed_files(folder: Path, known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the files of a step's folder that differ from the manifest's hashes, and what happened to each."""
+    """Yield the files of a folder that differ from the known hashes, and how each differs."""
     for name, what in sorted(hash_differences(known, file_hashes(folder))):
         yield name, f"was {what}"
 
@@ -484,7 +506,7 @@ def _input_hashes(source: str | Path | None, settings: StepSettings) -> dict[str
 
 
 def hash_of(path: str | Path) -> str:
-    """Return a hash of the content of a file or folder, or "missing" if it does not exist."""
+    """Return a hash of the content of a file or folder, or "missing" if there is none."""
     path = Path(path)
     if path.is_dir():
         return digest(file_hashes(path))
@@ -499,7 +521,7 @@ def _short(value: Any) -> str:
 def scripted_work(work: Path, settings: StepSettings) -> Path:
     """Return the work folder, or a subfolder if models are scripted.
 
-    Calls are stored by model name, and a script with other replies is another model.
+    Calls are stored by the name of the model, but a script with different replies is a different model.
     """
     files = scripts(settings)
     if not files:
@@ -518,11 +540,14 @@ def _known_options(options: dict[str, Any]) -> dict[str, Any]:
 
 
 RunOptions = Annotated[dict[str, Any], AfterValidator(_known_options)]
-"""Options of a run by name, checked when the settings are read."""
+"""Options of a run by name, which are checked when the settings are read."""
 
 
 def run_over(data: Dataset, folder: str | Path) -> RunFolder:
-    """Open a run over the summaries of the data. Raises UsageError if the run is over other summaries."""
+    """Open a run over the summaries of the data.
+
+    Raises UsageError if the run is over other summaries.
+    """
     run = RunFolder(folder)
     entry = run.manifest.data
     if entry.hash != data.hash:
@@ -534,7 +559,10 @@ def run_over(data: Dataset, folder: str | Path) -> RunFolder:
 
 
 def counts_of(data: Dataset | None) -> dict[str, int]:
-    """Return the numbers of documents, summaries, key facts, and judgments per set; empty without a dataset."""
+    """Return the numbers of documents, summaries, key facts, and judgments per judgment set.
+
+    Returns an empty dict if `data` is None.
+    """
     if data is None:
         return {}
     counts = {

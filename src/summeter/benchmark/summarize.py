@@ -2,8 +2,8 @@
 
 Lengths are normalized as in SummQual: the first model (the lead) chooses the length, and the other models are asked for
 the same number of sentences, so that judgments compare content and not length. Models listed in `free` choose their own
-length (SummQual: a fine-tuned summarizer that takes no instructions). So do local encoder-decoders (BART, Flan-T5,
-PEGASUS), whose input is the document, or a prefix and the document.
+length, such as the fine-tuned summarizer of SummQual, which takes no instructions. Local encoder-decoders (BART,
+Flan-T5, PEGASUS) also choose their own length; their input is the document, optionally after a prefix.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from summeter.text.split import split
 
 PACKAGE, CALLS = "summeter.benchmark", "calls.sqlite"
 EMPTY = "the summary is empty"
-"""Start of the reason for a reply without words."""
+"""Start of the reason that is given for a reply without words."""
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"summary": {"type": "string", "maxLength": 8000}},
@@ -51,12 +51,12 @@ SCHEMA: dict[str, Any] = {
 PromptForm = Literal["summeter", "unisumeval"]
 TEMPLATES: Mapping[PromptForm, str] = {"summeter": "summarize", "unisumeval": "summarize_unisumeval"}
 KIND = "document"
-"""Default noun for a document in the prompt."""
+"""Default noun for a document in the prompts."""
 CALL_COUNTS = (
     "hits", "joined", "sent", "retries", "failures", "tokens_in", "tokens_out", "tokens_cached", "without_tokens",
     "seconds",
 )  # fmt: skip
-"""Counts of each model's calls that are logged."""
+"""The counts of each model's calls that are logged."""
 
 
 class SummarizeSettings(ModelSettings):
@@ -117,7 +117,8 @@ class SummarizeSettings(ModelSettings):
 class Written(NamedTuple):
     """The summary of a document by a system.
 
-    `text` is None if the summary failed, with `status` and `reason`. `asked` is the number of sentences in the prompt.
+    If the summary failed, `text` is None, and `status` and `reason` say why. `asked` is the number of sentences that
+    the prompt asked for, or None.
     """
 
     document: Document
@@ -130,20 +131,20 @@ class Written(NamedTuple):
 
     @property
     def outcome(self) -> str:
-        """The status; `empty` for a reply without words."""
+        """The status, or `empty` for a reply without words."""
         return "empty" if self.status == "unparsed" and EMPTY in (self.reason or "") else self.status
 
 
 _Writer = Callable[[Document, str, int | None], Awaitable[Written]]
-"""Writes a summary, given the document, the noun for it, and the number of sentences."""
+"""A function that writes a summary, given the document, the noun for it, and the number of sentences."""
 
 
 def summarize(inputs: Inputs, settings: SummarizeSettings, context: StepContext) -> Result:
     """Summarize every document with every system.
 
     Calls are stored in the work folder, so a repeated step asks only for what is missing. If the lead writes no summary
-    of a document, the systems that need its length are skipped. Raises CoverageError if there is no summary at all, and
-    UsageError for an invalid model string.
+    of a document, the systems that need the length of that summary are skipped. Raises CoverageError if there is no
+    summary at all, and UsageError if a model string is invalid.
     """
     data = inputs.dataset
     with_text = [document for document in data.documents.values() if document.text.strip()]
@@ -215,7 +216,7 @@ def summarize(inputs: Inputs, settings: SummarizeSettings, context: StepContext)
 async def _summaries(
     document: Document, *, settings: SummarizeSettings, writers: Mapping[str, _Writer]
 ) -> list[Written]:
-    """Summarize a document with the lead first, then concurrently with the other systems."""
+    """Summarize a document with the lead, and then concurrently with the other systems."""
     text, left_out = truncate(document.text, settings.words)
     if left_out:
         sentences = spans(split(text, settings.language), "document")
@@ -268,7 +269,7 @@ async def _generate(
     prefix: str,
     generation: Generation,
 ) -> Written:
-    """Summarize with a local encoder-decoder, which ignores the noun and the length."""
+    """Summarize with a local encoder-decoder; the noun and the number of sentences are ignored."""
     del kind, sentences
     (text,) = await network.ask([Generate((prefix + document.text,), generation)])
     if not _has_words(text):
@@ -277,7 +278,9 @@ async def _generate(
 
 
 def read_summary(reply: str, material: tuple[str, ...] = ()) -> str:
-    """Return the text under "summary" in a JSON reply. Raises ReplyError if it is missing, empty or a refusal.
+    """Return the text under "summary" in a JSON reply.
+
+    Raises ReplyError if the text is missing, empty or a refusal.
 
     >>> read_summary('{"summary": "It rained."}')
     'It rained.'

@@ -1,7 +1,7 @@
-"""Verify a release: compare its hashes, and compute everything that follows from its data again.
+"""Verification of a release: compare hashes, and recompute what follows from the data.
 
-Hashes detect changed files. Recomputing also detects a change whose hashes were renewed, as long as one file of the
-release contradicts it. Separate checks make sure that a release contains no withheld text and no secret.
+Comparing hashes detects changed files. Recomputing also detects changes after which the hashes were renewed, if another
+file of the release contradicts them. Separate checks make sure that a release contains no withheld text and no secret.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ from summeter.records.addresses import masked
 REPORT = "report.json"
 MAX_SHOWN = 20
 _COUNTS = frozenset({"documents", "summaries", "key_facts"})
-"""Counts of every step, besides the judgments of each set."""
+"""Counts of every step, in addition to the number of judgments in each set."""
 _PSEUDONYM = re.compile(rf"{re.escape(PSEUDONYM)}[0-9a-f]{{10}}")
 
 
 class Difference(NamedTuple):
-    """A fault of a release, by file."""
+    """A fault in a file of a release."""
 
     file: str
     message: str
@@ -88,7 +88,7 @@ class VerifyError(GateError):
 
 
 def verify(folder: str | Path) -> list[Difference]:
-    """Return all faults of the release in a folder; empty if there are none.
+    """Return all faults of the release in a folder, or an empty list if there are none.
 
     Raises UsageError if the folder is not a release.
     """
@@ -132,7 +132,10 @@ def verify(folder: str | Path) -> list[Difference]:
 
 
 def _load(folder: Path, differences: list[Difference], *, check_hashes: bool) -> Dataset | None:
-    """Load the data of a release with all judgments. Return None, and add the faults, if they cannot be read."""
+    """Load the data of a release with all judgments.
+
+    If the data cannot be read, add the faults to `differences` and return None.
+    """
     try:
         data = load(folder, verify=check_hashes)
         for name in data.judgment_sets:
@@ -155,7 +158,7 @@ def _load(folder: Path, differences: list[Difference], *, check_hashes: bool) ->
 def _compare_rebuilt(
     folder: Path, manifest: Manifest, settings: ReleaseSettings, data: Dataset, duplicates: Sequence[Sequence[str]]
 ) -> Iterator[Difference]:
-    """Compare the folder with a new release of the same data, with the same settings and records."""
+    """Compare the folder with a new release of the same data, settings and records."""
     with TemporaryDirectory() as temporary:
         fresh = Path(temporary)
         rebuilt = write_result(
@@ -210,7 +213,10 @@ def _compare_texts(name: str, file: Path, fresh: Path) -> Iterator[Difference]:
 
 
 def _compare_tables(name: str, file: Path, fresh: Path) -> Iterator[Difference]:
-    """Yield the cells of a Parquet table that differ from the rebuilt table; bytes may differ between versions."""
+    """Yield the cells of a Parquet table that differ from the rebuilt table.
+
+    Files are not compared byte by byte, because the bytes may differ between versions of the Parquet writer.
+    """
     faults = Faults(name)
     try:
         stored, computed = (
@@ -271,7 +277,7 @@ def _check_splits(
                 DOCUMENTS, f"{', '.join(group)} are near-duplicates but are in the splits {', '.join(names)}"
             )
     complete = not any(document.is_withheld for document in data.documents.values())
-    if settings.splits and complete:  # withheld texts would be needed to find the near-duplicates that stay together
+    if settings.splits and complete:  # withheld texts would be needed to find near-duplicates, which stay together
         for name, subset in split(data, settings.splits, seed=settings.seed).subsets.items():
             for doc_id in subset.documents:
                 if split_of[doc_id] != name:
@@ -290,7 +296,7 @@ def _check_pseudonyms(data: Dataset) -> Iterator[Difference]:
 
 
 def _check_withheld(folder: Path, data: Dataset, duplicates: Sequence[Sequence[str]]) -> Iterator[Difference]:
-    """Yield content of withheld documents that was released, except the allowed columns."""
+    """Yield released content of withheld documents, except in the allowed columns."""
     withheld = {document.id: document for document in data.documents.values() if not document.share}
     for document in withheld.values():
         if document.text or document.references or document.sentences:

@@ -106,7 +106,10 @@ def without_overlaps(ranked: Iterable[Range]) -> list[Range]:
 
 
 class Presidio:
-    """Presidio's analyzer, used without network access. Raises InstallError if a package is missing."""
+    """Presidio's analyzer, used without network access.
+
+    Raises InstallError if a package is missing.
+    """
 
     TYPES = ("LOCATION", "ORGANIZATION", "PERSON", "PHONE_NUMBER")
 
@@ -187,7 +190,7 @@ _NUMBER = r"(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th|ST|ND|RD|TH)?"
 _YEAR = r"(?:,?\s(?:1[89]|20)\d\d\b)?"
 _NO_VERB = r"(?!MAY\s(?:ALSO|BE|HAVE|NEVER|NOT|ONLY|STILL|WELL)\b)"
 _NO_SUBJECT = r"(?<!\bI\s)(?<!\b(?:HE|IT|WE)\s)(?<!\b(?:SHE|WHO|YOU)\s)(?<!\b(?:THAT|THEY|THIS)\s)"
-"""Months that may be verbs in capitals: "OF TEN ONLY 5 MAY BE ENOUGH", "WE MARCH 10 MILES"."""
+"""Contexts in which a month in capitals is a verb: "OF TEN ONLY 5 MAY BE ENOUGH", "WE MARCH 10 MILES"."""
 _DATE = rf"(?:(?:[Tt]he|THE)\s)?{_NUMBER}(?:\s(?:of|OF))?\s{_NO_VERB}{_MONTH}\b(?:\.(?=,?\s\d))?{_YEAR}"
 _DATE_US = rf"{_NO_SUBJECT}{_MONTH}\b\.?\s{_NUMBER}\b{_YEAR}(?![\d:.]\d)"
 _DAYS = "Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday"
@@ -288,7 +291,7 @@ _TRAVEL = re.compile(
     r"|trip|depart\w*|arriv\w*|leav\w+|destination|pick\w*|drop\w*|drive|dine|dinner|lunch|located|live[sd]?|moved|grew|born|town|city)\b",
     re.IGNORECASE,
 )
-"""Words in texts about travel, after which capitalized words name a place."""
+"""Words that mark a text about travel, in which capitalized words after a preposition name a place."""
 _PLACE_NAME = re.compile(r"(?!(?:the|a|an|our|my|your|this|that)\s)[A-Z].*?\w(?=(?:['’]s)?\W*$)", re.DOTALL)
 """A name found by Presidio, without an article at the start and a possessive at the end."""
 

@@ -1,4 +1,4 @@
-"""Replacement of personal data by placeholders in all texts of a dataset, with adjusted offsets."""
+"""Replacement of personal data by placeholders in a dataset, with adjusted offsets."""
 
 from __future__ import annotations
 
