@@ -116,7 +116,7 @@ class Options(Record):
 
     @property
     def sampling(self) -> dict[str, object]:
-        """The options that are part of the signature of every evaluator that calls a model."""
+        """The options that are part of the signatures of all evaluators that call a model."""
         temperature = "default" if self.temperature is None else self.temperature
         contexts = ",".join(f"{tokens}" if role == ALL else f"{role}={tokens}" for role, tokens in self.context.items())
         overflow = None if self.on_overflow == "window" else self.on_overflow

@@ -213,7 +213,7 @@ def _read_outputs(data: Dataset, raw: str | Path) -> tuple[list[Output], Counter
 
 
 class _Lookup:
-    """Checks rows against the data and the catalog, with cached queries of the catalog."""
+    """Checks rows against the data and the catalog; queries of the catalog are cached."""
 
     def __init__(self, data: Dataset) -> None:
         self.data = data

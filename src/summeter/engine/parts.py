@@ -322,7 +322,7 @@ class _NewResults:
             self._new.setdefault(model, {}).update(values)
 
     def take(self) -> dict[str, dict[bytes, bytes]]:
-        """Remove and return all values."""
+        """Remove all values, and return them by model."""
         with self._lock:
             new, self._new = self._new, {}
         return new
@@ -339,6 +339,6 @@ class _Warnings(logging.Handler):
         self._warnings.append((record.levelno, self.format(record)))
 
     def take(self) -> list[tuple[int, str]]:
-        """Remove and return all warnings."""
+        """Remove all warnings, and return them as (level, text)."""
         warnings, self._warnings = self._warnings, []
         return warnings

@@ -42,7 +42,7 @@ class Job:
 
     @property
     def roles(self) -> dict[str, str]:
-        """The roles of the evaluator, mapped to roles of the run."""
+        """The mapping from the evaluator's roles to the roles of the run."""
         return {role: self.entry.roles.get(role, role) for role in self.evaluator.required_roles}
 
 
@@ -351,7 +351,7 @@ def _are_summaries(jobs: Sequence[Job]) -> bool:
 
 
 def item_key(item: Item) -> ItemKey:
-    """Return the key of an item: (document, system, rival)."""
+    """Return the key of an item, (document, system, rival); the rival is None unless the item is a pair."""
     return item.document.id, item.summary.system, item.rival.system if item.rival else None
 
 

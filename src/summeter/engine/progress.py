@@ -16,7 +16,7 @@ class Progress:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """End the display."""
+        """End the display of the progress."""
 
     def start(self, total: int) -> None:
         """Set the total number of items."""

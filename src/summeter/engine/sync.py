@@ -1,4 +1,4 @@
-"""Run the asynchronous implementation for synchronous callers."""
+"""Run asynchronous functions for synchronous callers."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ class Request(Record):
         return "\n\n".join(message.content for message in self.messages)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """Return a copy, as in pydantic; the key of the copy is recomputed."""
+        """Return a copy like pydantic's `model_copy`; the key of the copy is recomputed."""
         copied = super().model_copy(update=update, deep=deep)
         for cached in ("canonical", "key"):
             copied.__dict__.pop(cached, None)
@@ -173,7 +173,7 @@ def paid_reply(error: Exception) -> Completion | None:
 
 @runtime_checkable
 class LLM(Protocol):
-    """A language model that completes requests. `id` is the model string used in signatures."""
+    """A language model that completes requests; `id` is the model string used in signatures."""
 
     @property
     def id(self) -> str: ...

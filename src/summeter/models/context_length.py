@@ -106,7 +106,7 @@ class _Server(NamedTuple):
 
     @property
     def root(self) -> str:
-        """The base URL without `/v1`."""
+        """The base URL without `/v1` at its end."""
         bare, mark, query = self.base.partition("?")
         return bare.removesuffix("/v1") + mark + query
 

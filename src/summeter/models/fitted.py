@@ -65,5 +65,5 @@ def read_fitted(file: str | Path | DataFile, schema: str, what: str, script: str
 
 
 def write_fitted(file: Path, schema: str, values: Mapping[str, Any], indent: int | None = None) -> None:
-    """Write a JSON object with its schema name."""
+    """Write `values` with the schema name as a JSON object."""
     file.write_text(json.dumps({"schema": schema, **values}, ensure_ascii=False, indent=indent) + "\n", "utf-8")

@@ -108,7 +108,7 @@ class Entailment(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """The label names of a classifier in the order of its outputs.
+    """The names of a classifier's labels in the order of its outputs.
 
     `several` is True for a multi-label classifier.
     """
@@ -433,7 +433,10 @@ class FirstWord(NetworkRequest["NDArray[np.float64]"]):
 
 @dataclass(frozen=True)
 class FindCoreference(NetworkRequest[list[list[tuple[int, int]]]]):
-    """The coreference clusters of a text, each of at least two mentions (start, end) in code points."""
+    """The coreference clusters of a text.
+
+    A cluster has at least two mentions, which are given as (start, end) in code points.
+    """
 
     codec = CLUSTERS
 

@@ -26,5 +26,5 @@ class PerLoop(Generic[T]):
         return value
 
     def pop(self) -> T | None:
-        """Remove and return the object of the running loop, or None if it has none."""
+        """Remove the object of the running loop and return it, or return None if the loop has none."""
         return self._values.pop(asyncio.get_running_loop(), None)

@@ -80,7 +80,7 @@ class Price(Rates):
 
     @property
     def source(self) -> str:
-        """The source of the price: the date of a user's own price, or the version of genai-prices."""
+        """The source of the price: the date of a user's price, "free", or the version of genai-prices."""
         if self.date is not None:
             return self.date.isoformat()
         return "free" if self.free else f"genai-prices {version('genai-prices')}"

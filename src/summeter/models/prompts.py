@@ -125,7 +125,10 @@ class Template:
         return _packaged(package, name) if source is None else cls(name, source)
 
     def fill(self, **data: Any) -> Prompt:
-        """Return the prompt rendered with `data`. Raises UsageError if a variable is missing."""
+        """Return the prompt rendered with `data`.
+
+        Raises UsageError if a variable is missing or the template is invalid.
+        """
         return Prompt(self.name, self.hash, _turns(self.name, self.source, data), self.source, data)
 
 

@@ -168,7 +168,7 @@ class Bound(NamedTuple):
     batches: tuple[Batches, ...] = ()
 
     async def fetch(self) -> None:
-        """Submit the pending calls of all models in batches and store the replies (`Batches.fetch`)."""
+        """Submit the pending calls of all batched models and store the replies (see `Batches.fetch`)."""
         async with asyncio.TaskGroup() as group:
             for batches in self.batches:
                 group.create_task(batches.fetch())

@@ -1,4 +1,4 @@
-"""Estimate numbers of tokens without a vendor's tokenizer."""
+"""Estimate the number of tokens in a text without a vendor's tokenizer."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class Card:
         self._card = card
 
     def lines(self) -> list[str]:
-        """Return the most important figures, one line per aspect, the costs, and the warnings."""
+        """Return lines with the most important figures of each aspect, the costs, and the warnings."""
         card = self._card
         lines = [self._sizes()]
         if card.get("cut", {}).get("summaries"):

@@ -143,7 +143,7 @@ def yes_no_figures(
 
 
 class Draws:
-    """Statistics with intervals from bootstrap resamples of documents."""
+    """Computes statistics with intervals from bootstrap resamples of documents."""
 
     def __init__(self, ratings: Ratings, resamples: int, seed: int) -> None:
         self._ratings, self._resamples, self._seed = ratings, resamples, seed

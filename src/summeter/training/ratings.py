@@ -43,7 +43,7 @@ class Ratings:
 
     @property
     def aspects(self) -> tuple[str, ...]:
-        """The rated aspects."""
+        """The names of the rated aspects."""
         return tuple(self.votes)
 
     def annotators(self, aspect: str) -> tuple[str, ...]:
@@ -59,7 +59,7 @@ class Ratings:
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
-        """The texts (document, summary) of each row."""
+        """The texts of each row as (document, summary)."""
         return [(self.documents[row.document_id].text, row.text) for row in self.summaries]
 
     @cached_property

@@ -68,7 +68,7 @@ class Work:
         return np.concatenate(chunks)
 
     def remove(self) -> None:
-        """Remove the folder after the training."""
+        """Remove the folder, which is no longer needed after the training."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

@@ -73,7 +73,7 @@ class RemoteError(NamedTuple):
 
 
 class RemoteTraceback(Exception):
-    """The traceback of an error in a worker, as text."""
+    """The traceback of an error in a worker, given as text."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)

@@ -13,8 +13,8 @@ R = TypeVar("R")
 class LocalExecutor:
     """Processes up to `width` items concurrently.
 
-    Items are drawn one by one, so that neither tasks nor results accumulate. The first error cancels all tasks and is
-    raised.
+    Items are drawn one by one, so that neither tasks nor results accumulate. The first error cancels all other tasks
+    and is raised.
     """
 
     def __init__(self, width: int) -> None:

@@ -1,4 +1,4 @@
-"""Layers around an LLM: caching, rate limits, retries, budgets and checks.
+"""Layers around an LLM, for caching, rate limits, retries, budgets and checks.
 
 Each layer is itself an LLM.
 """

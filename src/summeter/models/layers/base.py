@@ -1,4 +1,4 @@
-"""The base class of layers."""
+"""Define the base class of layers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Layer:
 
     @property
     def id(self) -> str:
-        """The model string."""
+        """The model string of the LLM."""
         return self.llm.id
 
     async def complete(self, request: Request) -> Completion:

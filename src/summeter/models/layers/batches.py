@@ -307,7 +307,7 @@ class Batches:
     async def _read(self, batch: Submission, status: BatchStatus, waiting: dict[str, _Call]) -> bool:
         """Store the replies of a batch that has ended and remove their calls from `waiting`.
 
-        Returns False if the results show that the batch belongs to somebody else.
+        Returns False if the results show that the batch belongs to another user.
         """
         failed: dict[str, ModelError] = {}
         keys = frozenset(batch.keys)
@@ -368,7 +368,7 @@ class Batches:
     def _fail(self, call: _Call, error: ModelError) -> None:
         """Leave a call to the next round if a retry or a weaker reply format may help.
 
-        Otherwise its failure is recorded.
+        Otherwise, the failure of the call is recorded.
         """
         reply = paid_reply(error)
         self._settle(call, reply)

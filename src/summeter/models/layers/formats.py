@@ -34,7 +34,7 @@ class KnownFormats:
 
 
 class FormatFallback(Layer):
-    """Requests the next weaker format when one is refused, and remembers refused formats.
+    """Requests the next weaker reply format when a format is refused, and remembers refused formats.
 
     The layer is below the cache, so that the key of a call does not depend on the capabilities of a server;
     `Completion.format` is the format that was enforced.
@@ -63,5 +63,5 @@ def refused_format(error: Exception) -> str | None:
 
 
 def with_format(request: Request, format_: Format) -> Request:
-    """Return the request with another reply format."""
+    """Return the request with the given reply format."""
     return request if format_ == request.format else request.model_copy(update={"format": format_})

@@ -53,7 +53,7 @@ class ItemTimeout:
 
 
 def overdue(seconds: float) -> ModelError:
-    """Return the error of an item that exceeded its timeout of `seconds`."""
+    """Return the error for an item that exceeded its timeout of `seconds`."""
     return ModelError(f"exceeded the timeout of {seconds:g} s per item, including calls and retries")
 
 

@@ -1,8 +1,8 @@
-"""Backends that compute one batch of arrays at a time with torch or ONNX Runtime.
+"""Compute one batch of arrays at a time with torch or ONNX Runtime.
 
-The methods depend on the architecture: `logits` of a `classifier`, `token_logits` of `tokens`, `hidden` and `layers` of
-an `encoder`, `encode`, `log_likelihoods`, `first`, `generate` and `eos` of a `seq2seq` model. With torch, transformers
-loads models from a folder; code in a folder is never executed.
+The methods of a backend depend on the architecture: `logits` for a `classifier`; `token_logits` for `tokens`; `hidden`
+and `layers` for an `encoder`; `encode`, `log_likelihoods`, `first`, `generate` and `eos` for a `seq2seq` model. With
+torch, models are loaded from a folder by transformers; code in a folder is never executed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ INT8_FILES = ("model_int8.onnx", "model_quantized.onnx")
 
 
 class Runtime(NamedTuple):
-    """Settings without `auto`. `file` is the ONNX model, or None for torch."""
+    """Settings in which every `auto` is resolved; `file` is the ONNX model, or None for torch."""
 
     backend: Literal["torch", "onnx"]
     device: str

@@ -41,7 +41,7 @@ def plan(lengths: Sequence[int], budget: int, *, waste: float = WASTE, most: int
 
 
 def padding(lengths: Sequence[int], batches: Sequence[Sequence[int]]) -> tuple[int, int]:
-    """Return (padding tokens, all tokens including padding) of batches.
+    """Return the number of padding tokens in batches, and the number of all tokens including padding.
 
     >>> padding([3, 10, 3, 9], [[1, 3], [0, 2]])
     (1, 26)

@@ -36,7 +36,7 @@ _LINEAR = (
     *(f"antecedent_{pair}_classifier" for pair in ("s2s", "e2e", "s2e", "e2s")),
 )
 _MASKED = -10_000.0
-"""The score that the released code adds to invalid mentions, and the bound of all scores."""
+"""The score that the released code adds for invalid mentions; all scores are clipped to this absolute value."""
 ROWS = 512
 """Maximum number of mentions whose links are computed together."""
 

@@ -29,7 +29,7 @@ Compute = Callable[[Sequence[AnyRequest]], Sequence[Any]]
 
 @dataclass
 class _Queue:
-    """The waiting requests of one class in one event loop."""
+    """The requests of one class that are waiting in one event loop."""
 
     waiting: dict[bytes, AnyRequest] = field(default_factory=dict)
     flights: dict[bytes, asyncio.Future[Any]] = field(default_factory=dict)

@@ -155,7 +155,7 @@ class Tokens:
 
     @cached_property
     def _frames(self) -> tuple[_Frame, _Frame]:
-        """The frames of a single text and of a pair."""
+        """The special tokens and segments around a single text and around a pair."""
         probe = self._tokenizer.encode("a", add_special_tokens=False)
         size = len(probe.ids)
         frames = []
@@ -196,7 +196,7 @@ class Tokens:
         return [len(encoded.ids) for encoded in self.encoded(texts)]
 
     def texts(self, texts: Sequence[str]) -> list[Input]:
-        """Return each text as an input."""
+        """Return an input for each text."""
         return self.inputs([(text,) for text in texts])
 
     def windows(self, texts: Sequence[str]) -> list[list[Input]]:
@@ -303,7 +303,7 @@ class Tokens:
         return str(self._tokenizer.decode([int(token) for token in ids], skip_special_tokens=True)).strip()
 
     def names(self, ids: Ids) -> tuple[str, ...]:
-        """Return the tokens with these ids."""
+        """Return the tokens with these ids as strings."""
         return tuple(str(self._tokenizer.id_to_token(int(token))) for token in ids)
 
     def encoded(self, texts: Sequence[str], *, marks: bool = False) -> list[Encoded]:
@@ -371,8 +371,9 @@ class Tokens:
 def cut_sizes(lengths: Sequence[int], room: int, cut: Cut) -> tuple[int, ...]:
     """Return the number of tokens of each text after truncation to `room` tokens in total.
 
-    "longest_first" works as in `tokenizers`: the longer text is truncated until both are equal, then both; an odd token
-    goes to the longer one. "only_first" falls back to it if the second text leaves no room.
+    "longest_first" works as in the package `tokenizers`: the longer text is truncated until both texts have the same
+    length, and then both are truncated; if the total is odd, the longer text keeps one token more. If the second text
+    leaves no room, "only_first" falls back to "longest_first".
 
     >>> cut_sizes([100, 20], 60, "longest_first"), cut_sizes([40, 90], 61, "longest_first")
     ((40, 20), (30, 31))

@@ -38,7 +38,7 @@ _CACHES = re.compile(r"amazon\.nova|anthropic\.claude(?!-v|-instant|-3-(?:haiku|
 
 
 class Bedrock(HttpLLM):
-    """A model, inference profile or deployment in one region."""
+    """A model, an inference profile or a deployment in one region."""
 
     def __init__(
         self, provider: Provider, model: str, endpoint: Endpoint, options: Options, *, name: str | None = None
@@ -145,7 +145,7 @@ class _Signer:
         return "_Signer(...)"
 
     def headers(self, model: str, url: str, body: bytes) -> dict[str, str]:
-        """Return the headers that sign this body for this URL."""
+        """Return the headers with the signature of this body for this URL."""
         from botocore.auth import SigV4Auth
         from botocore.awsrequest import AWSRequest
 

@@ -35,7 +35,7 @@ MIN_KEY_LENGTH = 16
 """Minimum length of a key that is removed from replies; a shorter key may be an ordinary word."""
 
 HEALTH_TIMEOUT = 5.0
-"""Seconds to wait for a health check."""
+"""Seconds to wait for the answer to a health check."""
 
 NOT_REACHABLE = frozenset({errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH})
 """The system errors raised for an address without a server."""

@@ -106,7 +106,7 @@ class OpenAICompatible(HttpLLM):
         )
 
     def failed(self, answer: replies.Answer) -> Completion:
-        """Raise the error, or return a refusal if a filter rejected the prompt."""
+        """Raise the error for an answer, or return a refusal if a filter rejected the prompt."""
         error = replies.mapping(replies.error_of(answer))
         metadata = replies.mapping(error.get("metadata"))
         codes = (error.get("code"), error.get("type"), replies.mapping(error.get("innererror")).get("code"))

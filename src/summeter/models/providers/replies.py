@@ -1,4 +1,4 @@
-"""Parse replies of servers and classify their errors, as far as vendors have them in common."""
+"""Parse the replies of servers and classify their errors, as far as these are the same for several vendors."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ def _server_message(answer: Answer) -> str:
 
 
 def _details(error: Any) -> list[dict[str, Any]]:
-    """Return the details of Google's errors, including nested violations."""
+    """Return the details in an error object of Google, including nested violations."""
     details = dicts(mapping(error).get("details"))
     return details + [violation for detail in details for violation in dicts(detail.get("violations"))]
 
