@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 SHOWN = 10
-"""Number of disputes that are printed."""
+"""Maximum number of disputes that are printed."""
 
 Campaign = Annotated[
     Path, typer.Argument(metavar="CAMPAIGN", help="Folder of the campaign.", exists=True, file_okay=False)
@@ -35,7 +35,7 @@ GoldData = Annotated[str | None, typer.Option("--gold", metavar="DATA", help="Da
 
 
 def _to(option: str, help_: str, metavar: str = "FILE") -> Any:
-    """An option for a file to write."""
+    """Return an option for the path of a file to write."""
     return typer.Option(option, metavar=metavar, help=help_)
 
 
@@ -196,7 +196,10 @@ def export(
 
 
 def _check_dataset_target(data: Path, output: Path | None, *, force: bool) -> None:
-    """Raise UsageError if the folder must not be replaced, or overlaps with the folder for the key facts."""
+    """Raise UsageError if the folder for the data must not be written.
+
+    This is the case if the folder must not be replaced or overlaps with the folder for the validated key facts.
+    """
     from summeter.data.atomic import check_folder
     from summeter.data.folder import is_dataset
     from summeter.records import UsageError
@@ -260,7 +263,7 @@ def backup(
 ) -> None:
     """Copy CAMPAIGN with its log to a new folder.
 
-    This works while the campaign is served.
+    The command also works while the campaign is served.
     """
     with _open(campaign, readonly=True) as service:
         service.backup(output)
@@ -583,7 +586,10 @@ def reinstate(
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Disable the garbage collector, which takes most of the time with hundreds of thousands of judgments."""
+    """Disable the garbage collector in this context.
+
+    With hundreds of thousands of judgments, the garbage collector would take most of the time.
+    """
     import gc
 
     gc.disable()
@@ -605,7 +611,7 @@ def _open(campaign: Path, *, readonly: bool = False) -> CampaignService:
 
 
 def _unfinished(short: dict[int, int], wanted: int, *, complete_only: bool) -> list[str]:
-    """Return notes about merged labels with too few answers."""
+    """Return notes about merged labels that have too few answers."""
     partial, unanswered = {answers: tasks for answers, tasks in short.items() if answers}, short.get(0, 0)
     lines = []
     if partial:
@@ -648,7 +654,7 @@ def _overview(counts: dict[str, Any]) -> list[str]:
 
 
 def _say(line: str) -> None:
-    """Print a text, wrapped at 80 columns."""
+    """Print a string, wrapped at 80 columns."""
     typer.echo("\n".join(wrap(line, 80, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)))
 
 
@@ -657,7 +663,7 @@ def _pairs(values: dict[str, Any] | None) -> str:
 
 
 def _show_quality(measured: Quality, people: list[dict[str, Any]]) -> None:
-    """Print agreement in words, a table with one row per annotator, and the effect of assistance."""
+    """Print the agreement in words, a table of annotators, and the effect of assistance."""
     from summeter.annotate.analysis.quality import in_words
     from summeter.tables import Table, number
 

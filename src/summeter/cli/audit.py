@@ -67,7 +67,10 @@ def injection(
 
 
 def _show(study: Study) -> None:
-    """Print a block per judge and aspect: attacks that flipped a verdict, and the number of the other attacks."""
+    """Print one block per judge and aspect.
+
+    It lists the attacks that flipped a verdict, and the number of other attacks.
+    """
     from summeter.audit.injection import ALL
     from summeter.records import shown_signatures
 

@@ -88,7 +88,7 @@ def _show(rows: list[StepRow], *, as_json: bool) -> None:
 
 
 def _describe(manifest: Manifest) -> None:
-    """Print input and output counts, dropped items with reasons, and tables of a step."""
+    """Print the counts, the dropped items with reasons, and the tables of a step."""
     from summeter.tables import Table
 
     for word, counts in (("in", manifest.counts_in), ("out", manifest.counts_out)):

@@ -24,7 +24,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object to s
 OldRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of the run.", exists=True, file_okay=False)]
 
 
-# Parameters whose option has another name.
+# Parameters whose option has a different name
 _OPTIONS = {
     "concurrency": "--max-connections",
     "data": "DATA",
@@ -69,17 +69,20 @@ def check_suffix(path: str | Path, *suffixes: str) -> None:
 
 
 def print_json(rows: Iterable[Mapping[str, Any]], **more: Any) -> None:
-    """Print one JSON object with the rows of a study or list, and with `more` fields."""
+    """Print one JSON object with the rows of a study or list and the fields in `more`."""
     typer.echo(json.dumps({"schema": "summeter/1", **more, "rows": list(rows)}, ensure_ascii=False, allow_nan=False))
 
 
 def print_study_json(study: Study, **more: Any) -> None:
-    """Print one JSON object with the rows and the notes of a study."""
+    """Print one JSON object with the rows and notes of a study and the fields in `more`."""
     print_json(study.to_dicts(), study=study.name, **more, notes=[in_options(note) for note in study.notes])
 
 
 def print_run(run: Run, *, as_json: bool = False, quiet: bool = False) -> None:
-    """Write the report of a run, and print its means and preferences as tables or as one JSON object."""
+    """Write the report of a run, and print means and preferences.
+
+    They are printed as tables or, with `as_json`, as one JSON object.
+    """
     from summeter.runs.journal import held
 
     with held(run.folder):
@@ -100,7 +103,7 @@ def print_run(run: Run, *, as_json: bool = False, quiet: bool = False) -> None:
 
 
 def show_scores(run: Run) -> None:
-    """Print the table of systems and the table of pairs, if the run has any."""
+    """Print the table of systems and the table of pairs, as far as the run has them."""
     from rich.console import Console
 
     from summeter.meta import agreement_elsewhere, agreement_lines, agreement_with_people
@@ -130,8 +133,8 @@ def assignments(
 ) -> dict[str, str]:
     """Parse `NAME=VALUE` options into a dict, in the order given.
 
-    The text is split at its first equals sign, or at the last one if `last`. Raises UsageError if a text has another
-    form, or if a name has two values.
+    Each string is split at the first equals sign, or at the last one with `last=True`. Raises UsageError if a string
+    has a different form, or if a name has two values.
 
     >>> assignments(["gpt=4=openai", "t5=google"], "--family", last=True)
     {'gpt=4': 'openai', 't5': 'google'}
@@ -168,7 +171,10 @@ def shares(text: str, option: str) -> dict[str, float]:
 def read_data(
     data: str | list[str], map_: list[str] | None, preset: str | None, format_: str | None, **more: Any
 ) -> Dataset:
-    """Load the data given by DATA, --map, --preset and --format, and print warnings about an unreachable hub."""
+    """Load the data given by DATA, --map, --preset and --format.
+
+    Warnings about an unreachable hub are printed.
+    """
     from summeter.data.dataset import load
 
     if isinstance(data, list) and len(data) == 1:
@@ -180,7 +186,10 @@ def read_data(
 
 
 def _from_hub(warning: object) -> bool:
-    """Return whether a warning says that a hub's cache was used; every command prints these."""
+    """Return whether a warning says that the cache of a hub was used.
+
+    Every command prints such warnings.
+    """
     return str(warning).startswith("hf:")
 
 

@@ -416,7 +416,10 @@ def _chosen(dataset: Dataset, doc: str | None, system: str | None) -> list[tuple
 
 
 def _readable(document: Document, summaries: list[Summary], judgments: Mapping[tuple[str, str], list[Judgment]]) -> str:
-    """Format a document with its summaries and their judgments, which are given by document and system."""
+    """Format a document with its summaries and the judgments on them.
+
+    `judgments` contains the judgments by (document, system).
+    """
     about = ", ".join(filter(None, (document.domain, document.split)))
     lines = [f"document {document.id}{f' ({about})' if about else ''}", document.text]
     lines += [f"reference: {text}" for text in document.references]

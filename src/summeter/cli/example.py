@@ -9,7 +9,7 @@ NAME = "nine_domains"
 
 
 def bundled() -> Path:
-    """Return the path of the bundled example. Raises InstallError if the installation lacks it."""
+    """Return the path of the bundled example. Raises InstallError if the file is missing."""
     from summeter.records import InstallError
 
     package = Path(str(resources.files("summeter")))
@@ -21,7 +21,10 @@ def bundled() -> Path:
 
 
 def fresh(folder: Path, name: str) -> None:
-    """Remove an earlier demo run from `folder`. Raises UsageError if the folder holds another run."""
+    """Remove an earlier demo run from `folder`.
+
+    Raises UsageError if the folder contains another run.
+    """
     from summeter.data.atomic import building, sweep
     from summeter.records import UsageError
     from summeter.runs.run import MANIFEST, read_manifest

@@ -44,7 +44,7 @@ GpusPerWorker = Annotated[
 def executor_of(
     kind: Kind | None, workers: int | None, address: str | None, cpus: float | None, gpus: float | None
 ) -> AnyExecutor | None:
-    """Return the executor for these options, or None to judge in this process.
+    """Return the executor for these options, or None if this process judges the summaries.
 
     Raises UsageError if the options contradict each other.
     """

@@ -1,4 +1,7 @@
-"""Entry point of the command line: parse arguments, run one command, turn errors into a message and an exit code."""
+"""Entry point of the command line.
+
+It parses the arguments, runs one command, and turns errors into a message and an exit code.
+"""
 
 from __future__ import annotations
 
@@ -48,20 +51,20 @@ GROUPS = {
         "doctor": ("show:doctor", "Show what works on this machine and what is missing."),
     },
 }
-"""Heading of the overview -> command -> its "module:attribute" in this package, and its description."""
+"""For each heading of the overview, the commands with their `module:attribute` in this package and a description."""
 
 COMMANDS = {name: entry for commands in GROUPS.values() for name, entry in commands.items()}
 
 
 class LazyGroup(TyperGroup):
-    """The root command. Its overview does not import the commands that it lists."""
+    """The root command, whose overview does not import the commands that it lists."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.commands: dict[str, Any] = dict.fromkeys(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command, imported on first use, or None if there is no such command."""
+        """Return a command, which is imported on first use, or None if there is no such command."""
         del ctx
         if cmd_name in COMMANDS and self.commands[cmd_name] is None:
             location, about = COMMANDS[cmd_name]
@@ -99,9 +102,9 @@ USAGE = 2
 RESUMABLE = "finished work is saved; run the same command to resume"
 NOTHING_WRITTEN = "nothing was written"
 _ATOMIC_COMMANDS = frozenset({("data",), ("runs", "merge")})
-"""First words of the commands that write all of their output at the end."""
+"""First words of the commands that write all their output at the end."""
 
-# Errors that a user can fix with another path or other permissions.
+# Errors that a user can fix with a different path or different permissions
 _USER_ERRORS = frozenset(
     {errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENOENT, errno.EROFS,
      errno.ENAMETOOLONG, errno.ELOOP}
@@ -130,7 +133,10 @@ def _root(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and exit. Users' errors, disk errors and provider errors never show a traceback."""
+    """Run the command line and exit.
+
+    Errors made by users, disk errors and errors from providers never show a traceback.
+    """
     # A file that is opened must not get the number of a standard stream that the caller has closed (`>&-`).
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         try:
@@ -189,14 +195,17 @@ def _run(arguments: list[str]) -> int:
 
 
 def _discard_output() -> int:
-    """Redirect stdout to /dev/null after its reader has closed the pipe (`| head`). Returns exit code 0."""
+    """Redirect stdout to /dev/null after the reader has closed the pipe, and return exit code 0.
+
+    An example of such a reader is `| head`.
+    """
     with suppress(OSError, ValueError):  # a stdout without a file descriptor has nothing to flush
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
 def _explain(error: BaseException) -> int:
-    """Print an expected error and return its exit code. Raises any other error again."""
+    """Print an expected error and return the exit code. Any other error is raised again."""
     from summeter.records import SummeterError
 
     if isinstance(error, BrokenPipeError):
@@ -225,7 +234,7 @@ def _disk_message(error: OSError) -> str:
             except OSError as again:
                 if again.errno in _DISK_FULL:
                     return "cannot write standard output: no space left on device"
-            except ValueError:  # stdout is closed
+            except ValueError:  # stdout is closed already
                 pass
         return f"no space left on device; {RESUMABLE}"
     why = error.strerror or str(error) or type(error).__name__

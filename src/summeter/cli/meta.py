@@ -32,7 +32,7 @@ ORDER = (
     "correlate", "classify", "errors", "prefer", "stability", "reliability", "compare", "agree", "estimate",
     "calibrate", "bias", "overlap", "card",
 )  # fmt: skip
-"""Order of the commands in the help; other studies follow."""
+"""The first commands in the help, in order; the commands of other studies follow."""
 
 
 for _study in STUDIES.values():

@@ -12,7 +12,7 @@ import typer
 
 from summeter.engine.options import ALL, Options
 
-# Type, default and option settings of options whose value has another type on the command line than in Python.
+# Type, default and settings of options whose values have different types on the command line and in Python
 _SHAPES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "temperature": (str, "0", {"metavar": "NUMBER|none"}),
     "prices": (Path | None, None, {"metavar": "FILE"}),
@@ -23,9 +23,10 @@ _NAMES = {"concurrency": "--max-connections"}
 
 
 def run_options(*only: str, **about: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add the options of a run to a command, or `only` some of them.
+    """Return a decorator that adds the options of a run, or `only` some of them, to a command.
 
-    The command receives them as `**options`, converted to keywords of `evaluate`. `about` replaces the help of options.
+    The command receives the options as `**options`, converted to keywords of `evaluate`. `about` contains help texts
+    that replace those of options.
     """
     names = only or tuple(Options.model_fields)
 
@@ -68,7 +69,7 @@ def _parameter(name: str, text: str | None) -> inspect.Parameter:
 
 
 def contexts_of(texts: Sequence[str]) -> dict[str, int]:
-    """Parse `--context` options into tokens by role; the role `*` stands for all roles.
+    """Parse `--context` options into numbers of tokens by role, where `*` means all roles.
 
     >>> contexts_of(["8192", "second=32768"])
     {'*': 8192, 'second': 32768}
@@ -86,7 +87,7 @@ def contexts_of(texts: Sequence[str]) -> dict[str, int]:
 
 
 def temperature_of(text: str) -> float | None:
-    """Parse `--temperature`: a number from 0 to 10, or `none`."""
+    """Parse `--temperature`: a number from 0 to 10, or `none`, which gives None."""
     from summeter.records import UsageError
 
     if text.strip().lower() == "none":

@@ -165,7 +165,7 @@ def _status(about: RunState) -> str:
 
 
 def _done(about: RunState) -> str:
-    """Return the share of finished items, over the judges that judge items one by one."""
+    """Return the fraction of finished items, over all judges that judge items one by one."""
     of = sum(judge.of or 0 for judge in about.judges)
     return f"{sum(judge.done for judge in about.judges if judge.of) / of:.0%}" if of else ""
 

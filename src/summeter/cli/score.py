@@ -101,7 +101,7 @@ def score(
     if dry_run:
         _dry(loaded, judges, folder, {"models": bound, **options}, as_json=as_json)
         return
-    # Treat SIGTERM, which schedulers send, like Ctrl-C. A background job may have inherited an ignored SIGINT.
+    # SIGTERM, which schedulers send, is treated like Ctrl-C. A background job may have inherited an ignored SIGINT.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     show = progress(quiet=quiet or as_json)
@@ -134,7 +134,7 @@ def demo(
 
 
 def chosen_evaluators(names: list[str] | None, replay: Path | None) -> list[Evaluator]:
-    """Return the evaluators of -e, or those of the replayed run, or the default evaluators."""
+    """Return the evaluators given by -e, or else those of the replayed run, or else the default."""
     from summeter.engine.runs import Run
     from summeter.evaluators.catalog import build
 
@@ -144,7 +144,7 @@ def chosen_evaluators(names: list[str] | None, replay: Path | None) -> list[Eval
 
 
 def evaluator_names(evaluators: list[str] | None) -> list[str]:
-    """Split the values of -e at commas, except inside [...], where commas separate settings."""
+    """Split the values of -e at commas, except within [...], where commas separate settings."""
     names: list[str] = []
     for text in evaluators or DEFAULT:
         start = depth = 0
@@ -158,7 +158,7 @@ def evaluator_names(evaluators: list[str] | None) -> list[str]:
 
 
 def _training_overlap(data: Dataset, judges: list[Evaluator], bound: Mapping[str, str]) -> list[str]:
-    """Return a warning for each trained judge whose training data contain documents of `data`."""
+    """Return a warning for each trained judge whose training data contained documents of `data`."""
     from summeter.models.fitted import DataFile
     from summeter.models.local.names import is_local, parse
     from summeter.training.run import fitted_among
@@ -182,7 +182,7 @@ def _training_overlap(data: Dataset, judges: list[Evaluator], bound: Mapping[str
 
 @contextmanager
 def _pending_batches_shown(folder: Path) -> Iterator[None]:
-    """On Ctrl-C, print the batches that the vendor still processes."""
+    """Print the batches that the vendor still processes if Ctrl-C is pressed in this context."""
     try:
         yield
     except KeyboardInterrupt:

@@ -83,7 +83,7 @@ def _evaluators() -> list[dict[str, Any]]:
         texts = (f"a {need}" for need in sorted(evaluator.needs))
         try:
             roles = evaluator().required_roles
-        except ValueError:  # the evaluator has required settings; list all of its roles
+        except ValueError:  # the evaluator has required settings, so all its roles are listed
             roles = tuple(evaluator.roles)
         needs = ", ".join((*(f"-m {role}=..." for role in roles), *texts))
         checkpoints = [(name, weights) for name, role in evaluator.roles.items() for weights in role.checkpoints]
@@ -119,7 +119,7 @@ def _models() -> list[dict[str, Any]]:
 
 
 def _about(provider: Provider) -> str:
-    """Return the environment variables of a provider, whether they are set, and its notes."""
+    """Return the environment variables of a provider, whether they are set, and notes on it."""
     if provider.hosted:
         variables = ", ".join(f"{names[0]} {_is_set(names)}" for names in provider.variables)
         return "; ".join(filter(None, (variables, provider.about)))
@@ -195,7 +195,7 @@ def _is_set(names: Sequence[str]) -> str:
 
 
 def _evaluator_checks() -> list[dict[str, str]]:
-    """Load every evaluator of the catalog, and run the embedded one."""
+    """Load every evaluator in the catalog, and run the embedded one."""
     import tempfile
 
     from summeter.engine.api import evaluate

@@ -1,4 +1,4 @@
-"""Estimated and actual calls, tokens and cost of a run, in words, and the agreement of repeats."""
+"""Estimated and actual calls, tokens and cost of a run, and the agreement of repeats."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def money(cost: float | None, reason: str | None) -> str:
     if cost is None:
         from summeter.models.prices import ADDED_WITH
 
-        # The run stores the reason as text with the Python keyword.
+        # The run stores the reason as a string with the Python keyword.
         return f"cost unknown: {in_options(reason).replace(str(ADDED_WITH), option(ADDED_WITH))}"
     return f"${cost:.2f}" if cost >= 1 or cost == 0 else f"${cost:.4f}"
 
 
 def dry_lines(rows: Sequence[Estimate]) -> Iterator[str]:
-    """Yield one line of estimated calls, tokens and cost per evaluator, and their sum."""
+    """Yield one line with the estimated calls, tokens and cost per evaluator, and one with the sums."""
     how = ", in batches at batch prices" if any(row.batch for row in rows) else ""
     yield f"Remaining work{how} (tokens are estimates; no data were sent):"
     names = _short_names([(row.judge, row.signature) for row in rows])
@@ -68,7 +68,10 @@ def reading(model: str, tokens: int | None, source: str) -> str:
 
 
 def run_lines(run: Run) -> Iterator[str]:
-    """Yield one line of calls, tokens and cost per model and per evaluator, then the agreement of repeats."""
+    """Yield one line with calls, tokens and cost per model and per evaluator.
+
+    The lines are followed by the agreement of repeats.
+    """
     manifest = run.manifest
     for model, usage in manifest.usage.items():
         prices = f" at prices of {usage.priced}" if usage.priced and usage.cost else ""
@@ -99,7 +102,7 @@ def run_lines(run: Run) -> Iterator[str]:
 
 
 def _cascades(run: Run) -> Iterator[str]:
-    """Yield the decided items of each cascade's judges, the error bound, and the saved work."""
+    """Yield lines about cascades: the items that each judge decided, the error bound, and saved work."""
     if not any(judge.name == "cascade" for judge in run.manifest.judges):
         return
     from summeter.engine.derive import cascades
@@ -127,7 +130,10 @@ def _cascades(run: Run) -> Iterator[str]:
 
 
 def _short_names(judges: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Map each signature to the name of its judge, or to a longer form if several judges have that name."""
+    """Map each signature to the name of the judge.
+
+    If several judges have the same name, the signature is mapped to a longer form.
+    """
     short = {}
     for judge, signature in judges:
         repeat = next((part[4:] for part in signature.split("|")[1:] if part.startswith("rep:")), None)
@@ -148,7 +154,7 @@ def _agreement(run: Run) -> Iterator[str]:
     try:
         rows = self_consistency([run]).rows
     except UsageError:
-        return  # no repeats that can be compared; the table of scores shows why
+        return  # there are no repeats that can be compared; the table of scores shows why
     for row in rows:
         if row.statistic != "identical" and not row.statistic.startswith("alpha"):
             continue

@@ -1,7 +1,8 @@
-"""Commands generated from the options of studies, such as `summeter meta bias` from `BiasOptions`.
+"""Commands generated from the options of studies.
 
-A command runs its study on each RUN (or on all of them, if the study takes several) and on the data with human
-judgments, and prints the result. A command that does more has a function:
+For example, `summeter meta bias` is generated from `BiasOptions`. A command runs the study on each RUN (or on all of
+them, if the study takes several) and on the data with human judgments, and prints the result. A command that does more
+is written as a function:
 
     @study_command(app, "calibrate", runs="RUN")
     def calibrate(given: Given, out: Annotated[Path | None, typer.Option("-o")] = None) -> list[Study]: ...
@@ -30,17 +31,17 @@ from summeter.runs.run import RunFolder
 
 Command = Callable[..., Iterable[Study]]
 COMMANDS: dict[str, str] = {}
-"""Name of a study -> name of its command."""
+"""Names of commands that differ from the name of the study, by study."""
 READING = {"map_": Map, "preset": Preset, "format_": Format}
-"""Options for reading data, which every command with --gold has."""
+"""Options for reading data, which belong to every command with --gold."""
 
 
 @dataclass
 class Given:
-    """Arguments of a study command, and the lines that the command prints.
+    """The arguments of a study command, and the lines that the command prints.
 
-    `values` holds the options that differ from their defaults. `lines` are printed after the tables of the studies;
-    `tables=False` suppresses the tables. With --json, neither lines nor tables are printed.
+    `values` contains the options whose values differ from the defaults. `lines` are printed after the tables of the
+    studies; `tables=False` suppresses the tables. With --json, neither lines nor tables are printed.
     """
 
     study: str
@@ -53,20 +54,20 @@ class Given:
 
     @cached_property
     def runs(self) -> list[RunFolder]:
-        """Runs given as arguments."""
+        """The runs given as arguments."""
         return [RunFolder(folder) for folder in self.folders]
 
     @cached_property
     def gold(self) -> Dataset | None:
-        """Data given with --gold, or None."""
+        """The data given with --gold, or None."""
         if self.gold_source is None:
             return None
         return read_data(self.gold_source, *(self.reading[name] for name in READING))
 
     def data(self, run: RunFolder | None = None) -> Dataset:
-        """Return the data of --gold, or the copy of the data in the run (default: the first run).
+        """Return the data of --gold, or else the copy of the data in a run (default: the first).
 
-        Raises UsageError if there are neither.
+        Raises UsageError if there is neither.
         """
         if self.gold is not None:
             return self.gold
@@ -75,9 +76,9 @@ class Given:
         return (run or self.runs[0]).data
 
     def keywords(self, study: str, beside: str) -> dict[str, Any]:
-        """Return the options as keywords of a study.
+        """Return the options as keyword arguments of a study.
 
-        Raises UsageError for an option that the study lacks; `beside` names the option that rules it out.
+        Raises UsageError if an option is not an option of the study; `beside` names the option that excludes it.
         """
         for key in self.values:
             if key not in STUDIES[study].options.model_fields:
@@ -85,7 +86,10 @@ class Given:
         return self.values
 
     def studies(self, name: str | None = None, beside: str = "", *more: object) -> list[Study]:
-        """Run a study (default: that of the command) on the arguments; `more` are its inputs after the gold."""
+        """Run a study (default: that of the command) on the arguments.
+
+        `more` contains the inputs of the study after the data of --gold.
+        """
         entry = STUDIES[name or self.study]
         keywords = self.keywords(entry.name, beside)
         inputs = [each.name for each in entry.inputs]
@@ -103,7 +107,7 @@ class Given:
         return [of(None)]
 
     def each_run(self, study: Callable[[RunFolder], Study]) -> list[Study]:
-        """Run a study on each run. With several runs, the detail `run` of each row names its run."""
+        """Run a study on each run. With several runs, `details.run` of each row names the run."""
         if not self.runs:
             raise UsageError("give a RUN")
         if len(self.runs) == 1:
@@ -117,7 +121,7 @@ class Given:
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """Keyword -> name of its option."""
+        """The name of the command-line option of each keyword."""
         fields = {key: info for entry in STUDIES.values() for key, info in entry.options.ordered().items()}
         return {key: option_names(key, info)[0].partition("/")[0] for key, info in fields.items()}
 
@@ -125,12 +129,12 @@ class Given:
 def study_command(
     app: typer.Typer, *studies: str, name: str | None = None, runs: str | None = "RUN..."
 ) -> Callable[[Command], Command]:
-    """Register a function as a command of `app`, with the options of all these studies.
+    """Register a function as a command of `app`, with the options of all `studies`.
 
-    The command has the name and the description of the first study; with a `name`, it has this name and the docstring
-    of the function. `runs` is the argument for folders of runs as in the usage line (RUN, [RUN], RUN..., [RUN...]), or
-    None for a command without it. The function gets a `Given`, and as keywords the options in its signature, which
-    precede those of the studies.
+    The command has the name and the description of the first study. If `name` is given, the command has this name and
+    the docstring of the function. `runs` is the argument for folders of runs as written in the usage line (RUN, [RUN],
+    RUN..., [RUN...]), or None for a command without this argument. The function is called with a `Given` and, as
+    keywords, the options in its own signature, which precede those of the studies.
     """
     entries = [STUDIES[name] for name in studies]
 
@@ -203,13 +207,13 @@ def _folders(metavar: str) -> inspect.Parameter:
 
 
 def option_names(name: str, info: FieldInfo) -> tuple[str, ...]:
-    """Return the names of an option on the command line."""
+    """Return the names of a field's option on the command line."""
     declared = next((each.names for each in info.metadata if isinstance(each, CommandLine) and each.names), None)
     return declared or (f"--{name.replace('_', '-')}",)
 
 
 def _types(info: FieldInfo) -> set[Any]:
-    """Return the types that a field accepts, without None and without type arguments."""
+    """Return the types that a field accepts, excluding None and type arguments."""
     kind = info.annotation
     members = get_args(kind) if get_origin(kind) in {Union, UnionType} else (kind,)
     return {get_origin(member) or member for member in members} - {NoneType}
@@ -249,7 +253,7 @@ def _option(name: str, info: FieldInfo) -> inspect.Parameter | None:
 
 
 def _value(name: str, info: FieldInfo, value: Any) -> Any:
-    """Convert the value of an option to that of the keyword."""
+    """Convert the value of an option to the value of the keyword."""
     if LISTED in info.metadata:
         return ",".join([value] if isinstance(value, str) else value)
     if Mapping in _types(info):
@@ -259,7 +263,7 @@ def _value(name: str, info: FieldInfo, value: Any) -> Any:
 
 
 def print_studies(studies: Sequence[Study], *, as_json: bool) -> None:
-    """Print studies as one table per kind of row, or as one JSON object."""
+    """Print studies as one table per kind of row or, with `as_json`, as one JSON object."""
     joined = Study.join(studies)
     if as_json:
         print_study_json(joined)
