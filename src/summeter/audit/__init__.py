@@ -1,4 +1,4 @@
-"""Audits of judges: robustness against prompt injection."""
+"""Audits of the robustness of judges to prompt injection."""
 
 from summeter.audit.attacks import Attack, read_attacks
 from summeter.audit.injection import injection

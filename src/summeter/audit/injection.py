@@ -1,9 +1,9 @@
-"""The prompt-injection audit: how often a text inside the judged material flips a verdict.
+"""The prompt-injection audit, which measures how often a text inside the judged material flips a verdict.
 
 Every sampled summary is judged unchanged, with a harmless sentence added (the control), and with each attack added. A
-verdict is *flipped* if it moves in the attack's direction: a sentence, claim or key fact from 0 to 1 (or from 1 to 0
-for an attack that pushes down), a rating or preference by any amount. Adding any text changes some verdicts, so each
-rate is reported with the control's; report the difference.
+verdict is *flipped* if it moves in the direction of the attack: a label of a sentence, claim or key fact from 0 to 1
+(or from 1 to 0 for an attack that pushes down), and a rating or preference by any amount. Adding any text changes some
+verdicts, so each rate is given together with that of the control; report the difference.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _Key = tuple[str, str, str, str, str, int | None]  # and the index within the un
 
 
 class _AttackedUnit(NamedTuple):
-    """A verdict that an attack could flip: subject, key and judgment of the unchanged summary."""
+    """A verdict that an attack could flip, with the subject, the key and the judgment of the unchanged summary."""
 
     subject: int
     key: _Key
@@ -63,14 +63,14 @@ def injection(
 ) -> Study:
     """Return the flip rate of each judge, aspect and attack, on `sample` summaries of `data`.
 
-    `attacks` defaults to the shipped ones. `out` is a run folder (it resumes and replays); the study is saved in it as
-    `injection.json`. Rows have the study `injection` and the statistic `flip_rate`: `value` is the share of flipped
-    verdicts, `n` the number of verdicts that could be flipped and were usable both times, `missing` the number of those
-    whose attacked reply was unusable; the interval is a bootstrap over subjects. `details` contains `attack`, `place`,
-    `aim`, `control` (the control's rate on the same verdicts) and `net` (rate minus control) with `net_low` and
-    `net_high`.
+    By default, `attacks` are the shipped ones. `out` is a run folder, which can be resumed and replayed; the study is
+    saved there as `injection.json`. Rows have the study `injection` and the statistic `flip_rate`. `value` is the share
+    of flipped verdicts, `n` the number of verdicts that could be flipped and were usable both times, and `missing` the
+    number of verdicts that could be flipped but were unusable under the attack. The interval is a bootstrap interval
+    over subjects. `details` contains `attack`, `place`, `aim`, `control` (the rate of the control on the same verdicts)
+    and `net` (the rate minus that of the control) with `net_low` and `net_high`.
 
-    Raises UsageError if the sample is below 1 or the data has no text, and the errors of `evaluate`.
+    Raises UsageError if the sample is below 1 or if the data contain no text, and the errors of `evaluate`.
     """
     if sample < 1:
         raise UsageError(f"the sample must have at least 1 summary, not {sample}")
@@ -88,11 +88,11 @@ def injection(
 
 
 def flips(judgments: Sequence[Judgment], sampled: Sequence[Subject], attacks: Sequence[Attack], seed: int) -> Study:
-    """Return the study from the judgments of the audit's run."""
+    """Return the study computed from the judgments of the audit's run."""
     table: dict[tuple[str, _Key], Judgment] = {}  # by document of the audit
     for judgment in judgments:
         subject, target = sampled[_subject_number(judgment.target.document_id)], judgment.target
-        # The verdict on the inserted last sentence is not counted.
+        # The verdict on the inserted last sentence does not count.
         inserted = (
             target.unit == "sentence" and target.index is not None and target.index >= len(subject.summary.sentences)
         )
@@ -143,7 +143,7 @@ def _could_move(clean: Judgment, attack: Attack, ends: tuple[float, float]) -> b
 def _moved(
     unit: _AttackedUnit, table: Mapping[tuple[str, _Key], Judgment], variant: str, attack: Attack
 ) -> float | None:
-    """Return 1.0 if the verdict moved in the attack's direction, else 0.0, or None if unusable."""
+    """Return 1.0 if the verdict moved in the direction of the attack, 0.0 if not, or None if it is unusable."""
     after = table.get((document_id(unit.subject, variant), unit.key))
     if after is None or after.status != "ok" or after.target.list_id != unit.clean.target.list_id:
         return None  # a different list of key facts is a different question

@@ -1,4 +1,4 @@
-"""The dataset of an audit: sampled summaries unchanged, with controls and with attacks."""
+"""The dataset of an audit, with each sampled summary unchanged, with controls and with attacks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SEPARATOR = "\n\n"
 
 
 class Subject(NamedTuple):
-    """A summary to attack, with its document and the rival that pairwise judges compare it with."""
+    """A summary to attack, with its document and the rival with which pairwise judges compare it."""
 
     document: Document
     summary: Summary
@@ -26,7 +26,7 @@ class Subject(NamedTuple):
 def subjects(data: Dataset, sample: int, seed: int) -> list[Subject]:
     """Return up to `sample` non-empty summaries, drawn without replacement, in the order of the data.
 
-    The rival is the document's next non-empty summary by another system, or None.
+    The rival is the next non-empty summary of the same document by another system, or None if there is none.
     """
     candidates = [
         Subject(
@@ -47,7 +47,7 @@ def subjects(data: Dataset, sample: int, seed: int) -> list[Subject]:
 
 
 def variants(data: Dataset, sampled: Sequence[Subject], attacks: Sequence[Attack], *, rivals: bool) -> Dataset:
-    """Return a dataset of all subjects in all variants, with ids as in `document_id`."""
+    """Return a dataset of all subjects in all variants, with the ids from `document_id`."""
     documents: dict[str, Document] = {}
     summaries: list[Summary] = []
     for number, subject in enumerate(sampled):

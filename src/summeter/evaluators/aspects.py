@@ -1,4 +1,4 @@
-"""The aspects that summaries are judged on, and the definitions that rating judges show."""
+"""The aspects on which summaries are judged, and the definitions that rating judges show."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ ASPECTS: dict[str, str] = {
     "coverage": "how much of the important content the summary covers (rated 1 to 5)",
     "overall": "overall quality of the summary (rated 1 to 5)",
 }
-"""Aspect -> what it measures. Higher values mean more of it.
+"""Aspect -> the quantity that it measures. A higher value means more of this quantity.
 
 Values are in [0, 1], except counts and log-probabilities; ratings are on the scale in the judge's signature
 (`scale:1-5`).
@@ -66,10 +66,10 @@ Values are in [0, 1], except counts and log-probabilities; ratings are on the sc
 class AspectDef(Record):
     """The definition of an aspect in the prompts of rating judges.
 
-    The texts are phrases without a full stop. `definition` completes "the aspect is ..."; `lowest` and `highest`
-    describe summaries at the ends of the scale, `between` those at the second, third and fourth point (by default only
-    the distance to the ends is stated). `brief` is the definition in the shorter prompts. `steps` are sentences that
-    tell `geval` how to arrive at a score; by default its model writes them.
+    The texts are phrases without a full stop. `definition` completes "the aspect is ...". `lowest` and `highest`
+    describe summaries at the ends of the scale, and `between` those at the second, third and fourth point; by default,
+    the prompt states only the distance of these points to the ends. `brief` is the definition in the shorter prompts.
+    `steps` are sentences that tell `geval` how to arrive at a score; by default, the model of `geval` writes them.
     """
 
     name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$")
@@ -82,12 +82,12 @@ class AspectDef(Record):
 
     @property
     def short(self) -> str:
-        """The brief definition, or `definition` if it is missing."""
+        """The brief definition, or `definition` if `brief` is not set."""
         return self.brief or self.definition
 
     @property
     def levels(self) -> tuple[str, ...]:
-        """Five descriptions, from worst to best."""
+        """Five descriptions of the points of the scale, from worst to best."""
         between = self.between or (
             "closer to the first description than to the last",
             "about halfway between the first description and the last",
@@ -97,7 +97,7 @@ class AspectDef(Record):
 
     @property
     def hash(self) -> str:
-        """Sixteen hexadecimal digits of the hash of all texts."""
+        """The first sixteen hexadecimal digits of the hash of all texts."""
         without = {"steps"} if self.steps is None else set()
         return digest(self.model_dump(mode="json", exclude=without), HASH)
 
@@ -105,7 +105,7 @@ class AspectDef(Record):
 _AspectFile = RootModel[tuple[AspectDef, ...]]
 _SHIPPED = _AspectFile.model_validate(yaml.safe_load(shipped_text(__package__ or "", "aspects.yaml")))
 RATED: dict[str, AspectDef] = {aspect.name: aspect for aspect in _SHIPPED.root}
-"""The aspects that rating judges know (`aspects.yaml`). `read_aspects` reads user-defined ones from a file."""
+"""The predefined aspects of rating judges (`aspects.yaml`). `read_aspects` reads user-defined aspects from a file."""
 
 
 def unknown_aspect(name: str, known: Iterable[str]) -> ValueError:
@@ -119,7 +119,7 @@ def unknown_aspect(name: str, known: Iterable[str]) -> ValueError:
 def read_aspects(file: Path) -> dict[str, AspectDef]:
     """Read aspect definitions from a YAML file: one mapping (see `AspectDef`) or a list of them.
 
-    Raises InputError that names file, line (if YAML reports it) and field of each fault.
+    Raises InputError with the file, the line (if YAML reports it) and the field of each error. An example:
 
         name: tone
         definition: how far the summary keeps the tone of the document

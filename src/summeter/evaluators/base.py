@@ -66,7 +66,10 @@ Choices = Annotated[tuple[T, ...], BeforeValidator(semicolons), AfterValidator(_
 
 
 def named_file(noun: str, hint: str = "", *, inside: str | None = None) -> BeforeValidator:
-    """Return a validator that reads the file named by a setting. Its parameters are those of `DataFile.read`."""
+    """Return a validator that reads the file named by a setting.
+
+    Its parameters are those of `DataFile.read`.
+    """
     return BeforeValidator(lambda file: None if file is None else DataFile.read(file, noun, hint, inside=inside))
 
 
@@ -122,7 +125,9 @@ class Role:
 
 @dataclass(frozen=True)
 class ExpectedJudgment:
-    """A judgment that an item should have. If the item cannot be judged, it is written as failed.
+    """A judgment that an item should have.
+
+    If the item cannot be judged, it is written as failed.
 
     If `unit` is None, the judgment is about the whole item, as in `target`.
     """
@@ -135,7 +140,9 @@ class ExpectedJudgment:
 
 @dataclass(frozen=True)
 class Tools:
-    """The models that a judge may use, by role. The run creates this object and never stores it.
+    """The models that a judge may use, by role.
+
+    The run creates this object and never stores it.
 
     `llms` and `networks` hold the LLMs and the local networks by role. `signature` is the evaluator's signature in this
     run. `scratch` caches expensive intermediate results; there is one dict per document and evaluator, which is
@@ -305,7 +312,10 @@ class Evaluator(BaseModel):
         return None
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Return the fields of the signature except models, splitter and version. Default: the changed settings."""
+        """Return the fields of the signature except models, splitter and version.
+
+        Default: the changed settings.
+        """
         return {
             name: getattr(self, name)
             for name, info in type(self).model_fields.items()
@@ -314,7 +324,10 @@ class Evaluator(BaseModel):
 
     @property
     def decision_threshold(self) -> float | None:
-        """The lowest value with the label 1, or None if labels do not depend on values. Default: `threshold`."""
+        """The lowest value with the label 1, or None if labels do not depend on values.
+
+        Default: `threshold`.
+        """
         threshold: float | None = getattr(self, "threshold", None)
         return threshold
 
@@ -373,7 +386,10 @@ class Evaluator(BaseModel):
         return JudgmentBuilder(self, item, tools.signature, prepared.stored_id, **fields)
 
     def expected(self, item: Item, data: Mapping[str, Any], parser: Parser = "strict") -> list[ExpectedJudgment]:
-        """Return the judgments that an item should have. Default: one judgment of the summary per aspect."""
+        """Return the judgments that an item should have.
+
+        Default: one judgment of the summary per aspect.
+        """
         return [ExpectedJudgment(aspect) for aspect in self.active_aspects]
 
     def unjudged(self, item: Item, signature: str, prepared: Prepared | None = None) -> list[Judgment] | None:

@@ -1,8 +1,8 @@
-"""`cascade`: an inexpensive judge decides the confident cases, an expensive one the others.
+"""`cascade`: an inexpensive judge decides the confident cases, and an expensive judge the others.
 
 The bound on the additional error uses Learn-then-Test (Angelopoulos, Bates, Candès, Jordan & Lei, 2021). Both judges
-judge a random sample. Bands of the first judge's values are tested on it, from the widest to the empty one; the last
-band before the first rejection is used (`stats.certified`).
+judge a random sample of the items. Bands of the first judge's values are tested on this sample, from the widest to the
+empty band; the last band before the first failed test is used (`stats.certified`).
 """
 
 from __future__ import annotations
@@ -39,24 +39,27 @@ from summeter.stats.risk import RiskBound, certified, risk_bound
 Band = tuple[float, float]
 Certainty = Callable[[float], float]
 Values = Mapping[ItemKey, Sequence[float]]
-"""The values of each item's units."""
+"""The values of the units of each item."""
 
 SAMPLE: Final = 300
-"""Default number of items that both judges judge if band="auto"."""
+"""Default number of items that both judges judge if `band` is "auto"."""
 STEPS: Final = 100
-"""Number of tested bands; each decides one percent more of the items than the one before."""
+"""Number of tested bands. With each band, the first judge decides one percent more of the items than with the previous
+one.
+"""
 _CHOOSING = 3  # one in three items of the sample determines the order of bands for judges without a threshold
 _BINS = 10
 _PRIOR = 2.0  # pseudo-observations of the mean loss in each bin of values
 
 
 class CascadePlan(NamedTuple):
-    """Which judge decides which items, given the judgments so far.
+    """The assignment of items to judges, given the judgments so far.
 
-    `first` are the items that the first judge has judged. `passed_on` are those with a value in `band` (both ends
-    included; None: no value) and those that it could not judge. Both judges judge the `sample`: the second has decided
-    the items in `sampled` and not yet judged those in `waiting`. `bound` is the bound on the additional error, or None
-    if the band was given. `alike` is whether both judges judge the same kind of unit.
+    `first` contains the items that the first judge has judged. `passed_on` contains the items with a value in `band`
+    (both ends included, or None if the band is empty) and the items that the first judge could not judge. Both judges
+    judge the `sample`: the second judge has decided the items in `sampled` and has not yet judged those in `waiting`.
+    `bound` is the bound on the additional error, or None if no band was tested. `alike` is whether both judges judge
+    the same kind of unit and aggregate it by shares.
     """
 
     sample: Set[ItemKey]
@@ -70,26 +73,29 @@ class CascadePlan(NamedTuple):
 
 
 class Cascade(DerivedEvaluator):
-    """Two judges of one aspect: `first` decides the confident cases, `then` the others.
+    """Combine two judges of one aspect: `first` decides the confident cases, and `then` the others.
 
-    Both are written as for `-e`. The second judge is the standard. A summary is passed on as a whole, if the value of
-    any of its sentences (or its rating) is in the band of uncertain values, or if a value is missing.
+    Both judges are written as for `-e`. The second judge is the standard. A summary is passed on to the second judge as
+    a whole if the value of one of its sentences (or its rating) is in the band of uncertain values, or if a value is
+    missing.
 
     - `band="auto"`: both judges judge a random `sample`, and the narrowest band is used whose error is at most `error`
       with probability `confidence`. The error is the mean over all items of the share of sentences whose label differs
-      from the second judge's; for ratings, the mean absolute difference as a share of the scale.
+      from that of the second judge. For ratings, it is the mean absolute difference, as a share of the scale.
     - `band=[LOW,HIGH]`: this band is used.
-    - `share`: this share of the items, the least certain ones, is passed on.
-    - `sample`: with `band` or `share` it is 0 by default and serves only `meta estimate`.
-    - `aspect`: passed to each judge that has such a setting. `seed`: random seed of the sample.
+    - `share`: the share of the items that is passed on, starting with the least certain items.
+    - `sample`: the number of items that both judges judge. If `band` or `share` is set, the default is 0, and the
+      sample is only used by `meta estimate`.
+    - `aspect`: the aspect, which is passed to each judge with a setting of this name. `seed`: the random seed of the
+      sample.
 
-    The certainty of a value is its distance from the judge's decision threshold (or, with `share`, from the middle of
-    its scale). For a judge without a threshold, a third of the sample estimates which values differ least from the
-    second judge's.
+    The certainty of a value is its distance from the decision threshold of the first judge or, with `share` and without
+    a threshold, from the middle of the scale. If `band` is "auto" and the first judge has no threshold, a third of the
+    sample is used to estimate which values differ least from those of the second judge.
 
-    Each judgment is the deciding judge's, with its model and calls; the reason starts with its name. The second judge
-    decides the sample. If the judges judge different units or aggregate them differently, there is one judgment per
-    summary.
+    Each judgment is that of the deciding judge, with its model and calls; the reason starts with the name of the judge.
+    The second judge decides the items of the sample. If the judges judge different units or aggregate them differently,
+    there is one judgment per summary.
     """
 
     name, version = "cascade", "1"
@@ -154,12 +160,12 @@ class Cascade(DerivedEvaluator):
 
     @property
     def auto(self) -> bool:
-        """Whether the band is determined from the sample."""
+        """Whether the band is determined by tests on the sample."""
         return self.band == "auto" and self.share is None
 
     @cached_property
     def members(self) -> tuple[MemberJudge, ...]:
-        """The two judges; the second judges only the items passed on to it."""
+        """The two judges. The second judge only judges the sample and the items passed on to it."""
         members: list[MemberJudge] = []
         for text in (self.first, self.then):
             judges = named_members(text, self.aspect)
@@ -172,7 +178,7 @@ class Cascade(DerivedEvaluator):
 
     @cached_property
     def judge_names(self) -> tuple[str, ...]:
-        """The judges' names, with their settings if both have the same name."""
+        """The names of the judges, with their settings if both names are equal."""
         names = [member.name for member in self.members]
         if len(set(names)) < len(names):
             for number, member in enumerate(self.members):
@@ -190,22 +196,22 @@ class Cascade(DerivedEvaluator):
 
     @property
     def decision_threshold(self) -> float | None:
-        """The threshold of the judges that have one."""
+        """The decision threshold of the judges, or None if neither judge has one."""
         thresholds = (member.evaluator.decision_threshold for member in self.members)
         return next((threshold for threshold in thresholds if threshold is not None), None)
 
     @property
     def rating_scale(self) -> Scale | None:
-        """The judges' scale, or 0 to 1 if they have different ones."""
+        """The scale of the judges, or (0, 1) if their scales differ."""
         return joint_scale(self.members)
 
     def undecided(self, judged: Sequence[MemberJudgments]) -> Container[ItemKey]:
-        """Return the sample and the items that the first judge passes on."""
+        """Return the items of the sample and those that the first judge passes on."""
         plan = self.plan(judged)
         return plan.sample | plan.passed_on
 
     def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:
-        """Yield the deciding judge's judgments of each item that does not wait for the second judge."""
+        """Yield the judgments of each item that does not wait for the second judge."""
         plan = self.plan(judged)
         by_second = plan.passed_on | plan.sampled
         yield from self.judgments(judged, signature, plan, plan.first - by_second - plan.waiting, by_second)
@@ -218,7 +224,7 @@ class Cascade(DerivedEvaluator):
         by_first: Container[ItemKey],
         by_second: Container[ItemKey],
     ) -> Iterator[Judgment]:
-        """Yield the judgments of the items that each judge decides, signed with `signature`."""
+        """Yield the judgments of the items that each judge has decided, signed with `signature`."""
         (aspect,) = self.active_aspects
         first = self.judge_names[0]
         outside = "all values certain" if plan.band is None else f"outside {plan.band[0]:.3g} to {plan.band[1]:.3g}"
@@ -247,7 +253,7 @@ class Cascade(DerivedEvaluator):
                 yield self.judgment(item, signature, aspect, sources=rows, truncated_tokens=cut, **fields)
 
     def shuffled(self, items: Iterable[ItemKey]) -> list[ItemKey]:
-        """Return the items in a random order, determined by their hashes with the seed."""
+        """Return the items in a random order, which is determined by hashes of the seed and the items."""
         return sorted(items, key=lambda item: blake2b(repr((self.seed, *item)).encode(), digest_size=16).digest())
 
     def plan(self, judged: Sequence[MemberJudgments]) -> CascadePlan:
@@ -303,7 +309,10 @@ class Cascade(DerivedEvaluator):
     def _tested(
         self, values: Values, testing: Sequence[ItemKey], losses: Mapping[ItemKey, float], population: int
     ) -> tuple[set[ItemKey], Band | None, RiskBound]:
-        """Return the items in the narrowest band that passes the test on the sample, the band, and its bound."""
+        """Return the narrowest band that passes the tests on the sample, with its items and bound.
+
+        The result is (items, band, bound).
+        """
         certainty = _by_distance(self.members[0], values)
         distinct = {certainty(value) for of_item in values.values() for value in of_item}
         if self.members[0].evaluator.decision_threshold is None or len(distinct) == 1:
@@ -312,7 +321,7 @@ class Cascade(DerivedEvaluator):
             pairs = [(value, losses[item]) for item in chosen if item in values for value in values[item]]
             certainty = _by_loss(pairs, [value for of_item in values.values() for value in of_item])
         lowest = {item: min(map(certainty, of_item)) for item, of_item in values.items()}
-        # The certainty up to which items are passed on, from the widest band to none; each step decides 1 % more.
+        # The certainty up to which items are passed on, from the widest to the empty band, in steps of 1 %.
         ordered = np.sort(np.fromiter(lowest.values(), np.float64))
         passed = (len(ordered) - math.floor(len(ordered) * step / STEPS) for step in range(1, STEPS + 1))
         marks = list(dict.fromkeys(float(ordered[count - 1]) if count else -math.inf for count in passed))
@@ -330,8 +339,8 @@ class Cascade(DerivedEvaluator):
     def _loss(self, rows: Sequence[Judgment], others: Sequence[Judgment]) -> float | None:
         """Return the loss of the first judge's judgments of an item, from 0 to 1.
 
-        It is the share of units with different labels, or the mean difference as a share of the scale. None if nothing
-        is comparable.
+        The loss is the share of units with different labels, or the mean absolute difference as a share of the scale.
+        Returns None if no unit has comparable judgments.
         """
         losses = []
         for unit in common_units([rows, others]):
@@ -348,9 +357,11 @@ class Cascade(DerivedEvaluator):
 
 
 def _by_distance(member: MemberJudge, values: Values) -> Certainty:
-    """Return the certainty of values by their distance from the threshold or the middle of the scale.
+    """Return a function that maps a value to its certainty, by its distance from a center.
 
-    The distance is divided by the distance between that point and the end of the scale on the same side.
+    The center is the threshold of the judge or, if it has none, the middle of the scale.
+
+    The distance is divided by the distance between the center and the end of the scale on the same side.
     """
     observed = [value for of_item in values.values() for value in of_item]
     low, high = member.evaluator.rating_scale or member.evaluator.value_range or (min(observed), max(observed))
@@ -365,10 +376,11 @@ def _by_distance(member: MemberJudge, values: Values) -> Certainty:
 
 
 def _by_loss(pairs: Sequence[tuple[float, float]], values: Sequence[float]) -> Certainty:
-    """Return the certainty of values by how little they differ from the second judge's.
+    """Return a function that maps a value to its certainty, by its agreement with the second judge.
 
-    Starting with all bins of values, the outer bin with the smaller mean loss is removed first, so that the remaining
-    bins form a band.
+    `pairs` contains values of the first judge with their losses. Values are grouped into bins. The outer bin with the
+    smaller mean loss is removed repeatedly, so that the remaining bins always form a band; a bin that is removed
+    earlier is more certain.
     """
     distinct = sorted(set(values))
     edges = distinct

@@ -1,6 +1,7 @@
 """The catalog of evaluators: name -> "module:Class".
 
-Packages add names through the entry-point group `summeter.evaluators`. Modules are imported when a name is used.
+Other packages add names through the entry-point group `summeter.evaluators`. A module is imported when one of its names
+is used.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ GROUP = "summeter.evaluators"
 
 
 def names() -> dict[str, str]:
-    """Return every known name -> "module:Class", starting with those of this package."""
+    """Return a mapping of all known names to "module:Class", starting with the names of this package."""
     known = dict(CATALOG)
     for point in entry_points(group=GROUP):
         known.setdefault(point.name, point.value)
@@ -73,7 +74,7 @@ def names() -> dict[str, str]:
 
 
 def find(name: str) -> type[Evaluator]:
-    """Return the class of a catalog name.
+    """Return the evaluator class with a catalog name.
 
     Raises UsageError if the name is unknown and InstallError if the class cannot be imported.
     """
@@ -117,7 +118,7 @@ def build(text: str) -> Evaluator:
 
 
 def split_outside(text: str, separator: str) -> list[str]:
-    """Split a text at separators outside brackets; drop blank pieces.
+    """Split a string at separators outside brackets, and omit blank pieces.
 
     >>> split_outside("rts+mcq[aspect=fluency]", "+")
     ['rts', 'mcq[aspect=fluency]']
@@ -133,5 +134,8 @@ def split_outside(text: str, separator: str) -> list[str]:
 
 
 def rebuild(name: str, settings: Mapping[str, Any]) -> Evaluator:
-    """Return an evaluator from its catalog name and settings. Raises UsageError if the name or a setting is invalid."""
+    """Return an evaluator from its catalog name and settings.
+
+    Raises UsageError if the name or a setting is invalid.
+    """
     return find(name)(**settings)

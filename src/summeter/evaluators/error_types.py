@@ -1,6 +1,6 @@
-"""`error_types`: the error types of each summary sentence, by a classifier of error types.
+"""`error_types`: the error types of each summary sentence, from a trained classifier.
 
-An example is BART fine-tuned on FRANK, with which FineSurE (Song et al., ACL 2024, Table 2) compares itself.
+An example is BART fine-tuned on FRANK, with which FineSurE (Song et al., ACL 2024, Table 2) is compared.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ from summeter.stats.base import Floats
 FAITHFULNESS = "faithfulness"
 ROLE = "error_types"
 FRAMING = Framing(cut="only_first")
-"""The document and a sentence are a pair; a document that is too long is truncated."""
+"""The document and a sentence are read as a pair; a document that is too long is truncated."""
 LEAST = 0.5
-"""Least probability of an error type in multi-label classification."""
+"""Minimum probability of an assigned error type in multi-label classification."""
 
 
 class ErrorTypes(Evaluator):
-    """The error types of each summary sentence, by a local classifier of (document, sentence).
+    """Assign error types to each summary sentence by a local classifier of (document, sentence).
 
-    Role `error_types`. The labels in the classifier's config are error types, one of them "no error". With
-    `problem_type: multi_label_classification` a sentence gets every type with a probability of at least 0.5, or the
-    most probable one; otherwise the most probable type. `examples/train_error_types.py` trains such classifiers. Writes
-    one judgment per sentence, aspect faithfulness: 1 for a sentence without an error and 0 for others; `error_type` are
-    its types, `confidence` the lowest of their probabilities. A document that is too long is truncated and counted in
-    `truncated_tokens`.
+    The classifier has the role `error_types`. The labels in its config are error types, including "no error". If its
+    config contains `problem_type: multi_label_classification`, a sentence gets every type with a probability of at
+    least 0.5, or the most probable type if there is none; otherwise it gets the most probable type.
+    `examples/train_error_types.py` trains such classifiers. Writes one judgment per sentence (aspect faithfulness),
+    with the value 1 for a sentence without an error and 0 for other sentences. `error_type` contains the types of the
+    sentence, and `confidence` is the lowest of their probabilities. A document that is too long is truncated, and the
+    omitted tokens are counted in `truncated_tokens`.
     """
 
     name, version = "error_types", "1"
@@ -73,7 +74,7 @@ class ErrorTypes(Evaluator):
 
 
 def chosen(logits: Floats, labels: Labels) -> tuple[str, float]:
-    """Return the error types of a sentence as text, and the lowest of their probabilities.
+    """Return the error types of a sentence as a string, and the lowest of their probabilities.
 
     >>> labels = Labels(("NoE", "EntE", "OutE"), several=True)
     >>> chosen(np.array([-3.0, 2.0, 1.0]), labels)[0], chosen(np.array([-1.0, -2.0, -3.0]), labels)[0]

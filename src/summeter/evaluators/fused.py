@@ -1,6 +1,7 @@
 """`fused`: a linear combination of other judges' judgments, fitted to human labels.
 
-`summeter train` (kind `fused`) fits one; `FusedModel` is the format that it writes and this evaluator reads.
+`summeter train` (kind `fused`) fits the combination and writes it in the format `FusedModel`, which this evaluator
+reads.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from summeter.stats.base import Floats
 
 SCHEMA: Final = "summeter-fused/1"
 FILE: Final = "fused.json"
-"""The file of a trained folder that the evaluator reads."""
+"""The name of the file in the trained folder that the evaluator reads."""
 MODEL: Final = "a fused judge"
 TRAINER: Final = "`summeter train` with `kind: fused`"
 
 Statistic = Literal["score", "mean", "least"]
-"""A statistic of a member's judgments of a summary: the summary's score, or the mean or lowest value of its units."""
+"""A statistic of judgments of a summary: the score of the summary, or the mean or lowest value of its units."""
 Link = Literal["linear", "logistic"]
-"""`linear`: a rating. `logistic`: the probability of a yes."""
+"""`linear` predicts a rating, and `logistic` the probability of yes."""
 
 _BATCH = 256  # items whose judgments are in memory at a time
 _SHOWN = 3  # inputs listed in a reason
@@ -42,8 +43,8 @@ _SHOWN = 3  # inputs listed in a reason
 class FusedMember(Record):
     """A judge whose judgments are inputs: catalog name, settings, role and signature.
 
-    The signature is the one in the training data. `asks` are the LLMs that it uses, by role, and `networks` its local
-    models; a judge without either is free.
+    The signature is that in the training data. `asks` contains the LLMs that the judge uses, by role, and `networks`
+    its local models. A judge that uses neither is free of charge.
     """
 
     name: str
@@ -54,7 +55,7 @@ class FusedMember(Record):
     networks: dict[str, str] = Field(default_factory=dict)
 
     def member(self) -> MemberJudge:
-        """Return the judge. Raises UsageError if the name or a setting is unknown."""
+        """Return the judge as a member. Raises UsageError if the name or a setting is unknown."""
         return MemberJudge(rebuild(self.name, self.settings), self.role)
 
 
@@ -66,7 +67,10 @@ class Input(Record):
     statistic: Statistic = "score"
 
     def name(self, members: Sequence[FusedMember]) -> str:
-        """Return the name in model cards: `support.faithfulness`, `support.faithfulness:mean`, `rts@second.fluency`."""
+        """Return the name of the input in model cards.
+
+        Examples are `support.faithfulness`, `support.faithfulness:mean` and `rts@second.fluency`.
+        """
         member = members[self.member]
         label = member.name if member.role is None else f"{member.name}@{member.role}"
         alike = [other for other in members if (other.name, other.role) == (member.name, member.role)]
@@ -75,7 +79,7 @@ class Input(Record):
         return f"{label}.{self.aspect}{'' if self.statistic == 'score' else f':{self.statistic}'}"
 
     def words(self, members: Sequence[FusedMember]) -> str:
-        """Return the name in reasons: `support faithfulness (mean)`."""
+        """Return the name of the input in reasons, such as `support faithfulness (mean)`."""
         statistic = "" if self.statistic == "score" else f" ({self.statistic})"
         judge, aspect = members[self.member].name, self.aspect.replace("_", " ")
         return f"{judge if judge == aspect else f'{judge} {aspect}'}{statistic}"
@@ -84,10 +88,11 @@ class Input(Record):
 class Combination(Record):
     """The combination of the inputs that predicts one aspect, on the scale of the human labels.
 
-    score = `intercept` + sum over inputs of `weights` x (input - `means`) / `deviations`: the weights are standardised
-    coefficients and can be compared. `linear`: the value is `shift` + `slope` x score (calibration). `logistic`: it is
-    1 / (1 + exp(-score)). `half_width`: for new documents, the share `confidence` of the values are within it of the
-    human labels (split conformal), or None if unknown, as for probabilities.
+    The score is `intercept` + the sum over inputs of `weights` x (input - `means`) / `deviations`, so the weights are
+    standardised coefficients and can be compared. If the kind is `linear`, the value is `shift` + `slope` x score
+    (calibration); if it is `logistic`, the value is 1 / (1 + exp(-score)). For new documents, the share `confidence` of
+    the values differ from the human label by at most `half_width` (split conformal). `half_width` is None if it is
+    unknown, as for probabilities.
     """
 
     link: Link = "linear"
@@ -110,11 +115,11 @@ class Combination(Record):
         return self
 
     def contributions(self, inputs: Floats) -> Floats:
-        """Return what each input adds to the score, shape (items, inputs)."""
+        """Return the contribution of each input to the score, shape (items, inputs)."""
         return np.asarray((inputs - np.array(self.means)) / np.array(self.deviations) * np.array(self.weights))
 
     def values(self, inputs: Floats) -> Floats:
-        """Return the value of each row of inputs; NaN if an input is NaN."""
+        """Return the value of each row of inputs, which is NaN if an input is NaN."""
         score = self.intercept + self.contributions(inputs).sum(axis=1)
         if self.link == "logistic":
             with np.errstate(over="ignore"):
@@ -123,7 +128,7 @@ class Combination(Record):
 
 
 class FusedModel(Record):
-    """A trained fused judge: its members, the inputs, and one combination per aspect."""
+    """A trained fused judge, with its members, the inputs, and one combination per aspect."""
 
     members: tuple[FusedMember, ...] = Field(min_length=1)
     inputs: tuple[Input, ...] = Field(min_length=1)
@@ -144,12 +149,15 @@ class FusedModel(Record):
 
     @property
     def id(self) -> str:
-        """Sixteen hexadecimal digits of the hash of all numbers, members and settings."""
+        """The first sixteen hexadecimal digits of the hash of all numbers, members and settings."""
         return digest(self.model_dump(mode="json"), HASH)
 
 
 class Measured(NamedTuple):
-    """The inputs of items, shape (items, inputs); missing ones are NaN, with their reasons."""
+    """The inputs of items, shape (items, inputs).
+
+    A missing input is NaN in `values`; `why` maps its (row, column) to its status and reason.
+    """
 
     values: Floats
     why: dict[tuple[int, int], tuple[Status, str]]
@@ -199,10 +207,10 @@ def measure(
 
 
 def inputs_of(members: Sequence[Evaluator], judgments: Sequence[Iterable[Judgment] | JudgmentTable]) -> list[Input]:
-    """Return the possible inputs from the members' judgments.
+    """Return all possible inputs from the members' judgments.
 
-    They are every member's score of every aspect and, if it judged sentences, key facts or claims with values other
-    than 0 and 1, their mean and lowest value.
+    These are the score of every member for every aspect and, if the member judged sentences, key facts or claims with
+    values other than 0 and 1, the mean and the lowest of these values.
     """
     inputs = []
     for number, (member, of_member) in enumerate(zip(members, judgments, strict=True)):
@@ -217,11 +225,11 @@ def inputs_of(members: Sequence[Evaluator], judgments: Sequence[Iterable[Judgmen
 
 
 class Fused(DerivedEvaluator):
-    """The judgments of other evaluators, combined with weights that were fitted to human labels.
+    """Combine the judgments of other evaluators with weights that were fitted to human labels.
 
-    `model` is a folder written by `summeter train` (`kind: fused`), or its file `fused.json`. It lists the members with
-    their settings. They are judges of the run and must have the signatures of the training data: different settings,
-    models or sentence boundaries are refused before any work.
+    `model` is a folder written by `summeter train` (`kind: fused`), or the file `fused.json` in that folder. The file
+    lists the members with their settings. The members are judges of the run and must have the same signatures as in the
+    training data; different settings, models or sentence boundaries raise an error before any judge runs.
 
     Writes one judgment per summary and aspect. `value` is on the scale of the human labels and not clipped to it; for
     yes/no labels it is a probability, and `label` is 1 from 0.5. The reason lists the inputs with the largest
@@ -247,21 +255,24 @@ class Fused(DerivedEvaluator):
 
     @cached_property
     def fitted(self) -> FusedModel | None:
-        """The trained model, or None without `model`. Raises InputError if the file is invalid."""
+        """The trained model, or None if `model` is not set.
+
+        Raises InputError if the file is invalid.
+        """
         return None if self.model is None else load(self.model)
 
     @cached_property
     def members(self) -> tuple[MemberJudge, ...]:
-        """The judges that the model was fitted on."""
+        """The judges whose judgments are the inputs of the model."""
         return () if self.fitted is None else tuple(each.member() for each in self.fitted.members)
 
     @property
     def active_aspects(self) -> tuple[str, ...]:
-        """The aspects that were fitted."""
+        """The aspects for which the model has a combination."""
         return () if self.fitted is None else tuple(self.fitted.aspects)
 
     def incompatible(self, systems: Any) -> str | None:
-        """Return the reason if no model is set."""
+        """Return a reason if no model is set, and None otherwise."""
         if self.fitted is None:
             return f"fused needs a trained judge: fused[model=FOLDER]; {TRAINER} writes one"
         return super().incompatible(systems)
@@ -277,7 +288,7 @@ class Fused(DerivedEvaluator):
                 )
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Return the hash of the model, and the scale if all aspects have the same."""
+        """Return the hash of the model, and the scale if it is the same for all aspects."""
         if self.fitted is None:
             return {}
         scales = {combination.scale for combination in self.fitted.aspects.values()}
@@ -325,12 +336,12 @@ def load(file: DataFile) -> FusedModel:
 
 
 def dumped(model: FusedModel) -> str:
-    """Return a fused judge as the text of its file."""
+    """Return the contents of the file of a fused judge."""
     return json.dumps({"schema": SCHEMA, **model.model_dump(mode="json")}, ensure_ascii=False, indent=1) + "\n"
 
 
 def _fields(combination: Combination, value: float, inputs: Floats, fitted: FusedModel) -> dict[str, Any]:
-    """Return the value of a judgment and its reason: the interval and the largest contributions."""
+    """Return the value of a judgment and its reason, which contains the interval and the largest contributions."""
     added = combination.contributions(inputs[None, :])[0] * combination.slope
     order = sorted(range(len(added)), key=lambda at: (-abs(added[at]), at))
     contributions = ", ".join(

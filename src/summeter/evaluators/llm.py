@@ -51,7 +51,10 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
     # --- required of subclasses ---
 
     def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
-        """Return the JSON schema of a reply about this item. Default: an object with the fields of `reply`."""
+        """Return the JSON schema of a reply about this item.
+
+        Default: an object with the fields of `reply`.
+        """
         return object_schema(self.reply)
 
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> R:
@@ -59,7 +62,10 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
         raise NotImplementedError
 
     def parse_released(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> R:
-        """Parse a reply as the paper's released code does. Default: `parse`, for papers without released code."""
+        """Parse a reply as the paper's released code does.
+
+        Default: `parse`, for papers without released code.
+        """
         return self.parse(text, item, data)
 
     def judgments(self, reply: R, builder: JudgmentBuilder) -> list[Judgment]:
@@ -82,7 +88,10 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
         return (self.template,)
 
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the variables of the template. Default: the texts of the item and the codes of their fences."""
+        """Return the variables of the template.
+
+        Default: the texts of the item and the codes of their fences.
+        """
         return texts(item)
 
     def expected_tokens(self, item: Item) -> int:
@@ -169,6 +178,9 @@ def texts(item: Item) -> dict[str, Any]:
 
 
 def material(item: Item) -> tuple[str, ...]:
-    """Return the texts under judgment. JSON that a reply quotes from them does not count as an answer."""
+    """Return the texts under judgment.
+
+    JSON that a reply quotes from them does not count as an answer.
+    """
     rival = (item.rival.text,) if item.rival else ()
     return (item.document.text, item.summary.text, *rival)

@@ -1,4 +1,4 @@
-"""`regression`: aspect ratings by a network that was trained on human ratings (`summeter train`)."""
+"""`regression`: aspect ratings from a network that was trained on human ratings (`summeter train`)."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ SPAN_FREE = "span_free"
 
 
 class Regression(Evaluator):
-    """The ratings of a trained network, on the scale of its human training ratings (SummQual).
+    """Rate aspects by a trained network, on the scale of the human training ratings (SummQual).
 
-    Role `regressor`: a folder written by `summeter train`. It judges the aspects of its training, or those in `only`.
-    Values are not clipped to the scale; the reason gives the interval that contains the human rating with the
-    calibrated probability. A network with a yes/no output also writes `span_free`: the probability that the summary has
-    no inconsistent span, label 1 from 0.5.
+    The role `regressor` is bound to a folder written by `summeter train`. The network judges the aspects on which it
+    was trained, or those in `only`. Values are not clipped to the scale; the reason contains the interval that includes
+    the human rating with the calibrated probability. If the network has a yes/no output, the evaluator also writes
+    `span_free`, the probability that the summary has no inconsistent span, with the label 1 from 0.5.
 
     A network that reads both texts in one pass truncates long documents; `truncated_tokens` is the number of tokens
-    left out. One that encodes them separately (`pool: match`) reads long documents in windows and truncates nothing.
-    One trained on prompts (`input: geval`) reads one text per aspect; if the prompt and the summary leave no room for
-    the document, the aspect is not judged (status error).
+    left out. A network that encodes the texts separately (`pool: match`) reads long documents in windows and truncates
+    nothing. A network trained on prompts (`input: geval`) reads one text per aspect; if the prompt and the summary
+    leave no room for the document, the aspect is not judged (status error).
     """
 
     name, version = "regression", "1"
@@ -39,7 +39,7 @@ class Regression(Evaluator):
 
     @property
     def active_aspects(self) -> tuple[str, ...]:
-        """The aspects in `only`, or else SummQual's, although the folder may have others."""
+        """The aspects in `only`, or else those of SummQual, although the folder may contain other aspects."""
         return self.only or self.aspects
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:

@@ -1,11 +1,11 @@
-"""JSON schemas of LLM replies, and a strict parser that never guesses.
+"""JSON schemas of LLM replies, and a strict parser that rejects ambiguous replies.
 
-Accepted, because nothing is lost: a byte-order mark and zero-width characters, Markdown fences, text before and after
-the JSON, a leading `<think>` block, trailing commas, single quotes and Python's True/False/None, `\\'` inside a string,
-line breaks inside a string.
+The parser accepts the following deviations, because they lose no information: a byte-order mark and zero-width
+characters, Markdown fences, text before and after the JSON, a leading `<think>` block, trailing commas, single quotes
+and Python's True/False/None, `\\'` inside a string, and line breaks inside a string.
 
-Rejected with a ReplyError: a truncated value, unmatched brackets, a repeated key (in any case), NaN and infinity, two
-complete answers that differ, and refusals, which have the kind "refused" and are looked for only in replies without
+It raises ReplyError for a truncated value, unmatched brackets, a repeated key (ignoring case), NaN and infinity, two
+complete answers that differ, and refusals. A refusal has the kind "refused" and is only detected in replies without
 JSON.
 
 Every step takes time linear in the length of the reply.
@@ -29,7 +29,7 @@ T = TypeVar("T")
 DEPTH = 64  # no requested reply nests deeper than five levels
 MANY = 100  # maximum number of separate JSON values in one reply
 REASON: Final = 300
-"""Maximum length of a reason or quote in the schema, in characters; the prompts ask for 40 words."""
+"""Maximum length of a reason or quote in the schema, in characters; the prompts ask for at most 40 words."""
 YES_NO: Final[dict[str, Any]] = {"type": "string", "enum": ["yes", "no"]}
 NO_YES: Final[dict[str, Any]] = {"type": "string", "enum": ["no", "yes"]}
 """"no" comes first, so that a dry run, which answers with the first value, counts every window of a document."""
@@ -57,7 +57,7 @@ _NUMBERED = re.compile(
     r"(?:(?:sentence|claim|key[ _-]?fact|fact|line|id|no|s|k)[ _.-]?)?#?0*([0-9]{1,6})\.?", re.IGNORECASE
 )
 
-# First words of a refusal, looked for at the start of replies without JSON.
+# First words of a refusal, which are searched at the start of replies without JSON.
 _REFUSAL = re.compile(
     r"""(?:
       i(?:['’]?m|\ am)\ (?:really\ |very\ |so\ )?sorry | sorry\b | (?:my\ )?apologies | i\ apologi[sz]e
@@ -81,7 +81,7 @@ _REFUSAL = re.compile(
 def object_schema(properties: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     """Return the schema of an object that has exactly these properties.
 
-    It uses only what the strict modes of hosted providers and the grammars of local servers support
+    The schema uses only features that the strict modes of hosted providers and the grammars of local servers support
     (design/schemas.md).
 
     >>> object_schema({"answer": YES_NO})["required"]
@@ -99,8 +99,8 @@ def object_schema(properties: Mapping[str, Any], **more: Any) -> dict[str, Any]:
 def keyed_schema(keys: int | Sequence[str], name: str, properties: Mapping[str, Any]) -> dict[str, Any]:
     """Return the schema of an object with one required entry per key, each with `properties`.
 
-    A number as `keys` stands for the keys "1" to that number. The entry is defined once, under $defs, because some
-    servers limit the total number of enum values in a schema.
+    If `keys` is a number n, the keys are "1" to "n". The entry is defined once, under $defs, because some servers limit
+    the total number of enum values in a schema.
 
     >>> keyed_schema(2, "vote", {"useful": YES_NO})["required"]
     ['1', '2']
@@ -111,7 +111,10 @@ def keyed_schema(keys: int | Sequence[str], name: str, properties: Mapping[str, 
 
 
 def text_schema(most: int) -> dict[str, Any]:
-    """Return the schema of a text; without the limit `most`, small models do not stop."""
+    """Return the schema of a string of at most `most` characters.
+
+    Without a limit, small models do not stop.
+    """
     return {"type": "string", "maxLength": most}
 
 
@@ -143,14 +146,14 @@ def read_reply(
 ) -> T:
     """Parse a reply: apply `read` to its last complete JSON value that satisfies `wanted`.
 
-    `read` validates the value and raises ReplyError. `wanted` distinguishes answers from other text in brackets
-    (default: `is_record`). The reply is rejected as ambiguous if an earlier value also reads as a complete answer and
-    differs in `same` (default: the answer itself): a draft, an example, or a verdict injected into the text under
-    judgment.
+    `read` validates the value and raises ReplyError if it is invalid. `wanted` distinguishes answers from other text in
+    brackets (default: `is_record`). The reply is rejected as ambiguous if an earlier value is also a complete answer
+    and differs in the result of `same` (default: the answer itself). Such a value may be a draft, an example, or a
+    verdict injected into the text under judgment.
 
-    `material` are the texts under judgment: JSON that is quoted from them verbatim is not an answer. `wordless` forms
-    have no free text, so an honest answer may occur in `material` too; a reply that consists only of such an object is
-    then an answer.
+    `material` contains the texts under judgment; JSON that is quoted from them verbatim is not an answer. If `wordless`
+    is true, the requested form has no free text, so a genuine answer may also occur in `material`; a reply that
+    consists only of such an object is then an answer.
 
     >>> read_reply('Sure! ```json\\n{"1": "no error",}\\n```', dict)
     {'1': 'no error'}
@@ -212,10 +215,11 @@ def read_answer(
     material: Sequence[str] = (),
     wordless: bool = False,
 ) -> T:
-    """Parse a reply: its JSON object if it contains a brace, else its text.
+    """Parse the JSON object of a reply or, if the reply contains no brace, its text.
 
-    `from_json` receives an object with keys in lower case, `from_text` the text without fences. The other parameters
-    are those of `read_reply`. Raises ReplyError, of kind "refused" if a text without an answer starts like a refusal.
+    `from_json` receives an object with lower-case keys, and `from_text` the text without fences. The other parameters
+    are those of `read_reply`. Raises ReplyError if there is no answer; its kind is "refused" if the text starts like a
+    refusal.
     """
     body = answer_text(text)
     if "{" in body:
@@ -238,7 +242,10 @@ def read_answer(
 
 
 def by_choice(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an object with its keys normalised by `choice`. Raises ReplyError if two keys become equal."""
+    """Return an object with its keys normalised by `choice`.
+
+    Raises ReplyError if two keys become equal.
+    """
     entry_of = {choice(key) or key: entry for key, entry in value.items()}
     if len(entry_of) < len(value):
         raise ReplyError("a field occurs twice", fault="ambiguous")
@@ -246,7 +253,10 @@ def by_choice(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unwrap(value: Any) -> Any:
-    """Return the value inside one-key objects such as {"verdicts": [...]}, except numeric keys."""
+    """Return the value inside objects with a single key such as {"verdicts": [...]}.
+
+    Objects with a numeric key are returned unchanged.
+    """
     while isinstance(value, dict) and len(value) == 1:
         key, inner = next(iter(value.items()))
         if number(key) is not None or not isinstance(inner, dict | list):
@@ -258,9 +268,9 @@ def unwrap(value: Any) -> Any:
 def entries(value: Any, count: int, noun: str) -> list[Any]:
     """Return exactly `count` entries in the order of their units.
 
-    Three forms are accepted: an object keyed by number {"1": ..., "2": ...}; a list whose entries have an `id` (or a
-    `statement_id`, as in UniSumEval's Figure 8); a list of entries without ids, in order. `noun` names the unit in
-    messages. Raises ReplyError if a number is missing, repeated or out of range.
+    Three forms are accepted: an object with numbers as keys {"1": ..., "2": ...}, a list whose entries have an `id` (or
+    a `statement_id`, as in Figure 8 of UniSumEval), and an ordered list of entries without ids. `noun` names the unit
+    in messages. Raises ReplyError if a number is missing, repeated or out of range.
 
     >>> entries({"answers": [{"id": 2, "x": "b"}, {"id": 1, "x": "a"}]}, 2, "sentence")
     [{'id': 1, 'x': 'a'}, {'id': 2, 'x': 'b'}]
@@ -311,8 +321,9 @@ def read_entries(
 ) -> tuple[T, ...]:
     """Parse a reply with exactly `count` entries (see `entries`). Return one answer per entry.
 
-    `read` receives the entry, an object (or a text, if `bare`), and its index from 0; errors name the unit by `noun`.
-    Complete answers are compared by `decision`; `material` and `wordless` are those of `read_reply`.
+    `read` receives an entry, which is an object (or also a string, if `bare` is true), and its index from 0. Messages
+    name the unit by `noun`. Complete answers are compared by the results of `decision`. `material` and `wordless` are
+    those of `read_reply`.
 
     >>> read_entries('{"2": "no", "1": "Yes."}', 2, "sentence", lambda entry, _: yes(entry), decision=bool, bare=True)
     (True, False)
@@ -342,10 +353,10 @@ class Texts(NamedTuple):
 
 
 def read_texts(reply: str, names: Sequence[str], noun: str, material: Sequence[str] = ()) -> Texts:
-    """Parse a reply whose object has a list of texts under one of `names` or under its only key.
+    """Parse a reply whose object has a list of strings under one of `names` or under its only key.
 
-    Raises ReplyError if an entry has no letter or digit; `noun` names the entry. `material` is the text that the
-    entries were extracted from.
+    `noun` names an entry in messages. `material` contains the text from which the entries were extracted. Raises
+    ReplyError if an entry has no letter or digit.
     """
 
     def texts(value: Any) -> Texts:
@@ -364,7 +375,10 @@ def read_texts(reply: str, names: Sequence[str], noun: str, material: Sequence[s
 
 
 def field(entry: Mapping[str, Any], *names: str) -> Any:
-    """Return the value under the one of `names` that is present. Raises ReplyError if none or several are."""
+    """Return the value of the only field in `names` that is present.
+
+    Raises ReplyError if none or several of these fields are present.
+    """
     present = [name for name in names if name in entry]
     if len(present) != 1:
         raise ReplyError(f"it has {'more than one' if present else 'no'} field named {' or '.join(names)}")
@@ -372,7 +386,9 @@ def field(entry: Mapping[str, Any], *names: str) -> Any:
 
 
 def yes(value: Any) -> bool:
-    """Return whether the value says yes, as a word in any case or a boolean. Raises ReplyError for other values.
+    """Return True for yes and False for no, given as a word (ignoring case) or a boolean.
+
+    Raises ReplyError for other values.
 
     >>> yes("No.")
     False
@@ -384,7 +400,7 @@ def yes(value: Any) -> bool:
 
 
 def required_text(entry: Mapping[str, Any], name: str) -> str:
-    """Return the text of a field. Raises ReplyError if it is missing or blank."""
+    """Return the text of a field. Raises ReplyError if the field is missing or blank."""
     text = optional_text({name: field(entry, name)}, name)
     if text is None:
         raise ReplyError(f"the {name} is {show(entry[name])}, not a string")
@@ -392,7 +408,10 @@ def required_text(entry: Mapping[str, Any], name: str) -> str:
 
 
 def optional_text(entry: Mapping[str, Any], name: str = "reason") -> str | None:
-    """Return the text of a field, or None if it is missing or blank. Raises ReplyError if it is not a text."""
+    """Return the text of a field, or None if the field is missing or blank.
+
+    Raises ReplyError if the value is not a string.
+    """
     value = entry.get(name)
     if value is not None and not isinstance(value, str):
         raise ReplyError(f"the {name} is {show(value)}, not a string")
@@ -400,7 +419,7 @@ def optional_text(entry: Mapping[str, Any], name: str = "reason") -> str | None:
 
 
 def number(value: Any) -> int | None:
-    """Return the whole number in 3, "3", "[3]" or "sentence 3", or None (True, 3.5)."""
+    """Return the whole number in values such as 3, "3", "[3]" or "sentence 3", or None (True, 3.5)."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -412,7 +431,7 @@ def number(value: Any) -> int | None:
 
 
 def choice(value: Any) -> str | None:
-    """Normalise a label for comparison; return None if it is not a string.
+    """Normalise a label for comparison; return None if the label is not a string.
 
     Compatibility forms and case are folded, white space is collapsed, and invisible characters, surrounding quotes,
     brackets and full stops are removed.
@@ -433,7 +452,7 @@ def clean(value: str) -> str:
 
 
 def show(value: Any, width: int = 60) -> str:
-    """Return a value for a message: printable, on one line, at most `width` characters."""
+    """Return a value as printable text for a message, on one line and with at most `width` characters."""
     text = ascii(value) if not isinstance(value, str) else repr(clean(value[: 4 * width]))
     return text if len(text) <= width else text[: width - 3] + "..."
 
@@ -444,9 +463,9 @@ def is_refusal(text: str) -> bool:
 
 
 def answer_text(text: str) -> str:
-    """Return the reply without invisible characters at its ends or a leading block of thoughts.
+    """Return the reply without invisible characters at its ends and without a leading `<think>` block.
 
-    Raises ReplyError if that block is not closed.
+    Raises ReplyError if the block is not closed.
     """
     border = f" \t\r\n{_THIN}"
     body = text.strip(border)
@@ -461,9 +480,10 @@ def answer_text(text: str) -> str:
 
 
 def _stretches(text: str) -> Iterator[tuple[str, int, int, bool]]:
-    """Yield the top-level bracketed parts of a text, matching brackets outside strings.
+    """Yield the top-level bracketed parts of a text, ignoring brackets inside strings.
 
-    Each is (text, start, nesting depth, whether the brackets match). Raises ReplyError if the last one is not closed.
+    Each part is (text, start, nesting depth, whether the brackets match). Raises ReplyError if the last part is not
+    closed.
     """
     position = 0
     while opening := _OPENING.search(text, position):
@@ -486,7 +506,10 @@ def _stretches(text: str) -> Iterator[tuple[str, int, int, bool]]:
 
 
 def _parse(text: str, depth: int, *, balanced: bool) -> Any:
-    """Parse a bracketed text as JSON, after repairing harmless slips if needed. Raises ValueError if it is not JSON."""
+    """Parse a bracketed text as JSON, after repairing harmless errors if necessary.
+
+    Raises ValueError if the text is not JSON.
+    """
     if not balanced:
         raise ValueError("its brackets do not match")
     if depth > DEPTH:

@@ -1,6 +1,7 @@
-"""Judges of whether the document supports each sentence or claim, combined over windows.
+"""Judges of the support of each sentence or claim by the document, combined over windows.
 
-A document longer than the judge's context is judged window by window; what one window supports is supported.
+If a document exceeds the judge's context, the judge is asked about one window at a time. A sentence or claim is
+supported if one window supports it.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from summeter.models.structured import Answer
 from summeter.records import Item, Judgment, Span, Unit
 
 ABSENT: Final = frozenset({"out-of-context error", "out-of-article error"})
-"""Error types that mean only that a window does not mention the sentence."""
+"""Error types that can mean that a window merely does not mention the sentence."""
 FAITHFULNESS: Final = "faithfulness"
 
 
 class SupportVerdict(NamedTuple):
     """Whether the document supports a sentence or claim.
 
-    `category` is the error type ("no error" if supported), None if none was asked for. `quotes` are the non-blank
-    quotes from the document, None if none were asked for.
+    `category` is the error type ("no error" if supported), or None if no error type was requested. `quotes` contains
+    the non-blank quotes from the document, or is None if no quotes were requested.
     """
 
     supported: bool
@@ -33,18 +34,18 @@ class SupportVerdict(NamedTuple):
 
     @property
     def mentioned(self) -> bool:
-        """Whether the window mentions the sentence: it contradicts it, or is quoted."""
+        """Whether the window mentions the sentence, that is, contradicts the sentence or is quoted."""
         return bool(self.quotes) if self.category is None else self.category not in ABSENT
 
 
 def decide(
     text: str, by_window: Mapping[int, SupportVerdict | NoVerdict], views: Sequence[DocumentView]
 ) -> tuple[SupportVerdict | NoVerdict, int]:
-    """Combine the verdicts by window; return the verdict and the deciding window's number.
+    """Combine the verdicts by window; return the verdict and the number of the deciding window.
 
-    A sentence that one window supports is supported. Otherwise, a window without a usable reply means no verdict,
-    because it might have supported it. Otherwise the verdict is that of the most similar window among those that
-    mention the sentence (of all windows, if none does).
+    A sentence that at least one window supports is supported. Otherwise, if a window has no usable reply, there is no
+    verdict, because that window might support the sentence. In all other cases, the verdict is that of the most similar
+    window among those that mention the sentence, or among all windows if none mentions it.
     """
     verdicts = {at: verdict for at, verdict in by_window.items() if isinstance(verdict, SupportVerdict)}
     for at, verdict in verdicts.items():
@@ -62,7 +63,7 @@ Verdicts = tuple[SupportVerdict | NoVerdict, ...]
 
 
 class SentenceJudge(LLMJudge[Verdicts]):
-    """A judge of each sentence of a summary, in one question per summary or window.
+    """A judge of each sentence of a summary, which asks one question per summary or window.
 
     Subclasses override `verdict_judgment` if a verdict is more than yes or no.
     """
@@ -71,7 +72,7 @@ class SentenceJudge(LLMJudge[Verdicts]):
     long_documents = "windows"
 
     def skip_reason(self, item: Item) -> str | None:
-        """Return the reason of every evaluator, or that the summary has no sentences."""
+        """Return the reason for skipping the item, such as a summary without sentences, or None."""
         return super().skip_reason(item) or (None if item.sentences else "the summary has no sentences")
 
     def expected(self, item: Item, data: Mapping[str, Any], parser: Parser = "strict") -> list[ExpectedJudgment]:
@@ -83,7 +84,7 @@ class SentenceJudge(LLMJudge[Verdicts]):
         return self.reply_tokens * len(item.sentences)
 
     def is_decided(self, answers: Sequence[Answer[Verdicts]], item: Item) -> bool:
-        """Return whether every sentence is supported by some window."""
+        """Return whether every sentence is supported by at least one window."""
         replies = [answer.data for answer in answers if answer.data is not None]
         return all(
             any(isinstance(verdict := reply[place], SupportVerdict) and verdict.supported for reply in replies)
@@ -91,7 +92,7 @@ class SentenceJudge(LLMJudge[Verdicts]):
         )
 
     def combine(self, answers: Sequence[Answer[Verdicts]], item: Item, views: Sequence[DocumentView]) -> Verdicts:
-        """Return one verdict per sentence, or why it is missing."""
+        """Return one verdict per sentence, or the reason why there is none."""
         return tuple(
             decide(
                 text,
@@ -107,7 +108,7 @@ class SentenceJudge(LLMJudge[Verdicts]):
         )
 
     def judgments(self, reply: Verdicts, builder: JudgmentBuilder) -> list[Judgment]:
-        """Return one judgment per sentence: label 1 and value 1.0 if it is supported, else 0 and 0.0."""
+        """Return one judgment per sentence, with label 1 and value 1.0 if the sentence is supported, else 0 and 0.0."""
         return [
             builder.failed(FAITHFULNESS, verdict.status, verdict.reason, "sentence", place)
             if isinstance(verdict, NoVerdict)
@@ -116,7 +117,7 @@ class SentenceJudge(LLMJudge[Verdicts]):
         ]
 
     def verdict_judgment(self, verdict: SupportVerdict, place: int, builder: JudgmentBuilder) -> Judgment:
-        """Return the judgment of a verdict on the sentence number `place`."""
+        """Return the judgment for a verdict on the sentence with the index `place`."""
         return support_judgment(builder, verdict, place)
 
 
@@ -128,7 +129,10 @@ def support_judgment(
     unit: Unit = "sentence",
     **fields: Any,
 ) -> Judgment:
-    """Return the judgment of a verdict on a sentence or claim; `fields` are its other fields."""
+    """Return the judgment for a verdict on a sentence or claim.
+
+    `fields` are additional fields of the judgment.
+    """
     return builder.ok(
         FAITHFULNESS,
         unit,

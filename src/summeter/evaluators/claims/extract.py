@@ -78,7 +78,10 @@ async def generate_claims(summary: Summary, model: Network) -> Claims:
 async def extract_claims(
     summary: Summary, llm: BoundLLM, template: Template | None = None, *, at_most: int = AT_MOST
 ) -> Claims:
-    """Ask an LLM for the claims of a summary. If the reply is unusable, the result has a status and no claims."""
+    """Ask an LLM for the claims of a summary.
+
+    If the reply is unusable, the result has a status and no claims.
+    """
     template = template or Template.load(PACKAGE, TEMPLATE)
     answer = await llm.ask(prompt(summary, template, at_most), form(summary, template))
     if answer.data is None:

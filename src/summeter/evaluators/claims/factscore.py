@@ -133,7 +133,10 @@ class FactScore(PromptedEvaluator):
         return judgments
 
     def prompt(self, document: str, claims: Sequence[str]) -> Prompt:
-        """Return the prompt. The document comes first, so that providers can cache the common prefix."""
+        """Return the prompt.
+
+        The document comes first, so that providers can cache the common prefix.
+        """
         return self.load_template(self.name).fill(
             document=document,
             document_code=fence_code(document),

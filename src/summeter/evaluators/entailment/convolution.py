@@ -66,7 +66,10 @@ class Convolution:
         return digest([value for name, value in asdict(self).items() if name != "card"], HASH)
 
     def score(self, table: Floats) -> float:
-        """Return the unbounded score of a sentence. With the default `final`, a higher score is more consistent."""
+        """Return the unbounded score of a sentence.
+
+        With the default `final`, a higher score is more consistent.
+        """
         return float(histogram(table, self.bins, self.labels) @ np.array(self.weights) + self.bias)
 
     def probability(self, scores: Sequence[float]) -> float:
@@ -81,7 +84,9 @@ class Convolution:
 
 
 def histogram(table: Floats, bins: Sequence[float], labels: str) -> Floats:
-    """Return the counts of passages by bin, concatenated over the labels. Rows of NaN are left out.
+    """Return the counts of passages by bin, concatenated over the labels.
+
+    Rows of NaN are left out.
 
     >>> histogram(np.array([[0.9, 0.1, 0.0], [0.2, 0.8, 0.0]]), (0.0, 0.5, 1.0), "en").tolist()
     [1.0, 1.0, 1.0, 1.0]

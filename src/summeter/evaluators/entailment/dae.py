@@ -207,7 +207,10 @@ def _of_sentence(verdicts: Sequence[Verdict]) -> Mapping[str, Any]:
 
 
 def _of_row(reading: Arcs, row: TokenLogits) -> list[Verdict]:
-    """Return the verdicts on the first arcs of a text. Arcs with a word that has no token are left out."""
+    """Return the verdicts on the first arcs of a text.
+
+    Arcs with a word that has no token are left out.
+    """
     ends = np.cumsum([len(word) + 1 for word in reading.words]) - 1
     last: dict[int, int] = {}
     for place in np.flatnonzero(row.text == 1).tolist():

@@ -241,7 +241,10 @@ class MiniCheck(Evaluator):
                 assert_never(self.network)
 
     async def _llm_verdicts(self, chunks: Sequence[TextSpan], claims: Sequence[str], llm: BoundLLM) -> Verdicts:
-        """Ask one question per chunk and claim. After an unusable reply, ask no more questions about that claim."""
+        """Ask one question per chunk and claim.
+
+        After an unusable reply, ask no more questions about that claim.
+        """
         values, cut = np.zeros((len(chunks), len(claims))), [0] * len(chunks)
         failures, calls = dict[int, NoVerdict](), dict[int, tuple[str, ...]]()
         lengths = [tokens(chunk.text) for chunk in chunks]

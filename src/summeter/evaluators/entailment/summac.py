@@ -160,7 +160,10 @@ class SummaC(Evaluator):
         return [overall, *of_sentences]
 
     def _value(self, table: Floats, convolution: Convolution | None) -> float:
-        """Return the value of a sentence. For `conv`, it is that of a summary that consists only of this sentence."""
+        """Return the value of a sentence.
+
+        For `conv`, it is that of a summary that consists only of this sentence.
+        """
         if convolution is not None:
             return convolution.probability([convolution.score(table)])
         best = float(np.nanmax(table[:, ENTAIL]))  # NaN: passages beyond `nearest`

@@ -128,7 +128,10 @@ class Fenice(PromptedEvaluator):
         return tuple(by_role[role] for role in self.required_roles if role in by_role)
 
     def load_template(self, name: str) -> Template:
-        """Return the user's template or the shipped one. The shipped template for claims is that of `factscore`."""
+        """Return the user's template or the shipped one.
+
+        The shipped template for claims is that of `factscore`.
+        """
         return Template.load(PACKAGE, name, self.prompts) if name == TEMPLATE else super().load_template(name)
 
     def score(self, table: Floats) -> Floats:
@@ -160,7 +163,10 @@ class Fenice(PromptedEvaluator):
         return Prepared(document_id=document.id, data=data)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """Align all claims at once. Results for pairs that occurred with another summary are reused."""
+        """Align all claims at once.
+
+        Results for pairs that occurred with another summary are reused.
+        """
         builder = self.builder(item, prepared, tools)
         if self.step == "nli_sent" or self.claims == "sentence":
             extracted = sentence_claims(item.summary)

@@ -139,7 +139,10 @@ class Align(LLMJudge[Alignment]):
         return super().read(output, item, parser, signature)
 
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the template variables. The key facts come first, because all summaries share them."""
+        """Return the template variables.
+
+        The key facts come first, because all summaries share them.
+        """
         facts = _facts(data)
         return {
             "key_facts": lines(facts.texts),

@@ -53,7 +53,10 @@ QUOTE: Final = 400
 
 
 class ReplyFields(NamedTuple):
-    """The fields of a reply that a strategy requests besides the verdict. `steps` adds instructions to the prompt."""
+    """The fields of a reply that a strategy requests besides the verdict.
+
+    `steps` adds instructions to the prompt.
+    """
 
     steps: bool
     category: bool
@@ -109,7 +112,10 @@ class FactCheck(SentenceJudge):
         return "fact_check" if self.taxonomy == "finesure" else f"fact_check_{self.taxonomy}"
 
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the template variables. The document comes first, so that the prefix can be cached."""
+        """Return the template variables.
+
+        The document comes first, so that the prefix can be cached.
+        """
         return {
             "document": item.document.text,
             "document_code": fence_code(item.document.text),
@@ -210,12 +216,17 @@ def check_strategy(strategy: Strategy, taxonomy: Taxonomy) -> None:
 
 @lru_cache(maxsize=32)
 def _finder(document: str) -> QuoteFinder:
-    """Return the finder of quotes in a document. The result is cached because it is expensive to create."""
+    """Return the finder of quotes in a document.
+
+    The result is cached because it is expensive to create.
+    """
     return QuoteFinder(document)
 
 
 def category(value: Any, taxonomy: Taxonomy) -> str:
-    """Return the category of the taxonomy that an answer names. Raises ReplyError if there is no such category.
+    """Return the category of the taxonomy that an answer names.
+
+    Raises ReplyError if there is no such category.
 
     Case, white space, hyphens, quotes, a full stop and the word "error" are ignored.
 

@@ -165,7 +165,9 @@ class KeyFactExtraction(PromptedEvaluator):
         return Prepared(document_id=document.id, data=data, calls=calls)
 
     async def _validated(self, document: Document, extracted: Prepared, tools: Tools) -> Prepared:
-        """Remove the key facts that a majority of the validators rejects. The validators are asked concurrently.
+        """Remove the key facts that a majority of the validators rejects.
+
+        The validators are asked concurrently.
 
         Roles bound to the same model draw separate samples, so that the same reply is not counted twice (at temperature
         0 the samples mostly agree). An unusable reply affects only one validator. If a model gives no reply
@@ -271,7 +273,10 @@ def read_votes(reply: str, count: int, material: Sequence[str] = ()) -> tuple[di
 
 
 def merged(lists: Sequence[Texts], limit: int) -> dict[str, Any]:
-    """Merge the lists of all windows. If the limit is exceeded, the first facts of each window take precedence."""
+    """Merge the lists of all windows.
+
+    If the limit is exceeded, the first facts of each window take precedence.
+    """
     distinct: dict[str, tuple[int, int, str]] = {}
     repeated = 0
     for window, facts in enumerate(lists):

@@ -112,7 +112,10 @@ def backbone(model: str) -> str:
 
 
 def layer_of(model: str, layers: int) -> int:
-    """Return the published layer of a model that has `layers` layers. Raises UsageError if no layer is published."""
+    """Return the published layer of a model that has `layers` layers.
+
+    Raises UsageError if no layer is published.
+    """
     layer = LAYERS.get(backbone(model).lower())
     if layer is None:
         raise UsageError(

@@ -129,7 +129,10 @@ class HeadToHead(RatingJudge):
         return self.pairs if self.systems is None else tuple(combinations(self.systems, 2))
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
-        """Return the value of the letter. Raises ReplyError if other text in the answer contradicts the letter."""
+        """Return the value of the letter.
+
+        Raises ReplyError if other text in the answer contradicts the letter.
+        """
         chosen = letter(field(answer, "answer"), LETTERS)
         for name, words in answer.items():
             if name != "answer" and isinstance(words, str):

@@ -73,7 +73,10 @@ class RatingJudge(LLMJudge[Rating]):
         return self
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
-        """Return the rating in a JSON object with lower-case keys. Raises ReplyError if there is no valid rating."""
+        """Return the rating in a JSON object with lower-case keys.
+
+        Raises ReplyError if there is no valid rating.
+        """
         raise NotImplementedError
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:

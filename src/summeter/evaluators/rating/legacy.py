@@ -88,7 +88,9 @@ def mcq(output: str) -> float:
 
 
 def stareval(output: str) -> float:
-    """Return the number before the first blank and "star". The released code does not check the range.
+    """Return the number before the first blank and "star".
+
+    The released code does not check the range.
 
     >>> stareval("I give it four stars.")
     4.0

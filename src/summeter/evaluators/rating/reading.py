@@ -53,7 +53,9 @@ _MARKUP = re.compile(r"(?<![0-9*_`])[*_`]++|[*_`]++(?![0-9*_`])|^#{1,6} ", re.M)
 
 
 def score_in(text: str, scale: Scale = POINTS, material: Sequence[str] = ()) -> float:
-    """Return the score in a text. Raises ReplyError if there is no unambiguous score on the scale.
+    """Return the score in a text.
+
+    Raises ReplyError if there is no unambiguous score on the scale.
 
     >>> score_in("Well written, but dull. Score: 4/5."), score_in("4"), score_in("★★★★☆", STARS)
     (4.0, 4.0, 4.0)
@@ -115,7 +117,9 @@ def letter_in(text: str, letters: str, explained: Callable[[str, str], bool]) ->
 
 
 def yes_no_in(text: str, material: Sequence[str] = ()) -> bool:
-    """Return True if a text answers yes and False if it answers no. Raises ReplyError if the answer is unclear.
+    """Return True if a text answers yes and False if it answers no.
+
+    Raises ReplyError if the answer is unclear.
 
     >>> yes_no_in("The date is wrong. The answer is no.")
     False

@@ -39,7 +39,10 @@ class ReasonThenScore(RatingJudge):
         return Rating(point(field(answer, "score")), required_text(answer, "reason"))
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
-        """Return the score in a reply in plain text. Raises ReplyError for a number without a reason."""
+        """Return the score in a reply in plain text.
+
+        Raises ReplyError for a number without a reason.
+        """
         if re.fullmatch(rf"\W*{NUMBER}\W*", text, re.IGNORECASE):
             raise ReplyError(f"the reply contains a score without a reason: {show(text)}", fault="no_json")
         return Rating(score_in(text, material=material))

@@ -14,7 +14,10 @@ _WORDS: Final = ("zero", "one", "two", "three", "four", "five")
 
 
 class Scale(NamedTuple):
-    """A scale from `low` to `high`. `noun` names a rating in messages, and `whole` excludes half points."""
+    """A scale from `low` to `high`.
+
+    `noun` names a rating in messages, and `whole` excludes half points.
+    """
 
     low: float
     high: float
@@ -43,7 +46,9 @@ def number(text: str) -> float:
 
 
 def point(value: Any, scale: Scale = POINTS) -> float:
-    """Return the rating in a field of an answer, a number or a string. Raises ReplyError if it is invalid.
+    """Return the rating in a field of an answer, a number or a string.
+
+    Raises ReplyError if it is invalid.
 
     >>> point("four"), point(3.5)
     (4.0, 3.5)

@@ -77,7 +77,10 @@ class BartScore(Evaluator):
         return tuple(ASPECTS[direction] for direction in self.directions)
 
     def skip_reason(self, item: Item) -> str | None:
-        """Return the reason for skipping the item, or None. An empty document is a reason only if it is used."""
+        """Return the reason for skipping the item, or None.
+
+        An empty document is a reason only if it is used.
+        """
         if "src-hyp" in self.directions:
             return super().skip_reason(item)
         return None if item.summary.text.strip() else "the summary is empty"

@@ -129,7 +129,10 @@ class LexicalScorer:
         return [None if isinstance(found, str) else self._probability(found) for found in comparisons]
 
     def analyse(self, claim: str, evidence: Evidence) -> Comparison | str:
-        """Compare a claim with the evidence. Returns an explanation if one of them has no words to compare."""
+        """Compare a claim with the evidence.
+
+        Returns an explanation if one of them has no words to compare.
+        """
         checkpoint()
         words = _claim_words(claim)
         if not any(word.content for word in words):

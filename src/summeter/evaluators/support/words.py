@@ -84,7 +84,10 @@ def irregular() -> dict[str, str]:
 
 
 class Word(NamedTuple):
-    """A word with its span in code points. Words are equal if their ``key`` is: a stem, or ``#value`` for a number."""
+    """A word with its span in code points.
+
+    Words are equal if their ``key`` is: a stem, or ``#value`` for a number.
+    """
 
     key: str
     start: int
@@ -125,7 +128,9 @@ def _without_verb_ending(word: str) -> str | None:
 
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
-    """Return a lower-case word without its inflection. A word with a character outside a to z is unchanged.
+    """Return a lower-case word without its inflection.
+
+    A word with a character outside a to z is unchanged.
 
     >>> [stem(w) for w in ("studies", "running", "made", "cars", "moved", "moving", "quickly")]
     ['study', 'run', 'mak', 'car', 'mov', 'mov', 'quick']
@@ -208,7 +213,9 @@ def _make_word(key: str, start: int, end: int, *, content: bool = True, number: 
 
 
 def analyse(text: str) -> list[Word]:
-    """Return the words of a text in order. A number in any form is one word, and its signs are separate words.
+    """Return the words of a text in order.
+
+    A number in any form is one word, and its signs are separate words.
 
     >>> [w.key for w in analyse("Twenty-five men weren't paid £1,000.")]
     ['#25', 'man', 'weren', 't', 'pay', 'pound', '#1000']
