@@ -208,7 +208,10 @@ def _judged_items(
 
 
 class _MemberFile:
-    """The judgments of a member, read by item; only their offsets in the file are held in memory."""
+    """The judgments of a member, read by item.
+
+    Only their offsets in the file are held in memory.
+    """
 
     def __init__(self, lines: IO[bytes]) -> None:
         self._file = lines

@@ -111,7 +111,10 @@ class Options(Record):
         return masked({BASE_URL: base_url})[BASE_URL]
 
     def context_of(self, role: str) -> int | None:
-        """Return the context length given for the model in a role, in tokens, or None if none was given."""
+        """Return the context length given for the model in a role, in tokens.
+
+        Returns None if none was given.
+        """
         return self.context.get(role, self.context.get(ALL))
 
     @property
@@ -130,7 +133,10 @@ class Options(Record):
 
 
 class OptionArgs(TypedDict, total=False):
-    """The types of the options as keyword arguments, for type checkers; a test compares them with `Options`."""
+    """The types of the options as keyword arguments, for type checkers.
+
+    A test compares them with `Options`.
+    """
 
     limit: int | None
     seed: int | None

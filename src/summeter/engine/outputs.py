@@ -284,7 +284,10 @@ def _has_aspect(name: str, aspect: str) -> bool:
 
 
 def _evaluator(name: str, aspect: str) -> Evaluator | None:
-    """Return the evaluator in the catalog that judges an aspect, or None if its possible values are unknown."""
+    """Return the evaluator in the catalog that judges an aspect.
+
+    Returns None if the possible values of the aspect are unknown.
+    """
     if not issubclass(find(name), DerivedEvaluator):
         with suppress(UsageError):
             components = _reader(name, aspect).components()

@@ -351,7 +351,10 @@ def _are_summaries(jobs: Sequence[Job]) -> bool:
 
 
 def item_key(item: Item) -> ItemKey:
-    """Return the key of an item, (document, system, rival); the rival is None unless the item is a pair."""
+    """Return the key of an item, (document, system, rival).
+
+    The rival is None unless the item is a pair.
+    """
     return item.document.id, item.summary.system, item.rival.system if item.rival else None
 
 

@@ -69,5 +69,8 @@ class Bar(Progress):
 
 
 def progress(*, quiet: bool = False, verb: str = "judging") -> Progress:
-    """Return a progress bar if stderr is a terminal and `quiet` is False; otherwise, return a silent Progress."""
+    """Return a progress bar if stderr is a terminal and `quiet` is False.
+
+    Otherwise, return a silent Progress.
+    """
     return Bar(verb) if sys.stderr.isatty() and not quiet else Progress()

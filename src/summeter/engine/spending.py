@@ -77,7 +77,10 @@ def spent_before(store: CallStore, table: Prices) -> Usage:
 
 
 def _cost(call: CallTokens, table: Prices) -> float:
-    """Return the cost of a call in US dollars; unknown prices and unreported tokens count as zero."""
+    """Return the cost of a call in US dollars.
+
+    Unknown prices and unreported tokens count as zero.
+    """
     price = table.of(call.model, batched=call.batch is not None)
     if price is None:
         return 0.0

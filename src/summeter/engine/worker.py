@@ -206,7 +206,10 @@ def _most_severe(error: Exception) -> Exception:
 
 
 def failure(judge: JudgeEntry, key: ItemKey, status: Status, reason: str, unusable: Sequence[Judgment]) -> Failure:
-    """Return the failure of an item; `unusable` holds the item's judgments with unusable replies."""
+    """Return the failure of an item.
+
+    `unusable` holds the item's judgments with unusable replies.
+    """
     document_id, system, rival = key
     return Failure(
         document_id=document_id,

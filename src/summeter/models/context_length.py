@@ -132,10 +132,11 @@ class _Server(NamedTuple):
 
 
 async def _listed(server: _Server) -> int | None:
-    """Return the context length in the server's list of models, or None if the list does not state one.
+    """Return the context length in the server's list of models.
 
-    The fields read include vLLM's `max_model_len`, OpenRouter's `context_length`, Mistral's `max_context_length` and
-    llama.cpp's `meta.n_ctx`. If the list has a single entry, that entry is used whatever its name.
+    Returns None if the list does not state one. The fields read include vLLM's `max_model_len`, OpenRouter's
+    `context_length`, Mistral's `max_context_length` and llama.cpp's `meta.n_ctx`. If the list has a single entry, that
+    entry is used whatever its name.
     """
     models = replies.dicts((await server.get(server.base, "models")).get("data"))
     # The suffixes :nitro and :floor of OpenRouter select a server and are not listed.

@@ -67,9 +67,9 @@ PLAIN = Framing()
 
 
 class Generation(NamedTuple):
-    """Generation settings of an encoder-decoder; None stands for the value in the model's generation config.
+    """Generation settings of an encoder-decoder.
 
-    Generation is deterministic: nothing is sampled.
+    None stands for the value in the model's generation config. Generation is deterministic: nothing is sampled.
 
     `min_new_tokens` and `max_new_tokens` count the generated tokens, including the end-of-sequence token.
     `length_penalty` and `early_stopping` are parameters of beam search. `start` is the token with which the decoder
@@ -358,7 +358,10 @@ class Encode(NetworkRequest[TokenStates]):
 
 @dataclass(frozen=True)
 class CompareStates(NetworkRequest[float]):
-    """The value of `measure` for the token states of two texts; unlike the states, the value is stored."""
+    """The value of `measure` for the token states of two texts.
+
+    Unlike the states, the value is stored.
+    """
 
     codec = NUMBER
     at_once = 64

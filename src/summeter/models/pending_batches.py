@@ -31,12 +31,12 @@ async def pending_batches(
     log: BatchLog, *, cancel: bool = False, only: Collection[str] = (), base_url: str | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> AsyncIterator[PendingBatch]:  # fmt: skip
-    """Yield the state of each batch whose results have not been read; with `cancel`, cancel the batch first.
+    """Yield the state of each batch whose results have not been read.
 
-    `only` selects batches by id; if it is empty, all batches are yielded. `base_url` and `environ` are those of the
-    run. Batches that have ended or are being cancelled are not changed, so the call may be repeated. The log is not
-    written. Raises UsageError for an id that is not a pending batch of the run, and ModelError if the vendor does not
-    answer.
+    With `cancel`, cancel the batch first. `only` selects batches by id; if it is empty, all batches are yielded.
+    `base_url` and `environ` are those of the run. Batches that have ended or are being cancelled are not changed, so
+    the call may be repeated. The log is not written. Raises UsageError for an id that is not a pending batch of the
+    run, and ModelError if the vendor does not answer.
     """
     unknown = sorted(set(only) - {submission.id for submission in log.open})
     if unknown:

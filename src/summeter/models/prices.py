@@ -137,7 +137,10 @@ class Prices:
         return price.batched if batched and price is not None else price
 
     def why(self, model: str) -> Message | None:
-        """Return a message that the model has no price and how to add it, or None if the model has a price."""
+        """Return a message that the model has no price and how to add it.
+
+        Returns None if the model has a price.
+        """
         if self.of(model) is not None:
             return None
         return Message(f"no price for {model}; add it with ", ADDED_WITH)

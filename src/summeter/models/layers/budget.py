@@ -16,12 +16,13 @@ from summeter.runs.usage import Usage
 
 
 class Budget:
-    """The budget that all models of a run share; `spent` initially is the usage of earlier sessions.
+    """The budget that all models of a run share.
 
-    A call is admitted if the sum of the usage so far, the usage reserved for calls in flight and the call's own
-    expected usage is within the budget. If the call would fit without the calls in flight, it waits until their usage
-    is known. The first call that does not fit even then exhausts the budget: `reached` holds the error message, and
-    this and every later call raises BudgetError. `max_tokens` and `max_cost` (in US dollars) are None without a limit.
+    `spent` initially is the usage of earlier sessions. A call is admitted if the sum of the usage so far, the usage
+    reserved for calls in flight and the call's own expected usage is within the budget. If the call would fit without
+    the calls in flight, it waits until their usage is known. The first call that does not fit even then exhausts the
+    budget: `reached` holds the error message, and this and every later call raises BudgetError. `max_tokens` and
+    `max_cost` (in US dollars) are None without a limit.
     """
 
     def __init__(self, max_tokens: int | None, max_cost: float | None, spent: Usage | None = None) -> None:

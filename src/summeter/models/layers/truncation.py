@@ -46,11 +46,12 @@ class TruncationCheck(Layer):
 
 
 def truncated_prompt(prompt: str, read: int, context: int | None = None) -> int | None:
-    """Return the estimated number of tokens of a truncated prompt, or None if the server read the whole prompt.
+    """Return the estimated number of tokens of a truncated prompt.
 
-    `read` is the number of tokens that the server reports to have read. The prompt was truncated in three cases: if
-    `read` fills a known `context`; if `context` is unknown, `read` is a multiple of 1024 and the estimate is at least
-    10 % higher; or if `read` is less than half of the estimate (a quarter for scripts on which tokenizers differ).
+    Returns None if the server read the whole prompt. `read` is the number of tokens that the server reports to have
+    read. The prompt was truncated in three cases: if `read` fills a known `context`; if `context` is unknown, `read` is
+    a multiple of 1024 and the estimate is at least 10 % higher; or if `read` is less than half of the estimate (a
+    quarter for scripts on which tokenizers differ).
 
     >>> truncated_prompt("word " * 6000, 4096), truncated_prompt("word " * 6000, 5990)
     (5688, None)

@@ -122,7 +122,10 @@ def compare_states(loaded: LoadedModel, requests: Sequence[CompareStates], usage
 
 
 def layers(loaded: LoadedModel) -> int:
-    """Return the number of layers, which is also the number of the last layer; layer 0 is the input embeddings."""
+    """Return the number of layers, which is also the number of the last layer.
+
+    Layer 0 is the input embeddings.
+    """
     return int(loaded.model.config["num_hidden_layers"])
 
 

@@ -101,9 +101,9 @@ class LoadedModel:
     def in_batches(
         self, lengths: Sequence[int], usage: Usage, compute: Callable[[Sequence[int]], Sequence[T]]
     ) -> list[T]:
-        """Return the results in the order of the inputs; `compute` is called with the indices of each batch.
+        """Return the results in the order of the inputs.
 
-        `lengths` holds the lengths of the inputs in tokens.
+        `compute` is called with the indices of each batch. `lengths` holds the lengths of the inputs in tokens.
         """
         batches = plan(lengths, self.budget, most=1 if self.runtime.alone else None)
         padded, full = padding(lengths, batches)

@@ -226,7 +226,10 @@ def _onnx(folder: Path) -> Iterator[Path]:
 
 
 def file_hash(file: Path) -> str:
-    """Return the SHA-256 hash of a file as hexadecimal digits; an unchanged file is read only once."""
+    """Return the SHA-256 hash of a file as hexadecimal digits.
+
+    An unchanged file is read only once.
+    """
     blob = file.resolve()
     if blob.parent.name == "blobs" and re.fullmatch(r"[0-9a-f]{64}", blob.name):
         return blob.name  # in the hub's cache, the name of a large file is its hash

@@ -129,7 +129,10 @@ class RegressionHead(NamedTuple):
         return values
 
     def by_aspect(self, outputs: Floats) -> dict[str, Floats]:
-        """Return the mean outputs of each aspect before calibration; 0 and 1 are the ends of the scale."""
+        """Return the mean outputs of each aspect before calibration.
+
+        In these outputs, 0 and 1 stand for the ends of the scale.
+        """
         if self.prompts:
             return dict(zip(self.prompts, outputs[:, 0].reshape(len(self.prompts), -1), strict=True))
         return {

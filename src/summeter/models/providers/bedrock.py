@@ -68,7 +68,10 @@ class Bedrock(HttpLLM):
         return URL(f"{self.endpoint.base_url}/model/{quote(self.name, safe='')}/converse", encoded=True)
 
     async def sign(self, body: bytes) -> Mapping[str, str] | None:
-        """Return the headers with the AWS signature of the body, or None if a Bedrock API key is set."""
+        """Return the headers with the AWS signature of the body.
+
+        Returns None if a Bedrock API key is set.
+        """
         if self._signer is None:
             return None
         # In a thread, since botocore may read files and use the network to renew credentials.
@@ -188,7 +191,10 @@ class _Signer:
 
 
 def _credentials(environ: Mapping[str, str]) -> Any:
-    """Return the credentials in `environ`, or else those of the provider chain, or None if there are none."""
+    """Return the credentials in `environ`, or else those of the provider chain.
+
+    Returns None if there are none.
+    """
     from botocore.credentials import Credentials
     from botocore.session import Session
 

@@ -139,7 +139,10 @@ class HttpLLM(ABC):
         return {} if key is None else {"Authorization": f"Bearer {key.get_secret_value()}"}
 
     async def sign(self, body: bytes) -> Mapping[str, str] | None:
-        """Return the headers that depend on the body, such as a signature, or None if there are none."""
+        """Return the headers that depend on the body, such as a signature.
+
+        Returns None if there are none.
+        """
         del body
         return None
 

@@ -223,7 +223,10 @@ PROVIDERS: dict[str, Provider] = {row.name: row for row in (
 
 
 def find_provider(name: str) -> Provider | None:
-    """Return the provider with this name, built-in or from another package, or None if there is none."""
+    """Return the provider with this name, built-in or from another package.
+
+    Returns None if there is none.
+    """
     # Entry points are read only if necessary, since this reads the metadata of all installed packages.
     return PROVIDERS.get(name) or next((_load(point) for point in _points() if point.name == name), None)
 
@@ -234,7 +237,10 @@ def provider_names() -> list[str]:
 
 
 def providers() -> dict[str, Provider]:
-    """Return all providers by name; the built-in providers come first, and other packages cannot replace them."""
+    """Return all providers by name.
+
+    The built-in providers come first, and other packages cannot replace them.
+    """
     others = {point.name: point for point in _points() if point.name not in PROVIDERS}
     return {**PROVIDERS, **{name: _load(point) for name, point in others.items()}}
 
