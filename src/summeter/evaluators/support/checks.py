@@ -1,7 +1,7 @@
-"""Checks of a claim against a text, and the reasons that are written from their findings.
+"""Checks of a claim against a text, and reasons that are written from the findings.
 
 A check compares a claim with the evidence and yields findings. A finding has a short text that a person can verify and
-the words of the claim that it explains. No word is reported twice, because each check sees the words that earlier
+the words of the claim that it explains. No word is reported twice, because each check skips the words that earlier
 findings explain (`Comparison.explained`). Findings of the kinds in `CONFLICTS` count against the claim. The checks were
 selected by an ablation study (reports/quality.md).
 """
@@ -102,7 +102,7 @@ _COMPARING: Final = words_of("only just least as so other longer more less later
 _AUXILIARY: Final = words_of(
     "do be is am are was were did does has have had will would can could shall should may might must"
 )
-# Common words. If the text lacks one of them, a supported sentence needs no caution.
+# Common words. If the text does not contain one of them, a supported sentence needs no caution.
 _COMMON: Final = words_of("""
     want take make get give become part include decide also begin start continue use show go come happen involve
     person thing way various several provide according reveal emerge follow hold see know discuss due
@@ -147,7 +147,7 @@ def _other_words() -> dict[float, frozenset[str]]:
 
 
 def shorten_quote(text: str, start: int, end: int) -> str:
-    """Return `text[start:end]` on one line, with an ellipsis in the middle if it is long."""
+    """Return `text[start:end]` on one line, with an ellipsis in the middle if the text is long."""
     stretch = " ".join(text[start:end].split())
     half = _MAX_QUOTE_LENGTH // 2
     if len(stretch) <= _MAX_QUOTE_LENGTH:
@@ -172,17 +172,17 @@ class Passage:
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """Keys of the words."""
+        """The keys of the words."""
         return frozenset(word.key for word in self.words)
 
     @cached_property
     def index_by_start(self) -> dict[int, int]:
-        """Index of each word, by its start in the text."""
+        """The index of each word, by the start of the word in the text."""
         return {word.start: at for at, word in enumerate(self.words)}
 
     @cached_property
     def numbers(self) -> list[tuple[int, Word, Number]]:
-        """The words that are numbers, each after its index and before its value."""
+        """The words that are numbers, as (index, word, number)."""
         return [(at, word, word.number) for at, word in enumerate(self.words) if word.number]
 
     @cached_property
@@ -192,22 +192,22 @@ class Passage:
 
     @cached_property
     def number_keys(self) -> frozenset[str]:
-        """Keys of the numbers."""
+        """The keys of the numbers."""
         return frozenset(word.key for _, word, _ in self.numbers)
 
     @cached_property
     def number_boundaries(self) -> frozenset[int]:
-        """Starts and ends of the numbers in the text."""
+        """The starts and ends of the numbers in the text."""
         return frozenset(edge for _, word, _ in self.numbers for edge in (word.start, word.end))
 
     def quote(self, first: Word, last: Word | None = None) -> str:
-        """Return the text from one word to another as written, shortened if it is long."""
+        """Return the text from one word to another as written, shortened if the text is long."""
         return shorten_quote(self.text, first.start, (last or first).end)
 
     def with_attached(self, word: Word) -> str:
-        """Return a word with the text attached to it without white space, such as e-mail or U.S.
+        """Return a word with the text attached to it without white space, as in "e-mail" or "U.S.".
 
-        If the attached text is long, return the word alone. A long text is not an abbreviation, and a text without
+        If the attached text is long, the word is returned alone. A long text is not an abbreviation, and a text without
         spaces would be searched again for each of its words.
         """
         start, end = max(0, word.start - _MAX_ATTACHED), min(len(self.text), word.end + _MAX_ATTACHED)
@@ -241,7 +241,7 @@ class Passage:
             yield self.words[i]
 
     def next_content_word(self, word: Word) -> Word | None:
-        """Return the first content word among the next two words, or None."""
+        """Return the first content word among the next two words, or None if neither is one."""
         at = self.index_by_start[word.start]
         return next((other for other in self.words[at + 1 : at + 3] if other.content), None)
 
@@ -254,8 +254,8 @@ class Passage:
 class Comparison:
     """A claim compared with its evidence.
 
-    ``evidence_name`` is the noun that reasons use for the evidence. ``findings`` are the findings so far, most
-    important first, and ``explained`` holds the starts of the claim's words that they explain.
+    ``evidence_name`` is the noun that reasons use for the evidence. ``findings`` contains the findings so far, most
+    important first, and ``explained`` the starts of the words of the claim that these findings explain.
     """
 
     claim: Passage
@@ -267,12 +267,15 @@ class Comparison:
 
     @property
     def conflicts(self) -> dict[FindingKind, int]:
-        """Number of findings of each kind that count against the claim."""
+        """The number of findings of each kind that count against the claim."""
         return dict(Counter(finding.kind for finding in self.findings if finding.kind in CONFLICTS))
 
     @cached_property
     def core_index(self) -> int:
-        """Index of the sentence in the best window that shares most words with the claim; rare words weigh more."""
+        """The index of the sentence in the best window that shares the most words with the claim.
+
+        Rare words have more weight.
+        """
         content = {
             word.key: 1 + 1 / len(self.evidence.positions.get(word.key, [0]))
             for word in self.claim.words
@@ -304,17 +307,17 @@ class Comparison:
 
     @cached_property
     def is_question(self) -> bool:
-        """True if the core sentence is a question."""
+        """Whether the core sentence is a question."""
         start, end = self.evidence.sentences[self.core_index]
         return self.evidence.text[start:end].rstrip("\"'”’ \n").endswith(("?", "？", "؟"))
 
     @cached_property
     def missing(self) -> tuple[Word, ...]:
-        """Content words of the claim that do not occur in the evidence in any spelling."""
+        """The content words of the claim that do not occur in the evidence in any spelling."""
         return tuple(word for word in self.features.missing if not self._is_spelled_differently(word))
 
     def _is_spelled_differently(self, word: Word) -> bool:
-        """Return True if the evidence spells the word with other punctuation, such as e-mail for email."""
+        """Return True if the evidence spells the word with other punctuation, such as "e-mail" for "email"."""
         stretch = self.claim.with_attached(word)
         letters = "".join(filter(str.isalnum, stretch))
         if letters.casefold() not in self.evidence.letters_and_digits:
@@ -325,11 +328,11 @@ class Comparison:
 
     @cached_property
     def missing_starts(self) -> frozenset[int]:
-        """Starts of the words in `missing`."""
+        """The starts of the words in `missing`."""
         return frozenset(word.start for word in self.missing)
 
     def contrast(self, claimed: str, other: str) -> str:
-        """Return the text of a finding that the evidence has another word."""
+        """Return the text of a finding that the evidence contains another word instead."""
         return f"'{claimed}', but the {self.evidence_name} says '{other}'"
 
     def absence(self, claimed: str, other: str | None) -> str:
@@ -338,11 +341,11 @@ class Comparison:
 
 
 RawFinding = tuple[str, Sequence[Word]]
-"""Result of a check: the text of a finding, and the words of the claim that it explains."""
+"""The result of a check: the text of a finding, and the words of the claim that the finding explains."""
 
 
 def _quote_list(quotes: Iterable[str]) -> tuple[str, int]:
-    """Return the first quotations with the number of others, and the number of distinct quotations."""
+    """Return a string with the first quotations and the number of others, and the number of distinct quotations."""
     texts = list(dict.fromkeys(quotes))
     more = f" and {len(texts) - _MAX_QUOTES} more" if len(texts) > _MAX_QUOTES else ""
     return f"{', '.join(texts[:_MAX_QUOTES])}{more}", len(texts)
@@ -366,7 +369,10 @@ def numbers_absent(comparison: Comparison) -> Iterator[RawFinding]:
 
 
 def _in_other_form(comparison: Comparison, number: Number) -> bool:
-    """Return True if the evidence has the value in another form, such as twice, eighth, 340m or two in five."""
+    """Return True if the evidence contains the value in another form.
+
+    Examples are "twice", "eighth", "340m" and "two in five".
+    """
     evidence, written = comparison.evidence, comparison.claim.text[number.start : number.end]
     # A number that a hyphen attaches to another number belongs to a score: 3-2.
     is_score = not comparison.claim.number_boundaries.isdisjoint((number.start - 1, number.end + 1))
@@ -383,7 +389,7 @@ def _in_other_form(comparison: Comparison, number: Number) -> bool:
 
 
 def _is_same_share(comparison: Comparison, at: int) -> bool:
-    """Return True if the evidence states the same share, such as 40 percent for two in five."""
+    """Return True if the evidence states the same share, such as "40 percent" for "two in five"."""
     claimed = [share for share in comparison.claim.shares if share.start <= at < share.end]
     return any(
         "plain" in (share.kind, other.kind)
@@ -421,8 +427,8 @@ def _quote_words(text: str) -> str:
 def _nearest_number(comparison: Comparison, at: int) -> Number | None:
     """Return the number of the evidence that best corresponds to the number at index ``at`` of the claim.
 
-    The criteria, in order, are shared neighbouring words, absence from the claim, the same kind, and the difference of
-    the values.
+    The criteria, in this order, are shared neighbouring words, absence from the claim, the same kind, and a small
+    difference of the values.
     """
     number = comparison.claim.words[at].number
     if number is None or not comparison.evidence.numbers:
@@ -452,12 +458,18 @@ def _neighbours(passage: Passage, at: int) -> set[str]:
 
 
 def _denies(passage: Passage, but: str | None = None) -> bool:
-    """Return True if a passage contains a negation or a denying word, such as fail, whose key is not ``but``."""
+    """Return True if a passage contains a negation or a denying word whose key is not ``but``.
+
+    An example of a denying word is "fail".
+    """
     return any(word.negation or (word.key in _DENYING_WORDS and word.key != but) for word in passage.words)
 
 
 def _denials(passage: Passage) -> list[tuple[Word, Word]]:
-    """Return the first word of each negation (including an auxiliary) and the content word that it negates."""
+    """Return, for each negation, its first word and the content word that it negates.
+
+    The first word may be an auxiliary.
+    """
     denials = []
     for at, word in enumerate(passage.words):
         if not word.negation:
@@ -510,7 +522,7 @@ def negation(comparison: Comparison) -> Iterator[RawFinding]:
 def opposite(comparison: Comparison) -> Iterator[RawFinding]:
     """Yield words of the claim that are replaced by an opposite in the core sentence.
 
-    Function words (after, before) count only if the same content word follows both.
+    Function words ("after", "before") count only if the same content word follows both.
     """
     denied = {about.start for _, about in _denials(comparison.claim)}
     denied_in_core = {about.start for _, about in _denials(comparison.core)}
@@ -536,7 +548,7 @@ Phrase = tuple[Word, ...]
 
 
 def siblings(comparison: Comparison) -> Iterator[RawFinding]:
-    """Yield words that differ from the core sentence within a group of alternatives, such as June for May."""
+    """Yield words that the core sentence replaces by an alternative, such as "June" by "May"."""
     for at, word in enumerate(comparison.claim.words):
         if not word.content or word.key in comparison.core.keys:
             continue
@@ -571,7 +583,10 @@ def _sibling(comparison: Comparison, at: int, groups: Sequence[frozenset[str]]) 
 
 
 def names_missing(comparison: Comparison) -> Iterator[RawFinding]:
-    """Yield names that the evidence does not contain, each with the corresponding name of the core sentence."""
+    """Yield names that the evidence does not contain.
+
+    Each name is given with the corresponding name in the core sentence, if there is one.
+    """
     for phrase in _phrases(comparison, (word for word in comparison.missing if word.start not in comparison.explained)):
         # A name is capitalised inside the sentence. At its start, two words must be capitalised.
         if phrase[-1].capital and (phrase[0].start != comparison.claim.words[0].start or len(phrase) > 1):
@@ -617,9 +632,10 @@ def _phrases(comparison: Comparison, words: Iterable[Word]) -> Iterator[Phrase]:
 
 
 def _capitalised_words(comparison: Comparison, neighbour: str | None, *, step: Literal[1, -1]) -> str | None:
-    """Return the capitalised words of the core sentence next to the word `neighbour`, excluding words of the claim.
+    """Return the capitalised words next to the word `neighbour` in the core sentence.
 
-    The words begin after `neighbour` if `step` is 1 and end before it if `step` is -1. Returns None if there are none.
+    Words of the claim are excluded. The words begin after `neighbour` if `step` is 1 and end before it if `step` is -1.
+    Returns None if there are no such words.
     """
     core = comparison.core
 
@@ -640,7 +656,7 @@ def _capitalised_words(comparison: Comparison, neighbour: str | None, *, step: L
 
 
 def words_missing(comparison: Comparison) -> Iterator[RawFinding]:
-    """Yield one finding with the other content words that the evidence does not contain."""
+    """Yield one finding with all other content words that the evidence does not contain."""
     phrases = list(
         _phrases(
             comparison,
@@ -668,7 +684,7 @@ def words_elsewhere(comparison: Comparison) -> Iterator[RawFinding]:
 
 
 def _is_excused(comparison: Comparison, word: Word) -> bool:
-    """Return True if the evidence has the word in another form, such as a currency sign or a negation."""
+    """Return True if the evidence contains the word in another form, such as a currency sign or a negation."""
     # "14%" has no word for "per cent", and its number was compared including the sign.
     if comparison.claim.lower(word) in _PERCENT or word.negation or _is_same_share(comparison, word.start):
         return True
@@ -690,13 +706,13 @@ CHECKS: Final[dict[FindingKind, Callable[[Comparison], Iterator[RawFinding]]]] =
 }
 """The checks in the order in which they run, which is also the order of the reasons."""
 CONFLICTS: Final[tuple[FindingKind, ...]] = ("number", "negation", "opposite", "sibling", "name")
-"""Findings that count against a claim. The other kinds only describe words without overlap."""
+"""The kinds of findings that count against a claim. The other kinds only describe words without overlap."""
 
 
 def compare(claim: str, words: Sequence[Word], evidence: Evidence, evidence_name: str) -> Comparison:
     """Compare a claim with a text and run all checks.
 
-    `words` are the words of the claim. They must include a content word, and the evidence must have a word.
+    `words` are the words of the claim. They must include a content word, and the evidence must contain a word.
     """
     features = compute_features(claim, words, evidence)
     comparison = Comparison(Passage(claim, tuple(words)), features, evidence, evidence_name)
@@ -734,7 +750,7 @@ def reasons_for(comparison: Comparison, *, supported: bool) -> tuple[str, ...]:
 
 
 def _needs_caution(finding: Finding, comparison: Comparison) -> bool:
-    """Return True if a finding is worth a caution in a supported sentence; common words are not."""
+    """Return True if a finding needs a caution in a supported sentence; common words do not."""
     if finding.kind == "elsewhere":
         return any(word.capital for word in finding.words)
     if finding.kind != "missing":
@@ -743,7 +759,7 @@ def _needs_caution(finding: Finding, comparison: Comparison) -> bool:
 
 
 def _unrelated_words(comparison: Comparison) -> str:
-    """Return a reason that quotes two neighbouring words of the claim that are far apart in the best window."""
+    """Return a reason that quotes two adjacent words of the claim that the evidence does not connect."""
     content = [word for word in comparison.claim.words if word.content and word.key not in _PERCENT]
     lines = [[word.key for word in comparison.passage(i, i + 1).words] for i in range(*comparison.features.best)]
     for left, right in pairwise(content):

@@ -1,4 +1,4 @@
-"""`support`: a deterministic evaluator by word overlap that needs no API key, GPU or download."""
+"""`support`: a deterministic evaluator based on word overlap, without API key, GPU or download."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from summeter.text.split import split
 
 
 class Support(Evaluator):
-    """Find the words of each claim in the text, and report missing numbers and names.
+    """Compare the words of each claim with a text, and report missing numbers and names.
 
-    `faithfulness` is the share of supported sentences (label 1, a value of at least .5). `completeness` is the share of
-    key facts that the summary supports, by the same scorer. `conciseness` is the share of sentences that convey a key
-    fact. Key facts are those of the document, or else the sentences of the first reference, or else at most
-    `max_key_facts` sentences of the document that a rule selects (`key_facts.py`). Every judgment has evidence and
-    reasons. Values are probabilities from 0 to 1, calibrated for data in which half of the claims are supported.
-    `base_rate` is the share of supported claims in other data. The scorer compares words, not meaning.
+    `faithfulness` is the share of supported sentences (label 1, a value of at least 0.5). `completeness` is the share
+    of key facts that the summary supports, by the same scorer. `conciseness` is the share of sentences that convey a
+    key fact. Key facts are those of the document, or else the sentences of the first reference, or else at most
+    `max_key_facts` sentences of the document that a rule selects (`key_facts.py`). Judgments contain evidence and
+    reasons. Values are probabilities from 0 to 1, calibrated for data in which half of the claims are supported. For
+    other data, set `base_rate` to the share of supported claims. The scorer compares words, not meaning.
     `reports/quality.md` reports its agreement with human labels.
     """
 
@@ -45,11 +45,11 @@ class Support(Evaluator):
         return THRESHOLD
 
     def signature_fields(self) -> dict[str, object]:
-        """Return the id of the scorer, which hashes its weights and rules, and the settings that were changed."""
+        """Return the id of the scorer and the changed settings."""
         return {"scorer": LexicalScorer().id, **super().signature_fields()}
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
-        """Return the key facts of a document, which are selected by a rule if the document has none."""
+        """Return the key facts of a document, which are selected by a rule if none are given."""
         reference = next((text for text in document.references if text.strip()), None)
         if document.key_facts:
             facts = KeyFacts.of(document.key_facts, "given")

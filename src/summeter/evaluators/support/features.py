@@ -1,4 +1,4 @@
-"""Overlap features of a claim with a text, and the words of the claim that the text lacks."""
+"""Features of the overlap between a claim and a text, and the words of the claim that the text lacks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ RELATED_CREDIT = 0.5  # credit for a word if the text only has a related word, w
 
 
 class Overlap(NamedTuple):
-    """Shares of the claim that occur in the text, from 0 to 1.
+    """The shares of the claim that occur in the text, from 0 to 1.
 
     ``words`` is the share of content words that occur anywhere in the text. ``sentence`` is the share in the sentence
     that contains most of them. ``density`` is the sum of the squared lengths of copied fragments, divided by the
@@ -31,7 +31,7 @@ class Overlap(NamedTuple):
 
 @dataclass(frozen=True)
 class ClaimFeatures:
-    """Overlap of a claim with the evidence, and the words that reasons quote."""
+    """The overlap of a claim with the evidence, and the words that reasons quote."""
 
     overlap: Overlap
     best: tuple[int, int]  # sentence indices of the best window, end exclusive
@@ -43,7 +43,7 @@ class ClaimFeatures:
 def compute_features(text: str, claim: Sequence[Word], evidence: Evidence) -> ClaimFeatures:
     """Compute the features of a claim with the given text and words.
 
-    The claim must have a content word, and the evidence must have a word.
+    The claim must contain a content word, and the evidence must contain a word.
     """
     content = [word for word in claim if word.content]
     unique_keys = list(dict.fromkeys(word.key for word in content))
@@ -77,7 +77,10 @@ def compute_features(text: str, claim: Sequence[Word], evidence: Evidence) -> Cl
 
 
 def _is_another_quantity(text: str, number: Number, evidence: Evidence) -> bool:
-    """Return True if the evidence has the value only as another quantity, such as $4 for 4 % or €4 for £4."""
+    """Return True if the evidence contains the value only as another quantity.
+
+    Examples are $4 for 4 % and €4 for £4.
+    """
     same = [other for other in evidence.numbers if other.value == number.value]
     kinds = {other.kind for other in same}
     if number.kind == "plain" or not same or "plain" in kinds:
@@ -90,7 +93,7 @@ def _is_another_quantity(text: str, number: Number, evidence: Evidence) -> bool:
 
 
 def _best_window(word_credits: np.ndarray) -> tuple[float, tuple[int, int]]:
-    """Return the share of the best sentence, and the best window.
+    """Return the highest share of words in a sentence, and the best window.
 
     A longer window is better only if it adds more than MIN_GAIN.
     """
@@ -111,7 +114,10 @@ def _best_window(word_credits: np.ndarray) -> tuple[float, tuple[int, int]]:
 
 
 def _fragment_lengths(keys: Sequence[str], evidence: Evidence) -> list[int]:
-    """Return the lengths of the longest copied fragments, found greedily from left to right (Grusky et al., 2018)."""
+    """Return the lengths of the longest copied fragments (Grusky et al., 2018).
+
+    The fragments are found greedily from left to right.
+    """
     lengths = []
     at, words = 0, evidence.words
     while at < len(keys):

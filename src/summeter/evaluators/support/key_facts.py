@@ -1,7 +1,8 @@
 """Selection of the most central sentences of a document, as key facts.
 
-The rule is used for documents that have neither key facts nor a reference. It is a heuristic, not a model. It combines
-two observations: topic words recur in a text (Luhn, 1958), and important sentences often come first (Edmundson, 1969).
+The rule is used for documents that have neither key facts nor a reference. The rule is a heuristic, not a model, and
+combines two observations: topic words recur in a text (Luhn, 1958), and important sentences often come first
+(Edmundson, 1969).
 """
 
 from collections import Counter

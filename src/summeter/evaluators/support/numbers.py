@@ -1,4 +1,6 @@
-"""Values and kinds (percent, currency) of the numbers in a text, so that 1,000 equals one thousand and 1k.
+"""Values and kinds (percent, currency) of the numbers in a text.
+
+Different forms of a number have equal values, such as 1,000, "one thousand" and 1k.
 
 Tokenised texts ("15 , 000", "$ 4 m") give the same values as the original texts.
 """
@@ -12,7 +14,7 @@ NumberKind = Literal["plain", "percent", "currency", "decade"]
 
 
 class Number(NamedTuple):
-    """A number in a text, with its span in code points and its kind."""
+    """A number in a text, with its value, its span in code points and its kind."""
 
     value: float
     start: int
@@ -103,7 +105,10 @@ _MONTH_AFTER = re.compile(rf"\s(?:of\s)?{_MONTH}\b", re.IGNORECASE)
 
 
 def _spoken_value(words: list[str]) -> float | None:
-    """Return the value of consecutive number words ("two hundred five"), or None if they do not form one number."""
+    """Return the value of consecutive number words, or None if they do not form one number.
+
+    An example is "two hundred five".
+    """
     total = current = 0.0
     last = ""
     for word in words:
@@ -139,7 +144,10 @@ def _kind(text: str, start: int, end: int) -> NumberKind:
 
 
 def _is_scaled(match: re.Match[str], text: str) -> bool:
-    """Return True if the scale after the digits multiplies them; "5 m" is usually five metres, not five million."""
+    """Return True if the scale after the digits multiplies them.
+
+    For example, "5 m" usually means five metres, not five million.
+    """
     scale = (match["scale"] or "").lower()
     if not scale or match["ordinal"]:
         return False
@@ -188,7 +196,7 @@ def _from_words(match: re.Match[str], text: str) -> list[Number]:
 
 
 def _from_parts(match: re.Match[str], text: str) -> list[Number]:
-    """Return the value of a fraction in words (two thirds), or two numbers for "two third places"."""
+    """Return the number for a fraction in words ("two thirds"), or two numbers for "two third places"."""
     over, under = _UNITS[match["parts"].lower()], _ORDINALS[match["of_parts"].lower()]
     start, end = match.span()
     if (over > 1) != bool(match["plural"]):
@@ -198,7 +206,10 @@ def _from_parts(match: re.Match[str], text: str) -> list[Number]:
 
 
 def _from_other(match: re.Match[str], text: str) -> list[Number]:
-    """Return the value of a decade, a fraction with digits, a half of a scale, or a multiple such as twice."""
+    """Return the number for a decade, a fraction with digits, a half of a scale, or a multiple.
+
+    An example of a multiple is "twice".
+    """
     start, end = match.span()
     if match["decade"]:
         written = match["decade"]
@@ -234,13 +245,13 @@ def _numbers_of(match: re.Match[str], text: str) -> list[Number]:
 
 
 def span_with_sign(text: str, number: Number) -> tuple[int, int]:
-    """Return the span of a number including its currency or percent sign."""
+    """Return the span of a number, including its currency or percent sign."""
     before, after = _signs(text, number)
     return before.start() if before else number.start, after.end() if after else number.end
 
 
 def currency(text: str, number: Number) -> str | None:
-    """Return the normalised name of a number's currency, or None if it has no sign."""
+    """Return the normalised name of a number's currency, or None if there is no currency sign."""
     sign = next((sign for sign in _signs(text, number) if sign), None)
     if sign is None:
         return None
@@ -249,13 +260,13 @@ def currency(text: str, number: Number) -> str | None:
 
 
 def _signs(text: str, number: Number) -> tuple[re.Match[str] | None, re.Match[str] | None]:
-    """Return the matches of a sign before and after a number."""
+    """Return the matches of signs directly before and after a number."""
     before = _CURRENCY.search(text, max(0, number.start - 5), number.start)
     return before, PERCENT.match(text, number.end) or _AFTER_CURRENCY.match(text, number.end)
 
 
 def letter_multiplier(text: str, number: Number) -> float:
-    """Return the factor of a letter after the number, such as the m of 340m euros, or 1."""
+    """Return the factor of a letter after the number, such as the "m" of "340m euros", or 1."""
     match = _ABBREVIATED.match(text, number.end)
     return _SCALES[match.group().lower()] if match else 1.0
 
@@ -285,7 +296,7 @@ def shares(text: str) -> list[Number]:
 
 
 def _half_or_quarters(match: re.Match[str]) -> Number | None:
-    """Return a half or quarters of a whole, or None for a period or a place, such as the third quarter."""
+    """Return a half or quarters of a whole, or None for a period or a place ("the third quarter")."""
     part, before = match["part"].lower().rstrip("s"), (match["before"] or "").lower()
     times = _QUARTERS.get(before, 0) if part == "quarter" else int(before not in _PERIODS)
     start = match.start() if before == "three" else match.start("part")

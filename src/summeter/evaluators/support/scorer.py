@@ -1,4 +1,4 @@
-"""Scorer of the support of a claim by a text, from word overlap and the findings of checks.
+"""A scorer of the support of a claim by a text, based on word overlap and the findings of checks.
 
 The package contains the fitted weights (`weights.json`). `scripts/support.py` fits them.
 """
@@ -19,9 +19,9 @@ from summeter.evaluators.support.words import Evidence, analyse
 from summeter.interrupt import checkpoint
 
 EvidenceName = Literal["source", "summary"]
-"""The kind of evidence: the source of summary sentences, or a summary that is searched for key facts."""
+"""The kind of evidence: the source of summary sentences, or a summary in which key facts are searched."""
 THRESHOLD: Final = 0.5
-"""The lowest probability of a claim that is labelled supported."""
+"""The lowest probability of a claim with the label 1 (supported)."""
 MAX_COUNTED: Final = 2
 """Maximum number of findings of one kind that lower the probability."""
 REVISION: Final = "7"
@@ -72,22 +72,22 @@ class ClaimSupport(NamedTuple):
 
     @property
     def supported(self) -> bool | None:
-        """True if the probability is at least THRESHOLD, and None if there is no probability."""
+        """Whether the probability is at least THRESHOLD, or None if there is no probability."""
         return None if self.probability is None else self.probability >= THRESHOLD
 
 
 @dataclass(frozen=True)
 class LexicalScorer:
-    """Scorer that compares the words of a claim with the words of a text.
+    """A scorer that compares the words of a claim with the words of a text.
 
     The scorer is deterministic, needs neither a GPU nor a download, and takes between 0.1 and a few milliseconds per
     claim. It searches the whole text, without a limit of length. It compares words, not meaning, so a faithful
     paraphrase in other words has a low score.
 
-    ``evidence_name`` is the kind of evidence. It selects the weights (key facts are worded more freely than summary
-    sentences, so a lower overlap is sufficient), and reasons use it as a noun. Probabilities are calibrated for data in
-    which half of the claims are supported, and adjusted to ``base_rate``, the share of supported claims. ``weights``
-    replaces the weights of the package.
+    ``evidence_name`` is the kind of evidence, which selects the weights and is used as a noun in reasons. Key facts are
+    worded more freely than summary sentences, so a lower overlap is sufficient for them. Probabilities are calibrated
+    for data in which half of the claims are supported, and adjusted to ``base_rate``, the share of supported claims.
+    ``weights`` replaces the weights of the package.
 
     >>> from summeter.evaluators.support.words import index_text
     >>> scorer = LexicalScorer()
@@ -124,14 +124,14 @@ class LexicalScorer:
         return results
 
     def probabilities(self, claims: Sequence[str], evidence: Evidence) -> list[float | None]:
-        """Return the probabilities of `score`, without computing evidence and reasons."""
+        """Return the same probabilities as `score`, without computing evidence and reasons."""
         comparisons = (self.analyse(claim, evidence) for claim in claims)
         return [None if isinstance(found, str) else self._probability(found) for found in comparisons]
 
     def analyse(self, claim: str, evidence: Evidence) -> Comparison | str:
         """Compare a claim with the evidence.
 
-        Returns an explanation if one of them has no words to compare.
+        Returns a message instead if one of them has no words to compare.
         """
         checkpoint()
         words = _claim_words(claim)
@@ -152,8 +152,8 @@ class LexicalScorer:
 def _spans(comparison: Comparison) -> tuple[tuple[int, int], ...]:
     """Return the spans of the sentences that contain words of the claim.
 
-    The sentences are those of the best window, and the sentence with most of the words that the window lacks. They are
-    sorted by the number of the claim's words, in descending order, and then by position.
+    The sentences are those of the best window, and the sentence with the most words that the window lacks. They are
+    sorted by the number of words that they share with the claim, in descending order, and then by position.
     """
     features, evidence = comparison.features, comparison.evidence
     keys = {word.key for word in comparison.claim.words if word.content}
@@ -201,7 +201,7 @@ def _stored() -> Any:
 def shipped_weights() -> Mapping[EvidenceName, Weights]:
     """Return the weights of the package, by kind of evidence.
 
-    Raises ValueError if they were fitted for other checks.
+    Raises ValueError if the weights were fitted for other checks.
     """
     model = _stored()["model"]
     for stored in model.values():

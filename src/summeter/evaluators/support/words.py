@@ -20,7 +20,7 @@ from summeter.text.spans import TextSpan
 
 
 def words_of(text: str) -> frozenset[str]:
-    """Return the set of words in a string."""
+    """Return the set of the words in a string."""
     return frozenset(text.split())
 
 
@@ -84,9 +84,9 @@ def irregular() -> dict[str, str]:
 
 
 class Word(NamedTuple):
-    """A word with its span in code points.
+    """A word, with its span in code points.
 
-    Words are equal if their ``key`` is: a stem, or ``#value`` for a number.
+    Words are equal if their keys are equal. A ``key`` is a stem, or ``#value`` for a number.
     """
 
     key: str
@@ -148,7 +148,7 @@ def stem(word: str) -> str:
 
 
 def number_key(value: float) -> str:
-    """Return the word key of a number; 1,000 and one thousand both have the key ``#1000``."""
+    """Return the word key of a number. Both 1,000 and "one thousand" have the key ``#1000``."""
     return f"#{value:.10g}"
 
 
@@ -160,7 +160,7 @@ _ORDINALS = {"1st": "first", "2nd": "second"}  # numbers() does not return these
 
 
 def _sign_before(text: str, number: Number) -> list[Word]:
-    """Return the currency sign before a number as a function word, so that 5 pounds matches £5."""
+    """Return the currency sign before a number as a function word, so that "5 pounds" matches "£5"."""
     money = _MONEY.search(text, max(0, number.start - 2), number.start) if number.kind == "currency" else None
     if money is None:
         return []
@@ -169,7 +169,7 @@ def _sign_before(text: str, number: Number) -> list[Word]:
 
 
 def _sign_after(text: str, number: Number) -> list[Word]:
-    """Return the percent sign, am or pm after a number as one word, so that 14% matches 14 per cent."""
+    """Return the percent sign, "am" or "pm" after a number as one word, so that "14%" matches "14 per cent"."""
     if number.kind == "percent":
         sign = PERCENT.match(text, number.end)
         return [_make_word(stem("percent"), *sign.span("sign"))] if sign else []
@@ -257,7 +257,8 @@ class Evidence:
 
     ``sentences`` are the spans of the sentences in code points. ``bounds`` holds the index of the first word of each
     sentence, followed by the number of words. ``positions`` maps a key to the indices of its words, ``pairs`` maps two
-    keys to the indices at which both follow each other, and ``relatives`` maps a prefix to the keys that begin with it.
+    keys to the indices at which the second directly follows the first, and ``relatives`` maps a prefix to the keys that
+    begin with the prefix.
     """
 
     text: str
@@ -271,7 +272,7 @@ class Evidence:
 
     @cached_property
     def multipliers(self) -> dict[float, list[float]]:
-        """Factors of the letters after numbers (the m of 340m), by the multiplied value."""
+        """The factors of the letters after numbers (the "m" of "340m"), by the multiplied value."""
         multipliers: dict[float, list[float]] = defaultdict(list)
         for number in self.numbers:
             times = letter_multiplier(self.text, number)
@@ -285,7 +286,7 @@ class Evidence:
 
     @cached_property
     def is_dialogue(self) -> bool:
-        """True if at least two lines, and at least half of all lines, begin with the name of a speaker."""
+        """Whether at least two lines, and at least half of all lines, begin with the name of a speaker."""
         lines = sum(not line.isspace() for line in self.text.splitlines() if line)
         return 2 <= len(_SPEAKER.findall(self.text)) >= lines / 2
 
@@ -328,7 +329,7 @@ def index_text(text: str, sentences: Sequence[tuple[int, int]]) -> Evidence:
     """Index a text.
 
     ``sentences`` are the spans of the sentences in code points, in order. A gap between them counts as a sentence if it
-    contains a word. Raises ValueError if spans overlap or leave the text.
+    contains a word. Raises ValueError if spans overlap or end after the text.
     """
     spans = _fill_gaps(sentences, len(text))
     words = analyse(text)
