@@ -195,9 +195,9 @@ def _run(arguments: list[str]) -> int:
 
 
 def _discard_output() -> int:
-    """Redirect stdout to /dev/null after the reader has closed the pipe, and return exit code 0.
+    """Redirect stdout to /dev/null, and return exit code 0.
 
-    An example of such a reader is `| head`.
+    This is done after a reader such as `| head` has closed the pipe.
     """
     with suppress(OSError, ValueError):  # a stdout without a file descriptor has nothing to flush
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

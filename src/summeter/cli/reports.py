@@ -1,4 +1,4 @@
-"""`summeter rescore`, `summeter report` and `summeter gate`: scores, pages and bounds of finished runs."""
+"""`summeter rescore`, `report` and `gate`: scores, pages and bounds of finished runs."""
 
 from __future__ import annotations
 

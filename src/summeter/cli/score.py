@@ -134,7 +134,7 @@ def demo(
 
 
 def chosen_evaluators(names: list[str] | None, replay: Path | None) -> list[Evaluator]:
-    """Return the evaluators given by -e, or else those of the replayed run, or else the default."""
+    """Return the evaluators given by -e, or else those of the replayed run, or the default."""
     from summeter.engine.runs import Run
     from summeter.evaluators.catalog import build
 
@@ -158,7 +158,7 @@ def evaluator_names(evaluators: list[str] | None) -> list[str]:
 
 
 def _training_overlap(data: Dataset, judges: list[Evaluator], bound: Mapping[str, str]) -> list[str]:
-    """Return a warning for each trained judge whose training data contained documents of `data`."""
+    """Return a warning for each trained judge whose training data contain documents of `data`."""
     from summeter.models.fitted import DataFile
     from summeter.models.local.names import is_local, parse
     from summeter.training.run import fitted_among

@@ -1,4 +1,4 @@
-"""`summeter list` and `summeter doctor`: list what is available, and check the installation."""
+"""`summeter list` and `summeter doctor`: list what is available; check the installation."""
 
 from __future__ import annotations
 

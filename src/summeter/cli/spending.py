@@ -28,7 +28,7 @@ def money(cost: float | None, reason: str | None) -> str:
 
 
 def dry_lines(rows: Sequence[Estimate]) -> Iterator[str]:
-    """Yield one line with the estimated calls, tokens and cost per evaluator, and one with the sums."""
+    """Yield one line with estimated calls, tokens and cost per evaluator, and one with sums."""
     how = ", in batches at batch prices" if any(row.batch for row in rows) else ""
     yield f"Remaining work{how} (tokens are estimates; no data were sent):"
     names = _short_names([(row.judge, row.signature) for row in rows])
@@ -102,7 +102,7 @@ def run_lines(run: Run) -> Iterator[str]:
 
 
 def _cascades(run: Run) -> Iterator[str]:
-    """Yield lines about cascades: the items that each judge decided, the error bound, and saved work."""
+    """Yield lines about cascades: items decided by each judge, error bound and saved work."""
     if not any(judge.name == "cascade" for judge in run.manifest.judges):
         return
     from summeter.engine.derive import cascades

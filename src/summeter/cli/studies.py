@@ -31,7 +31,7 @@ from summeter.runs.run import RunFolder
 
 Command = Callable[..., Iterable[Study]]
 COMMANDS: dict[str, str] = {}
-"""Names of commands that differ from the name of the study, by study."""
+"""Name of the command that runs each study, by name of the study."""
 READING = {"map_": Map, "preset": Preset, "format_": Format}
 """Options for reading data, which belong to every command with --gold."""
 

@@ -145,7 +145,7 @@ def _judges(view: RunView) -> tuple[str, ...]:
 def _replay(view: RunView) -> str | None:
     """Return the command that repeats the run without a model.
 
-    Returns None if the judgments were imported.
+    Returns None if the run contains imported judgments.
     """
     judges = view.manifest.judges
     if not judges or any(judge.imported for judge in judges):
