@@ -18,7 +18,7 @@ from summeter.records.taxonomy import SEPARATOR
 Outcome = Literal["completed", "failed_checks", "screened_out", "no_more_items"]
 OUTCOMES: tuple[Outcome, ...] = ("completed", "failed_checks", "screened_out", "no_more_items")
 HARD: frozenset[str] = frozenset({"failed_checks", "screened_out"})
-"""Outcomes after which no more work is offered."""
+"""Outcomes after which an annotator is offered no more work."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _CODE = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -26,7 +26,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 def _names_as_objects(value: Any) -> Any:
-    """Return a list of objects in which each plain name has become `{"name": NAME}`."""
+    """Return the list with each plain name replaced by `{"name": NAME}`."""
     if not isinstance(value, list):
         return value
     return [{"name": entry} if isinstance(entry, str) else entry for entry in value]
@@ -58,7 +58,7 @@ STEPS = 1000
 """Maximum number of steps of a slider."""
 Number = Annotated[int | float, Field(ge=-1_000_000, le=1_000_000, allow_inf_nan=False)]
 SMALLEST_STEP = 0.000001
-"""Values are rounded to nine decimals; with a smaller step, neighbours could become equal."""
+"""Minimum step. Values are rounded to nine decimals, so that with a smaller step, neighbours could become equal."""
 Step = Annotated[int | float, Field(ge=SMALLEST_STEP, le=1_000_000, allow_inf_nan=False)]
 ShortText = Annotated[str, Field(max_length=200)]
 
@@ -113,7 +113,7 @@ class Scale(Section):
 
     @property
     def top(self) -> float:
-        """Highest value."""
+        """The highest value."""
         if self.labels:
             return self.low + self.step * (len(self.labels) - 1)
         return 5 if self.high is None else self.high
@@ -157,11 +157,11 @@ class Scale(Section):
         return (value - self.low) / (self.top - self.low)
 
     def is_far(self, gap: float) -> bool:
-        """Return whether a difference between two ratings is half the scale or more."""
+        """Return whether a difference between two ratings is at least half the scale."""
         return gap > 0 and gap >= (self.top - self.low) / 2
 
     def noisy(self, value: float, accuracy: float, bias: float, rng: Random) -> float:
-        """Return the value with probability `accuracy`, and another one otherwise.
+        """Return `value` with the probability `accuracy`, and another value otherwise.
 
         The result is shifted by `bias` times half the scale.
         """
@@ -170,7 +170,7 @@ class Scale(Section):
         return self.nearest(rating + (self.top - self.low) / 2 * bias)
 
     def to_page(self) -> dict[str, Any]:
-        """Return the JSON for pages: each point with its label, or the ends and step of a slider."""
+        """Return the JSON object for pages: points with labels, or the ends and step of a slider."""
         ends = {"low": self.low, "high": _short(self.top), "step": self.step}
         anchors = self.anchors.model_dump()
         if self.show == "slider":
@@ -230,7 +230,7 @@ Wanted = Annotated[
     ),
     Field(min_length=1),
 ]
-"""The values with which a condition holds: one value, or a list of values."""
+"""The values for which a condition holds: one value, or a list of values."""
 
 
 class OwnQuestion(Section):
@@ -281,12 +281,12 @@ class OwnQuestion(Section):
 
     @property
     def option_names(self) -> list[str]:
-        """Names of the options, in order."""
+        """The names of the options, in order."""
         return [option.name for option in self.options]
 
     @property
     def values(self) -> tuple[Any, ...]:
-        """Possible values of an answer (of each chosen option for `choices`); empty for a text."""
+        """The possible values of an answer (for `choices`, of each chosen option), or () for `text`."""
         match self.type:
             case QuestionType.SCALE:
                 return tuple(self.on_scale.values)
@@ -301,7 +301,7 @@ class OwnQuestion(Section):
 
     @property
     def on_scale(self) -> Scale:
-        """Scale of the answers; by default from 1 to 5."""
+        """The scale of the answers, which is 1 to 5 by default."""
         return self.scale or Scale()
 
     def to_page(self) -> dict[str, Any]:
@@ -451,7 +451,7 @@ class Reasons(Section):
 
 
 def have_one_placeholder(templates: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the templates. Raises ValueError unless each contains `{}` once."""
+    """Return the templates. Raises ValueError unless each contains `{}` exactly once."""
     if any(template.count("{}") != 1 for template in templates):
         raise ValueError("each template must contain {} exactly once, in place of the sentence")
     return templates
