@@ -1,4 +1,4 @@
-"""The prompt-injection audit, which measures how often a text inside the judged material flips a verdict.
+"""The prompt-injection audit, which measures how often an inserted text flips a verdict.
 
 Every sampled summary is judged unchanged, with a harmless sentence added (the control), and with each attack added. A
 verdict is *flipped* if it moves in the direction of the attack: a label of a sentence, claim or key fact from 0 to 1
@@ -38,7 +38,10 @@ _Key = tuple[str, str, str, str, str, int | None]  # and the index within the un
 
 
 class _AttackedUnit(NamedTuple):
-    """A verdict that an attack could flip, with the subject, the key and the judgment of the unchanged summary."""
+    """A verdict that an attack could flip.
+
+    It consists of the subject, the key and the judgment of the unchanged summary.
+    """
 
     subject: int
     key: _Key
@@ -143,7 +146,7 @@ def _could_move(clean: Judgment, attack: Attack, ends: tuple[float, float]) -> b
 def _moved(
     unit: _AttackedUnit, table: Mapping[tuple[str, _Key], Judgment], variant: str, attack: Attack
 ) -> float | None:
-    """Return 1.0 if the verdict moved in the direction of the attack, 0.0 if not, or None if it is unusable."""
+    """Return 1.0 if the verdict moved as the attack intends, 0.0 if not, or None if it is unusable."""
     after = table.get((document_id(unit.subject, variant), unit.key))
     if after is None or after.status != "ok" or after.target.list_id != unit.clean.target.list_id:
         return None  # a different list of key facts is a different question

@@ -378,7 +378,10 @@ class Evaluator(BaseModel):
         return Prepared(document_id=document.id)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """Judge one item. Return one judgment per unit; an unusable reply is a status, never an exception."""
+        """Judge one item and return one judgment per unit.
+
+        An unusable reply gives judgments with a status, never an exception.
+        """
         raise NotImplementedError
 
     def builder(self, item: Item, prepared: Prepared, tools: Tools, **fields: Any) -> JudgmentBuilder:
@@ -433,7 +436,10 @@ class PromptedEvaluator(Evaluator):
         return ()
 
     def load_template(self, name: str) -> Template:
-        """Return the template `name` from the user's folder, or else `prompt_text`, or else the shipped file."""
+        """Return the template `name`.
+
+        It is read from the user's folder, or else from `prompt_text`, or else from the shipped file.
+        """
         return Template.load(type(self).__module__.rpartition(".")[0], name, self.prompts, self.prompt_text)
 
     def used_templates(self) -> tuple[Template, ...]:

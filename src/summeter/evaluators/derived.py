@@ -200,7 +200,9 @@ def joint_scale(members: Sequence[MemberJudge]) -> Scale | None:
 
 
 def named_members(of: str, aspect: str | None = None) -> tuple[MemberJudge, ...]:
-    """Return the members in a string such as `rts+mcq[aspect=fluency]+rts@second`, written as for `-e`.
+    """Return the members in a string such as `rts+mcq[aspect=fluency]+rts@second`.
+
+    Members are written as for `-e`.
 
     A bundle is replaced by its components, except those that only prepare data. `aspect` is passed to each member that
     has a setting `aspect` without a value. Raises UsageError for pairwise and derived judges.

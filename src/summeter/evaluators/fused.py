@@ -341,7 +341,10 @@ def dumped(model: FusedModel) -> str:
 
 
 def _fields(combination: Combination, value: float, inputs: Floats, fitted: FusedModel) -> dict[str, Any]:
-    """Return the value of a judgment and its reason, which contains the interval and the largest contributions."""
+    """Return the value and the reason of a judgment.
+
+    The reason contains the interval and the largest contributions.
+    """
     added = combination.contributions(inputs[None, :])[0] * combination.slope
     order = sorted(range(len(added)), key=lambda at: (-abs(added[at]), at))
     contributions = ", ".join(

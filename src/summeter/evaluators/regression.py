@@ -1,4 +1,4 @@
-"""`regression`: aspect ratings from a network that was trained on human ratings (`summeter train`)."""
+"""`regression`: aspect ratings from a network trained on human ratings (`summeter train`)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ class Regression(Evaluator):
 
     @property
     def active_aspects(self) -> tuple[str, ...]:
-        """The aspects in `only`, or else those of SummQual, although the folder may contain other aspects."""
+        """The aspects in `only`, or else those of SummQual.
+
+        The folder may contain other aspects.
+        """
         return self.only or self.aspects
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:

@@ -452,7 +452,10 @@ def clean(value: str) -> str:
 
 
 def show(value: Any, width: int = 60) -> str:
-    """Return a value as printable text for a message, on one line and with at most `width` characters."""
+    """Return a value as printable text for a message.
+
+    The text is on one line and has at most `width` characters.
+    """
     text = ascii(value) if not isinstance(value, str) else repr(clean(value[: 4 * width]))
     return text if len(text) <= width else text[: width - 3] + "..."
 
@@ -463,7 +466,7 @@ def is_refusal(text: str) -> bool:
 
 
 def answer_text(text: str) -> str:
-    """Return the reply without invisible characters at its ends and without a leading `<think>` block.
+    """Return the reply without a leading `<think>` block and invisible characters at its ends.
 
     Raises ReplyError if the block is not closed.
     """

@@ -108,7 +108,10 @@ class SentenceJudge(LLMJudge[Verdicts]):
         )
 
     def judgments(self, reply: Verdicts, builder: JudgmentBuilder) -> list[Judgment]:
-        """Return one judgment per sentence, with label 1 and value 1.0 if the sentence is supported, else 0 and 0.0."""
+        """Return one judgment per sentence.
+
+        The label is 1 and the value 1.0 if the sentence is supported, and otherwise 0 and 0.0.
+        """
         return [
             builder.failed(FAITHFULNESS, verdict.status, verdict.reason, "sentence", place)
             if isinstance(verdict, NoVerdict)

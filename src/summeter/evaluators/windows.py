@@ -51,7 +51,7 @@ class DocumentView(NamedTuple):
 
 
 class DocumentViews(NamedTuple):
-    """The views that a judge is shown, and the estimated number of document tokens that no view contains."""
+    """The views that a judge is shown, and the estimated number of omitted document tokens."""
 
     views: tuple[DocumentView, ...]
     truncated_tokens: int | None = None
@@ -151,7 +151,10 @@ def closest(text: str, views: Sequence[DocumentView], among: Sequence[int] | Non
 
 
 def room_for(document: Document, llm: BoundLLM, frame: Prompt, reply: int) -> int | None:
-    """Return the number of tokens left for the document, or None if the document fits or the limit is unknown."""
+    """Return the number of tokens left for the document.
+
+    Returns None if the document fits or if the limit is unknown.
+    """
     context = llm.context
     if context is None:
         return None

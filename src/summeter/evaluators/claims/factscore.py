@@ -145,7 +145,10 @@ class FactScore(PromptedEvaluator):
         )
 
     async def _check(self, claims: Sequence[str], views: DocumentViews, llm: BoundLLM) -> list[ClaimAnswers]:
-        """Return the answers on each claim, asking about each window in turn until one supports the claim."""
+        """Return the answers on each claim.
+
+        The judge is asked about each window in turn until one supports the claim.
+        """
         answers = [ClaimAnswers({}, []) for _ in claims]
         for at, view in enumerate(views.views):
             unsupported = [place for place, claim in enumerate(answers) if not claim.supported]

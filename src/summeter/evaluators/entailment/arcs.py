@@ -1,4 +1,7 @@
-"""The words and dependency arcs of a text, from a file of CoreNLP replies or from the English parser."""
+"""The words and dependency arcs of a text.
+
+They come from a file of CoreNLP replies or from the English parser.
+"""
 
 from __future__ import annotations
 

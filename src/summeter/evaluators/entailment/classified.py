@@ -32,7 +32,9 @@ def at_best_chunk(
     verdicts: tuple[str, str],
     suffix: str = "",
 ) -> Judgment:
-    """Return the judgment of a sentence, or of the summary if `index` is None, from its highest value.
+    """Return the judgment of a sentence from its highest value.
+
+    If `index` is None, the judgment is that of the summary.
 
     `verdicts` are the beginnings of the reason for values of at least `threshold` and for lower values. `suffix` is
     appended to the reason.
@@ -55,7 +57,10 @@ def at_best_chunk(
 def over_sentences(
     builder: JudgmentBuilder, best: Floats, chunks: Sequence[TextSpan], threshold: float, pool: str = "mean"
 ) -> Judgment:
-    """Return the judgment of the summary, whose value is the mean (or the minimum) over its sentences."""
+    """Return the judgment of the summary from the values of its sentences.
+
+    The value is the mean or, if `pool` is "min", the minimum.
+    """
     value, weakest = float(best.mean() if pool == "mean" else best.min()), rounded(float(best.min()), threshold)
     count = "1 sentence" if len(best) == 1 else f"{len(best)} sentences"
     chunk_count = "1 chunk" if len(chunks) == 1 else f"{len(chunks)} chunks"

@@ -182,7 +182,10 @@ class MenliCombined(DerivedEvaluator):
         return next((reason for reason in reasons if reason), None)
 
     def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:
-        """Yield the weighted mean of both scores of each summary, scaled over all summaries with both scores."""
+        """Yield the weighted mean of both scaled scores of each summary.
+
+        Scores are scaled over all summaries with both scores.
+        """
         aspects = (*self.active_aspects, self.aspect)
         scores = [
             tuple(

@@ -1,1 +1,1 @@
-"""FENICE, which aligns the claims of a summary with passages of the document (Scirè et al., 2024)."""
+"""FENICE, which aligns claims with passages of the document (Scirè et al., 2024)."""

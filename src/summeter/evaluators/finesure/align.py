@@ -66,7 +66,10 @@ class Match(NamedTuple):
 
 
 class Alignment(NamedTuple):
-    """A parsed reply, with one match per key fact, or with `released`, the result of the released parser."""
+    """A parsed reply.
+
+    It contains one match per key fact, or `released`, the result of the released parser.
+    """
 
     facts: KeyFacts
     matches: tuple[Match, ...] = ()

@@ -150,7 +150,10 @@ class FactCheck(SentenceJudge):
         )
 
     def parse_released(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Verdicts:
-        """Parse one verdict per label that the released parser reads; the number of labels is not checked."""
+        """Parse one verdict per label that the released parser reads.
+
+        The number of labels is not checked.
+        """
         categories = legacy.parse_fact_check(text)
         if not categories:
             raise ReplyError(f"the released parser found no verdict in {show(text)}", fault="no_json")

@@ -217,8 +217,9 @@ class KeyFactExtraction(PromptedEvaluator):
     async def _vote(
         self, model: BoundLLM, document: Document, facts: Sequence[str], sampling: Sampling
     ) -> tuple[dict[str, Any], tuple[str, ...]]:
-        """Return one validator's row and calls. The validator is shown only the most similar passages of a long
-        document.
+        """Return the row and the calls of one validator.
+
+        The validator is shown only the passages of a long document that are most similar to the key facts.
         """
         frame = self.validation_prompt("", facts)
         excerpts = document_views(document, model, frame, VOTE_TOKENS * len(facts), near=facts)
@@ -235,7 +236,7 @@ class KeyFactExtraction(PromptedEvaluator):
         return {**row, **cut}, answer.calls
 
     def validation_prompt(self, document: str, facts: Sequence[str]) -> Prompt:
-        """Return the validators' prompt, which contains the document's text followed by the numbered facts."""
+        """Return the validators' prompt: the text of the document, then the numbered facts."""
         return self.load_template(VALIDATION).fill(
             document=document,
             document_code=fence_code(document),

@@ -30,7 +30,9 @@ class Alignment(NamedTuple):
 
 
 def parse_fact_check(output: str) -> list[str]:
-    """Return the category of each sentence as read by the released parser, or [] if that parser fails.
+    """Return the category of each sentence as read by the released parser.
+
+    The list is empty if that parser fails.
 
     Any category other than "no error" (in upper or lower case) is an error.
 

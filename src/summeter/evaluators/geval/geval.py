@@ -1,4 +1,6 @@
-"""`geval`: a rating by evaluation steps, weighted by probability (G-Eval; Liu et al., EMNLP 2023).
+"""`geval`: a rating by evaluation steps, weighted by probability.
+
+See G-Eval (Liu et al., EMNLP 2023).
 
 The model receives a criterion, writes evaluation steps (once per aspect and model), and fills in a form that contains
 only the score. The rating is the mean of 1 to 5 weighted by the model's probabilities. FineSurE (Song et al., ACL 2024,
@@ -114,7 +116,7 @@ class GEval(ScoreForm):
         return (*super().used_templates(), *facts)
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Return the signature fields of every G-Eval judge, and the steps and key facts if not the default."""
+        """Return the fields of every G-Eval judge, and the steps and key facts if not the default."""
         fields = dict(super().signature_fields())
         steps = self.steps if isinstance(self.steps, str) else digest(list(self.steps), HASH)
         facts = None if self.key_facts == "none" else self.key_facts
@@ -122,7 +124,10 @@ class GEval(ScoreForm):
         return {**first, "steps": None if steps == "model" else steps, "key_facts": facts, **fields}
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
-        """Return the evaluation steps if the model writes them, and the key facts if the judge is shown them."""
+        """Return the evaluation steps and the key facts.
+
+        Steps are included only if the model writes them, and key facts only if the judge is shown them.
+        """
         data: dict[str, Any] = {}
         calls: tuple[str, ...] = ()
         if self.key_facts != "none":
@@ -142,7 +147,7 @@ class GEval(ScoreForm):
         return Prepared(document_id=document.id, data=data, calls=calls)
 
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the template variables, with the steps and key facts from the settings or the prepared data."""
+        """Return the template variables, including the steps and the key facts."""
         facts = lines(data.get("key_facts", ()))
         shown = {"steps": self.fixed_steps or data["steps"], "key_facts": facts, "facts_code": fence_code(*facts)}
         return {**super().template_variables(item, data), **shown}

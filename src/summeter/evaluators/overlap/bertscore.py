@@ -1,4 +1,4 @@
-"""`bertscore`: similarity between the contextual token embeddings of the summary and the references."""
+"""`bertscore`: similarity of contextual token embeddings between summary and references."""
 
 from __future__ import annotations
 
@@ -116,7 +116,10 @@ class BertScore(Evaluator):
 def _sentences(
     builder: JudgmentBuilder, candidate: TokenStates, match: Greedy, base: Baseline | None
 ) -> list[Judgment]:
-    """Return a judgment of each sentence; a sentence without any weighted token that was read is skipped."""
+    """Return a judgment of each sentence.
+
+    A sentence is skipped if none of its tokens has a weight or was read by the encoder.
+    """
     text = builder.item.summary.text
     shift = len(text) - len(text.lstrip())
     starts = np.array([start for start, _ in candidate.offsets]) + shift

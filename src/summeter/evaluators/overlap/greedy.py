@@ -1,4 +1,4 @@
-"""The arithmetic of BERTScore, which matches each token with the most similar token of another text.
+"""The arithmetic of BERTScore, which matches each token with the most similar other token.
 
 See Zhang et al. (ICLR 2020, equations 2 and 3). Let x_i and y_j be the embeddings of a candidate and a reference,
 normalised to unit length, and let w be weights. Then precision = sum_i w_i max_j x_i . y_j / sum_i w_i, recall is the

@@ -8,7 +8,7 @@ from summeter.text.ngrams import words
 
 
 class Length(Evaluator):
-    """Count the words, sentences and words per sentence of a summary, and compute its relative length.
+    """Compute the words, sentences, words per sentence and relative length of a summary.
 
     The relative length is the number of words of the summary divided by that of the document.
 

@@ -8,7 +8,9 @@ from summeter.text.novelty import LENGTHS, novelty
 
 
 class Abstractiveness(Evaluator):
-    """Compute the mean share of the summary's 1-, 3- and 5-grams that are not in the document, in [0, 1].
+    """Compute the mean share of the summary's 1-, 3- and 5-grams that are not in the document.
+
+    Values are in [0, 1].
 
     Abstractiveness describes a summary and does not measure its quality. A copy of the document has the value 0. Values
     of n for which the summary is too short are left out.

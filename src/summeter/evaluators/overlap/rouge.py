@@ -13,7 +13,9 @@ from summeter.text.split import split
 
 
 class Rouge(Evaluator):
-    """Compute ROUGE-1, -2, -L and -Lsum against the references, each in [0, 1]; the best reference counts.
+    """Compute ROUGE-1, -2, -L and -Lsum against the references.
+
+    Values are in [0, 1]; the best reference counts.
 
     `measure` is F1, precision or recall. If `stemmer` is true, words are stemmed by NLTK's Porter stemmer, as in the
     reference package (`pip install 'summeter[rouge]'`). `lsum` defines the sentences of ROUGE-Lsum: lines (as in the

@@ -23,9 +23,9 @@ Embeddings = tuple[Floats, Floats | None]
 
 
 class Similarity(Evaluator):
-    """Compute the cosine similarity between the summary and the document or the most similar reference.
+    """Compute the cosine similarity between the summary and the document or a reference.
 
-    Values are in [-1, 1].
+    Values are in [-1, 1]. If there are several references, the most similar one counts.
 
     The network has the role `embed`. `against` is `document` or `reference`. If `pool` is `whole`, a text is embedded
     in one pass and truncated to the network's limit. If it is `sentences`, the embedding of a text is the mean of the

@@ -53,7 +53,7 @@ class AskedQuestion(NamedTuple):
 
 
 class QAFactEval(Evaluator):
-    """Ask questions about the noun chunks of a summary and answer them from the document (QAFactEval).
+    """Answer questions about the noun chunks of a summary from the document (QAFactEval).
 
     Three networks are used. The `asker` generates a question from a sentence with a marked phrase (BART), the `reader`
     answers the question from a text (ELECTRA, trained on SQuAD 2.0), and `lerc` scores the similarity of the answer and

@@ -83,7 +83,9 @@ class Formula(NamedTuple):
     absent: float | None = None
 
     def direction(self, asked: Sequence[AskedQuestion], scores: Sequence[Score]) -> float | None:
-        """Return the weighted mean over the questions about one text, or `absent` if the sum of weights is 0.
+        """Return the weighted mean over the questions about one text.
+
+        If the sum of the weights is 0, return `absent`.
 
         >>> asked = AskedQuestion(TextSpan("Bo", 0, 2), "Who?", "Bo", 1.02, 1.0, 0.7)
         >>> Formula((), ()).direction([asked], ("answerability", "bertscore"))

@@ -107,7 +107,7 @@ class RatingJudge(LLMJudge[Rating]):
         return (float(low), float(high)) if dash else None
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Return the aspect, the hash of a user-defined definition, the hash of the prompt, and the scale."""
+        """Return the aspect, the hashes of a user-defined definition and of the prompt, and the scale."""
         definition = self.definition.hash if self.definition is not None else None
         return {"aspect": self.aspect, "def": definition, "prompt": self.prompt_hash, "scale": self.scale}
 
@@ -128,8 +128,9 @@ class RatingJudge(LLMJudge[Rating]):
         return self.released(text)
 
     def strict(self, text: str, material: Sequence[str] = ()) -> Rating:
-        """Return the rating in a reply. If a reason is requested and the reply is plain text, the whole text is the
-        reason.
+        """Return the rating in a reply.
+
+        If a reason is requested and the reply is plain text, the whole text is the reason.
 
         Raises ReplyError if the reply is ambiguous or contains no rating. Text that is quoted from `material`, the
         texts under judgment, is not read as a rating.

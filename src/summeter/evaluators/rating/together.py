@@ -1,4 +1,4 @@
-"""`rts.together`: ratings of several aspects in one call, each with a reason and a score from 1 to 5.
+"""`rts.together`: reasons and scores from 1 to 5 for several aspects in one call.
 
 The form is that of reason-then-score (Shen et al., Findings of EMNLP 2023), but one question covers all aspects, which
 is an addition of summeter. This needs one call instead of one per aspect. Ratings in the same reply influence each
@@ -92,7 +92,7 @@ class RatedTogether(LLMJudge[Ratings]):
         return (1.0, 5.0)
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Return all aspects, the hash of user-defined definitions, the hash of the prompt, and the scale."""
+        """Return the aspects, the hashes of user-defined definitions and of the prompt, and the scale."""
         definitions = digest([aspect.hash for aspect in self.definitions], HASH) if self.definitions else None
         return {"aspects": self.rated, "def": definitions, "prompt": self.prompt_hash, "scale": "1-5"}
 

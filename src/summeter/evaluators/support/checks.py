@@ -317,7 +317,7 @@ class Comparison:
         return tuple(word for word in self.features.missing if not self._is_spelled_differently(word))
 
     def _is_spelled_differently(self, word: Word) -> bool:
-        """Return True if the evidence spells the word with other punctuation, such as "e-mail" for "email"."""
+        """Return True if the evidence spells the word with other punctuation ("e-mail", "email")."""
         stretch = self.claim.with_attached(word)
         letters = "".join(filter(str.isalnum, stretch))
         if letters.casefold() not in self.evidence.letters_and_digits:
@@ -345,7 +345,10 @@ RawFinding = tuple[str, Sequence[Word]]
 
 
 def _quote_list(quotes: Iterable[str]) -> tuple[str, int]:
-    """Return a string with the first quotations and the number of others, and the number of distinct quotations."""
+    """Return a list of quotations as a string, and the number of distinct quotations.
+
+    The string contains the first quotations and the number of others.
+    """
     texts = list(dict.fromkeys(quotes))
     more = f" and {len(texts) - _MAX_QUOTES} more" if len(texts) > _MAX_QUOTES else ""
     return f"{', '.join(texts[:_MAX_QUOTES])}{more}", len(texts)
@@ -425,7 +428,9 @@ def _quote_words(text: str) -> str:
 
 
 def _nearest_number(comparison: Comparison, at: int) -> Number | None:
-    """Return the number of the evidence that best corresponds to the number at index ``at`` of the claim.
+    """Return the number of the evidence that best corresponds to a number of the claim.
+
+    ``at`` is the index of the number in the claim.
 
     The criteria, in this order, are shared neighbouring words, absence from the claim, the same kind, and a small
     difference of the values.
@@ -684,7 +689,10 @@ def words_elsewhere(comparison: Comparison) -> Iterator[RawFinding]:
 
 
 def _is_excused(comparison: Comparison, word: Word) -> bool:
-    """Return True if the evidence contains the word in another form, such as a currency sign or a negation."""
+    """Return True if the evidence contains the word in another form.
+
+    Examples are a currency sign and a negation.
+    """
     # "14%" has no word for "per cent", and its number was compared including the sign.
     if comparison.claim.lower(word) in _PERCENT or word.negation or _is_same_share(comparison, word.start):
         return True

@@ -1,4 +1,4 @@
-"""Features of the overlap between a claim and a text, and the words of the claim that the text lacks."""
+"""Features of the overlap between a claim and a text, and the missing words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -196,7 +196,10 @@ def _from_words(match: re.Match[str], text: str) -> list[Number]:
 
 
 def _from_parts(match: re.Match[str], text: str) -> list[Number]:
-    """Return the number for a fraction in words ("two thirds"), or two numbers for "two third places"."""
+    """Return the number for a fraction in words ("two thirds").
+
+    Two numbers are returned for "two third places".
+    """
     over, under = _UNITS[match["parts"].lower()], _ORDINALS[match["of_parts"].lower()]
     start, end = match.span()
     if (over > 1) != bool(match["plural"]):

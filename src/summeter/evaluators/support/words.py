@@ -169,7 +169,10 @@ def _sign_before(text: str, number: Number) -> list[Word]:
 
 
 def _sign_after(text: str, number: Number) -> list[Word]:
-    """Return the percent sign, "am" or "pm" after a number as one word, so that "14%" matches "14 per cent"."""
+    """Return the percent sign, "am" or "pm" after a number as one word.
+
+    As a result, "14%" matches "14 per cent".
+    """
     if number.kind == "percent":
         sign = PERCENT.match(text, number.end)
         return [_make_word(stem("percent"), *sign.span("sign"))] if sign else []
