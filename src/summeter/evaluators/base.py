@@ -180,7 +180,7 @@ def _bound(models: Mapping[str, T], role: str) -> T:
 
 
 class Evaluator(BaseModel):
-    """Base class of all evaluators, which have frozen settings and the methods `prepare` and `judge`.
+    """Base class of evaluators, with frozen settings and the methods `prepare` and `judge`.
 
     The settings are fields of the class. The class attributes and properties are:
 
@@ -385,7 +385,10 @@ class Evaluator(BaseModel):
         raise NotImplementedError
 
     def builder(self, item: Item, prepared: Prepared, tools: Tools, **fields: Any) -> JudgmentBuilder:
-        """Return a builder of judgments about the item; `fields` are the fields that all judgments share."""
+        """Return a builder of judgments about the item.
+
+        `fields` are the fields that all judgments share.
+        """
         return JudgmentBuilder(self, item, tools.signature, prepared.stored_id, **fields)
 
     def expected(self, item: Item, data: Mapping[str, Any], parser: Parser = "strict") -> list[ExpectedJudgment]:

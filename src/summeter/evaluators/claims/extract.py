@@ -37,7 +37,7 @@ SCHEMA = object_schema({"claims": list_schema(text_schema(LONGEST), AT_MOST)})
 
 
 class Claims(NamedTuple):
-    """The claims of a summary, each with the sentence that it comes from, if this sentence was found.
+    """The claims of a summary, each with its sentence if this sentence was found.
 
     If there are no claims, `status` and `reason` say why. `model` is the LLM or network that wrote the claims, or None
     if the claims are sentences.

@@ -113,7 +113,7 @@ class Menli(Evaluator):
 
 
 class MenliCombined(DerivedEvaluator):
-    """Compute Compute weight * NLI + (1 - weight) * other, each min-max scaled over the run (MENLI).
+    """Compute weight * NLI + (1 - weight) * other, each min-max scaled over the run (MENLI).
 
     `other` is an evaluator, written as for `-e`, and `aspect` is one of the aspects of that evaluator. `weight` is the
     weight of NLI. `direction`, `formula` and `source` are those of `menli`.

@@ -161,7 +161,7 @@ def _highest(logits: Sequence[float] | Floats, count: int) -> list[int]:
 
 
 def owners(spans: Sequence[tuple[int, int]]) -> NDArray[np.intp]:
-    """Return, for each token, the window with the most context on the shorter side of the token (SQuAD).
+    """Return, for each token, the window with the most context on its shorter side (SQuAD).
 
     Ties go to the first window.
 
