@@ -88,7 +88,7 @@ def serve(
 ) -> None:
     """Serve CAMPAIGN's pages until interrupted.
 
-    Every acknowledged answer is stored.
+    Every answer that the server acknowledges is stored.
     """
     import asyncio
 
@@ -113,7 +113,7 @@ def status(
 ) -> None:
     """Show the progress of CAMPAIGN and annotator statistics.
 
-    This works while the campaign is served.
+    The command also works while the campaign is served.
     """
     import time
 

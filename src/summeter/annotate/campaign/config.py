@@ -286,7 +286,7 @@ class OwnQuestion(Section):
 
     @property
     def values(self) -> tuple[Any, ...]:
-        """The possible values of an answer (for `choices`, of each chosen option), or () for `text`."""
+        """The possible values of an answer (of each chosen option for `choices`); () for `text`."""
         match self.type:
             case QuestionType.SCALE:
                 return tuple(self.on_scale.values)
