@@ -85,7 +85,7 @@ def test_classify_with_a_tuned_threshold(call: Call, run: Path) -> None:
 def test_errors_need_error_types_of_a_judge(call: Call, run: Path) -> None:
     failed = call("errors", str(run))
     assert isinstance(failed.exception, UsageError)
-    assert "no judge of the run named error types" in str(failed.exception)
+    assert "no judge of the run assigned error types" in str(failed.exception)
 
 
 def test_rows_of_two_runs_name_their_run(call: Call, run: Path) -> None:

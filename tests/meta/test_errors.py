@@ -102,9 +102,9 @@ def test_a_sentence_without_a_usable_verdict_is_missing_not_wrong() -> None:
 def test_missing_error_types_are_refused() -> None:
     plain = [judgment("d", "A", 0.0, label=0, unit="sentence", index=0, aspect="faithfulness", judge="a",
                       signature="human.sentence_labels|v:1")]  # fmt: skip
-    with pytest.raises(UsageError, match="people named no error types"):
+    with pytest.raises(UsageError, match="people assigned no error types"):
         errors(typed(["entity error"]), plain)
-    with pytest.raises(UsageError, match="no judge of the run named error types"):
+    with pytest.raises(UsageError, match="no judge of the run assigned error types"):
         errors(typed(["no error"]), gold(["EntE"]))
 
 

@@ -95,7 +95,7 @@ def test_reading_only(path: Path) -> None:
         store.put("k", "{}", "a")
     with CallStore(path, readonly=True) as store:
         assert store.get("k") == "a"
-        with pytest.raises(UsageError, match="reading only"):
+        with pytest.raises(UsageError, match="read-only"):
             store.put("l", "{}", "b")
 
 

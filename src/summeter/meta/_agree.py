@@ -114,7 +114,7 @@ class AgreeOptions(VotesOptions, By, Coefficients, Draws):
 
 @study(AgreeOptions)
 def agree(gold: Gold, options: AgreeOptions) -> Study:
-    """Measure agreement among annotators, and of judges with annotators.
+    """Measure the agreement of annotators and judges.
 
     `merge`, `tie` and `min_votes` apply to the comparison of a judge with people. The overlap of spans can be measured
     for a data set or judgments, but not for a table. Raises UsageError if there are no votes.
