@@ -340,7 +340,7 @@ def run_step(
 
 
 def work_folder(out: Path) -> Path:
-    """Return the work folder, which survives a crash, of the step that writes `out`."""
+    """Return the work folder of the step that writes `out`; it survives a crash."""
     return out.parent / WORK / out.name
 
 

@@ -209,10 +209,10 @@ class Preset:
     """A public layout.
 
     Attributes:
-        about: The data set, and the meaning of its labels.
+        about: The dataset, and the meaning of its labels.
         convert: Function that converts a joined row to flat rows.
-        roles: The roles of files. Several roles may be called `rows` if the data set is released in several forms.
-        gives: The fields that the flat rows contain, for the list of presets.
+        roles: The roles of files. Several roles may be called `rows` if the dataset is released in several forms.
+        gives: The fields that the flat rows contain, as shown in the list of presets.
         counts: The sizes of the released files.
         group: The key of rows that are converted together, if there is one row per sentence or per vote.
         repair: Function that corrects a released file with a known error; it reports warnings as (line, message).

@@ -1,7 +1,4 @@
-"""`stareval`: a rating of one to five stars.
-
-See Wang et al. (2023); the judge follows the use by Shen et al. (Findings of EMNLP 2023).
-"""
+"""`stareval`: one to five stars (Wang et al., 2023), as used by Shen et al. (Findings of EMNLP 2023)."""
 
 from __future__ import annotations
 
