@@ -15,7 +15,7 @@ from annotate.test_cli import run
 from report import fake_runs as fake
 
 from summeter.annotate.analysis.adjudicate import Decision, adjudicate
-from summeter.annotate.analysis.aggregate import MERGED
+from summeter.annotate.analysis.aggregate import MERGED, QUESTIONS, judgments_of, votes_of
 from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.people import ADJUDICATOR, Visitor
@@ -28,8 +28,10 @@ from summeter.meta import errors
 from summeter.records import Document, Judgment, Summary, error_types
 from summeter.runs.manifest import JudgeEntry
 from summeter.runs.run import RunFolder
+from summeter.scoring.table import JudgmentTable
 
 SETS = ("human.raw", "human.adjudicated", MERGED)
+NAMES = ("document", "system", "unit", "aspect", "judge", "signature", "status")
 
 
 def answered(tmp_path: Path, task_type: str, answer: dict[str, Any], **plan: Any) -> tuple[CampaignFolder, Any]:
@@ -122,6 +124,22 @@ def test_ratings_are_exported_with_comments(tmp_path: Path) -> None:
         task.systems[0]: 0.0, task.systems[1]: 1.0,
     }  # fmt: skip
     assert {one.reason for one in judgments} == {"close"}
+
+
+def test_columns_of_ratings_equal_their_judgments(tmp_path: Path) -> None:
+    question = {"name": "why", "question": "Why?", "type": "yes_no", "required": False}
+    folder = made.make(tmp_path, task_type="rating", answers_per_item=2, questions=[question])
+    with CampaignService(folder) as service:
+        for name in ("anna", "ben"):
+            made.do_batch(service, name)
+        votes = [vote for vote in judgments_of(service) if vote.signature not in QUESTIONS]
+        assert len({vote.judge for vote in votes}) == 2
+        assert "best" in {vote.aspect for vote in votes}
+        columns, records = (
+            sorted(zip(*(getattr(table, name).labels().tolist() for name in NAMES), table.value.tolist(), strict=True))
+            for table in (votes_of(service), JudgmentTable.of(votes))
+        )
+    assert columns == records
 
 
 def test_aligned_sentences_and_choices_are_exported(tmp_path: Path) -> None:
