@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import threading
@@ -58,7 +59,10 @@ def rows(documents: int = 3, systems: int = 2, sentences: int = 2) -> list[dict[
 
 
 def make(folder: Path, data: list[dict[str, Any]] | None = None, **plan: Any) -> CampaignFolder:
-    """Build a campaign under `folder`; `plan` are fields of the campaign file."""
+    """Build a campaign under `folder`; `plan` are fields of the campaign file.
+
+    The secrets are the same for every campaign, so that pseudonyms, and with them the assignment, are reproducible.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     lines = [json.dumps(one) for one in (rows() if data is None else data)]
     (folder / "data.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -66,7 +70,9 @@ def make(folder: Path, data: list[dict[str, Any]] | None = None, **plan: Any) ->
     if given.get("platform") is None:
         given["platform"] = {"name": "local", "accounts": ["anna", "ben", "cleo", "dora"]}
     (folder / "plan.yaml").write_text(json.dumps(given), encoding="utf-8")
-    return CampaignFolder(build(folder / "plan.yaml", folder / "campaign"))
+    numbers = itertools.count()
+    token = lambda: hashlib.sha256(str(next(numbers)).encode()).hexdigest()  # noqa: E731
+    return CampaignFolder(build(folder / "plan.yaml", folder / "campaign", token=token))
 
 
 def task_type_of(name: str, **fields: Any) -> TaskType:

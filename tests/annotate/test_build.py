@@ -112,8 +112,10 @@ def test_a_folder_with_files_is_not_changed(tmp_path: Path) -> None:
 def test_equal_campaign_files_give_equal_tasks(tmp_path: Path) -> None:
     one, two = made.make(tmp_path / "a"), made.make(tmp_path / "b")
     assert (one.folder / "tasks.jsonl").read_bytes() == (two.folder / "tasks.jsonl").read_bytes()
-    assert one.keys != two.keys
-    assert stat.S_IMODE((one.folder / "keys.json").stat().st_mode) == 0o600
+    again = CampaignFolder(build(tmp_path / "a" / "plan.yaml", tmp_path / "again"))
+    assert (again.folder / "tasks.jsonl").read_bytes() == (one.folder / "tasks.jsonl").read_bytes()
+    assert again.keys != CampaignFolder(build(tmp_path / "b" / "plan.yaml", tmp_path / "other")).keys
+    assert stat.S_IMODE((again.folder / "keys.json").stat().st_mode) == 0o600
     other = made.make(tmp_path / "c", seed=1)
     assert [task.key for task in other.tasks.work] != [task.key for task in one.tasks.work]
     resolved = yaml.safe_load((one.folder / "campaign.yaml").read_text(encoding="utf-8"))
