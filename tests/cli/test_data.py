@@ -96,10 +96,10 @@ class TestValidate:
     def test_format_map_and_preset(self, tmp_path: Path) -> None:
         path = tmp_path / "a.txt"
         path.write_text("article,text\nIt rained.,Rain.\n", encoding="utf-8")
-        result = run("validate", path, "--format", "csv", "--map", "document=article", "--map", "summary=text")
+        result = run("validate", path, "--input-format", "csv", "--map", "document=article", "--map", "summary=text")
         assert result.exit_code == 0
         path.write_text(json.dumps({"doc": "It rained.", "claim": "Rain.", "label": 1}), encoding="utf-8")
-        assert run("validate", path, "--format", "jsonl", "--preset", "llm_aggrefact").exit_code == 0
+        assert run("validate", path, "--input-format", "jsonl", "--preset", "llm_aggrefact").exit_code == 0
 
     def test_judgments_of_a_folder_are_checked_too(self, flat: Path, tmp_path: Path) -> None:
         folder = tmp_path / "set"
@@ -301,9 +301,9 @@ class TestExport:
         pytest.importorskip("pyarrow", reason="needs pyarrow (extra `parquet`), which is not here")
         assert run("export", flat, "-o", tmp_path / "rows.parquet").exit_code == 0
         assert load(tmp_path / "rows.parquet").hash == load(flat).hash
-        assert run("export", flat, "-o", tmp_path / "hub", "--to", "hub").exit_code == 0
+        assert run("export", flat, "-o", tmp_path / "hub", "--format", "hub").exit_code == 0
         assert (tmp_path / "hub" / "judgments" / "test.parquet").is_file()
-        assert isinstance(run("export", flat, "-o", "-", "--to", "parquet").exception, UsageError)
+        assert isinstance(run("export", flat, "-o", "-", "--format", "parquet").exception, UsageError)
 
     def test_stdout_has_the_texts(self, flat: Path, tmp_path: Path) -> None:
         result = run("export", flat, "-o", "-")

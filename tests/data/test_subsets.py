@@ -56,7 +56,7 @@ def test_hub_export_of_a_subset(tmp_path: Path, capsys: pytest.CaptureFixture[st
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(4)), encoding="utf-8")
     for command in (
         ["split", str(tmp_path / "rows.jsonl"), "-o", str(tmp_path / "parts"), "--parts", "train=.5,dev=.5"],
-        ["export", str(tmp_path / "parts" / "train"), "-o", str(tmp_path / "hub"), "--to", "hub"],
+        ["export", str(tmp_path / "parts" / "train"), "-o", str(tmp_path / "hub"), "--format", "hub"],
     ):
         with pytest.raises(SystemExit) as ended:
             main(["data", *command])

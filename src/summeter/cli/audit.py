@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from summeter.cli.common import AsJson, Format, Map, Preset, print_study_json, read_data
+from summeter.cli.common import AsJson, InputFormat, Map, Preset, print_study_json, read_data
 from summeter.cli.run_options import run_options
 from summeter.cli.score import Evaluators, Models, Replay, chosen_evaluators
 
@@ -37,7 +37,7 @@ def injection(
     ] = None,
     map_: Map = None,
     preset: Preset = None,
-    format_: Format = None,
+    format_: InputFormat = None,
     seed: Annotated[int, typer.Option(help="Random seed of sample, bootstrap and models.")] = 0,
     replay: Replay = None,
     as_json: AsJson = False,

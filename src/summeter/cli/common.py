@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 Map = Annotated[list[str] | None, typer.Option("--map", metavar="FIELD=COLUMN", help="A field's column. Repeatable.")]
 Preset = Annotated[str | None, typer.Option("--preset", help="Layout of a public dataset (`summeter list presets`).")]
-Format = Annotated[
-    str | None, typer.Option("--format", help="jsonl, json, csv, tsv, parquet or xlsx. Default: by the file's suffix.")
+InputFormat = Annotated[
+    str | None,
+    typer.Option("--input-format", help="jsonl, json, csv, tsv, parquet or xlsx. Default: by the suffix of DATA."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
 OldRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of the run.", exists=True, file_okay=False)]
@@ -29,6 +30,7 @@ _OPTIONS = {
     "concurrency": "--max-connections",
     "data": "DATA",
     "evaluators": "-e",
+    "format": "--input-format",
     "models": "-m",
     "out": "-o",
     "run": "RUN",
@@ -171,7 +173,7 @@ def shares(text: str, option: str) -> dict[str, float]:
 def read_data(
     data: str | list[str], map_: list[str] | None, preset: str | None, format_: str | None, **more: Any
 ) -> Dataset:
-    """Load the data given by DATA, --map, --preset and --format.
+    """Load the data given by DATA, --map, --preset and --input-format.
 
     Warnings about an unreachable hub are printed.
     """

@@ -12,7 +12,7 @@ import typer
 
 from summeter.cli.common import (
     AsJson,
-    Format,
+    InputFormat,
     Map,
     Preset,
     check_suffix,
@@ -64,7 +64,7 @@ Force = Annotated[bool, typer.Option("--force", help="Replace an existing datase
 def import_(
     data: Annotated[list[str], typer.Argument(metavar="DATA...", help=_SEVERAL)],
     folder: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Dataset folder to write.")],
-    map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
+    map_: Map = None, preset: Preset = None, format_: InputFormat = None, language: Language = "en",
     documents: Documents = None,
     on_fault: Annotated[Literal["error", "skip", "keep-valid"], typer.Option("--on-fault", help=_ON_FAULT)] = "error",
     name: Name = None, version: Version = None, licence: Licence = None, citation: Citation = None,
@@ -97,7 +97,7 @@ def import_(
 @app.command()
 def validate(
     data: Annotated[list[str], typer.Argument(metavar="DATA...", help=_SEVERAL)],
-    map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
+    map_: Map = None, preset: Preset = None, format_: InputFormat = None, language: Language = "en",
     documents: Documents = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """List every fault of DATA by file, line and field.
@@ -131,7 +131,7 @@ def validate(
 
 @app.command()
 def show(
-    data: Data, map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
+    data: Data, map_: Map = None, preset: Preset = None, format_: InputFormat = None, language: Language = "en",
     doc: Annotated[str | None, typer.Option("--doc", metavar="ID", help="Document to show.")] = None,
     system: Annotated[str | None, typer.Option("--system", metavar="NAME", help="System to show.")] = None,
     page: Annotated[
@@ -209,7 +209,7 @@ def split(
     parts: Annotated[
         str, typer.Option("--parts", metavar="NAME=SHARE,...", help="Names and shares of the parts; the sum is 1.")
     ] = "train=.8,dev=.1,test=.1",
-    seed: Seed = 0, map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
+    seed: Seed = 0, map_: Map = None, preset: Preset = None, format_: InputFormat = None, language: Language = "en",
     force: Annotated[bool, typer.Option("--force", help="Replace an existing split.")] = False,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
@@ -256,7 +256,7 @@ def sample(
     data: Data,
     folder: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Dataset folder to write.")],
     documents: Annotated[int, typer.Option("-n", "--documents", metavar="N", help="Number of documents.")],
-    seed: Seed = 0, map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
+    seed: Seed = 0, map_: Map = None, preset: Preset = None, format_: InputFormat = None, language: Language = "en",
     force: Force = False,
 ) -> None:  # fmt: skip
     """Sample N documents of DATA, stratified by domain.
@@ -276,7 +276,7 @@ def shard(
     data: Annotated[list[str], typer.Argument(metavar="DATA...", help=_SEVERAL)],
     folder: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="New folder to write.")],
     documents: Annotated[int, typer.Option("--documents", metavar="N", min=1, help="Documents per file.")],
-    map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
+    map_: Map = None, preset: Preset = None, format_: InputFormat = None, language: Language = "en",
 ) -> None:  # fmt: skip
     """Write DATA as flat files of N documents each.
 
@@ -300,9 +300,9 @@ def export(
         typer.Option("-o", "--output", metavar="PATH", help="File (.jsonl, .jsonl.gz, .parquet), or - for stdout."),
     ],
     to: Annotated[
-        str | None, typer.Option("--to", help="jsonl, parquet or hub (a folder to upload). Default: by the name of -o.")
+        str | None, typer.Option("--format", help="jsonl, parquet or hub (for upload). Default: by the name of -o.")
     ] = None,
-    map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
+    map_: Map = None, preset: Preset = None, format_: InputFormat = None, language: Language = "en",
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:  # fmt: skip
     """Write DATA as flat rows, and its judgments as a second table.

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from summeter.cli.common import AsJson, Format, Map, Preset, print_json, read_data, show_scores
+from summeter.cli.common import AsJson, InputFormat, Map, Preset, print_json, read_data, show_scores
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -27,7 +27,7 @@ def import_(
     ] = "strict",
     map_: Map = None,
     preset: Preset = None,
-    format_: Format = None,
+    format_: InputFormat = None,
     as_json: AsJson = False,
 ) -> None:
     """Create RUN from stored replies or scores, without model calls."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from summeter.cli.common import AsJson, Format, Map, Preset, in_options, print_json, print_run, read_data, warn
+from summeter.cli.common import AsJson, InputFormat, Map, Preset, in_options, print_json, print_run, read_data, warn
 from summeter.cli.executor_options import CpusPerWorker, Executor, GpusPerWorker, RayAddress, Workers, executor_of
 from summeter.cli.run_options import run_options
 
@@ -62,7 +62,7 @@ def score(
     out: Output = None,
     map_: Map = None,
     preset: Preset = None,
-    format_: Format = None,
+    format_: InputFormat = None,
     replay: Replay = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print calls, tokens and cost without sending data.")

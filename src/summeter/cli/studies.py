@@ -22,7 +22,7 @@ import typer
 from annotated_types import Ge, Le
 from pydantic.fields import FieldInfo
 
-from summeter.cli.common import AsJson, Format, Map, Preset, assignments, in_options, print_study_json, read_data
+from summeter.cli.common import AsJson, InputFormat, Map, Preset, assignments, in_options, print_study_json, read_data
 from summeter.data.dataset import Dataset
 from summeter.meta.options import LISTED, STUDIES, Choice, CommandLine
 from summeter.meta.results import Study
@@ -32,7 +32,7 @@ from summeter.runs.run import RunFolder
 Command = Callable[..., Iterable[Study]]
 COMMANDS: dict[str, str] = {}
 """Name of the command that runs each study, by name of the study."""
-READING = {"map_": Map, "preset": Preset, "format_": Format}
+READING = {"map_": Map, "preset": Preset, "format_": InputFormat}
 """Options for reading data, which belong to every command with --gold."""
 
 

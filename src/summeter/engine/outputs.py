@@ -185,7 +185,7 @@ def _read_outputs(data: Dataset, raw: str | Path) -> tuple[list[Output], Counter
     contradicted: Counter[JudgeKey] = Counter()
     try:
         file_format = format_of(raw)
-    except UsageError:  # its message suggests --format, which is an option for the data
+    except UsageError:  # its message suggests --input-format, which is an option for the data
         suffixes = ".jsonl, .json, .csv, .tsv or .parquet"
         raise UsageError(f"the format of {raw} is unknown. Use a name that ends in {suffixes}") from None
     for line in read_rows(raw, faults, file_format):
