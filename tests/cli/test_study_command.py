@@ -16,6 +16,7 @@ from pydantic import Field
 from typer.testing import CliRunner
 
 import summeter as sm
+from summeter.cli.common import READING
 from summeter.cli.main import app, main
 from summeter.cli.meta import app as meta
 from summeter.cli.studies import Given, study_command
@@ -79,8 +80,7 @@ def test_a_command_has_the_options_of_its_study_and_its_function(monkeypatch: py
     (registered,) = group.registered_commands
     assert registered.callback is not None
     assert list(inspect.signature(registered.callback).parameters) == [
-        "runs", "gold", "order", "seed", "levels", "aspect", "judge", "resamples", "confidence", "map_", "preset",
-        "format_", "as_json",
+        "runs", "gold", "order", "seed", "levels", "aspect", "judge", "resamples", "confidence", *READING, "as_json",
     ]  # fmt: skip
     done = CliRunner().invoke(group, ["--levels", "1,2", "--aspect", "a", "--aspect", "b:c", "--seed", "7", "--json"])
     assert done.exit_code == 0, done.output

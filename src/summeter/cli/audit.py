@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from summeter.cli.common import AsJson, InputFormat, Map, Preset, print_study_json, read_data
+from summeter.cli.common import AsJson, Reading, print_study_json, read_data, reading_options
 from summeter.cli.run_options import run_options
 from summeter.cli.score import Evaluators, Models, Replay, chosen_evaluators
 
@@ -22,6 +22,7 @@ app = typer.Typer(no_args_is_help=True)
     "temperature", "max_reply", "max_cost", "max_tokens", "prices", "context", "on_overflow", "concurrency",
     "timeout", "base_url",
 )  # fmt: skip
+@reading_options
 def injection(
     data: Annotated[
         str, typer.Argument(metavar="DATA", help="A flat file, a dataset folder, hf:ORG/NAME#SPLIT, or - for stdin.")
@@ -35,9 +36,8 @@ def injection(
     attacks: Annotated[
         Path | None, typer.Option(metavar="FILE.yaml", help="File with attacks. Default: the attacks in the package.")
     ] = None,
-    map_: Map = None,
-    preset: Preset = None,
-    format_: InputFormat = None,
+    *,
+    reading: Reading,
     seed: Annotated[int, typer.Option(help="Random seed of sample, bootstrap and models.")] = 0,
     replay: Replay = None,
     as_json: AsJson = False,
@@ -52,7 +52,7 @@ def injection(
     from summeter.engine.progress import progress
     from summeter.models.resolve import parse_bindings
 
-    loaded = read_data(data, map_, preset, format_)
+    loaded = read_data(data, reading)
     study = audit(
         loaded, chosen_evaluators(evaluators, replay), models=parse_bindings(models or []), out=out,
         sample=sample, attacks=read_attacks(attacks), seed=seed, replay=replay,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,12 +17,21 @@ if TYPE_CHECKING:
     from summeter.meta.results import Study
     from summeter.records import Parameter
 
-Map = Annotated[list[str] | None, typer.Option("--map", metavar="FIELD=COLUMN", help="A field's column. Repeatable.")]
-Preset = Annotated[str | None, typer.Option("--preset", help="Layout of a public dataset (`summeter list presets`).")]
-InputFormat = Annotated[
-    str | None,
-    typer.Option("--input-format", help="jsonl, json, csv, tsv, parquet or xlsx. Default: by the suffix of DATA."),
-]
+READING: dict[str, Any] = {
+    "map_": Annotated[
+        list[str] | None, typer.Option("--map", metavar="FIELD=COLUMN", help="A field's column. Repeatable.")
+    ],
+    "preset": Annotated[
+        str | None, typer.Option("--preset", help="Layout of a public dataset (`summeter list presets`).")
+    ],
+    "input_format": Annotated[
+        str | None,
+        typer.Option("--input-format", help="jsonl, json, csv, tsv, parquet or xlsx. Default: by the suffix of DATA."),
+    ],
+}
+"""Options for reading DATA or --gold, by parameter. Each is None by default."""
+Reading = Mapping[str, Any]
+"""The values of the options in `READING`."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
 OldRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of the run.", exists=True, file_okay=False)]
 
@@ -170,10 +181,27 @@ def shares(text: str, option: str) -> dict[str, float]:
     return values
 
 
-def read_data(
-    data: str | list[str], map_: list[str] | None, preset: str | None, format_: str | None, **more: Any
-) -> Dataset:
-    """Load the data given by DATA, --map, --preset and --input-format.
+def reading_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace the keyword `reading` of a command, which receives a `Reading`, by the options in `READING`."""
+    signature = inspect.signature(command, eval_str=True)
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+        for name, kind in READING.items()
+    ]
+    given = signature.parameters.values()
+    parameters = [option for each in given for option in (options if each.name == "reading" else [each])]
+
+    @wraps(command)
+    def run(**values: Any) -> None:
+        command(reading={name: values.pop(name) for name in READING}, **values)
+
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # read by Typer
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
+
+
+def read_data(data: str | list[str], reading: Reading, **more: Any) -> Dataset:
+    """Load DATA with the options in `READING`; `more` contains further arguments of `load`.
 
     Warnings about an unreachable hub are printed.
     """
@@ -181,7 +209,8 @@ def read_data(
 
     if isinstance(data, list) and len(data) == 1:
         data = data[0]
-    dataset = load(data, map=assignments(map_, "--map", "FIELD=COLUMN"), preset=preset, format=format_, **more)
+    columns = assignments(reading["map_"], "--map", "FIELD=COLUMN")
+    dataset = load(data, map=columns, preset=reading["preset"], format=reading["input_format"], **more)
     for warning in filter(_from_hub, dataset.warnings):
         typer.echo(f"warning: {in_options(warning)}", err=True)
     return dataset

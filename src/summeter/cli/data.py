@@ -12,13 +12,12 @@ import typer
 
 from summeter.cli.common import (
     AsJson,
-    InputFormat,
-    Map,
-    Preset,
+    Reading,
     check_suffix,
     in_options,
     print_json,
     read_data,
+    reading_options,
     shares,
     warn,
 )
@@ -61,10 +60,11 @@ Force = Annotated[bool, typer.Option("--force", help="Replace an existing datase
 
 
 @app.command("import")
+@reading_options
 def import_(
     data: Annotated[list[str], typer.Argument(metavar="DATA...", help=_SEVERAL)],
     folder: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Dataset folder to write.")],
-    map_: Map = None, preset: Preset = None, format_: InputFormat = None, language: Language = "en",
+    *, reading: Reading, language: Language = "en",
     documents: Documents = None,
     on_fault: Annotated[Literal["error", "skip", "keep-valid"], typer.Option("--on-fault", help=_ON_FAULT)] = "error",
     name: Name = None, version: Version = None, licence: Licence = None, citation: Citation = None,
@@ -82,7 +82,7 @@ def import_(
 
     with _reading(data) as on_read:
         dataset = read_data(
-            data, map_, preset, format_, language=language, verify=False, documents=documents or (),
+            data, reading, language=language, verify=False, documents=documents or (),
             on_fault=on_fault, on_read=on_read,
         )  # fmt: skip
     card = {"name": name, "version": version, "licence": licence, "citation": citation}
@@ -90,14 +90,20 @@ def import_(
     within = any(Path(path).resolve().is_relative_to(folder.resolve()) for path in data)
     save(dataset, folder, force=force, keep_others=within)
     warn(dataset.warnings)
-    lines = [*_overview(dataset), *_terms(dataset, preset), *_dropped(dataset, folder), f"written to {folder}"]
+    lines = [
+        *_overview(dataset),
+        *_terms(dataset, reading["preset"]),
+        *_dropped(dataset, folder),
+        f"written to {folder}",
+    ]
     typer.echo("\n".join(lines))
 
 
 @app.command()
+@reading_options
 def validate(
     data: Annotated[list[str], typer.Argument(metavar="DATA...", help=_SEVERAL)],
-    map_: Map = None, preset: Preset = None, format_: InputFormat = None, language: Language = "en",
+    *, reading: Reading, language: Language = "en",
     documents: Documents = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """List every fault of DATA by file, line and field.
@@ -110,7 +116,7 @@ def validate(
     warnings: tuple[Fault, ...] = ()
     overview: list[str] = []
     try:
-        dataset = read_data(data, map_, preset, format_, language=language, documents=documents or ())
+        dataset = read_data(data, reading, language=language, documents=documents or ())
         warnings = dataset.warnings
         for judgments in dataset.judgment_sets:
             sum(1 for _ in dataset.iter_judgments(judgments))  # judgments in a folder are checked when they are read
@@ -130,8 +136,9 @@ def validate(
 
 
 @app.command()
+@reading_options
 def show(
-    data: Data, map_: Map = None, preset: Preset = None, format_: InputFormat = None, language: Language = "en",
+    data: Data, *, reading: Reading, language: Language = "en",
     doc: Annotated[str | None, typer.Option("--doc", metavar="ID", help="Document to show.")] = None,
     system: Annotated[str | None, typer.Option("--system", metavar="NAME", help="System to show.")] = None,
     page: Annotated[
@@ -149,7 +156,7 @@ def show(
         raise UsageError("-o writes a page about all of DATA; leave out --doc and --system")
     if page is not None:
         check_suffix(page, ".html", ".htm")
-    dataset = read_data(data, map_, preset, format_, language=language)
+    dataset = read_data(data, reading, language=language)
     if doc is None and system is None:
         _show_all(dataset, page, as_json=as_json)
         return
@@ -203,13 +210,14 @@ def _show_all(dataset: Dataset, page: Path | None, *, as_json: bool) -> None:
 
 
 @app.command()
+@reading_options
 def split(
     data: Data,
     folder: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder for one dataset per part.")],
     parts: Annotated[
         str, typer.Option("--parts", metavar="NAME=SHARE,...", help="Names and shares of the parts; the sum is 1.")
     ] = "train=.8,dev=.1,test=.1",
-    seed: Seed = 0, map_: Map = None, preset: Preset = None, format_: InputFormat = None, language: Language = "en",
+    seed: Seed = 0, *, reading: Reading, language: Language = "en",
     force: Annotated[bool, typer.Option("--force", help="Replace an existing split.")] = False,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
@@ -221,7 +229,7 @@ def split(
     from summeter.data.subsets import split as split_dataset
     from summeter.tables import Table, number
 
-    dataset = read_data(data, map_, preset, format_, language=language)
+    dataset = read_data(data, reading, language=language)
     division = split_dataset(dataset, shares(parts, "--parts"), seed=seed)
     save_split(division, folder, force=force)
     rows = division.rows()
@@ -252,11 +260,12 @@ def split(
 
 
 @app.command()
+@reading_options
 def sample(
     data: Data,
     folder: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Dataset folder to write.")],
     documents: Annotated[int, typer.Option("-n", "--documents", metavar="N", help="Number of documents.")],
-    seed: Seed = 0, map_: Map = None, preset: Preset = None, format_: InputFormat = None, language: Language = "en",
+    seed: Seed = 0, *, reading: Reading, language: Language = "en",
     force: Force = False,
 ) -> None:  # fmt: skip
     """Sample N documents of DATA, stratified by domain.
@@ -266,17 +275,18 @@ def sample(
     from summeter.data.dataset import save
     from summeter.data.subsets import sample as sample_dataset
 
-    sampled = sample_dataset(read_data(data, map_, preset, format_, language=language), documents, seed=seed)
+    sampled = sample_dataset(read_data(data, reading, language=language), documents, seed=seed)
     save(sampled, folder, force=force)
     typer.echo("\n".join([*_overview(sampled), f"written to {folder}"]))
 
 
 @app.command()
+@reading_options
 def shard(
     data: Annotated[list[str], typer.Argument(metavar="DATA...", help=_SEVERAL)],
     folder: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="New folder to write.")],
     documents: Annotated[int, typer.Option("--documents", metavar="N", min=1, help="Documents per file.")],
-    map_: Map = None, preset: Preset = None, format_: InputFormat = None, language: Language = "en",
+    *, reading: Reading, language: Language = "en",
 ) -> None:  # fmt: skip
     """Write DATA as flat files of N documents each.
 
@@ -285,7 +295,7 @@ def shard(
     from summeter.data.exports import write_files
 
     with _reading(data) as on_read:
-        dataset = read_data(data, map_, preset, format_, language=language, on_read=on_read)
+        dataset = read_data(data, reading, language=language, on_read=on_read)
     files = write_files(dataset, folder, documents)
     warn(dataset.warnings)
     size = f"{dataset.document_count:,} documents and {len(dataset):,} summaries"
@@ -293,6 +303,7 @@ def shard(
 
 
 @app.command()
+@reading_options
 def export(
     data: Data,
     output: Annotated[
@@ -302,7 +313,7 @@ def export(
     to: Annotated[
         str | None, typer.Option("--format", help="jsonl, parquet or hub (for upload). Default: by the name of -o.")
     ] = None,
-    map_: Map = None, preset: Preset = None, format_: InputFormat = None, language: Language = "en",
+    *, reading: Reading, language: Language = "en",
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:  # fmt: skip
     """Write DATA as flat rows, and its judgments as a second table.
@@ -321,7 +332,7 @@ def export(
     if output != "-" and target != "hub":
         check_suffix(output, *((".parquet", ".pq") if target == "parquet" else (".jsonl", ".jsonl.gz")))
         check_files(output, force=force)  # before DATA is read, which may be slow
-    dataset = read_data(data, map_, preset, format_, language=language)
+    dataset = read_data(data, reading, language=language)
     if output == "-":
         for row in flat_rows(dataset):
             typer.echo(json.dumps(row, ensure_ascii=False))

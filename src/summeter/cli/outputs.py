@@ -7,12 +7,13 @@ from typing import Annotated, Literal
 
 import typer
 
-from summeter.cli.common import AsJson, InputFormat, Map, Preset, print_json, read_data, show_scores
+from summeter.cli.common import AsJson, Reading, print_json, read_data, reading_options, show_scores
 
 app = typer.Typer(no_args_is_help=True)
 
 
 @app.command("import")
+@reading_options
 def import_(
     data: Annotated[str, typer.Argument(metavar="DATA", help="Judged data.")],
     raw: Annotated[
@@ -25,9 +26,8 @@ def import_(
             help="Require that a reply fits its item (strict), or read it like the released code of the paper (legacy)."
         ),
     ] = "strict",
-    map_: Map = None,
-    preset: Preset = None,
-    format_: InputFormat = None,
+    *,
+    reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Create RUN from stored replies or scores, without model calls."""
@@ -35,7 +35,7 @@ def import_(
     from summeter.report import html
     from summeter.runs.journal import held
 
-    loaded = read_data(data, map_, preset, format_)
+    loaded = read_data(data, reading)
     run = import_outputs(loaded, raw, out, parser)
     with held(run.folder):
         page = html([run], run.folder / "report.html")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from summeter.cli.common import AsJson, InputFormat, Map, Preset, in_options, print_json, print_run, read_data, warn
+from summeter.cli.common import AsJson, Reading, in_options, print_json, print_run, read_data, reading_options, warn
 from summeter.cli.executor_options import CpusPerWorker, Executor, GpusPerWorker, RayAddress, Workers, executor_of
 from summeter.cli.run_options import run_options
 
@@ -49,6 +49,7 @@ Coverage = Annotated[
 
 
 @run_options()
+@reading_options
 def score(
     data: Annotated[
         list[str],
@@ -60,9 +61,8 @@ def score(
     evaluators: Evaluators = None,
     models: Models = None,
     out: Output = None,
-    map_: Map = None,
-    preset: Preset = None,
-    format_: InputFormat = None,
+    *,
+    reading: Reading,
     replay: Replay = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print calls, tokens and cost without sending data.")
@@ -92,7 +92,7 @@ def score(
         where.check()
     judges, bound = chosen_evaluators(evaluators, replay), parse_bindings(models or [])
     check_roles(judges, bound)
-    loaded = read_data(data, map_, preset, format_)
+    loaded = read_data(data, reading)
     if not quiet:
         warn(loaded.warnings)
         if loaded.judgment_sets:

@@ -22,7 +22,7 @@ import typer
 from annotated_types import Ge, Le
 from pydantic.fields import FieldInfo
 
-from summeter.cli.common import AsJson, InputFormat, Map, Preset, assignments, in_options, print_study_json, read_data
+from summeter.cli.common import READING, AsJson, Reading, assignments, in_options, print_study_json, read_data
 from summeter.data.dataset import Dataset
 from summeter.meta.options import LISTED, STUDIES, Choice, CommandLine
 from summeter.meta.results import Study
@@ -32,8 +32,6 @@ from summeter.runs.run import RunFolder
 Command = Callable[..., Iterable[Study]]
 COMMANDS: dict[str, str] = {}
 """Name of the command that runs each study, by name of the study."""
-READING = {"map_": Map, "preset": Preset, "format_": InputFormat}
-"""Options for reading data, which belong to every command with --gold."""
 
 
 @dataclass
@@ -47,7 +45,7 @@ class Given:
     study: str
     folders: Sequence[Path]
     gold_source: str | None
-    reading: Mapping[str, Any]
+    reading: Reading
     values: dict[str, Any]
     tables: bool = True
     lines: list[str] = field(default_factory=list)
@@ -62,7 +60,7 @@ class Given:
         """The data given with --gold, or None."""
         if self.gold_source is None:
             return None
-        return read_data(self.gold_source, *(self.reading[name] for name in READING))
+        return read_data(self.gold_source, self.reading)
 
     def data(self, run: RunFolder | None = None) -> Dataset:
         """Return the data of --gold, or else the copy of the data in a run (default: the first).
