@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+# Tests read tables unfolded; tests of folding set a narrower terminal.
+os.environ["COLUMNS"] = "250"
 
 # A busy machine is no failure, and a suite that must pass tries the same examples every time.
 settings.register_profile("suite", deadline=None, derandomize=True)

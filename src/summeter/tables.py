@@ -19,10 +19,12 @@ import csv
 import html
 import io
 import re
+import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 from typing import Any, Literal, NamedTuple, Self
+from unicodedata import combining, east_asian_width
 
 Align = Literal["left", "right"]
 Cell = Any
@@ -45,6 +47,11 @@ _MARKDOWN = str.maketrans({**{char: f"\\{char}" for char in "\\`*_[]|"}, "<": "&
 # Characters that need no escape in Markdown: brackets of an interval, underscores within a word.
 _INTERVAL = re.compile(r"\\\[(-?[\d.]+, -?[\d.]+)\\\](?!\()")
 _WITHIN = re.compile(r"(?<=\w)\\_(?=\w)")
+# Pieces of a text that are not divided between two lines: an interval, a word, a part of a signature.
+_PIECE = re.compile(r"\s+|\[-?[\d.]+, -?[\d.]+\]\S*|[^\s|]+\|*|\|+")
+_NUMERAL = re.compile(r"[^\w\s]*\d[\d.,:%e+\-]*[^\w\s]*|\[-?[\d.]+, -?[\d.]+\]\S*")
+# Characters after which a word that is wider than its column is divided.
+_JOINTS = "_-/.:,=("
 _LATEX = str.maketrans({
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
     ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}", **{char: f"\\{char}" for char in "&%$#_{}"},
@@ -148,6 +155,65 @@ def csv_line(cells: Iterable[Cell]) -> str:
     return out.getvalue().removesuffix("\r\n")
 
 
+# ---- text within a width ----
+
+
+def screen_width() -> int:
+    """Return the width of the terminal in characters: COLUMNS, or 80 if it is not set and stdout is no terminal."""
+    return shutil.get_terminal_size().columns
+
+
+def screen_length(text: str) -> int:
+    """Return the number of columns of a terminal that a text fills.
+
+    >>> screen_length("aster"), screen_length("\u6458\u8981")
+    (5, 4)
+    """
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def wrapped(text: str, width: int | None = None, indent: str = "  ") -> str:
+    """Wrap a text at spaces, and at the bars of signatures.
+
+    `width` is by default that of the terminal. `indent` starts all lines but the first. A longer word, such as a path,
+    stays in one piece.
+
+    >>> print(wrapped("aster is better than birch", 16))
+    aster is better
+      than birch
+    """
+    width = screen_width() if width is None else width
+    return "\n".join(line for each in text.split("\n") for line in _wrap(each, width, indent, divide=False))
+
+
+def _wrap(text: str, width: int, indent: str = "", *, divide: bool = True) -> list[str]:
+    """Return the lines of a wrapped text. With `divide`, words that are wider than a line are divided."""
+    if screen_length(text) <= width:
+        return [text]
+    lines, line = [], text[: len(text) - len(text.lstrip())]
+    for piece in _PIECE.findall(text.strip()):
+        if piece.isspace():
+            line += " "
+            continue
+        rest = piece
+        while screen_length(line + rest) > width:
+            if line.strip():
+                lines.append(line.rstrip())
+                line = indent
+                continue
+            if not divide or _NUMERAL.fullmatch(rest):
+                break
+            ends = accumulate(map(screen_length, rest))
+            most = max(1, sum(len(line) + end <= width for end in ends))
+            cut = max(rest.rfind(joint, 0, most) + 1 for joint in _JOINTS) or most
+            lines.append(line + rest[:cut])
+            line, rest = indent, rest[cut:]
+        line += rest
+    return [*lines, line.rstrip()]
+
+
 def clean(text: str) -> str:
     r"""Replace control characters and characters that change the text direction.
 
@@ -242,20 +308,39 @@ class Table:
             for row in self.rows
         ]
 
-    def text(self, *, rule: bool = False, gap: str = "  ") -> str:
+    def text(self, *, rule: bool = False, gap: str = "  ", width: int | None = None) -> str:
         """Format the table as aligned columns, without title and notes.
 
-        With `rule`, a line is drawn below the headings. `gap` separates the columns.
+        With `rule`, a line is drawn below the headings. `gap` separates the columns. A table that is wider than `width`
+        characters is folded: columns whose cells are all equal become one line above the table, then words are wrapped
+        within cells, then the columns are printed in several blocks. Numbers are never divided.
         """
         head = [_lines(Column(""), column.head) for column in self.columns]
-        body = ([_lines(*pair) for pair in zip(self.columns, row, strict=True)] for row in self.rows)
-        blocks = [head, *body]
-        widths = [max(len(line) for block in blocks for line in block[at]) for at in range(len(self.columns))]
+        body = [[_lines(*pair) for pair in zip(self.columns, row, strict=True)] for row in self.rows]
+        shown, grid = list(range(len(self.columns))), [head, *body]
+        if width is None or _total((_longest(grid, at) for at in shown), gap) <= width:
+            return self._block(shown, grid, rule=rule, gap=gap)
+        equal = [at for at in shown if len(body) > 1 and all(row[at] == body[0][at] for row in body)]
+        shown = [at for at in shown if at not in equal] or shown[:1]
+        said = [f"{' '.join(head[at])} = {' '.join(body[0][at]) or NONE}" for at in equal if at not in shown]
+        blocks = (
+            self._block(columns, _wrapped_grid(grid, columns, width, gap), rule=rule, gap=gap)
+            for columns in _pages(grid, shown, width, gap)
+        )
+        return "\n\n".join([*([wrapped(f"{', '.join(said)} in all rows", width)] if said else []), *blocks])
+
+    def _block(self, shown: Sequence[int], grid: Grid, *, rule: bool, gap: str) -> str:
+        """Format the columns `shown` of a grid."""
+        widths = [_longest(grid, at) for at in shown]
         lines = []
-        for index, block in enumerate(blocks):
-            levels = zip_longest(*block, fillvalue="")
-            lines += [gap.join(self._padded(level, widths)) for level in levels]
-            lines += [gap.join("-" * width for width in widths)] * (rule and index == 0)
+        for index, row in enumerate(grid):
+            for level in zip_longest(*(row[at] for at in shown), fillvalue=""):
+                cells = (
+                    _padded(cell, size, self.columns[at].align)
+                    for cell, size, at in zip(level, widths, shown, strict=True)
+                )
+                lines.append(gap.join(cells))
+            lines += [gap.join("-" * size for size in widths)] * (rule and index == 0)
         return "\n".join(line.rstrip() for line in lines)
 
     def csv(self) -> str:
@@ -274,7 +359,13 @@ class Table:
         ends = [":" if column.align == "right" else "" for column in self.columns]
         if pad:
             widths = [max(3, *(len(line[at]) for line in lines)) for at in range(len(self.columns))]
-            lines = [self._padded(line, widths) for line in lines]
+            lines = [
+                [
+                    _padded(cell, size, column.align)
+                    for cell, size, column in zip(line, widths, self.columns, strict=True)
+                ]
+                for line in lines
+            ]
             rule = "|".join(f" {'-' * (width - len(end))}{end} " for width, end in zip(widths, ends, strict=True))
         else:
             rule = "|".join(f"---{end}" for end in ends)
@@ -320,11 +411,116 @@ class Table:
         notes = "".join(f"<p>{html.escape(note)}</p>\n" for note in self.notes)
         return f"<table>\n{caption}<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n{notes}"
 
-    def _padded(self, cells: Sequence[str], widths: Sequence[int]) -> list[str]:
-        return [
-            cell.rjust(width) if column.align == "right" else cell.ljust(width)
-            for cell, width, column in zip(cells, widths, self.columns, strict=True)
+
+def document(parts: Iterable[Table | str], format_: str = "text") -> str:
+    """Format tables and sentences, in order, as one text in the format `text`, `markdown` or `latex`.
+
+    In text, they are wrapped at the width of the terminal. In Markdown, sentences are items of a list; in LaTeX, they
+    are comments.
+
+    >>> print(document([Table.of(["system"], [["aster"]]), "n < 30."], "markdown"))
+    | system |
+    |---|
+    | aster |
+    <BLANKLINE>
+    - n &lt; 30.
+    <BLANKLINE>
+    """
+    blocks: list[str] = []
+    lines: list[str] = []
+    writers: dict[str, tuple[Callable[[Table], str], Callable[[str], str]]] = {
+        "text": (_plain_text, wrapped),
+        "markdown": (Table.markdown, lambda text: f"- {escape_markdown(text)}"),
+        "latex": (Table.latex, lambda text: f"% {clean(' '.join(text.split()))}"),
+    }
+    table, sentence = writers[format_]
+    for part in (*parts, None):
+        if isinstance(part, str):
+            lines.append(sentence(part))
+            continue
+        if lines:
+            blocks.append("\n".join(lines))
+            lines = []
+        if part is not None:
+            blocks.append(table(part).rstrip("\n"))
+    return "\n\n".join(blocks) + "\n"
+
+
+Grid = Sequence[Sequence[list[str]]]
+"""The lines of each cell of a table; the first row is the heading."""
+
+
+def _longest(grid: Grid, at: int) -> int:
+    """Return the width of a column."""
+    return max(screen_length(line) for row in grid for line in row[at])
+
+
+def _total(widths: Iterable[int], gap: str) -> int:
+    """Return the width of columns with gaps between them."""
+    sizes = list(widths)
+    return sum(sizes) + len(gap) * (len(sizes) - 1)
+
+
+def _least(grid: Grid, at: int, *, divide: bool) -> int:
+    """Return the width to which a column can be wrapped; with `divide`, only numbers must stay whole."""
+    pieces = {piece for row in grid for line in row[at] for piece in _PIECE.findall(line)}
+    if divide:
+        numbers = max((screen_length(piece) for piece in pieces if _NUMERAL.fullmatch(piece)), default=0)
+        return max(numbers, min(8, _longest(grid, at)))
+    return max(map(screen_length, pieces), default=0)
+
+
+def _pages(grid: Grid, shown: Sequence[int], width: int, gap: str) -> list[list[int]]:
+    """Return the columns of each block.
+
+    Each block starts with the columns that distinguish the rows, or with the first column if these are too wide.
+    """
+    least = {at: _least(grid, at, divide=False) for at in shown}
+    if _total(least.values(), gap) <= width:
+        return [list(shown)]
+    keys, rows = 1, grid[1:]
+    while keys < len(shown) - 1 and len({str([row[at] for at in shown[:keys]]) for row in rows}) < len(rows):
+        keys += 1
+    while keys > 1 and _total((least[at] for at in shown[:keys]), gap) > width // 2:
+        keys -= 1
+    start = min(_total((least[at] for at in shown[:keys]), gap), width // 2)
+    pages: list[list[int]] = []
+    used = width
+    for at in shown[keys:]:
+        size = len(gap) + min(least[at], width - start - len(gap))
+        if used + size > width:
+            pages.append(list(shown[:keys]))
+            used = start
+        pages[-1].append(at)
+        used += size
+    return pages or [list(shown)]
+
+
+def _wrapped_grid(grid: Grid, shown: Sequence[int], width: int, gap: str) -> Grid:
+    """Return a grid whose cells in the columns `shown` are wrapped, so that these columns fit the width."""
+    sizes = {at: min(_longest(grid, at), width) for at in shown}
+    for divide in (False, True):
+        least = {at: _least(grid, at, divide=divide) for at in shown}
+        while _total(sizes.values(), gap) > width and (wide := [at for at in shown if sizes[at] > least[at]]):
+            sizes[max(wide, key=lambda at: sizes[at])] -= 1
+    return [
+        [
+            [part for line in row[at] for part in _wrap(line, sizes[at])] if at in sizes else row[at]
+            for at in range(len(row))
         ]
+        for row in grid
+    ]
+
+
+def _plain_text(table: Table) -> str:
+    """Return a table with its title and notes, within the width of the terminal."""
+    title = [wrapped(table.title)] if table.title else []
+    return "\n".join([*title, table.text(width=screen_width()), *map(wrapped, table.notes)])
+
+
+def _padded(text: str, width: int, align: Align) -> str:
+    space = " " * (width - screen_length(text))
+    return space + text if align == "right" else text + space
 
 
 def _lines(column: Column, cell: Cell) -> list[str]:

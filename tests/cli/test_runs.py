@@ -60,9 +60,9 @@ def test_info(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"{run}: complete"
     assert lines[1].startswith("data: rows (3 documents, 6 summaries, hash ")
-    assert lines[3].startswith("rouge|")
-    assert lines[3].endswith(": 2 of 6 summaries")
-    assert lines[-1].startswith("on disk: ")
+    assert lines[4].startswith("on disk: ")
+    assert lines[-1].startswith("rouge|")
+    assert lines[-1].endswith("2 of 6 summaries")
     with Journal(run):
         assert call(["info", str(run), "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["rows"]

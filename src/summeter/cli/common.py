@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 import typer
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from summeter.engine.runs import Run
     from summeter.meta.results import Study
     from summeter.records import Parameter
+    from summeter.tables import Table
 
 READING: dict[str, Any] = {
     "map_": Annotated[
@@ -35,6 +36,157 @@ Reading = Mapping[str, Any]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
 OldRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of the run.", exists=True, file_okay=False)]
 
+
+# ---- output ----
+
+SUFFIXES: dict[str, tuple[str, ...]] = {
+    "text": (".txt",), "csv": (".csv",), "markdown": (".md",), "latex": (".tex",), "html": (".html", ".htm"),
+    "json": (".json",), "junit": (".xml",), "svg": (".svg",),
+}  # fmt: skip
+"""The suffixes of the files in each output format."""
+TABLES = ("text", "csv", "markdown", "latex", "html", "json")
+"""The output formats of a command that prints tables."""
+
+
+class Output(NamedTuple):
+    """The format of a command's output, and the file to write (None is stdout).
+
+    A command gets it from `output_options`, and calls either `write`, for tables, or `put`, for a text that it has
+    formatted itself.
+    """
+
+    format: str = "text"
+    file: Path | None = None
+
+    @classmethod
+    def of(cls, format_: str | None, file: Path | None, *, as_json: bool, formats: Sequence[str] = TABLES) -> Self:
+        """Return the output that `--format`, `-o` and `--json` ask for.
+
+        Raises UsageError if two of them name different formats, or if no format has the suffix of the file.
+        """
+        from summeter.records import UsageError
+
+        if as_json and format_ not in {None, "json"}:
+            raise UsageError(f"--json and --format {format_} name two formats; leave one out")
+        wanted = "json" if as_json else format_
+        if file is None:
+            return cls(wanted or formats[0])
+        suffix = file.suffix.lower()
+        named = next((name for name in formats if suffix in SUFFIXES[name]), None)
+        if named is None and (suffix or wanted is None):
+            check_suffix(file, *(each for name in formats for each in SUFFIXES[name]))
+        if named is not None and wanted not in {None, named}:
+            raise UsageError(f"-o {file} is a file for {named}, but the format is {wanted}; leave one out")
+        return cls(wanted or named or formats[0], file)
+
+    def write(self, parts: Iterable[Table | str], rows: Iterable[Mapping[str, Any]], **more: Any) -> None:
+        """Print or write tables.
+
+        `parts` are tables and sentences, in order. They are formatted as text (within the width of the terminal),
+        Markdown, LaTeX (sentences are comments) or as an HTML page. `rows` are the same results for programs. As JSON,
+        they are one object with the fields of `more`; as CSV, they are one table in full precision with a column per
+        field, where lists and objects are written as JSON.
+
+            output.write([table, "aster is best."], study.to_dicts(), notes=list(study.notes))
+        """
+        from summeter.tables import Table, document
+
+        match self.format:
+            case "json":
+                text = json.dumps({"schema": "summeter/1", **more, "rows": list(rows)}, **_STRICT)
+            case "csv":
+                lines = list(rows)
+                fields = list(dict.fromkeys(field for row in lines for field in row))
+                text = Table.of(fields, [[_csv_cell(row.get(field)) for field in fields] for row in lines]).csv()
+            case "html":
+                from summeter.pages.templates import COMPONENTS, one_file
+
+                shown = list(parts)
+                title = next((part.title for part in shown if isinstance(part, Table) and part.title), "Results")
+                text = "\n".join(one_file(COMPONENTS, "tables.html.j2", {"title": title, "parts": shown}))
+            case _:
+                text = document(parts, self.format)
+        self.put(text)
+
+    def put(self, text: str) -> None:
+        """Print a text, or write it to the file, replacing an existing one."""
+        from summeter.data.atomic import write_text
+
+        text = text if text.endswith("\n") or not text else f"{text}\n"
+        if self.file is None:
+            typer.echo(text, nl=False)
+        else:
+            write_text(self.file, text)
+            typer.echo(f"written to {self.file}", err=True)
+
+
+_STRICT: dict[str, Any] = {"ensure_ascii": False, "allow_nan": False}
+
+
+def _csv_cell(value: object) -> object:
+    return json.dumps(value, **_STRICT) if isinstance(value, dict | list | tuple) else value
+
+
+def output_options(*formats: str, file: bool = True) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds `--format`, `-o FILE` and `--json` to a command.
+
+    The command receives them as its parameter `output`. `formats` are the formats of the command, the default first
+    (default: those of `TABLES`). `file=False` adds no `-o`, for a command whose `-o` is something else. Options that
+    contradict each other are refused before the command runs.
+
+        @app.command()
+        @output_options()
+        def info(run: OldRun, output: Output) -> None: ...
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(command, eval_str=True)
+        named = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        options = output_parameters(*formats, file=file)
+        parameters = [each for each in named if each.name != "output"] + options
+        parameters += [each for each in signature.parameters.values() if each.kind is each.VAR_KEYWORD]
+
+        @wraps(command)
+        def run(**values: Any) -> None:
+            command(output=output_of(values, *formats), **values)
+
+        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # read by Typer
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        return run
+
+    return decorate
+
+
+def output_parameters(*formats: str, file: bool = True) -> list[inspect.Parameter]:
+    """Return the parameters of `output_options`."""
+    *others, last = formats or TABLES
+    about = f"{', '.join(others)} or {last}. Default: {(formats or TABLES)[0]}{', or by the suffix of -o' * file}."
+    suffixes = ", ".join(SUFFIXES[name][0] for name in formats or TABLES)
+    kinds = {
+        "output_format": Annotated[
+            Literal[formats or TABLES] | None, typer.Option("--format", metavar="FORMAT", help=about)
+        ],
+        "output_file": Annotated[
+            Path | None, typer.Option("-o", "--output", metavar="FILE", help=f"File to write ({suffixes}).")
+        ],
+        "as_json": Annotated[bool, typer.Option("--json", help="Same as --format json.")],
+    }
+    if not file:
+        del kinds["output_file"]
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return [
+        inspect.Parameter(name, keyword, default=None if name != "as_json" else False, annotation=kind)
+        for name, kind in kinds.items()
+    ]
+
+
+def output_of(values: dict[str, Any], *formats: str) -> Output:
+    """Remove the values of `output_parameters` from a command's arguments, and return the output they ask for."""
+    format_, file, as_json = (values.pop(name, None) for name in ("output_format", "output_file", "as_json"))
+    return Output.of(format_, file, as_json=bool(as_json), formats=formats or TABLES)
+
+
+# ---- messages ----
 
 # Parameters whose option has a different name
 _OPTIONS = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from summeter.cli.common import AsJson, OldRun, print_json
+from summeter.cli.common import AsJson, OldRun, Output, output_options, print_json
 
 if TYPE_CHECKING:
     from summeter.runs.inspect import RunState
@@ -16,7 +16,9 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 
 @app.command("list")
+@output_options()
 def list_(
+    output: Output,
     folder: Annotated[
         Path,
         typer.Argument(
@@ -26,19 +28,12 @@ def list_(
             file_okay=False,
         ),
     ] = Path(),
-    as_json: AsJson = False,
 ) -> None:
     """List the runs in FOLDER with status, progress and size."""
     from summeter.runs.inspect import runs_in, state
     from summeter.tables import Table
 
     states = [state(run) for run in runs_in(folder)]
-    if as_json:
-        print_json(_row(each) for each in states)
-        return
-    if not states:
-        typer.echo(f"there is no run in {folder}")
-        return
     heads = ["run", "status", "documents", "summaries", "judges", "done", "size", "updated"]
     rows = [
         [
@@ -47,18 +42,18 @@ def list_(
         ]
         for each in states
     ]  # fmt: skip
-    typer.echo(Table.of(heads, rows, align="llrrrrrl").text())
+    shown = Table.of(heads, rows, align="llrrrrrl") if rows else f"there is no run in {folder}"
+    output.write([shown], map(_row, states))
 
 
 @app.command()
-def info(run: OldRun, as_json: AsJson = False) -> None:
+@output_options()
+def info(run: OldRun, output: Output) -> None:
     """Show the judges of RUN and their progress, its data and its size."""
     from summeter.runs.inspect import state
+    from summeter.tables import Table
 
     about = state(run)
-    if as_json:
-        print_json([_row(about)])
-        return
     lines = [f"{about.run}: {_status(about)}"]
     if about.reason is not None:
         lines.append(about.reason)
@@ -66,14 +61,15 @@ def info(run: OldRun, as_json: AsJson = False) -> None:
         size = f"{about.documents:,} documents, {about.summaries:,} summaries"
         lines.append(f"data: {about.source} ({size}, hash {about.hash[:12]})")
         lines.append(f"started {about.created}, last written {about.updated}")
-    for judge in about.judges:
-        done = f"{judge.done:,} pairs" if judge.of is None else f"{judge.done:,} of {judge.of:,} summaries"
-        lines.append(f"{judge.signature}: {done}")
     if about.counts:
         lines.append("judgments: " + ", ".join(f"{number:,} {status}" for status, number in about.counts.items()))
     kinds = ", ".join(f"{kind} {_bytes(size)}" for kind, size in about.bytes.items() if size)
     lines.append(f"on disk: {_bytes(about.size)} ({kinds})")
-    typer.echo("\n".join(lines))
+    judges = [
+        [judge.signature, f"{judge.done:,} pairs" if judge.of is None else f"{judge.done:,} of {judge.of:,} summaries"]
+        for judge in about.judges
+    ]
+    output.write([*lines, Table.of(["judge", "done"], judges)], [_row(about)])
 
 
 @app.command()
