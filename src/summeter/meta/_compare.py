@@ -263,7 +263,7 @@ class _Results:
         for place, pair in enumerate(compared.pairs):
             test = {"method": pair.method, "units": pair.units, "unit": pair.by}
             fields = self.fields[place : place + 1]
-            yield pair_row(pair, self.testing, self.about, *fields, statistic=self.statistic, details=test)
+            yield pair_row(pair, self.testing.alpha, self.about, *fields, statistic=self.statistic, details=test)
         undecided = [{pair.first, pair.second} for pair in compared.across_clusters]
         for name, row in self.members.items():
             number = compared.clusters[name]
@@ -295,11 +295,11 @@ class _Results:
             yield f"{by}: {note}"
 
 
-def pair_row(pair: PairDifference, testing: Significance, *about: Mapping[str, Any], **fields: Any) -> Row:
+def pair_row(pair: PairDifference, alpha: float, *about: Mapping[str, Any], **fields: Any) -> Row:
     """Return the row of a pair, with the corrected test in `details`."""
     details = {
         "first": pair.first, "second": pair.second, "p_holm": pair.p_holm, "comparisons": pair.family,
-        "alpha": testing.alpha, "better": pair.better, "least_p": pair.least_p,
+        "alpha": alpha, "better": pair.better, "least_p": pair.least_p,
     }  # fmt: skip
     return Row(
         **merged({"details": details}, *about, fields),

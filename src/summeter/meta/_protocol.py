@@ -581,7 +581,7 @@ def _differences(
         for test, pair in zip(tests, corrected(pairs, testing.alpha), strict=True):
             if test.target is target:
                 about = board.fields(judges[0].pairs, target.at, weight=str(target.weight), method=method)
-                yield pair_row(pair, testing, about, statistic=DIFFERENCE, details=test.draws)
+                yield pair_row(pair, testing.alpha, about, statistic=DIFFERENCE, details=test.draws)
 
 
 def _tested(

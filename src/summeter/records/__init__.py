@@ -41,6 +41,7 @@ from summeter.records.signature import (
     judge_names,
     shown_signatures,
     signature,
+    signature_changes,
 )
 from summeter.records.taxonomy import canonical_error_type, error_types, joined_error_types, names_no_error
 from summeter.records.text import Document, Side, Span, Summary
@@ -111,6 +112,7 @@ __all__ = [
     "read_lines",
     "shown_signatures",
     "signature",
+    "signature_changes",
     "unnamed",
     "whole_lines",
 ]

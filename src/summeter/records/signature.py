@@ -70,6 +70,38 @@ def composite_signature(signatures: list[str]) -> str:
     return "composite(" + " + ".join(dict.fromkeys(signatures)) + ")"
 
 
+_NAMES = {
+    "judge": "model", "t": "temperature", "max": "maximum reply length", "ctx": "context length",
+    "overflow": "handling of long documents", "rep": "repetition", "split": "sentence splitting", "v": "version",
+}  # fmt: skip
+"""Names of keys of a signature that are not words."""
+
+
+def signature_changes(old: str, new: str) -> tuple[str, ...]:
+    """Return the differences of two signatures of a judge in words, in the order of the signatures.
+
+    >>> signature_changes("rts|judge:a/m|t:0|prompt:c1a09f3e|v:2", "rts|judge:b/n|t:0|prompt:9f3ec1a0|v:2")
+    ('model from a/m to b/n', 'prompt from c1a0 to 9f3e')
+    >>> signature_changes("rouge|v:1", "rouge|stemmer:yes|v:1")
+    ('stemmer=yes is new',)
+    """
+    shown = shown_signatures((old, new))
+    before, after = (
+        {key: value for key, colon, value in (part.partition(":") for part in _parts(shown[each])) if colon}
+        for each in (old, new)
+    )
+    changes = []
+    for key in {**before, **after}:
+        name, first, second = _NAMES.get(key, key.replace("_", " ")), before.get(key), after.get(key)
+        if first is None:
+            changes.append(f"{name}={second} is new")
+        elif second is None:
+            changes.append(f"{name}={first} was removed")
+        elif first != second:
+            changes.append(f"{name} from {first} to {second}")
+    return tuple(changes)
+
+
 _COMPOSITE = re.compile(r"composite\((?P<inner>.*)\)")
 _PARTS = re.compile(r"\||(?: \+ )")
 

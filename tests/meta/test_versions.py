@@ -1,0 +1,129 @@
+"""Two runs over versions of the same data: what is paired, and the differences of means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.report import fake_runs as fake
+
+from summeter.meta.pairing import TEXTS, Pairing, difference_rows
+from summeter.records import Document, Judgment, Summary, UsageError
+from summeter.runs.manifest import JudgeEntry
+from summeter.runs.run import RunFolder
+
+ENTRY = fake.FACT_CHECK.model_copy(update={"model": None, "models": {}, "signature": "mock.fact_check|t:0|v:1"})
+
+
+def rows(texts: dict[str, list[str]], documents: Sequence[str] = ()) -> list[fake.Row]:
+    """Return rows from {system: [summary of each document]}; a summary has a sentence per mark "+", "-" or "*"."""
+    return [
+        {
+            "doc_id": f"d{at}", "system": system, "domain": "news" if at % 2 else "law",
+            "document": documents[at] if documents else f"It rained {at} times.",
+            "summary": " ".join(f"Sentence {place} is {mark} here." for place, mark in enumerate(marks)),
+        }
+        for system, of_system in texts.items() for at, marks in enumerate(of_system)
+    ]  # fmt: skip
+
+
+def judge(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
+    """ "+" is supported, "-" is an error, and "*" has no verdict."""
+    made = []
+    for index, text in enumerate(summary.sentence_texts):
+        unit: dict[str, Any] = {"unit": "sentence", "index": index}
+        if "*" in text:
+            made.append(fake.failed(document, summary, entry, "faithfulness", "unparsed", "no verdict", **unit))
+        else:
+            label = int("+" in text)
+            unit |= {"value": float(label), "label": label, "error_type": "no error" if label else "entity error"}
+            made.append(fake.judgment(document, summary, entry, "faithfulness", **unit))
+    return made
+
+
+def run(folder: Path, texts: dict[str, list[str]], entry: JudgeEntry = ENTRY, **more: Any) -> RunFolder:
+    return fake.make(folder, rows(texts, **more), ((entry, judge),))
+
+
+def test_changed_texts_are_paired_and_changed_documents_are_not(tmp_path: Path) -> None:
+    a = run(tmp_path / "a", {"aster": ["+-", "++", "+-", "+-"], "birch": ["++"]})
+    documents = ["It rained 0 times.", "It snowed.", "It rained 2 times."]
+    b = run(tmp_path / "b", {"aster": ["++", "++", "+-"], "cedar": ["++"]}, documents=documents)
+    found = Pairing.of(a, b)
+    names = zip(found.document.labels(), found.system.labels(), strict=True)
+    texts = {name: TEXTS[at] for name, at in zip(names, found.text.tolist(), strict=True)}
+    assert texts == {
+        ("d0", "aster"): "changed", ("d1", "aster"): "same", ("d2", "aster"): "same", ("d3", "aster"): "only_a",
+        ("d0", "birch"): "only_a", ("d0", "cedar"): "only_b",
+    }  # fmt: skip
+    assert found.moved.tolist() == [name[0] == "d1" for name in texts]
+    # d0: from .5 to 1; d2: unchanged
+    (row,) = difference_rows(found)
+    assert (row.value, row.n, row.missing, row.system) == (0.25, 2, 0, "aster")
+    assert (row.details["a"], row.details["b"], row.details["better"]) == (0.5, 0.75, None)
+
+
+def test_differences_by_system_and_group_have_one_corrected_test_each(tmp_path: Path) -> None:
+    a = run(tmp_path / "a", {"aster": ["+-"] * 12, "birch": ["+-"] * 12})
+    b = run(tmp_path / "b", {"aster": ["++"] * 12, "birch": ["+-"] * 11 + ["*"]})
+    found = Pairing.of(a, b)
+    whole, aster, birch, law, news = difference_rows(found, by="domain")
+    assert (whole.value, whole.n, whole.system, whole.details["summaries"]) == (
+        pytest.approx((11 * 0.25 + 0.5) / 12),
+        12,
+        None,
+        23,
+    )
+    assert (aster.value, aster.details["better"], aster.p) == (0.5, "b", pytest.approx(2 / 2**12))
+    assert aster.details["p_holm"] == pytest.approx(3 * 2 / 2**12)
+    assert (birch.value, birch.n, birch.missing, birch.low, birch.high) == (0.0, 11, 1, 0.0, 0.0)
+    assert [(row.domain, row.n, row.details["comparisons"]) for row in (law, news)] == [("law", 6, 2), ("news", 6, 2)]
+    crossed = difference_rows(found, by="domain*system")[3:]
+    assert {(row.domain, row.system) for row in crossed} == {
+        (domain, system) for domain in ("law", "news") for system in ("aster", "birch")
+    }
+    # Without a correction, a difference is tested as if it were the only one.
+    alone = difference_rows(found, corrected=False)[1]
+    assert (alone.details["p_holm"], alone.details["comparisons"]) == (alone.p, 1)
+
+
+def test_renamed_systems_are_paired_on_request(tmp_path: Path) -> None:
+    a, b = run(tmp_path / "a", {"old": ["+-"] * 3}), run(tmp_path / "b", {"new": ["++"] * 3})
+    (none,) = difference_rows(Pairing.of(a, b))
+    assert (none.value, none.n, none.reason) == (None, 0, "no summary has a score in both runs")
+    (row,) = difference_rows(Pairing.of(a, b, {"old": "new"}))
+    assert (row.system, row.value, row.n) == ("new", 0.5, 3)
+    for wrong in ({"older": "new"}, {"old": "newer"}):
+        with pytest.raises(UsageError, match="has no system"):
+            Pairing.of(a, b, wrong)
+    # Two systems of one run
+    both = run(tmp_path / "both", {"v1": ["+-"] * 3, "v2": ["++"] * 3})
+    (row,) = difference_rows(Pairing.of(both, both, {"v1": "v2"}))
+    assert (row.system, row.value) == ("v2", 0.5)
+    with pytest.raises(UsageError, match="two systems"):
+        Pairing.of(both, both, {"v1": "v2", "v2": "v2"})
+
+
+def test_judges_are_paired_by_signature_or_by_name(tmp_path: Path) -> None:
+    def entry(name: str, signature: str, model: str | None = None) -> JudgeEntry:
+        return ENTRY.model_copy(update={"name": name, "signature": signature, "model": model, "file": signature[:6]})
+
+    texts = {"aster": ["+-"] * 2}
+    rts = [entry("rts", f"rts{at}|judge:p/{model}|t:0|v:1", f"p/{model}") for at, model in enumerate("mn")]
+    again = entry("rts", "rts2|judge:p/m|t:1|v:1", "p/m")
+    judges = [*rts, ENTRY, entry("gone", "gone|v:1")], [again, ENTRY, rts[1], entry("new", "newer|v:1")]
+    a, b = (
+        fake.make(tmp_path / name, rows(texts), [(each, judge) for each in side])
+        for name, side in zip("ab", judges, strict=True)
+    )
+    pairs = {pair.name: pair for pair in Pairing.of(a, b).judges if pair.name != "rts"}
+    assert pairs["mock.fact_check"].changes == ()
+    assert pairs["gone"].b is None
+    assert pairs["new"].a is None
+    assert [pair.changes for pair in Pairing.of(a, b).judges if pair.name == "rts"] == [
+        ("temperature from 0 to 1",),
+        (),
+    ]
+    assert len(Pairing.of(a, b).scores) == 3
