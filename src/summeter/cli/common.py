@@ -29,8 +29,32 @@ READING: dict[str, Any] = {
         str | None,
         typer.Option("--input-format", help="jsonl, json, csv, tsv, parquet or xlsx. Default: by the suffix of DATA."),
     ],
+    "ratings": Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Human ratings to join with the data: a row per rating, or per summary."),
+    ],
+    "on": Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN,...",
+            help="Columns that identify a summary in --ratings; DATA_COLUMN=COLUMN if the names differ. "
+            "Default: doc_id,system.",
+        ),
+    ],
+    "rater": Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of raters in --ratings. Default: rater, annotator or the like."),
+    ],
+    "aspects": Annotated[
+        str | None,
+        typer.Option(
+            metavar="ASPECT,...",
+            help="Aspects to read from --ratings; ASPECT=NAME if the file has another name. "
+            "Default: all (columns of numbers).",
+        ),
+    ],
 }
-"""Options for reading DATA or --gold, by parameter. Each is None by default."""
+"""Options for reading DATA, --gold or the data of a run, by parameter. Each is None by default."""
 Reading = Mapping[str, Any]
 """The values of the options in `READING`."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
@@ -365,7 +389,21 @@ def read_data(data: str | list[str], reading: Reading, **more: Any) -> Dataset:
     dataset = load(data, map=columns, preset=reading["preset"], format=reading["input_format"], **more)
     for warning in filter(_from_hub, dataset.warnings):
         typer.echo(f"warning: {in_options(warning)}", err=True)
-    return dataset
+    return with_ratings(dataset, reading)
+
+
+def with_ratings(data: Dataset, reading: Reading) -> Dataset:
+    """Join the file of --ratings, if it is given, with the data, and print what was joined to stderr."""
+    from summeter.records import UsageError
+
+    joining = {name: reading[name] for name in ("on", "rater", "aspects")}
+    if reading["ratings"] is None:
+        if given := [name for name, value in joining.items() if value is not None]:
+            raise UsageError(f"--{given[0]} has no effect without --ratings; leave it out")
+        return data
+    joined = data.with_ratings(reading["ratings"], **joining)
+    typer.echo(str(joined.ratings), err=True)
+    return joined
 
 
 def _from_hub(warning: object) -> bool:

@@ -92,7 +92,8 @@ def compare(
         CompareTarget | None,
         typer.Option(
             help="Compare systems by each judge (systems), judges by agreement with people (judges), or systems by "
-            "human judgments (people). Default: judges with RUN and --gold, people with --gold alone, else systems."
+            "human judgments (people). Default: judges with RUN and --gold or --ratings, people with --gold alone, "
+            "else systems."
         ),
     ] = None,
 ) -> list[Study]:
@@ -101,11 +102,7 @@ def compare(
     Prints pairs with corrected p-values, clusters, and a verdict in words.
     """
     of = of or (
-        CompareTarget.SYSTEMS
-        if given.gold_source is None
-        else CompareTarget.JUDGES
-        if given.folders
-        else CompareTarget.PEOPLE
+        CompareTarget.SYSTEMS if not given.has_gold else CompareTarget.JUDGES if given.folders else CompareTarget.PEOPLE
     )
     compared = {
         CompareTarget.SYSTEMS: "compare_systems",
@@ -213,7 +210,7 @@ def card(
     if out is not None:
         check_suffix(out, ".md")
     run = given.runs[0] if given.runs else None
-    gold = given.data(run) if people or given.gold is not None or run is None else None
+    gold = given.data(run) if people or given.has_gold or run is None else None
     study = meta.card(run, gold, **given.values)
     text = markdown(study, f"Benchmark card: {run.manifest.data.source if run else given.data().card.name}")
     given.tables = False

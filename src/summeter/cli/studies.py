@@ -22,7 +22,16 @@ import typer
 from annotated_types import Ge, Le
 from pydantic.fields import FieldInfo
 
-from summeter.cli.common import READING, AsJson, Reading, assignments, in_options, print_study_json, read_data
+from summeter.cli.common import (
+    READING,
+    AsJson,
+    Reading,
+    assignments,
+    in_options,
+    print_study_json,
+    read_data,
+    with_ratings,
+)
 from summeter.data.dataset import Dataset
 from summeter.meta.options import LISTED, STUDIES, Choice, CommandLine
 from summeter.meta.results import Study
@@ -49,6 +58,8 @@ class Given:
     values: dict[str, Any]
     tables: bool = True
     lines: list[str] = field(default_factory=list)
+    _rated: dict[str, Dataset] = field(default_factory=dict)
+    """The data of the runs with the ratings of --ratings, by hash."""
 
     @cached_property
     def runs(self) -> list[RunFolder]:
@@ -63,7 +74,7 @@ class Given:
         return read_data(self.gold_source, self.reading)
 
     def data(self, run: RunFolder | None = None) -> Dataset:
-        """Return the data of --gold, or else the copy of the data in a run (default: the first).
+        """Return the data of --gold, or else the copy of the data in a run (default: the first), with --ratings.
 
         Raises UsageError if there is neither.
         """
@@ -71,7 +82,16 @@ class Given:
             return self.gold
         if run is None and not self.runs:
             raise UsageError("give the data with --gold DATA, or a RUN that contains them")
-        return (run or self.runs[0]).data
+        chosen = run or self.runs[0]
+        data_hash = chosen.manifest.data.hash
+        if data_hash not in self._rated:
+            self._rated[data_hash] = with_ratings(chosen.data, self.reading)
+        return self._rated[data_hash]
+
+    @property
+    def has_gold(self) -> bool:
+        """Whether the command was given human judgments, with --gold or --ratings."""
+        return self.gold_source is not None or self.reading["ratings"] is not None
 
     def keywords(self, study: str, beside: str) -> dict[str, Any]:
         """Return the options as keyword arguments of a study.

@@ -23,10 +23,12 @@ from summeter.data.flat import flat_row, splitter_of
 from summeter.data.folder import Card, Content
 from summeter.data.formats import OnRead, Row, file_name, format_to_read, read_rows, storable
 from summeter.data.hub import Fetched, fetch, is_address
+from summeter.data.human import RAW
 from summeter.data.intake import Intake
 from summeter.data.layout import Table, joined, read_tables, with_documents
 from summeter.data.on_demand import StoredMapping, StoredSummaries
 from summeter.data.presets import Preset, preset_named
+from summeter.data.ratings import Names, Ratings, RatingsReport, join
 from summeter.data.remote import is_remote
 from summeter.data.rows import Columns
 from summeter.data.streaming import stream
@@ -88,6 +90,7 @@ class Dataset:
         )
         self._makers = dict(judgments)
         self._made: dict[str, tuple[Judgment, ...]] = {}
+        self.ratings: RatingsReport | None = None
         self._card = card
 
     def _group(self) -> None:
@@ -238,6 +241,44 @@ class Dataset:
         makers = {**self._makers, name: lambda: iter(stored)}
         return self._with(judgments=makers)
 
+    def with_ratings(
+        self,
+        ratings: Ratings,
+        *,
+        on: Names | None = None,
+        rater: str | None = None,
+        aspects: Names | None = None,
+    ) -> Dataset:
+        """Return the dataset with human ratings, which are added to the judgment set `human.raw`.
+
+        `ratings` is a file or a list of dicts with one row per rating (columns for rater, aspect and value) or with one
+        column per aspect. The attribute `ratings` of the result describes what was joined. A rating of the dataset is
+        replaced if the file has a rating of the same summary, aspect and rater. Empty cells are not votes.
+
+        Parameters:
+            on: The columns that identify a summary, such as `"id"`, `"doc_id,system"`, or `{"id": "item"}` if the
+                column `id` of the data is called `item` in the ratings. By default `doc_id` and, if present, `system`.
+            rater: The column with the names of the raters. By default, a column called rater, annotator, worker or
+                similar; without one, the ratings are aggregated over raters.
+            aspects: The aspects to read, such as `"coherence,fluency"`, or `{"coherence": "Q1"}` if the aspect
+                coherence is called `Q1` in the ratings. By default all aspects or, without a column of aspects, all
+                columns of numbers that are not ids.
+
+        Raises UsageError if a column is missing, or if a row matches several summaries, and InputError if no row
+        matches, if a cell is not a number, or if there are two ratings of a summary and aspect by one rater.
+
+        >>> data = load([{"id": 7, "document": "It rained. We stayed.", "summary": "It rained."}])
+        >>> data = data.with_ratings([{"id": 7, "rater": "ann", "coherence": 4}], on="id")
+        >>> data.judgments("human.raw")[0].value, data.ratings.scales[0].high
+        (4.0, 4.0)
+        """
+        joined, report = join(self, ratings, on, rater, aspects)
+        own = self._makers.get(RAW)
+        made = joined.judgments if own is None else lambda: joined.replacing(own())
+        rated = self._with(judgments={RAW: made, **{name: each for name, each in self._makers.items() if name != RAW}})
+        rated.ratings = report
+        return rated
+
     def with_key_facts(
         self, key_facts: Mapping[str, Sequence[str]], origins: Mapping[str, tuple[FactOrigin, ...]] | None = None
     ) -> Dataset:
@@ -358,6 +399,10 @@ def load(
     documents: str | Path | Sequence[str | Path] = (),
     on_fault: OnFault = "error",
     on_read: OnRead | None = None,
+    ratings: Ratings | None = None,
+    on: Names | None = None,
+    rater: str | None = None,
+    aspects: Names | None = None,
 ) -> Dataset:
     """Load a dataset from files, a dataset folder, dicts or a hub.
 
@@ -377,10 +422,19 @@ def load(
         on_fault: The handling of faulty rows: stop the import (`error`), drop them (`skip`), or drop only their faulty
             fields (`keep-valid`); see `Dataset.dropped`.
         on_read: A function that is called with the number of bytes read since the last call.
+        ratings: Human ratings to add, as a file or a list of dicts; `on`, `rater` and `aspects` are the columns to
+            join by, of the raters and of the ratings (see `Dataset.with_ratings`).
 
     Raises InputError with all faults, UsageError for an invalid call, and InstallError if the package that reads
     Parquet or XLSX is missing.
     """
+    joining: dict[str, Any] = {"on": on, "rater": rater, "aspects": aspects}
+    if ratings is None and (given := [name for name, value in joining.items() if value is not None]):
+        raise UsageError(Parameter(given[0]), " has no effect without ", Parameter("ratings"))
+
+    def rated(dataset: Dataset) -> Dataset:
+        return dataset if ratings is None else dataset.with_ratings(ratings, **joining)
+
     layout = None if preset is None else preset_named(preset)
     article_files, article_hub = _fetched([documents] if isinstance(documents, str | Path) else list(documents))
     named, hub = _fetched(_paths(data))
@@ -398,7 +452,7 @@ def load(
             raise InputError.at(folder, None, None, message)
         folder_card = folders.read_card(folder)
         stored = folders.read(folder, verify=verify)
-        return _dataset(stored, folder_card, stored.warnings, folders.read_dropped(folder))
+        return rated(_dataset(stored, folder_card, stored.warnings, folders.read_dropped(folder)))
 
     card = Card(name=_name_of(named, len(paths or ()), layout), splitter=splitter_of(language))
     if layout is not None:
@@ -443,7 +497,7 @@ def load(
                 intake.take(flat)
             content = intake.finish()
     warnings = [*(warning for source in sources for warning in source.warnings), *faults.warnings]
-    return _dataset(content, card, warnings, faults.dropped)
+    return rated(_dataset(content, card, warnings, faults.dropped))
 
 
 def _dataset(content: Content, card: Card, warnings: Iterable[Fault], dropped: Iterable[Dropped]) -> Dataset:

@@ -92,7 +92,8 @@ def _parsed(parse: Callable[[Any], Any], expected: str) -> PlainValidator:
     return PlainValidator(validate)
 
 
-def _number(value: Any) -> float | None:
+def number_of(value: Any) -> float | None:
+    """Return a finite number as a float, and None for any other value, including true and false."""
     number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
     return float(value) if number else None
 
@@ -148,7 +149,7 @@ def _annotator(value: Any) -> str | None:
 
 
 Votes = Annotated[dict[str, T | None], BeforeValidator(_votes)]
-Number = Annotated[float, _parsed(_number, "a number, or null for no vote")]
+Number = Annotated[float, _parsed(number_of, "a number, or null for no vote")]
 Scores = dict[str, Votes[Number]]
 Label = Annotated[int | str, _parsed(_label, "1 (supported), 0 (error), the name of an error type, or null")]
 SpanLabel = Annotated[int | str, _parsed(_label, "an error type, 1 (supported) or 0 (error)")]

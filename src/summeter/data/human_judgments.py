@@ -45,12 +45,13 @@ def to_judgments(block: HumanBlock, subject: Subject, wanted: str, readers: Iter
     `readers` are the annotators who searched the summary for spans, whether or not they marked any.
     """
     yield from (record.judgment for record in block.judgments or () if record.set == wanted)
+    target = _target(subject, "summary")
     if wanted == CROWD:
-        yield from _scores(block, subject, "crowd_ratings")
+        yield from score_judgments(target, block.crowd_ratings, "crowd_ratings")
     if wanted != RAW:
         return
-    yield from _scores(block, subject, "ratings")
-    yield from _scores(block, subject, "overall")
+    yield from score_judgments(target, block.ratings, "ratings")
+    yield from score_judgments(target, block.overall, "overall")
     yield from _sentences(block, subject)
     yield from _labels(block.conciseness_labels, subject, "sentence", "conciseness_labels", "conciseness")
     yield from _labels(block.key_fact_labels, subject, "key_fact", "key_fact_labels", "completeness")
@@ -77,9 +78,11 @@ def _judgment(
     )
 
 
-def _scores(block: HumanBlock, subject: Subject, name: str) -> Iterator[Judgment]:
-    target = _target(subject, "summary")
-    for aspect, votes in (getattr(block, name) or {}).items():
+def score_judgments(
+    target: Target, scores: Mapping[str, Mapping[str, float | None]] | None, name: str
+) -> Iterator[Judgment]:
+    """Yield the judgments of a summary from the field `name`, which contains `{aspect: {annotator: value}}`."""
+    for aspect, votes in (scores or {}).items():
         for judge, value in votes.items():
             fields: dict[str, Any] = {"target": target, "aspect": aspect, "judge": judge, "signature": SIGNATURES[name]}
             outcome = {"status": "skipped", "reason": NO_VOTE} if value is None else {"value": value}

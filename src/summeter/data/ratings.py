@@ -1,0 +1,418 @@
+"""Join human ratings in a second file with the summaries of a dataset.
+
+A *long* file has one row per rating, with columns for the summary, the rater, the aspect and the value. A *wide* file
+has one row per summary, or per summary and rater, and one column per aspect. The key is any set of columns that
+identifies a summary. A rating becomes the same judgment as a rating in a `human` block.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from summeter.data.faults import Faults, meant
+from summeter.data.formats import Row, file_name, format_to_read, read_rows
+from summeter.data.human import PEOPLE, number_of
+from summeter.data.human_judgments import SIGNATURES, score_judgments
+from summeter.records import Judgment, Message, Parameter, Target, UsageError, describe
+from summeter.scoring.table import Categorical, Groups, Vocabulary
+from summeter.stats.base import Floats, Ints
+from summeter.tables import Table
+
+if TYPE_CHECKING:
+    from summeter.data.dataset import Dataset
+
+Ratings = str | Path | Iterable[Mapping[str, Any]]
+"""The path of a file, or rows as dicts."""
+Names = str | Sequence[str] | Mapping[str, str]
+"""Columns as `"a,b"`, as a list, or as a mapping. In a string, `a=b` stands for `{"a": "b"}`."""
+
+FIELDS = ("doc_id", "system", "category", "domain", "split")
+"""Fields of the data that can be part of a key; the kept columns of the data can too."""
+LISTED = 3
+"""Maximum number of unmatched rows and of unrated summaries that a report describes."""
+
+# Names of columns in lower case, without signs and without "id" or "name" at the end
+_RATER = {"rater", "annotator", "worker", "judge", "evaluator", "assessor", "coder", "participant", "user"}
+_ASPECT = {"aspect", "criterion", "dimension", "metric", "question", "quality", "attribute"}
+_VALUE = {"value", "rating", "score", "vote", "answer", "label", "judgment", "judgement", "response"}
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+# Columns whose numbers are no ratings: ids, and the index of a table
+_NO_RATING = re.compile(r"|Unnamed: \d+|(?i:index|id|.+[_ -]id)|.+[a-z](Id|ID)")
+
+_Columns = Mapping[str, Sequence[Any]]
+_Key = tuple[str | None, ...]
+_Layout = Literal["long", "wide"]
+_Cell = tuple[int, str, str, Any]
+"""The number of a row, an aspect, the column with the rating, and the content of the cell."""
+
+
+class Scale(NamedTuple):
+    """The observed scale of an aspect, and the numbers of raters, summaries and votes.
+
+    `raters` is 0 if the file does not distinguish raters.
+    """
+
+    aspect: str
+    low: float
+    high: float
+    raters: int
+    summaries: int
+    votes: int
+
+
+class RatingsReport(NamedTuple):
+    """What was read from a file of ratings. As a string, it is a table with a few lines of text.
+
+    `key` and `rater` are columns of the file. `unmatched` is the number of `rows` that match no summary, and `unrated`
+    is the number of `summaries` without a rating; the first of them are described. `unread` are the columns of the file
+    that are neither part of the key nor ratings.
+    """
+
+    file: str
+    layout: _Layout
+    key: tuple[str, ...]
+    rater: str | None
+    scales: tuple[Scale, ...]
+    rows: int
+    unmatched: int
+    first_unmatched: tuple[str, ...]
+    summaries: int
+    unrated: int
+    first_unrated: tuple[str, ...]
+    unread: tuple[str, ...]
+
+    def __str__(self) -> str:
+        raters = "one rating per summary" if self.rater is None else f"raters in {self.rater!r}"
+        table = Table.of(
+            ["aspect", "min", "max", "raters", "summaries", "votes"],
+            [(*scale[:3], scale.raters or None, f"{scale.summaries:,}", f"{scale.votes:,}") for scale in self.scales],
+            align="lrrrrr",
+            show=[str, "{:g}".format, "{:g}".format],
+        )
+        lines = [f"ratings in {self.file} ({self.layout}, joined by {', '.join(self.key)}; {raters})", table.text()]
+        for count, first, what in (
+            (self.unmatched, self.first_unmatched, f"of {self.rows:,} rows match no summary"),
+            (self.unrated, self.first_unrated, f"of {self.summaries:,} summaries have no rating"),
+        ):
+            if count:
+                lines.append(f"{count:,} {what}: {'; '.join(first)}{'; ...' if count > len(first) else ''}")
+        if self.unread:
+            lines.append(f"columns that are not ratings: {', '.join(self.unread)}")
+        return "\n".join(lines)
+
+
+class JoinedRatings(NamedTuple):
+    """Ratings in the order of their summaries, as columns.
+
+    `targets` are the rated summaries as (document, system). The ratings of a summary are the rows from its entry in
+    `first` up to the next entry.
+    """
+
+    targets: Sequence[tuple[str, str]]
+    first: Ints
+    aspect: Categorical
+    rater: Categorical
+    value: Floats
+
+    def judgments(self) -> Iterator[Judgment]:
+        """Yield the ratings as judgments."""
+        for (document, system), scores in self._scores():
+            yield from score_judgments(Target(document_id=document, system=system), scores, "ratings")
+
+    def replacing(self, others: Iterable[Judgment]) -> Iterator[Judgment]:
+        """Yield other judgments, except ratings of the same summary, aspect and rater, and then the ratings."""
+        known = set[tuple[str, str, str, str]]()
+        for target, scores in self._scores():
+            known.update((*target, aspect, rater) for aspect, votes in scores.items() for rater in votes)
+        for judgment in others:
+            key = (judgment.target.document_id, judgment.target.system, judgment.aspect, judgment.judge)
+            if judgment.signature != SIGNATURES["ratings"] or key not in known:
+                yield judgment
+        yield from self.judgments()
+
+    def _scores(self) -> Iterator[tuple[tuple[str, str], dict[str, dict[str, float]]]]:
+        bounds = [*self.first.tolist(), len(self.value)]
+        for target, start, stop in zip(self.targets, bounds, bounds[1:], strict=False):
+            scores: dict[str, dict[str, float]] = {}
+            for row in range(start, stop):
+                aspect, rater = self.aspect.names[self.aspect.codes[row]], self.rater.names[self.rater.codes[row]]
+                scores.setdefault(str(aspect), {})[str(rater)] = float(self.value[row])
+            yield target, scores
+
+
+def join(
+    data: Dataset, ratings: Ratings, on: Names | None, rater: str | None, aspects: Names | None
+) -> tuple[JoinedRatings, RatingsReport]:
+    """Read ratings and join them with the summaries of `data` (see `Dataset.with_ratings`)."""
+    faults = Faults(file_name(ratings) if isinstance(ratings, str | Path) else "ratings")
+    columns, lines = _read(ratings, faults)
+    if not lines and not faults.count:
+        faults.fail(None, None, "contains no rows; give one row per rating or one per summary")
+    faults.stop()
+    key = _key(data, columns, faults.file, on)
+    item, targets, row_keys, summary_keys = _matches(data, columns, key, lines, faults)
+    if rater is None:
+        rater = _similar(columns.keys() - set(key.values()), _RATER, "rater", faults.file)
+    elif rater not in columns:
+        raise _no_column("rater", rater, columns, faults.file)
+    layout, cells, unread = _layout(columns, {*key.values(), *filter(None, [rater])}, aspects, faults.file)
+
+    rows, aspect_codes, rater_codes, values = array("q"), array("i"), array("i"), array("d")
+    aspect_names, rater_names, column_of = Vocabulary(), Vocabulary(), dict[str, str]()
+    for row, aspect, column, content in cells:
+        try:
+            value = _value(content)
+        except ValueError as error:
+            faults.add(lines[row], column, str(error))
+            continue
+        if value is None or item[row] < 0:
+            continue
+        who = PEOPLE if rater is None else _id(columns[rater][row])
+        if who is None:
+            faults.add(lines[row], rater, "is empty; give each rating the name of its rater")
+            continue
+        rows.append(row)
+        aspect_codes.append(aspect_names[aspect])
+        rater_codes.append(rater_names[who])
+        values.append(value)
+        column_of[aspect] = column
+    of_item = np.array(item, np.int64)[np.array(rows, np.int64)]
+    aspect_of = Categorical(np.array(aspect_codes, np.int64), tuple(aspect_names))
+    rater_of = Categorical(np.array(rater_codes, np.int64), tuple(rater_names))
+    votes = Groups.by(of_item, aspect_of, rater_of)
+    for again in np.flatnonzero(votes.first[votes.of] != np.arange(len(rows))).tolist():
+        name, first = str(aspect_of.names[aspect_codes[again]]), lines[rows[votes.first[votes.of[again]]]]
+        by = "" if rater is None else f" by {rater_of.names[rater_codes[again]]!r}"
+        more = ("; if there are several raters, name their column with ", Parameter("rater", "COLUMN"))
+        message = f"is a second rating of the {name} of this summary{by}; the first is in line {first}"
+        faults.add(lines[rows[again]], column_of[name], Message(message, *(more if rater is None else ())))
+    faults.stop()
+    if not rows:
+        raise UsageError(f"{faults.file} has no rating of any summary: all cells that match one are empty")
+
+    order = np.argsort(of_item, kind="stable")
+    of_item, value_of = of_item[order], np.array(values)[order]
+    rated, starts = np.unique(of_item, return_index=True)
+    joined = JoinedRatings(
+        [targets[number] for number in rated.tolist()], starts, aspect_of.take(order), rater_of.take(order), value_of
+    )
+    scales = []
+    for each in aspect_of.names:
+        chosen = joined.aspect.equal(each)
+        raters = 0 if rater is None else len(np.unique(joined.rater.codes[chosen]))
+        summaries, given = len(np.unique(of_item[chosen])), value_of[chosen]
+        scales.append(Scale(str(each), float(given.min()), float(given.max()), raters, summaries, len(given)))
+    unmatched = [row for row, number in enumerate(item) if number < 0]
+    unrated = np.setdiff1d(np.arange(len(targets)), rated).tolist()
+    in_file = list(key.values())
+    return joined, RatingsReport(
+        file=faults.file,
+        layout=layout,
+        key=tuple(in_file),
+        rater=rater,
+        scales=tuple(scales),
+        rows=len(lines),
+        unmatched=len(unmatched),
+        first_unmatched=tuple(f"line {lines[row]} ({_shown(in_file, row_keys[row])})" for row in unmatched[:LISTED]),
+        summaries=len(targets),
+        unrated=len(unrated),
+        first_unrated=tuple(_shown(key, summary_keys[number]) for number in unrated[:LISTED]),
+        unread=unread,
+    )
+
+
+def _read(ratings: Ratings, faults: Faults) -> tuple[dict[str, list[Any]], list[int]]:
+    """Return the columns, in which None is an empty cell, and the line of each row."""
+    rows: Iterable[Row]
+    if isinstance(ratings, str | Path):
+        kind = format_to_read(ratings, None, faults)
+        rows = () if kind is None else read_rows(ratings, faults, kind)
+    else:
+        rows = (Row(faults.file, number, dict(cells)) for number, cells in enumerate(ratings, 1))
+    columns: dict[str, list[Any]] = {}
+    lines: list[int] = []
+    texts: dict[str, str] = {}  # stores equal strings once
+    for row in rows:
+        for name, cell in row.cells.items():
+            cells = columns.setdefault(name, [])
+            cells.extend([None] * (len(lines) - len(cells)))
+            cells.append((texts.setdefault(cell, cell) if cell.strip() else None) if isinstance(cell, str) else cell)
+        lines.append(row.line)
+    for cells in columns.values():
+        cells.extend([None] * (len(lines) - len(cells)))
+    return columns, lines
+
+
+def _pairs(names: Names, parameter: str) -> dict[str, str]:
+    """Parse names of columns.
+
+    >>> _pairs("id, system=model", "on")
+    {'id': 'id', 'system': 'model'}
+    """
+    if isinstance(names, Mapping):
+        return dict(names)
+    pairs: dict[str, str] = {}
+    for text in names.split(",") if isinstance(names, str) else names:
+        name, _, column = (part.strip() for part in text.partition("="))
+        if not name or name in pairs:
+            raise UsageError(Parameter(parameter), f" needs names of columns, each once, not {names!r}")
+        pairs[name] = column or name
+    return pairs
+
+
+def _no_column(parameter: str, column: str, columns: Iterable[str], file: str) -> UsageError:
+    known = list(columns)
+    text = f": {file} has no column {column!r}{meant(column, known)}; it has: {', '.join(known)}"
+    return UsageError(Parameter(parameter), text)
+
+
+def _key(data: Dataset, columns: _Columns, file: str, on: Names | None) -> dict[str, str]:
+    """Return the columns of the file that identify a summary, by the name of the column in the data."""
+    if on is not None:
+        key = _pairs(on, "on")
+    elif "doc_id" in columns:
+        key = {name: name for name in ("doc_id", "system") if name in columns}
+    else:
+        shared = [name for name in _columns_of(data) if name in columns]
+        which = f"both have: {', '.join(shared)}" if shared else f"it has: {', '.join(columns)}"
+        how = (Parameter("on", "COLUMN"), " or ", Parameter("on", "DATA_COLUMN=COLUMN"), f"; {which}")
+        raise UsageError(f"{file} has no column doc_id; name the columns that identify a summary with ", *how)
+    for column in key.values():
+        if column not in columns:
+            raise _no_column("on", column, columns, file)
+    known = FIELDS if key.keys() <= set(FIELDS) else _columns_of(data)
+    for name, column in key.items():
+        if name not in known:
+            text = f": the data have no column {name!r}{meant(name, known)}; they have: {', '.join(known)}"
+            raise UsageError(Parameter("on"), f"{text}. For another name, give ", Parameter("on", f"doc_id={column}"))
+    return key
+
+
+def _columns_of(data: Dataset) -> tuple[str, ...]:
+    """Return the columns of the data that can be part of a key."""
+    return tuple(dict.fromkeys(chain(FIELDS, (name for summary in data.summaries for name in summary.extra))))
+
+
+def _matches(
+    data: Dataset, columns: _Columns, key: Mapping[str, str], lines: Sequence[int], faults: Faults
+) -> tuple[list[int], list[tuple[str, str]], list[_Key], list[_Key]]:
+    """Return the number of the summary of each row, or -1, and the summaries as (document, system).
+
+    The last two lists are the keys of the rows and of the summaries. Raises UsageError if the key of a row belongs to
+    several summaries, and InputError if no row matches.
+    """
+    targets = [(document, system) for document, systems in data.systems_by_document().items() for system in systems]
+    fields: Iterable[Mapping[str, Any]]
+    if key.keys() <= {"doc_id", "system"}:  # the texts of large data need not be read
+        fields = ({"doc_id": document, "system": system} for document, system in targets)
+    else:
+        fields = (
+            {**summary.extra, "doc_id": document.id, "system": summary.system, "category": summary.category,
+             "domain": document.domain, "split": document.split}
+            for document, summaries in data.items() for summary in summaries
+        )  # fmt: skip
+    ours = [tuple(_id(each.get(name)) for name in key) for each in fields]
+    theirs = [tuple(map(_id, cells)) for cells in zip(*(columns[column] for column in key.values()), strict=True)]
+    counts = Counter(ours)
+    numbers = {value: number for number, value in enumerate(ours) if None not in value}
+    for line, value in zip(lines, theirs, strict=True):
+        if value in numbers and counts[value] > 1:
+            what = f"{faults.file}:{line}: {_shown(key.values(), value)} belongs to {counts[value]} summaries"
+            names = Parameter("on", f"'{','.join([*key, 'COLUMN'])}'")
+            raise UsageError(f"{what}; add a column that distinguishes them, such as system, with ", names)
+    item = [numbers.get(value, -1) for value in theirs]
+    if max(item) < 0:
+        first, other = (" or ".join(_shown(names, value) for value in islice(dict.fromkeys(values), LISTED))
+                        for names, values in ((key, ours), (key.values(), theirs)))  # fmt: skip
+        how = Parameter("on", "DATA_COLUMN=COLUMN")
+        faults.fail(None, None, Message(f"no row matches: {other}, but in the data {first}; join by others with ", how))
+        faults.stop()
+    return item, targets, theirs, ours
+
+
+def _shown(names: Iterable[str], key: _Key) -> str:
+    return ", ".join(f"{name} {value!r}" for name, value in zip(names, key, strict=True))
+
+
+def _id(cell: Any) -> str | None:
+    """Return a part of a key or the name of a rater as a string; numbers in tables may be floats."""
+    if cell is None or isinstance(cell, str):
+        return cell or None
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+
+
+def _value(cell: Any) -> float | None:
+    """Return a rating, or None for an empty cell. Raises ValueError for anything but a number."""
+    if cell is None:
+        return None
+    value = float(cell) if isinstance(cell, str) and _NUMBER.fullmatch(cell.strip()) else cell
+    if (number := number_of(value)) is None:
+        shown = repr(cell) if isinstance(cell, str) else describe(cell)
+        raise ValueError(f"is {shown}; give a number, or leave the cell empty for no vote")
+    return number
+
+
+def _layout(
+    columns: _Columns, used: AbstractSet[str], aspects: Names | None, file: str
+) -> tuple[_Layout, Iterator[_Cell], tuple[str, ...]]:
+    """Return the layout, the cells with ratings, and the columns that are not used."""
+    others = [name for name in columns if name not in used]
+    numeric = [name for name in others if not _NO_RATING.fullmatch(name) and _is_numeric(columns[name])]
+    wanted = {} if aspects is None else {column: name for name, column in _pairs(aspects, "aspects").items()}
+    by = None
+    if not wanted or not wanted.keys() <= set(others):
+        by = _similar([name for name in others if name not in numeric], _ASPECT, "aspects", file)
+    if by is None:
+        for column in wanted:
+            if column not in columns:
+                raise _no_column("aspects", column, columns, file)
+        if not (named := wanted or {name: name for name in numeric}):
+            how = ("; name the columns with ratings with ", Parameter("aspects", "'A,B'"))
+            raise UsageError(f"{file} has no column of numbers besides {', '.join(used)}", *how)
+        cells = ((row, aspect, name, cell) for name, aspect in named.items() for row, cell in enumerate(columns[name]))
+        return "wide", cells, tuple(name for name in others if name not in named)
+    values = [name for name in others if name != by and _word(name) in _VALUE] or [n for n in numeric if n != by]
+    if len(values) != 1:
+        found = f"several columns with values ({', '.join(values)})" if values else "no column with values"
+        raise UsageError(f"{file} has the aspects in column {by!r}, and {found}; call the one to read 'value'")
+    known = {str(cell): str(cell) for cell in columns[by] if cell is not None}
+    for name in wanted:
+        if name not in known:
+            text = f": column {by!r} of {file} has no {name!r}{meant(name, known)}; it has: {', '.join(known)}"
+            raise UsageError(Parameter("aspects"), text)
+    named = wanted or known
+    pairs = enumerate(zip(columns[by], columns[values[0]], strict=True))
+    long_cells = ((row, named[str(of)], values[0], cell) for row, (of, cell) in pairs if str(of) in named)
+    return "long", long_cells, tuple(name for name in others if name not in (by, values[0]))
+
+
+def _word(name: str) -> str:
+    return re.sub(r"(id|name)$", "", re.sub(r"[^a-z]", "", name.casefold()))
+
+
+def _similar(names: Iterable[str], known: AbstractSet[str], parameter: str, file: str) -> str | None:
+    """Return the column whose name is known, or None. Raises UsageError if there are several."""
+    found = [name for name in names if _word(name) in known]
+    if len(found) > 1:
+        what = f"{file} has several columns that may be the {parameter}: {', '.join(sorted(found))}; name one with "
+        raise UsageError(what, Parameter(parameter, "COLUMN"))
+    return found[0] if found else None
+
+
+def _is_numeric(cells: Sequence[Any]) -> bool:
+    """Return whether at least half of the filled cells are numbers, so that the others are mistakes."""
+    numbers = filled = 0
+    for cell in cells:
+        if cell is not None:
+            filled += 1
+            numbers += number_of(cell) is not None or (isinstance(cell, str) and bool(_NUMBER.fullmatch(cell.strip())))
+    return filled > 0 and 2 * numbers >= filled

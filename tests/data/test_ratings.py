@@ -1,0 +1,135 @@
+"""Human ratings in a second file: layouts, keys, scales, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from summeter.data.dataset import Dataset, load, save
+from summeter.records import InputError, UsageError
+
+ROWS = [
+    {"id": number, "doc_id": f"d{number // 2}", "system": "ab"[number % 2], "document": f"{number // 2} days of rain.",
+     "summary": f"Rain {number}."}
+    for number in range(4)
+]  # fmt: skip
+WIDE = "id,annotator,coherence,fluency,note\n0,ann,4,5,good\n0,ben,2,,\n1,ann,3,1,\n9,ann,1,1,\n"
+LONG = """doc_id\tsystem\tworker_id\tcriterion\trating
+d0\ta\tann\tcoherence\t4
+d0\ta\tann\tfluency\t5
+d0\ta\tben\tcoherence\t2
+d0\tb\tann\tcoherence\t3
+d0\tb\tann\tfluency\t1
+d7\ta\tann\tcoherence\t1
+"""
+VOTES = [  # of both files, by hand
+    ("d0", "a", "coherence", "ann", 4.0), ("d0", "a", "coherence", "ben", 2.0), ("d0", "a", "fluency", "ann", 5.0),
+    ("d0", "b", "coherence", "ann", 3.0), ("d0", "b", "fluency", "ann", 1.0),
+]  # fmt: skip
+
+
+def votes(data: Dataset) -> list[tuple[Any, ...]]:
+    return [
+        (each.target.document_id, each.target.system, each.aspect, each.judge, each.value)
+        for each in data.judgments("human.raw")
+    ]
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_wide_and_long_files_give_the_same_judgments(tmp_path: Path) -> None:
+    data = load(ROWS)
+    wide = data.with_ratings(written(tmp_path, "r.csv", WIDE), on="id")
+    long = data.with_ratings(written(tmp_path, "r.tsv", LONG))
+    assert sorted(votes(wide)) == sorted(votes(long)) == VOTES
+    assert wide.hash == long.hash == data.hash
+    assert {each.signature for each in wide.judgments("human.raw")} == {"human.ratings|v:1"}
+    report, other = wide.ratings, long.ratings
+    assert report is not None is not other
+    assert (report.layout, report.key, report.rater, report.unread) == ("wide", ("id",), "annotator", ("note",))
+    assert (other.layout, other.key, other.rater) == ("long", ("doc_id", "system"), "worker_id")
+    # coherence: 4, 2, 3 by two raters of two summaries; fluency: 5, 1 by ann; the summaries 2 and 3 have no rating
+    for each in (report, other):
+        assert [tuple(scale) for scale in each.scales] == [("coherence", 2, 4, 2, 2, 3), ("fluency", 1, 5, 1, 2, 2)]
+    assert (report.rows, report.unmatched, report.first_unmatched) == (4, 1, ("line 5 (id '9')",))
+    assert (report.summaries, report.unrated, report.first_unrated) == (4, 2, ("id '2'", "id '3'"))
+    assert other.first_unrated == ("doc_id 'd1', system 'a'", "doc_id 'd1', system 'b'")
+
+
+def test_rows_with_other_names_and_without_raters() -> None:
+    rows = [{"item": number, "Q1": number + 1, "Q2": None} for number in range(4)]
+    data = load(ROWS, ratings=rows, on={"id": "item"}, aspects={"coherence": "Q1"})
+    assert [vote[2:] for vote in votes(data)] == [("coherence", "people", number) for number in (1.0, 2.0, 3.0, 4.0)]
+    long = [{"item": 0, "aspect": name, "value": 1} for name in ("Q1", "Q2")]
+    assert votes(load(ROWS, ratings=long, on="id=item", aspects="fluency=Q2")) == [
+        ("d0", "a", "fluency", "people", 1.0)
+    ]
+
+
+def test_ratings_join_the_judgments_of_the_data_and_replace_equal_votes(tmp_path: Path) -> None:
+    human = {"ratings": {"coherence": {"ann": 1, "cleo": 5}}, "sentence_labels": [1]}
+    data = load([ROWS[0] | {"human": human}, *ROWS[1:]], ratings=written(tmp_path, "r.csv", WIDE), on="id")
+    save(data, tmp_path / "data")
+    again = load(tmp_path / "data", ratings=tmp_path / "r.csv", on="id")
+    for each in (data, again):
+        assert sorted(votes(each), key=str) == sorted(
+            [*VOTES, ("d0", "a", "coherence", "cleo", 5.0), ("d0", "a", "faithfulness", "people", 1.0)], key=str
+        )
+
+
+def test_numbers_of_tables_match_texts(tmp_path: Path) -> None:
+    path = written(tmp_path, "r.jsonl", json.dumps({"id": 1.0, "quality": 2.5}))
+    assert votes(load(ROWS).with_ratings(path, on="id")) == [("d0", "b", "quality", "people", 2.5)]
+
+
+@pytest.mark.parametrize(
+    ("text", "faults"),
+    [
+        ("id,coherence\n0,good\n1,4\n2,5\n", [(2, "coherence")]),
+        ("id,coherence\n0,4\n0,4\n", [(3, "coherence")]),
+        ("id,rater,aspect,score\n0,ann,x,4\n0,ann,y,4\n0,ann,x,3\n1,,x,1\n", [(5, "rater"), (4, "score")]),
+        ("id,coherence\n8,4\n9,4\n", [(None, None)]),
+        ("id,coherence\n", [(None, None)]),
+    ],
+)
+def test_faults_are_named_by_line_and_column(tmp_path: Path, text: str, faults: list[Any]) -> None:
+    path = written(tmp_path, "r.csv", text)
+    with pytest.raises(InputError) as caught:
+        load(ROWS).with_ratings(path, on="id")
+    assert [(each.file, each.line, each.field) for each in caught.value.faults] == [
+        (str(path), *fault) for fault in sorted(faults, key=lambda fault: fault[0] or 0)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({}, ["doc_id", "on=COLUMN", "both have: id"]),
+        ({"on": "name"}, ["'name'", "id, annotator"]),
+        ({"on": "item=id"}, ["no column 'item'", "system", "on={'doc_id': 'id'}"]),
+        ({"on": "id", "rater": "anotator"}, ["did you mean 'annotator'?"]),
+        ({"on": "id", "aspects": "coherenc"}, ["did you mean 'coherence'?"]),
+        ({"on": "id", "aspects": "coherence,coherence"}, ["aspects"]),
+    ],
+)
+def test_wrong_columns_are_refused_with_those_there_are(tmp_path: Path, how: dict[str, str], words: list[str]) -> None:
+    with pytest.raises(UsageError) as caught:
+        load(ROWS).with_ratings(written(tmp_path, "r.csv", WIDE), **how)
+    assert [word for word in words if word not in str(caught.value)] == []
+
+
+def test_a_key_of_several_summaries_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"ratings:1: doc_id 'd0' belongs to 2 summaries"):
+        load(ROWS).with_ratings([{"doc_id": "d0", "coherence": 1}])
+
+
+def test_columns_of_ratings_without_ratings_are_refused() -> None:
+    with pytest.raises(UsageError, match="rater has no effect without ratings"):
+        load(ROWS, rater="annotator")
