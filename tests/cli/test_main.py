@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from engine.judges import rows
 from engine.llm import answer
-from models.server import Call, StubServer, fail, ok
+from models.server import Call, Reply, StubServer, fail, ok
 
 from summeter.cli.main import main
 
@@ -25,6 +27,12 @@ class Ended(NamedTuple):
 
 Command = Callable[..., Ended]
 JUDGED = ("-e", "finesure.fact_check", "-m", "openai-api/stub/m")
+LABELS = ["judged", "coverage", "result", "cost", "report", "next"]
+
+
+def labels(out: str) -> list[str]:
+    """The labels of the lines of a summary; wrapped lines are indented."""
+    return [line.partition(":")[0] for line in out.splitlines() if not line.startswith("  ")]
 
 
 @pytest.fixture
@@ -50,12 +58,36 @@ def flat(tmp_path: Path) -> Path:
 
 
 class TestScore:
-    def test_score_ends_with_a_report(self, command: Command, flat: Path) -> None:
+    def test_score_ends_in_six_lines(self, command: Command, flat: Path) -> None:
         got = command("score", flat, "-e", "abstractiveness", "-o", "run")
         assert got.code == 0
-        assert "abstractiveness|v:1" in got.out
-        assert got.out.rstrip().endswith("report: run/report.html")
-        assert Path("run/report.html").read_text().startswith("<!doctype html>")
+        assert labels(got.out) == LABELS
+        lines = [line for line in got.out.splitlines() if not line.startswith("  ")]
+        assert lines[0] == "judged: 6 summaries by 2 systems, 3 documents; judges: abstractiveness"
+        assert lines[1] == "coverage: 100 %: 6 of 6 judgments usable."
+        assert lines[3:5] == ["cost: none, no model was called", "report: run/report.html"]
+        page = Path("run/report.html").read_text()
+        assert page.startswith("<!doctype html>")
+        # The result is the sentence at the head of the page, without its markup.
+        (sentence,) = re.findall(r'<p class="verdict" dir="auto">(.*?)</p>', page)
+        assert unescape(sentence) in " ".join(got.out.split())
+        next_command = lines[5].removeprefix("next: summeter ").split()
+        full = command(*next_command)
+        assert "abstractiveness|v:1" in full.out
+        assert full.out.endswith(got.out)
+        assert command("score", flat, "-e", "abstractiveness", "-o", "run", "--full").out == full.out
+        assert command("score", flat, "-e", "abstractiveness", "-o", "run", "--quiet").out == f"{lines[4]}\n"
+
+    def test_the_summary_counts_calls_and_what_is_missing(self, command: Command, flat: Path) -> None:
+        def behave(call: Call) -> Reply:
+            return ok("no") if "day 0" in call.prompt else ok(answer(call.prompt))
+
+        with StubServer(behave) as server:
+            got = command("score", flat, *JUDGED, "--base-url", server.url, "-o", "run")
+        said = " ".join(got.out.split())
+        # Three documents with two summaries of two sentences each; those of d0 have no usable reply, even repaired.
+        assert "coverage: 66.7 %: 8 of 12 judgments usable, 4 unparsed. 2 of 6 scores are missing" in said
+        assert "8 calls to openai-api/stub/m" in said
 
     def test_without_an_output_the_run_is_named_after_the_data(self, command: Command, flat: Path) -> None:
         assert command("score", flat, "-e", "abstractiveness").code == 0
@@ -89,7 +121,7 @@ class TestScore:
             # 3 documents, 2 systems, both orders: 6 comparisons.
             planned = command(*arguments, "--dry-run")
             assert "h2h: 6 pairs; 6 calls" in planned.out
-            got = command(*arguments)
+            got = command(*arguments, "--full")
             carried_on = command(*arguments, "--json")
         lines = got.out.splitlines()
         assert lines[0] == "Head to head on coherence (h2h)"
@@ -97,9 +129,7 @@ class TestScore:
         # Three documents are too few for an interval that holds over all pairs.
         assert lines[1] == "  a over b  0.50  n=3  flips 100%"
         assert "Nothing has been scored yet" not in got.out
-        rescored = command("rescore", "run")  # calls no model, so it prints no usage
-        assert got.out.startswith(rescored.out)
-        assert rescored.code == got.code
+        assert command("rescore", "run", "--full") == got
         for again in (carried_on, command("rescore", "run", "--json")):
             found = json.loads(again.out)
             assert found["rows"] == []
@@ -108,7 +138,7 @@ class TestScore:
     def test_systems_are_printed_before_pairs(self, command: Command, flat: Path) -> None:
         with StubServer(lambda _: ok('{"answer": "C"}')) as server:
             got = command("score", flat, "-e", "h2h,abstractiveness", "-m", "openai-api/stub/m",
-                          "--base-url", server.url, "-o", "run")  # fmt: skip
+                          "--base-url", server.url, "-o", "run", "--full")  # fmt: skip
         assert got.out.index("abstractiveness") < got.out.index("Head to head on coherence (h2h)")
         assert "flips 0%" in got.out
 
@@ -231,7 +261,7 @@ class TestOutputs:
         raw = [{**asked, "doc_id": f"d{n}", "order": order, "output": "A" if order == "ab" else "B"}
                for n in range(3) for order in ("ab", "ba")]  # fmt: skip
         (tmp_path / "raw.jsonl").write_text("".join(json.dumps(row) + "\n" for row in raw))
-        got = command("outputs", "import", flat, "raw.jsonl", "-o", "run")
+        got = command("outputs", "import", flat, "raw.jsonl", "-o", "run", "--full")
         # a when it is shown first, and when it is shown second: 1 on each of three documents.
         assert got.out.splitlines()[1] == "  a over b  1.00  n=3  flips 0%"
         again = command("outputs", "import", flat, "raw.jsonl", "-o", "again", "--json")
@@ -243,7 +273,9 @@ class TestOutputs:
         (tmp_path / "raw.jsonl").write_text("".join(json.dumps(row) + "\n" for row in raw))
         got = command("outputs", "import", flat, "raw.jsonl", "-o", "run")
         assert got.code == 0
-        assert "my-metric|source:import: 6 rows: 6 usable, 0 not" in got.out
+        assert labels(got.out) == LABELS
+        full = command("outputs", "import", flat, "raw.jsonl", "-o", "again", "--full")
+        assert "my-metric|source:import: 6 rows: 6 usable, 0 not" in full.out
 
     def test_all_faulty_rows_are_listed(self, command: Command, flat: Path, tmp_path: Path) -> None:
         bad = [

@@ -11,7 +11,7 @@ from engine.llm import behave as judge
 from engine.test_run import files
 from models.server import StubServer
 
-from summeter.cli.spending import dry_lines, run_lines
+from summeter.cli.spending import dry_lines, run_notes
 from summeter.engine.api import evaluate
 from summeter.engine.dry import dry_run
 from summeter.engine.options import Options
@@ -89,7 +89,7 @@ def test_a_server_that_says_nothing_is_a_note_and_no_error(tmp_path: Path) -> No
         made = run(server, tmp_path / "run")
         assert made.manifest.status == "complete"
         assert len(server.calls) == 1
-        (note,) = [line for line in run_lines(made) if line.startswith("note:")]
+        (note,) = run_notes(made)
         assert note.startswith(f"note: context of {MODEL}: unknown ({server.url} answered 404 to /v1/models)")
 
 
@@ -102,7 +102,7 @@ def test_a_model_of_which_nobody_can_tell_is_one_note(tmp_path: Path, monkeypatc
         assert not server.got
     known = "it is not in summeter's table of context lengths, and openai does not report it"
     told = f"context of openai/of-tomorrow: unknown ({known}); set it with --context TOKENS"
-    assert [line.startswith(f"note: {told}") for line in run_lines(made) if "context of" in line] == [True]
+    assert [line.startswith(f"note: {told}") for line in run_notes(made) if "context of" in line] == [True]
     assert [line.startswith(f"  {told}") for line in dry if "context of" in line] == [True]
 
 

@@ -61,7 +61,7 @@ def test_flags_on_page_terminal_and_markdown(tmp_path: Path) -> None:
     assert 'id="reliability"' in page
     assert page.count('<span class="badge">check</span>') == 2
     out = StringIO()
-    trust(reliabilities([run]), Console(file=out, width=80))
+    trust(reliabilities([run]), Console(file=out, width=300))
     assert "rho by system: aster 1.00, birch -1.00 !, cedar - !" in out.getvalue()
     assert "- Reliability: On coherence" in markdown(run.summary(), (), reliabilities([run]))
 

@@ -13,7 +13,6 @@ import typer
 
 if TYPE_CHECKING:
     from summeter.data.dataset import Dataset
-    from summeter.engine.runs import Run
     from summeter.meta.results import Study
     from summeter.records import Parameter
     from summeter.tables import Table
@@ -265,56 +264,6 @@ def print_json(rows: Iterable[Mapping[str, Any]], **more: Any) -> None:
 def print_study_json(study: Study, **more: Any) -> None:
     """Print one JSON object with the rows and notes of a study and the fields in `more`."""
     print_json(study.to_dicts(), study=study.name, **more, notes=[in_options(note) for note in study.notes])
-
-
-def print_run(run: Run, *, as_json: bool = False, quiet: bool = False) -> None:
-    """Write the report of a run, and print means and preferences.
-
-    They are printed as tables or, with `as_json`, as one JSON object.
-    """
-    from summeter.runs.journal import held
-
-    with held(run.folder):
-        from summeter.report import (
-            html,
-        )  # imported under the lock: the import is slow, and another process could remove the run
-
-        page = html([run], run.folder / "report.html")
-    if as_json:
-        pairs = [row.model_dump() for row in run.pairs()]
-        rows = run.summary().to_dicts()
-        replies = [{**count.model_dump(), "success": count.success} for count in run.totals.replies]
-        print_json(rows, pairs=pairs, replies=replies, counts=run.manifest.counts, coverage=run.manifest.coverage)
-        return
-    if not quiet:
-        show_scores(run)
-    typer.echo(f"report: {page}")
-
-
-def show_scores(run: Run) -> None:
-    """Print the table of systems and the table of pairs, as far as the run has them."""
-    from rich.console import Console
-
-    from summeter.meta import agreement_elsewhere, agreement_lines, agreement_with_people
-    from summeter.records import shown_signatures
-    from summeter.report import pairs, ranking, reliabilities, trust
-
-    console, table, compared = Console(), run.summary(), run.pairs()
-    if len(table) or not compared:
-        ranking(table, console)
-    if len(table) and compared:
-        console.print()
-    pairs(compared, console)
-    trust(reliabilities([run]), console)
-    for line in (*agreement_lines(agreement_with_people(run, seed=run.seed)), *agreement_elsewhere(run)):
-        typer.echo(f"with people: {line}")
-    if (cut := run.totals.truncated).judgments:
-        typer.echo(f"{cut}.")
-    replies = run.totals.replies
-    names = [count.judge for count in replies]
-    shown = shown_signatures(count.signature for count in replies)
-    for count in replies:
-        typer.echo(count.line(shown[count.signature] if names.count(count.judge) > 1 else count.judge))
 
 
 def assignments(

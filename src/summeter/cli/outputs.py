@@ -7,7 +7,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from summeter.cli.common import AsJson, Reading, print_json, read_data, reading_options, show_scores
+from summeter.cli.common import AsJson, Reading, print_json, read_data, reading_options
+from summeter.cli.score import Full, show_scores, show_summary, write_report
+from summeter.tables import wrapped
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -28,30 +30,31 @@ def import_(
     ] = "strict",
     *,
     reading: Reading,
+    full: Full = False,
     as_json: AsJson = False,
 ) -> None:
     """Create RUN from stored replies or scores, without model calls."""
     from summeter.engine.outputs import import_outputs
-    from summeter.report import html
-    from summeter.runs.journal import held
 
     loaded = read_data(data, reading)
     run = import_outputs(loaded, raw, out, parser)
-    with held(run.folder):
-        page = html([run], run.folder / "report.html")
+    page = write_report(run)
     if as_json:
         pairs = [row.model_dump() for row in run.pairs()]
         print_json((result._asdict() for result in run.imported), study="import", pairs=pairs)
         return
-    show_scores(run)
+    if full:
+        show_scores(run)
     for result in run.imported:
-        again = f", {result.repeated} repeated (the last counts)" if result.repeated else ""
-        absent = f", {result.absent} summaries without a row" if result.absent else ""
-        typer.echo(f"{result.signature}: {result.rows} rows{again}: {result.ok} usable, {result.failed} not{absent}")
+        if full:
+            again = f", {result.repeated} repeated (the last counts)" if result.repeated else ""
+            absent = f", {result.absent} summaries without a row" if result.absent else ""
+            counts = f"{result.rows} rows{again}: {result.ok} usable, {result.failed} not{absent}"
+            typer.echo(wrapped(f"{result.signature}: {counts}"))
+            for reason, number in sorted(result.reasons.items(), key=lambda pair: -pair[1])[:10]:
+                typer.echo(wrapped(f"    {number} x {reason}"))
         if result.contradicted:
             rows = "row contradicts" if result.contradicted == 1 else "rows contradict"
-            typer.echo(f"    warning: {result.contradicted} {rows} an earlier row for the same question; "
-                       "add the column `attempt`, or remove one of the rows")  # fmt: skip
-        for reason, number in sorted(result.reasons.items(), key=lambda pair: -pair[1])[:10]:
-            typer.echo(f"    {number} x {reason}")
-    typer.echo(f"report: {page}")
+            warning = f"{result.contradicted} {rows} an earlier row for the same question; add the column `attempt`"
+            typer.echo(wrapped(f"warning: {result.signature}: {warning}, or remove one of the rows"), err=True)
+    show_summary(run, page)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from summeter.cli.common import AsJson, OldRun, assignments, check_suffix, in_options, print_run, print_study_json
+from summeter.cli.common import AsJson, OldRun, assignments, check_suffix, in_options, print_study_json
+from summeter.cli.score import Full, print_run
 
 if TYPE_CHECKING:
     from summeter.meta.results import Study
@@ -30,12 +31,13 @@ Tolerance = Annotated[
 
 def rescore(
     run: Folder,
+    full: Full = False,
     as_json: AsJson = False,
 ) -> None:
     """Rebuild scores, summary and report of RUN from its judgments, without model calls."""
     from summeter.engine.runs import rescore as again
 
-    print_run(again(run), as_json=as_json)
+    print_run(again(run), as_json=as_json, full=full)
 
 
 def report(runs: Folders = None, study: StudyFiles = None, out: Page = None, tolerance: Tolerance = None) -> None:

@@ -7,17 +7,21 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from summeter.cli.common import AsJson, Reading, in_options, print_json, print_run, read_data, reading_options, warn
+from summeter.cli.common import AsJson, Reading, in_options, print_json, read_data, reading_options, warn
 from summeter.cli.executor_options import CpusPerWorker, Executor, GpusPerWorker, RayAddress, Workers, executor_of
 from summeter.cli.run_options import run_options
+from summeter.tables import wrapped
 
 if TYPE_CHECKING:
     from summeter.data.dataset import Dataset
+    from summeter.engine.runs import Run
     from summeter.evaluators.base import Evaluator
+    from summeter.report.blocks import Page
 
 DEFAULT = ("support", "abstractiveness")
 
@@ -43,6 +47,7 @@ Replay = Annotated[
     Path | None,
     typer.Option(metavar="RUN", help="Use the stored replies of this run instead of a network and a key."),
 ]
+Full = Annotated[bool, typer.Option("--full", help="Print the table of systems and the usage of each model as well.")]
 Coverage = Annotated[
     float, typer.Option("--min-coverage", min=0, max=1, help="Exit with code 4 if fewer judgments are usable.")
 ]
@@ -68,7 +73,8 @@ def score(
         bool, typer.Option("--dry-run", help="Print calls, tokens and cost without sending data.")
     ] = False,
     min_coverage: Coverage = 0.0,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print no progress and no table.")] = False,
+    full: Full = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only the path of the report.")] = False,
     as_json: AsJson = False,
     executor: Executor = None,
     workers: Workers = None,
@@ -110,12 +116,7 @@ def score(
             loaded, judges, models=bound, out=folder, replay=replay, progress=show, executor=where, **options
         )
     del loaded  # frees memory; the report reads the copy in the run
-    print_run(run, as_json=as_json, quiet=quiet)
-    if not (quiet or as_json):
-        from summeter.cli.spending import run_lines
-
-        for line in run_lines(run):
-            typer.echo(line)
+    print_run(run, as_json=as_json, quiet=quiet, full=full)
     check_coverage(run, min_coverage)
 
 
@@ -131,6 +132,92 @@ def demo(
     loaded = load(bundled()).with_card(name=NAME)
     fresh(out, NAME)
     print_run(evaluate(loaded, DEFAULT, out=out, progress=progress()))
+
+
+def print_run(run: Run, *, as_json: bool = False, quiet: bool = False, full: bool = False) -> None:
+    """Write the report of a run, and print its summary in six lines, or one JSON object.
+
+    With `full`, tables, signatures and the usage of each model and judge are printed first.
+    """
+    page = write_report(run)
+    if as_json:
+        pairs = [row.model_dump() for row in run.pairs()]
+        rows = run.summary().to_dicts()
+        replies = [{**count.model_dump(), "success": count.success} for count in run.totals.replies]
+        print_json(rows, pairs=pairs, replies=replies, counts=run.manifest.counts, coverage=run.manifest.coverage)
+        return
+    if full and not quiet:
+        show_scores(run)
+    show_summary(run, page, quiet=quiet)
+
+
+def write_report(run: Run) -> Page:
+    """Write the report into the folder of a run, and return its content."""
+    from summeter.runs.journal import held
+
+    with held(run.folder):  # held during the import, which is slow, because another process could remove the run
+        from summeter.data.atomic import write_lines
+        from summeter.report import page, render
+
+        content = page([run])
+        write_lines(run.folder / "report.html", render(content))
+    return content
+
+
+def show_summary(run: Run, page: Page, *, quiet: bool = False) -> None:
+    """Print what was judged, the coverage, the result, the cost, the path of the report and the next command.
+
+    With `quiet`, only the path is printed.
+    """
+    from summeter.cli.spending import run_notes, total
+    from summeter.report import outcome
+
+    if not quiet:
+        for label, text in {**outcome(page), "cost": total(run.manifest)}.items():
+            typer.echo(wrapped(f"{label}: {text}"))
+    typer.echo(f"report: {run.folder / 'report.html'}")
+    if quiet:
+        return
+    folder = quote(str(run.folder))
+    if run.manifest.status != "complete":
+        following = "repeat the summeter score command to judge what is missing"
+    elif not run.manifest.coverage:
+        following = f"see the reasons in {folder}/failures.jsonl"
+    elif any(row.value is not None for _, row in page.agreements):
+        following = f"summeter meta correlate {folder}"
+    else:
+        following = f"summeter rescore {folder} --full"
+    typer.echo(f"next: {following}")
+    for note in run_notes(run):
+        typer.echo(wrapped(note), err=True)
+
+
+def show_scores(run: Run) -> None:
+    """Print the tables of systems and of pairs, the agreement with people, unusable replies and usage."""
+    from rich.console import Console
+
+    from summeter.cli.spending import run_lines
+    from summeter.meta import agreement_elsewhere, agreement_lines, agreement_with_people
+    from summeter.records import shown_signatures
+    from summeter.report import pairs, ranking, reliabilities, trust
+
+    console, table, compared = Console(), run.summary(), run.pairs()
+    if len(table) or not compared:
+        ranking(table, console)
+    if len(table) and compared:
+        console.print()
+    pairs(compared, console)
+    trust(reliabilities([run]), console)
+    for line in (*agreement_lines(agreement_with_people(run, seed=run.seed)), *agreement_elsewhere(run)):
+        typer.echo(wrapped(f"with people: {line}"))
+    replies = run.totals.replies
+    names = [count.judge for count in replies]
+    shown = shown_signatures(count.signature for count in replies)
+    for count in replies:
+        typer.echo(wrapped(count.line(shown[count.signature] if names.count(count.judge) > 1 else count.judge)))
+    for line in run_lines(run):
+        typer.echo(wrapped(line))
+    typer.echo()
 
 
 def chosen_evaluators(names: list[str] | None, replay: Path | None) -> list[Evaluator]:

@@ -11,6 +11,7 @@ from summeter.cli.common import in_options, option
 if TYPE_CHECKING:
     from summeter.engine.dry import Estimate
     from summeter.engine.runs import Run
+    from summeter.runs.manifest import Manifest
 
 
 def money(cost: float | None, reason: str | None) -> str:
@@ -67,6 +68,37 @@ def reading(model: str, tokens: int | None, source: str) -> str:
     return f"context of {model}: unknown ({source}); set it with --context TOKENS to judge long documents in windows"
 
 
+def total(manifest: Manifest) -> str:
+    """Return the cost of a run and its calls in one line."""
+    parts = []
+    if manifest.usage:
+        used = list(manifest.usage.values())
+        why = next((usage.reason for usage in used if usage.cost is None), None)
+        cost = None if why else sum(usage.cost or 0.0 for usage in used)
+        calls, tokens_in, tokens_out = (
+            sum(getattr(usage, name) for usage in used) for name in ("calls", "tokens_in", "tokens_out")
+        )
+        models = ", ".join(manifest.usage)
+        parts.append(f"{money(cost, why)}; {calls:,} calls to {models} ({tokens_in:,} tokens in, {tokens_out:,} out)")
+        if manifest.replayed_from:
+            parts.append(f"recorded in {manifest.replayed_from}, nothing was sent")
+    if manifest.local:
+        computed = sum(usage.computed for usage in manifest.local.values())
+        parts.append(f"{computed:,} inputs computed by {', '.join(manifest.local)}")
+    return "; ".join(parts) or "none, no model was called"
+
+
+def run_notes(run: Run) -> Iterator[str]:
+    """Yield notes on models with an unknown context length and on judges whose licence forbids commercial use."""
+    manifest = run.manifest
+    for model, context in manifest.contexts.items():
+        if context.tokens is None and model in manifest.usage:
+            yield f"note: {reading(model, None, context.said)}"
+    for judge in manifest.judges:
+        if judge.restricted:
+            yield f"note: {judge.name}: not for commercial use: {', '.join(judge.restricted)}"
+
+
 def run_lines(run: Run) -> Iterator[str]:
     """Yield one line with calls, tokens and cost per model and per evaluator.
 
@@ -85,12 +117,6 @@ def run_lines(run: Run) -> Iterator[str]:
     for model, used in manifest.local.items():
         cut = f"; {used.truncated:,} of them truncated to its input or output length" if used.truncated else ""
         yield f"{model}: {used.computed:,} inputs computed{cut}, {used.asked - used.computed:,} taken from the store"
-    for model, context in manifest.contexts.items():
-        if context.tokens is None and model in manifest.usage:
-            yield f"note: {reading(model, None, context.said)}"
-    for judge in manifest.judges:
-        if judge.restricted:
-            yield f"note: {judge.name}: not for commercial use: {', '.join(judge.restricted)}"
     names = _short_names([(judge.name, judge.signature) for judge in manifest.judges])
     for judge in manifest.judges:
         spent = manifest.judge_usage.get(judge.signature)

@@ -1,4 +1,4 @@
-"""Tables of systems and of pairs of systems, for a terminal and as Markdown."""
+"""Summary of a run, and tables of systems and of pairs of systems, for a terminal and as Markdown."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from summeter.meta.verdicts import Comparison
-from summeter.pages.numbers import number, with_interval
+from summeter.meta.verdicts import Comparison, agreement_name, listed
+from summeter.pages.numbers import count, number, percent, with_interval
 from summeter.records import JudgeKey, judge_names
-from summeter.report.blocks import Reliability
+from summeter.report.blocks import Page, Reliability
 from summeter.report.head_to_head import columns_of
 from summeter.report.words import gloss
 from summeter.scoring import COMPOSITE, PairScore, SystemTable
-from summeter.tables import Best, Table, clean, escape_markdown
+from summeter.tables import Best, Table, clean, escape_markdown, wrapped
 from summeter.tables import interval as plain_interval
 from summeter.tables import number as plain_number
 
@@ -25,40 +25,77 @@ Key = tuple[str, str, str]
 # Replaces the middle of a shortened name
 DOTS = "..."
 _FIRST_WIDTH = 12
-_CELL = 16
-_WIDEST = 120
+_CELL = 12
 # Maximum widths, in characters, of a system name, of a heading, and of each of two systems in one line
 _SYSTEM, _HEADING, _PAIRED = 30, 24, 24
+
+
+def outcome(page: Page) -> dict[str, str]:
+    """Return what the first run of a report judged, its coverage and its result, by label.
+
+    The result is the sentence at the head of the page, followed by systems whose ratings should be checked and by the
+    agreement of the judges with people.
+    """
+    block, data = page.runs[0], page.runs[0].view.data
+    of = f"{block.judged:,} of " if block.judged != len(data) else ""
+    what = f"{of}{count(len(data), 'summary', 'summaries')} by {count(len(data.systems), 'system')}"
+    coverage = "nothing to judge"
+    if block.view.coverage is not None:
+        usable = f"{block.counts.get('ok', 0):,} of {count(block.wanted, 'judgment')} usable"
+        others = [f"{number:,} {status}" for status, number in block.counts.items() if status != "ok"]
+        coverage = f"{percent(block.view.coverage)}: {', '.join([usable, *others])}."
+    notes = [note for note in (block.missing, f"{block.truncated}." if block.truncated else None) if note]
+    flagged = [each.sentence for each in page.reliabilities if any(map(each.flagged, each.rows))]
+    rows = {
+        "judged": f"{what}, {count(data.document_count, 'document')}; judges: {', '.join(block.judges)}",
+        "coverage": " ".join([coverage, *notes]),
+        "result": " ".join([block.verdict, *flagged, *_with_people(page)]),
+    }
+    return {label: clean(text).replace("−", "-").replace("–", "-") for label, text in rows.items()}
+
+
+def _with_people(page: Page) -> list[str]:
+    """Return a sentence on the agreement of each judge with people, as measured on the data or elsewhere."""
+    measured: dict[tuple[str, str], list[str]] = {}
+    for judge, row in page.agreements:
+        if row.value is not None:
+            verdict = row.details["verdict"]
+            note = "" if verdict == "above chance" else f" ({verdict})"
+            shown = f"{gloss(row.aspect or '').title} {number(row.value)}{note}"
+            measured.setdefault((judge, agreement_name(row.statistic)), []).append(shown)
+    sentences = [
+        f"Agreement of {judge} with people ({statistic}): {listed(shown)}."
+        for (judge, statistic), shown in measured.items()
+    ]
+    return sentences + [f"{line}." for line in page.agreements_elsewhere]
 
 
 def ranking(table: SystemTable, console: Console) -> None:
     """Print the table of systems, best first, followed by the signatures.
 
-    Each cell contains the mean, its interval, n and the number of missing scores. Columns that do not fit the console's
-    width (at most 120 if the output is not a terminal) are printed in further tables, and the middle of long names is
-    cut out. If the output is not a terminal, it is plain text without colour.
+    Each cell contains the mean and its interval, and also n and the number of missing scores unless these are the same
+    in all cells. Columns that do not fit the console's width are printed in further tables, and the middle of long
+    names is cut out. If the output is not a terminal, it is plain text without colour.
     """
     if not len(table):
         console.print("Nothing has been scored yet.", markup=False)
         return
-    width = min(console.width, _WIDEST) if console.is_terminal else _WIDEST
-    heads = _Headings.of(table)
-    for at, columns in enumerate(_pages(heads, table.columns(), width)):
+    heads, (cells, counts) = _Headings.of(table), _cells(table)
+    for at, columns in enumerate(_pages(heads, table.columns(), console.width)):
         if at:
             console.print()
         if console.is_terminal:
-            _rich(table, heads, columns, console)
+            _rich(table, cells, heads, columns, console)
         else:
             rows = [
-                [heads.systems[clean(system)], *(_cell(table, system, column) for column in columns)]
+                [heads.systems[clean(system)], *(cells[system, column] for column in columns)]
                 for system in table.ranking()
             ]
             plain = Table.of(["system", *(tuple(heads.column(column)) for column in columns)], rows)
             for line in plain.text(rule=True).split("\n"):
                 console.print(line, markup=False, highlight=False, soft_wrap=True)
     console.print()
-    for line in [*_notes(table), *heads.note()]:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    _print_notes([*counts, *_notes(table), *heads.note()], console)
 
 
 def pairs(scores: Sequence[PairScore], console: Console) -> None:
@@ -80,14 +117,17 @@ def pairs(scores: Sequence[PairScore], console: Console) -> None:
             console.print(f"  {line}", style=style, markup=False, highlight=False, soft_wrap=True)
     if scores:
         console.print()
-    for line in _pair_notes(scores):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    _print_notes(_pair_notes(scores), console)
 
 
 def trust(blocks: Sequence[Reliability], console: Console) -> None:
     """Print the systems whose ratings should be checked, for each aspect rated in two ways."""
-    for block in blocks:
-        console.print(clean(f"reliability: {_reliability(block)}"), markup=False, highlight=False, soft_wrap=True)
+    _print_notes([clean(f"reliability: {_reliability(block)}") for block in blocks], console)
+
+
+def _print_notes(notes: Iterable[str], console: Console) -> None:
+    for note in notes:
+        console.print(wrapped(note, console.width), markup=False, highlight=False, soft_wrap=True)
 
 
 def _reliability(block: Reliability) -> str:
@@ -124,25 +164,26 @@ def _pair_notes(scores: Sequence[PairScore]) -> list[str]:
 def markdown(table: SystemTable, pairs: Sequence[PairScore] = (), reliabilities: Sequence[Reliability] = ()) -> str:
     """Return the table of systems as Markdown, with one row per system, and the signatures.
 
-    A cell has the form `0.91 [0.88, 0.94] n=18`. The table is followed by a second table with `pairs`, the result of
-    `run.pairs()`, and then by one line for each of `reliabilities`, the result of `reliabilities([run])`. Names are
-    escaped, so that a system called `a|b` stays in its cell.
+    A cell has the form `0.91 [0.88, 0.94] n=18, 2 missing`; counts that are the same in all cells are in a note. The
+    table is followed by a second table with `pairs`, the result of `run.pairs()`, and then by one line for each of
+    `reliabilities`, the result of `reliabilities([run])`. Names are escaped, so that a system called `a|b` stays in its
+    cell.
     """
     if not len(table) and not pairs:
         return "Nothing has been scored yet.\n"
     parts = []
     if len(table):
-        columns, judges = table.columns(), _judges(table)
+        columns, judges, (cells_of, common) = table.columns(), _judges(table), _cells(table)
         # A heading is one line: the aspect, and also the judge if several columns have the same aspect.
         aspects = Counter(aspect for _, _, aspect in columns)
         titles = [f"{_title(key)} ({judges[key]})" if aspects[key[2]] > 1 else _title(key) for key in columns]
         rows = [
-            [rank, system, *(_cell(table, system, column) for column in columns)]
+            [rank, system, *(cells_of[system, column] for column in columns)]
             for rank, system in enumerate(table.ranking(), 1)
         ]
         ranked = Table.of(["#", "system", *titles], rows)
         numbers = ranked.columns[0]._replace(align="right")
-        parts.append(_with_notes(replace(ranked, columns=(numbers, *ranked.columns[1:])), _notes(table)))
+        parts.append(_with_notes(replace(ranked, columns=(numbers, *ranked.columns[1:])), [*common, *_notes(table)]))
     if pairs:
         cells = []
         for pair in map(PairScore.leading, pairs):
@@ -224,20 +265,41 @@ def _title(column: Key) -> str:
     return clean(gloss(column[2]).title)
 
 
-def _cell(table: SystemTable, system: str, column: Key) -> tuple[str, ...]:
-    """Return the lines of a cell: value, interval, counts."""
-    cell = table.compared(system, column)
-    if cell is None:
-        return ("-",)
-    counts = f"n={cell.n}, {cell.missing} missing"
-    if cell.value is None:
-        return ("-", counts)
-    lines = (plain_number(cell.value, 2), plain_interval(*cell.ends, 2), counts)
-    shown = tuple(line for line in lines if line)
-    return Best(shown) if Comparison.of(table, column).best == system else shown
+Cells = Mapping[tuple[str, Key], tuple[str, ...]]
 
 
-def _rich(table: SystemTable, heads: _Headings, columns: Sequence[Key], console: Console) -> None:
+def _cells(table: SystemTable) -> tuple[Cells, list[str]]:
+    """Return the lines of each cell (value, interval, counts), and a note with the counts if all cells have the same.
+
+    In this case, the cells do not contain them.
+    """
+    means = {
+        (system, column): table.compared(system, column) for column in table.columns() for system in table.ranking()
+    }
+    best = {(Comparison.of(table, column).best, column) for column in table.columns()}
+    counts = {None if cell is None else (cell.n, cell.missing) for cell in means.values()}
+    common = counts.pop() if len(counts) == 1 else None
+    cells: dict[tuple[str, Key], tuple[str, ...]] = {}
+    for key, cell in means.items():
+        lines = (
+            ["-"]
+            if cell is None or cell.value is None
+            else [plain_number(cell.value, 2), plain_interval(*cell.ends, 2)]
+        )
+        if cell is not None and common is None:
+            lines.append(f"n={cell.n}, {cell.missing} missing")
+        cells[key] = (Best if key in best else tuple)(filter(None, lines))
+    note = [] if common is None else [f"Each mean is over {count(common[0], 'score')}; {common[1] or 'none'} missing."]
+    return cells, note
+
+
+def _rich(
+    table: SystemTable,
+    cells_of: Cells,
+    heads: _Headings,
+    columns: Sequence[Key],
+    console: Console,
+) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -252,7 +314,7 @@ def _rich(table: SystemTable, heads: _Headings, columns: Sequence[Key], console:
     for system in table.ranking():
         cells = [Text(heads.systems[clean(system)], style="bold")]
         for column in columns:
-            lines = _cell(table, system, column)
+            lines = cells_of[system, column]
             text = Text(lines[0], style="bold underline" if isinstance(lines, Best) else "")
             text.append("".join(f"\n{line}" for line in lines[1:]), style="not bold not underline dim")
             cells.append(text)
