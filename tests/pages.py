@@ -25,7 +25,7 @@ def commands(text: str) -> Iterator[tuple[str, str, str]]:
         command, _, expected = part.partition("\n")
         program, *words = shlex.split(command)
         assert program == "summeter"
-        result = CliRunner().invoke(app, words)
+        result = CliRunner().invoke(app, words, env={"COLUMNS": "80"})
         refuses = " ".join(words).startswith(REFUSES)
         assert result.exit_code == 0 or refuses, f"{command}: {result.output} {result.exception}"
         yield command, result.stdout, expected

@@ -22,7 +22,8 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, zip_longest
+from itertools import accumulate, groupby, zip_longest
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple, Self
 from unicodedata import combining, east_asian_width
 
@@ -312,8 +313,9 @@ class Table:
         """Format the table as aligned columns, without title and notes.
 
         With `rule`, a line is drawn below the headings. `gap` separates the columns. A table that is wider than `width`
-        characters is folded: columns whose cells are all equal become one line above the table, then words are wrapped
-        within cells, then the columns are printed in several blocks. Numbers are never divided.
+        characters is folded: columns whose cells are all equal become one line above the table. Then words are wrapped
+        within cells, or the first columns become headings of groups of rows, or the columns are printed in several
+        blocks. Numbers are never divided.
         """
         head = [_lines(Column(""), column.head) for column in self.columns]
         body = [[_lines(*pair) for pair in zip(self.columns, row, strict=True)] for row in self.rows]
@@ -322,12 +324,14 @@ class Table:
             return self._block(shown, grid, rule=rule, gap=gap)
         equal = [at for at in shown if len(body) > 1 and all(row[at] == body[0][at] for row in body)]
         shown = [at for at in shown if at not in equal] or shown[:1]
-        said = [f"{' '.join(head[at])} = {' '.join(body[0][at]) or NONE}" for at in equal if at not in shown]
-        blocks = (
-            self._block(columns, _wrapped_grid(grid, columns, width, gap), rule=rule, gap=gap)
-            for columns in _pages(grid, shown, width, gap)
-        )
-        return "\n\n".join([*([wrapped(f"{', '.join(said)} in all rows", width)] if said else []), *blocks])
+        said = _said(grid, body[0], [at for at in equal if at not in shown]) if equal else ""
+        blocks = [wrapped(f"{said} in all rows", width)] if said else []
+        for group, columns in _pages(grid, shown, width, gap):
+            wrapped_rows = _wrapped_grid([head, *group], columns, width, gap)
+            block = self._block(columns, wrapped_rows, rule=rule, gap=gap)
+            key = shown[: shown.index(columns[0])]
+            blocks.append("\n".join([*([wrapped(_said(grid, group[0], key), width)] if key else []), block]))
+        return "\n\n".join(blocks)
 
     def _block(self, shown: Sequence[int], grid: Grid, *, rule: bool, gap: str) -> str:
         """Format the columns `shown` of a grid."""
@@ -412,8 +416,8 @@ class Table:
         return f"<table>\n{caption}<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n{notes}"
 
 
-def document(parts: Iterable[Table | str], format_: str = "text") -> str:
-    """Format tables and sentences, in order, as one text in the format `text`, `markdown` or `latex`.
+def document(parts: Iterable[Table | str], format_: str = "text", title: str | None = None) -> str:
+    """Format a title, tables and sentences, in order, as one text in the format `text`, `markdown` or `latex`.
 
     In text, they are wrapped at the width of the terminal. In Markdown, sentences are items of a list; in LaTeX, they
     are comments.
@@ -426,14 +430,14 @@ def document(parts: Iterable[Table | str], format_: str = "text") -> str:
     - n &lt; 30.
     <BLANKLINE>
     """
-    blocks: list[str] = []
-    lines: list[str] = []
     writers: dict[str, tuple[Callable[[Table], str], Callable[[str], str]]] = {
         "text": (_plain_text, wrapped),
         "markdown": (Table.markdown, lambda text: f"- {escape_markdown(text)}"),
         "latex": (Table.latex, lambda text: f"% {clean(' '.join(text.split()))}"),
     }
     table, sentence = writers[format_]
+    lines: list[str] = []
+    blocks = [f"# {escape_markdown(title)}" if format_ == "markdown" else sentence(title)] if title else []
     for part in (*parts, None):
         if isinstance(part, str):
             lines.append(sentence(part))
@@ -470,15 +474,31 @@ def _least(grid: Grid, at: int, *, divide: bool) -> int:
     return max(map(screen_length, pieces), default=0)
 
 
-def _pages(grid: Grid, shown: Sequence[int], width: int, gap: str) -> list[list[int]]:
-    """Return the columns of each block.
+def _said(grid: Grid, row: Sequence[list[str]], columns: Sequence[int]) -> str:
+    """Return the cells of a row in words, such as `judge = support, n = 18`."""
+    heads = (" ".join(grid[0][at]) for at in columns)
+    values = (" ".join(row[at]) or NONE for at in columns)
+    return ", ".join(f"{head} = {value}" if head else value for head, value in zip(heads, values, strict=True))
 
-    Each block starts with the columns that distinguish the rows, or with the first column if these are too wide.
+
+def _pages(grid: Grid, shown: Sequence[int], width: int, gap: str) -> list[tuple[Grid, list[int]]]:
+    """Return the rows and the columns of each block.
+
+    If the columns do not fit, even with wrapped words, each block is a group of rows with equal cells in the first
+    columns, which the block leaves out. If there is no such group, all rows are in each block, which starts with the
+    columns that distinguish them, or with the first column if these are too wide.
     """
     least = {at: _least(grid, at, divide=False) for at in shown}
+    rows = list(grid[1:])
     if _total(least.values(), gap) <= width:
-        return [list(shown)]
-    keys, rows = 1, grid[1:]
+        return [(rows, list(shown))]
+    for keys in range(1, len(shown)):
+        groups = [list(group) for _, group in groupby(rows, itemgetter(*shown[:keys]))]
+        if not groups or len(groups) * 3 > len(rows):
+            break
+        if _total((least[at] for at in shown[keys:]), gap) <= width:
+            return [(group, list(shown[keys:])) for group in groups]
+    keys = 1
     while keys < len(shown) - 1 and len({str([row[at] for at in shown[:keys]]) for row in rows}) < len(rows):
         keys += 1
     while keys > 1 and _total((least[at] for at in shown[:keys]), gap) > width // 2:
@@ -493,7 +513,7 @@ def _pages(grid: Grid, shown: Sequence[int], width: int, gap: str) -> list[list[
             used = start
         pages[-1].append(at)
         used += size
-    return pages or [list(shown)]
+    return [(rows, page) for page in pages or [list(shown)]]
 
 
 def _wrapped_grid(grid: Grid, shown: Sequence[int], width: int, gap: str) -> Grid:

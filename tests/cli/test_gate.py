@@ -130,9 +130,7 @@ class TestCalibrated:
         self, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         file = tmp_path / "c.json"
-        assert ends("meta", "calibrate", run, "--aspect", "faithfulness", "--allow-few", "-o", file) == 0
-        out = capsys.readouterr().out
-        assert f"calibration: {file}" in out
+        assert ends("meta", "calibrate", run, "--aspect", "faithfulness", "--allow-few", "--calibration", file) == 0
         assert ends("gate", run, "--min", "faithfulness=0", "--calibration", file) == 0
         changed = FACT_CHECK.model_copy(update={"signature": "mock.fact_check|judge:scripted/two|v:1"})
         other = make(tmp_path / "other", judges=[(changed, fact_check)]).folder
@@ -185,7 +183,7 @@ class TestMeta:
     def test_card_to_a_file(self, run: Path, tmp_path: Path) -> None:
         file = tmp_path / "card.md"
         result = CliRunner().invoke(app, ["meta", "card", str(run), "-o", str(file)])
-        assert result.stdout.strip() == f"card: {file}"
+        assert result.stderr == f"written to {file}\n"
         assert file.read_text().startswith("# Benchmark card: mine.jsonl\n")
         assert ends("meta", "card", run, "--edges", "x") == 2
 

@@ -80,7 +80,8 @@ def test_a_command_has_the_options_of_its_study_and_its_function(monkeypatch: py
     (registered,) = group.registered_commands
     assert registered.callback is not None
     assert list(inspect.signature(registered.callback).parameters) == [
-        "runs", "gold", "order", "seed", "levels", "aspect", "judge", "resamples", "confidence", *READING, "as_json",
+        "runs", "gold", "order", "seed", "levels", "aspect", "judge", "resamples", "confidence", *READING,
+        "output_format", "output_file", "as_json",
     ]  # fmt: skip
     done = CliRunner().invoke(group, ["--levels", "1,2", "--aspect", "a", "--aspect", "b:c", "--seed", "7", "--json"])
     assert done.exit_code == 0, done.output
@@ -184,7 +185,7 @@ def test_systems_are_compared_by_binary_labels_of_people(rated: Path) -> None:
 def test_a_card_needs_no_run(rated: Path, tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["meta", "card", "--gold", str(rated), "-o", str(tmp_path / "card.md")])
     assert done.exit_code == 0, done.output
-    assert done.stdout == f"card: {tmp_path / 'card.md'}\n"
+    assert done.stderr == f"written to {tmp_path / 'card.md'}\n"
     assert "## coherence by people" in (tmp_path / "card.md").read_text(encoding="utf-8")
 
 

@@ -216,7 +216,7 @@ def test_the_picture_marks_the_frontier(run: Run) -> None:
 
 def test_the_command_prints_the_contract_and_draws(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "frontier.svg"
-    arguments = ["advise", str(run.folder), "--resamples", "50", "-o", str(out)]
+    arguments = ["advise", str(run.folder), "--resamples", "50", "--plot", str(out)]
     result = CliRunner().invoke(app, [*arguments, "--json"])
     assert result.exit_code == 0, result.output
     printed = json.loads(result.stdout)

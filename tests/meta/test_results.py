@@ -33,8 +33,8 @@ def test_the_table_shows_missing_counts_and_reasons() -> None:
     text = str(Study("correlation", [ROW, NONE], ["a note"]))
     assert text.splitlines() == [
         "judge  aspect     statistic  value  n  missing  why",
-        "rts    coherence  pearson    0.500  9  0",
-        "mcq    coherence  pearson    -      9  2        constant input",
+        "rts    coherence  pearson    0.500  9        0",
+        "mcq    coherence  pearson        -  9        2  constant input",
         "",
         "a note",
     ]

@@ -20,21 +20,18 @@ app = typer.Typer()
 @study_command(app, "advise")
 def advise(
     given: Given,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE.svg", help="Plot of agreement against cost.")
-    ] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE.svg", help="Plot of agreement against cost.")] = None,
 ) -> list[Study]:
     """Recommend a judge, and plot agreement against cost."""
-    if out is not None:
-        check_suffix(out, ".svg")
+    if plot is not None:
+        check_suffix(plot, ".svg", option="--plot")
     result = study(given.runs, given.data(), **given.values)
-    given.tables = False
-    given.lines += [overview(result).text(), "", *result.signatures(), *map(in_options, result.notes)]
-    if out is not None:
+    given.parts = [overview(result), *result.signatures(), *map(in_options, result.notes)]
+    if plot is not None:
         from summeter.report.frontier import frontier_svg
 
-        write_text(out, frontier_svg(result))
-        given.lines.append(f"plot: {out}")
+        write_text(plot, frontier_svg(result))
+        typer.echo(f"written to {plot}", err=True)
     return [result]
 
 

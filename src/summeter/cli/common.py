@@ -102,13 +102,20 @@ class Output(NamedTuple):
             raise UsageError(f"-o {file} is a file for {named}, but the format is {wanted}; leave one out")
         return cls(wanted or named or formats[0], file)
 
-    def write(self, parts: Iterable[Table | str], rows: Iterable[Mapping[str, Any]], **more: Any) -> None:
+    def write(
+        self,
+        parts: Iterable[Table | str],
+        rows: Iterable[Mapping[str, Any]],
+        *,
+        title: str | None = None,
+        **more: Any,
+    ) -> None:
         """Print or write tables.
 
-        `parts` are tables and sentences, in order. They are formatted as text (within the width of the terminal),
-        Markdown, LaTeX (sentences are comments) or as an HTML page. `rows` are the same results for programs. As JSON,
-        they are one object with the fields of `more`; as CSV, they are one table in full precision with a column per
-        field, where lists and objects are written as JSON.
+        `parts` are tables and sentences, in order, below an optional title. They are formatted as text (within the
+        width of the terminal), Markdown, LaTeX (sentences are comments) or as an HTML page. `rows` are the same results
+        for programs. As JSON, they are one object with the fields of `more`; as CSV, they are one table in full
+        precision with a column per field, where lists and objects are written as JSON.
 
             output.write([table, "aster is best."], study.to_dicts(), notes=list(study.notes))
         """
@@ -124,12 +131,17 @@ class Output(NamedTuple):
             case "html":
                 from summeter.pages.templates import COMPONENTS, one_file
 
-                shown = list(parts)
-                title = next((part.title for part in shown if isinstance(part, Table) and part.title), "Results")
-                text = "\n".join(one_file(COMPONENTS, "tables.html.j2", {"title": title, "parts": shown}))
+                values = {"title": title or "Results", "parts": list(parts)}
+                text = "\n".join(one_file(COMPONENTS, "tables.html.j2", values))
             case _:
-                text = document(parts, self.format)
+                text = document(parts, self.format, title)
         self.put(text)
+
+    def write_study(self, study: Study, parts: Iterable[Table | str] | None = None, **more: Any) -> None:
+        """Print or write a study, or `parts` in place of its tables, signatures and notes (see `write`)."""
+        notes = [in_options(note) for note in study.notes]
+        parts = type(study)(study.name, study.rows, notes).parts() if parts is None else parts
+        self.write(parts, study.to_dicts(), study=study.name, **more, notes=notes)
 
     def put(self, text: str) -> None:
         """Print a text, or write it to the file, replacing an existing one."""
@@ -245,7 +257,7 @@ def in_options(text: object) -> str:
     return message.worded(option) if isinstance(message, Message) else str(message)
 
 
-def check_suffix(path: str | Path, *suffixes: str) -> None:
+def check_suffix(path: str | Path, *suffixes: str, option: str = "-o") -> None:
     """Raise UsageError if the path of an output file has none of the suffixes."""
     from summeter.records import UsageError
 
@@ -253,7 +265,7 @@ def check_suffix(path: str | Path, *suffixes: str) -> None:
         return
     *others, last = suffixes
     known = f"{', '.join(others)} or {last}" if others else last
-    raise UsageError(f"-o {path}: this command writes {known} files; use one of these suffixes")
+    raise UsageError(f"{option} {path}: this command writes {known} files; use one of these suffixes")
 
 
 def print_json(rows: Iterable[Mapping[str, Any]], **more: Any) -> None:

@@ -16,7 +16,7 @@ from summeter.data.dataset import load
 from summeter.data.human import RAW
 from summeter.meta._agree import AgreeOptions, OverrideOptions
 from summeter.meta._agree import export as export_votes
-from summeter.meta._card import markdown
+from summeter.meta._card import tables
 from summeter.meta._compare import matrices
 from summeter.meta._overlap import lists_of
 from summeter.meta.context import Context
@@ -111,11 +111,9 @@ def compare(
     }
     studies = given.studies(compared[of], f"with --of {of}")
     if any(len(table.rows) > MOST_NAMED for study in studies for table in matrices(study)):
-        given.tables = False
-        for study in studies:
-            given.lines += [f"{table.title}\n{table.text()}\n" for table in matrices(study)]
-            given.lines.append("row against column: + better, - worse, . no significant difference")
-            given.lines += [in_options(text) for text in (*study.signatures(), *study.notes)]
+        given.parts = [table for study in studies for table in matrices(study)]
+        given.parts.append("row against column: + better, - worse, . no significant difference")
+        given.parts += [in_options(text) for study in studies for text in (*study.signatures(), *study.notes)]
     return studies
 
 
@@ -151,18 +149,18 @@ def estimate(
 @study_command(app, "calibrate", runs="RUN")
 def calibrate(
     given: Given,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Calibration file, for `summeter gate`.")
+    calibration: Annotated[
+        Path | None, typer.Option(metavar="FILE.json", help="File for the calibration, for `summeter gate`.")
     ] = None,
 ) -> list[Study]:
     """Calibrate a judge, and write the calibration to a file."""
-    if out is not None:
-        check_suffix(out, ".json")
-    calibration = meta.calibrate(given.runs[0], given.data(), **given.values)
-    if out is not None:
-        meta.save_calibration(calibration, out)
-        given.lines.append(f"calibration: {out}")
-    return [meta.calibration_study(calibration)]
+    if calibration is not None:
+        check_suffix(calibration, ".json", option="--calibration")
+    calibrated = meta.calibrate(given.runs[0], given.data(), **given.values)
+    if calibration is not None:
+        meta.save_calibration(calibrated, calibration)
+        typer.echo(f"written to {calibration}", err=True)
+    return [meta.calibration_study(calibrated)]
 
 
 @study_command(app, "overlap", runs=None)
@@ -202,21 +200,13 @@ def _context(source: str) -> Context | None:
 def card(
     given: Given,
     people: Annotated[bool, typer.Option("--people", help="Show human judgments next to those of the judges.")] = False,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE.md", help="Markdown file for the card.")
-    ] = None,
 ) -> list[Study]:
-    """Write the card to the terminal or to a file."""
-    if out is not None:
-        check_suffix(out, ".md")
+    """Show the card, or write it to a file."""
     run = given.runs[0] if given.runs else None
     gold = given.data(run) if people or given.has_gold or run is None else None
     study = meta.card(run, gold, **given.values)
-    text = markdown(study, f"Benchmark card: {run.manifest.data.source if run else given.data().card.name}")
-    given.tables = False
-    if out is not None:
-        write_text(out, text)
-    given.lines.append(text.rstrip("\n") if out is None else f"card: {out}")
+    given.title = f"Benchmark card: {run.manifest.data.source if run else given.data().card.name}"
+    given.parts = [*tables(study), *study.signatures(), *map(in_options, study.notes)]
     return [study]
 
 

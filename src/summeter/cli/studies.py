@@ -4,8 +4,8 @@ For example, `summeter meta bias` is generated from `BiasOptions`. A command run
 them, if the study takes several) and on the data with human judgments, and prints the result. A command that does more
 is written as a function:
 
-    @study_command(app, "calibrate", runs="RUN")
-    def calibrate(given: Given, out: Annotated[Path | None, typer.Option("-o")] = None) -> list[Study]: ...
+    @study_command(app, "reliability", "self_consistency")
+    def reliability(given: Given, repeats: Annotated[bool, typer.Option("--repeats")] = False) -> list[Study]: ...
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from pydantic.fields import FieldInfo
 
 from summeter.cli.common import (
     READING,
-    AsJson,
+    Output,
     Reading,
     assignments,
-    in_options,
-    print_study_json,
+    output_of,
+    output_parameters,
     read_data,
     with_ratings,
 )
@@ -37,6 +37,7 @@ from summeter.meta.options import LISTED, STUDIES, Choice, CommandLine
 from summeter.meta.results import Study
 from summeter.records import UsageError
 from summeter.runs.run import RunFolder
+from summeter.tables import Table
 
 Command = Callable[..., Iterable[Study]]
 COMMANDS: dict[str, str] = {}
@@ -45,10 +46,10 @@ COMMANDS: dict[str, str] = {}
 
 @dataclass
 class Given:
-    """The arguments of a study command, and the lines that the command prints.
+    """The arguments of a study command.
 
-    `values` contains the options whose values differ from the defaults. `lines` are printed after the tables of the
-    studies; `tables=False` suppresses the tables. With --json, neither lines nor tables are printed.
+    `values` contains the options whose values differ from the defaults. The command can set `parts`, which are then
+    shown in place of the tables, signatures and notes of its studies, below `title`.
     """
 
     study: str
@@ -56,8 +57,9 @@ class Given:
     gold_source: str | None
     reading: Reading
     values: dict[str, Any]
-    tables: bool = True
-    lines: list[str] = field(default_factory=list)
+    output: Output
+    parts: Sequence[Table | str] | None = None
+    title: str | None = None
     _rated: dict[str, Dataset] = field(default_factory=dict)
     """The data of the runs with the ratings of --ratings, by hash."""
 
@@ -145,7 +147,10 @@ class Given:
 
 
 def study_command(
-    app: typer.Typer, *studies: str, name: str | None = None, runs: str | None = "RUN..."
+    app: typer.Typer,
+    *studies: str,
+    name: str | None = None,
+    runs: str | None = "RUN...",
 ) -> Callable[[Command], Command]:
     """Register a function as a command of `app`, with the options of all `studies`.
 
@@ -172,7 +177,7 @@ def study_command(
         parameters |= extra | options
         if reading:
             parameters |= {name: _annotated(name, None, kind) for name, kind in READING.items()}
-        parameters["as_json"] = _annotated("as_json", False, AsJson)
+        parameters |= {each.name: each for each in output_parameters()}
 
         def command(**values: Any) -> None:
             folders = values.get("runs") or ()
@@ -186,12 +191,10 @@ def study_command(
                     for key, parameter in options.items()
                     if values[key] != parameter.default and values[key] != []
                 },
+                output_of(values),
             )
             results = list(function(given, **{key: values[key] for key in extra}))
-            if given.tables or values["as_json"]:
-                print_studies(results, as_json=values["as_json"])
-            for line in given.lines if not values["as_json"] else ():
-                typer.echo(line)
+            given.output.write_study(Study.join(results), given.parts, title=given.title)
 
         COMMANDS.update(dict.fromkeys(studies, name or entries[0].name))
         command.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]  # read by Typer
@@ -278,19 +281,3 @@ def _value(name: str, info: FieldInfo, value: Any) -> Any:
         metavar = next(each.metavar for each in info.metadata if isinstance(each, CommandLine))
         return assignments(value, option_names(name, info)[0], metavar or "NAME=VALUE", last=True)
     return value
-
-
-def print_studies(studies: Sequence[Study], *, as_json: bool) -> None:
-    """Print studies as one table per kind of row or, with `as_json`, as one JSON object."""
-    joined = Study.join(studies)
-    if as_json:
-        print_study_json(joined)
-        return
-    kinds = list(dict.fromkeys(row.study for row in joined))
-    if kinds == [joined.name] or not kinds:
-        typer.echo(str(Study(joined.name, joined.rows, map(in_options, joined.notes))))
-        return
-    for kind in kinds:
-        typer.echo(f"{kind}\n{Study(kind, [row for row in joined if row.study == kind])}\n")
-    for note in joined.notes:
-        typer.echo(in_options(note))

@@ -162,7 +162,7 @@ def overview(study: Study) -> Table:
             row.statistic, row.value, shown_interval(row.low, row.high), row.n, figures.get("cost_per_1000"),
             figures.get("seconds_per_1000"), ", ".join(marks),
         ))  # fmt: skip
-    heads = ("judge", "aspect", "level", "statistic", "value", "interval", "n", "$ per 1000", "s per 1000", "")
+    heads = ("judge", "aspect", "level", "statistic", "value", "interval", "n", "$ per 1000", "s per 1000", "advice")
     shown = {"value": number, "$ per 1000": number, "s per 1000": number}
     return Table(tuple(Column(head, show=shown.get(head, plain)) for head in heads), tuple(lines))
 

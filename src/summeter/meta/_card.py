@@ -43,7 +43,7 @@ from summeter.stats import correlate
 from summeter.stats.base import Bools, Estimate, Floats, Ints, ratio, undefined
 from summeter.stats.correlation import CORRELATIONS
 from summeter.stats.resample import Resampling
-from summeter.tables import Table, escape_markdown, interval, number, p_value, with_missing
+from summeter.tables import Table, interval, number, p_value, with_missing
 from summeter.text.ngrams import words
 
 STUDY = "card"
@@ -396,21 +396,16 @@ def _abstractness(series: Sequence[Sample], context: Context) -> Iterator[Row]:
         yield interval_row(got, about, level="system", statistic="spearman")
 
 
-# ---- Markdown ----
+# ---- tables ----
 
 
-def markdown(study: Study, title: str = "Benchmark card") -> str:
-    """Return the card as Markdown, ending in a line feed.
-
-    Cells show the number of missing scores.
-    """
-    tables = [
+def tables(study: Study) -> list[Table]:
+    """Return the tables of a card. Cells show the number of missing scores."""
+    found = [
         *mean_tables(study), *_group_tables(study), *_error_tables(study), _abstractness_table(study),
         _redaction_table(study),
     ]  # fmt: skip
-    sections = [f"# {escape_markdown(title)}\n", *(table.markdown() for table in tables if table.rows)]
-    methods = "".join(f"- {escape_markdown(text)}\n" for text in (*study.signatures(), *study.notes))
-    return "\n".join([*sections, f"## Methods\n\n{methods}"])
+    return [table for table in found if table.rows]
 
 
 def mean_tables(study: Study) -> Iterator[Table]:

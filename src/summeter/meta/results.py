@@ -6,6 +6,7 @@ The field names are a public contract: `--json` prints them, and reports and use
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self
@@ -18,7 +19,7 @@ from summeter.scoring import to_frame
 from summeter.stats import Bootstrap, Estimate
 from summeter.stats import Status as StatStatus
 from summeter.stats.resample import Resampling
-from summeter.tables import Cell, Column, Table, interval, number, p_value
+from summeter.tables import Cell, Column, Table, document, interval, number, p_value
 
 RowStatus = Literal["ok", "no_interval", "undefined"]
 
@@ -180,15 +181,15 @@ class Study:
         rows = self.rows
         constant = [row.details.get("constant_groups") for row in rows]
         figures: list[tuple[Column, bool, Sequence[Any]]] = [
-            (Column("value", show=number), True, [row.value for row in rows]),
+            (Column("value", "right", number), True, [row.value for row in rows]),
             (
                 Column("interval"),
                 any(row.low is not None for row in rows),
                 [interval(row.low, row.high) for row in rows],
             ),
-            (Column("p", show=p_value), any(row.p is not None for row in rows), [row.p for row in rows]),
-            (Column("n"), True, [row.n for row in rows]),
-            (Column("missing"), any(row.missing for row in rows), [row.missing for row in rows]),
+            (Column("p", "right", p_value), any(row.p is not None for row in rows), [row.p for row in rows]),
+            (Column("n", "right"), True, [row.n for row in rows]),
+            (Column("missing", "right"), any(row.missing for row in rows), [row.missing for row in rows]),
             (Column("constant groups"), any(constant), constant),
             (
                 Column("why"),
@@ -231,11 +232,18 @@ class Study:
         ]
         return list(dict.fromkeys(text for text in texts if text))
 
+    def parts(self) -> list[Table | str]:
+        """Return one table per kind of row (with a title if there are several), the signatures and the notes."""
+        kinds = list(dict.fromkeys(row.study for row in self.rows))
+        if not kinds:
+            return [f"{self.name}: no rows", *self.notes]
+        tables = [Study(kind, [row for row in self.rows if row.study == kind]).table() for kind in kinds]
+        if kinds != [self.name]:
+            tables = [replace(table, title=kind) for kind, table in zip(kinds, tables, strict=True)]
+        return [*tables, *self.signatures(), *self.notes]
+
     def __str__(self) -> str:
-        if not self.rows:
-            return "\n".join([f"{self.name}: no rows", *self.notes])
-        tail = [*self.signatures(), *self.notes]
-        return "\n".join([self.table().text(), *([""] if tail else []), *tail])
+        return document(self.parts()).rstrip("\n")
 
     __repr__ = __str__
 
