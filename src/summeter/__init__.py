@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from summeter.records import Span as Span
     from summeter.records import Summary as Summary
     from summeter.records import SummeterError as SummeterError
+    from summeter.report import plot as plot
 
 _HOMES = {
     "Dataset": "summeter.data.dataset",
@@ -63,6 +64,7 @@ _HOMES = {
     "import_outputs": "summeter.engine.outputs",
     "load": "summeter.data.dataset",
     "meta": "summeter",
+    "plot": "summeter.report",
     "report": "summeter",
     "rescore": "summeter.engine.runs",
     "save": "summeter.data.dataset",

@@ -16,8 +16,9 @@ from summeter.engine.api import evaluate
 from summeter.engine.runs import Run
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
 from summeter.meta import advise, compare_evaluators
+from summeter.pages.figures import Points
 from summeter.records import Item, Judgment, UsageError
-from summeter.report.frontier import frontier_svg
+from summeter.report import plot
 from summeter.runs.usage import Usage
 
 
@@ -207,21 +208,20 @@ def test_merge_each_is_refused(run: Run) -> None:
 
 def test_the_picture_marks_the_frontier(run: Run) -> None:
     study = advise(with_costs(run, **{"0.3": 9.0, "0.32": 2.0, "3.0": 1.0}), resamples=100)
-    picture = ET.fromstring(frontier_svg(study))
-    name = "{http://www.w3.org/2000/svg}"
-    assert len(picture.findall(f".//{name}circle")) == 3
-    assert len(picture.findall(f".//{name}polyline[@class='joined']")) == 1
-    assert [circle.get("fill") for circle in picture.findall(f".//{name}circle")].count("#06c") == 1
+    (panel,) = plot.cost(study).panels
+    assert isinstance(panel, Points)
+    assert [point.x for point in panel.points if point.joined] == [9.0, 2.0, 1.0]
+    assert [point.x for point in panel.points if point.filled] == [2.0]
+    circles = ET.fromstring(plot.cost(study).svg).findall(".//{http://www.w3.org/2000/svg}circle")
+    assert len(circles) == 3
 
 
-def test_the_command_prints_the_contract_and_draws(run: Run, tmp_path: Path) -> None:
-    out = tmp_path / "frontier.svg"
-    arguments = ["advise", str(run.folder), "--resamples", "50", "--plot", str(out)]
+def test_the_command_prints_the_contract(run: Run) -> None:
+    arguments = ["advise", str(run.folder), "--resamples", "50"]
     result = CliRunner().invoke(app, [*arguments, "--json"])
     assert result.exit_code == 0, result.output
     printed = json.loads(result.stdout)
     assert printed["schema"] == "summeter/1"
     assert {row["study"] for row in printed["rows"]} == {"advise"}
-    assert out.read_text().startswith("<svg")
     plain = CliRunner().invoke(app, arguments)
     assert "faithfulness: use " in plain.stdout

@@ -64,7 +64,7 @@ OldRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of the run."
 
 SUFFIXES: dict[str, tuple[str, ...]] = {
     "text": (".txt",), "csv": (".csv",), "markdown": (".md",), "latex": (".tex",), "html": (".html", ".htm"),
-    "json": (".json",), "junit": (".xml",), "svg": (".svg",),
+    "json": (".json",), "junit": (".xml",),
 }  # fmt: skip
 """The suffixes of the files in each output format."""
 TABLES = ("text", "csv", "markdown", "latex", "html", "json")

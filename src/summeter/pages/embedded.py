@@ -1,4 +1,4 @@
-"""Data for the scripts of HTML pages: safe JSON, and offsets in UTF-16 code units."""
+"""Texts and data in HTML pages and their scripts: safe text, safe JSON, and offsets in UTF-16 code units."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from bisect import bisect_left
 
 # Characters that could end the script element or a line, that HTML forbids, or that UTF-8 cannot encode
 _UNSAFE = re.compile("[<>&\u2028\u2029\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 
 def script_json(data: object) -> str:
@@ -18,6 +19,11 @@ def script_json(data: object) -> str:
     """
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def without_controls(text: str) -> str:
+    """Replace control characters, lone surrogates and noncharacters, which are invalid in HTML and XML."""
+    return _CONTROL.sub("\ufffd", text)
 
 
 class Utf16Offsets:

@@ -1,19 +1,52 @@
-"""SVG figures."""
+"""Figures: declared as data, and drawn as SVG by one writer.
+
+    panel = Rows("faithfulness", Axis("mean score, 0 to 1", 0, 1), [Line("aster", 0.8, 0.7, 0.9)])
+    Figure("System means", [panel], ["n = 18 documents."]).save("means.svg")
+
+A figure has panels: `Rows` (one line per name, with intervals or histograms), `Points` (a scatter plot) or `Matrix`
+(shaded cells). Colours differ in lightness, and values are also written as numbers, so that figures can be read in
+grayscale and without colour vision. The colours are those of `base.css`: CSS variables in pages, which follow the
+reader's theme, and fixed colours in files.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from html import escape
-from typing import NamedTuple
+from pathlib import Path
+from typing import Literal, NamedTuple
+from unicodedata import combining, east_asian_width
 
+from summeter.data.atomic import writing
+from summeter.pages.embedded import without_controls
+from summeter.pages.numbers import number
+from summeter.records import InstallError, UsageError
+
+Theme = Literal["light", "dark", "page"]
+"""Colours of a figure: fixed for a light or dark background, or CSS variables of a page."""
 # Width of the drawings of intervals in tables, in SVG units
 DRAWN = 100.0
 SHADES = 7
-_WIDTH, _HEIGHT = 640, 400
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 150, 40, 48
-_UNKNOWN = 110
-"""Width of the strip left of the plot for points whose x is unknown, in SVG units."""
+WIDTH = 720.0
+"""Width of a figure in SVG units; a matrix with many columns is wider."""
+SUFFIXES = (".svg", ".pdf", ".png")
+_FONTS = "Helvetica, Arial, 'Liberation Sans', 'Noto Sans', 'Noto Sans CJK SC', sans-serif"
+_SIZE, _SMALL, _LINE = 12.0, 11.0, 15.0
+_LABELS = 210.0
+"""Maximum width of the names left of a panel; longer names are folded."""
+_COLOUR = re.compile(r"--(\w+): light-dark\((#\w+), (#\w+)\)")
+_NARROW, _BROAD = frozenset("ijltfrI.,:;'|!()[]{} -"), frozenset("mwMW@%—…")
+_PIECE = re.compile("[\u2e80-\uffff]|[^\\s\\-_/\u2e80-\uffff]+[\\s\\-_/]*|[\\s\\-_/]+")
+_LONGEST = 400
+_FEW_LABELS = 4
+"""Scatter plots with more labelled points than this have the full width."""
+
+
+# ---- positions ----
 
 
 def across(value: float, low: float, high: float) -> str:
@@ -24,9 +57,12 @@ def across(value: float, low: float, high: float) -> str:
     >>> across(3, 1, 5), across(1e308, 1e308, 1e308 + 0.5)
     ('50.0', '50.0')
     """
+    return f"{_share(value, low, high) * DRAWN:.1f}"
+
+
+def _share(value: float, low: float, high: float) -> float:
     width = high - low
-    share = (value - low) / width if 0 < width < math.inf else 0.5
-    return f"{share * DRAWN:.1f}"
+    return (value - low) / width if 0 < width < math.inf else 0.5
 
 
 def shade(value: float, low: float, high: float) -> int:
@@ -38,11 +74,218 @@ def shade(value: float, low: float, high: float) -> int:
     return min(SHADES - 1, int((value - low) / (high - low) * SHADES)) if low < high else SHADES // 2
 
 
-class Point(NamedTuple):
-    """A labelled point of a plot.
+class Axis(NamedTuple):
+    """An axis from `low` to `high`. The label names the quantity and its unit."""
 
-    `low` and `high` are the bounds of the interval of `y`. `x`, `low` and `high` are None if they are unknown. The
-    points with `joined` are connected by a dashed line.
+    label: str
+    low: float
+    high: float
+
+    def ticks(self) -> list[tuple[float, str]]:
+        """Return the positions and texts of about five round numbers on the axis.
+
+        >>> [text for _, text in Axis("", 0, 1).ticks()]
+        ['0.0', '0.2', '0.4', '0.6', '0.8', '1.0']
+        """
+        span = self.high - self.low
+        if not 0 < span < math.inf:
+            return [(self.low, f"{self.low:g}")]
+        power = 10.0 ** math.floor(math.log10(span / 5))
+        step = power * next(factor for factor in (1, 2, 2.5, 5, 10) if span / 5 <= factor * power * (1 + 1e-9))
+        digits = max(0, -math.floor(math.log10(step) + 1e-9)) + (step / power == 2.5)
+        first = math.ceil(self.low / step - 1e-9)
+        values = [index * step for index in range(first, math.floor(self.high / step + 1e-9) + 1)]
+        return [(value, number(value, digits)) for value in values]
+
+
+# ---- text ----
+
+
+def text_width(text: str, size: float = _SIZE) -> float:
+    """Return the estimated width of a text in a sans-serif font of the given size, in SVG units.
+
+    East Asian characters are as wide as the size.
+
+    >>> text_width("摘要", 10), text_width("ab", 10) < 13
+    (20.0, True)
+    """
+    ems = 0.0
+    for char in text:
+        if combining(char):
+            continue
+        if east_asian_width(char) in "WF":
+            ems += 1.0
+        elif char in _NARROW:
+            ems += 0.36
+        else:
+            ems += 0.92 if char in _BROAD else 0.72 if char.isupper() else 0.59
+    return ems * size
+
+
+def folded(text: str, width: float, size: float = _SIZE, most: int = 3) -> list[str]:
+    """Break a text into lines of the given width, after spaces, hyphens, underscores and slashes where possible.
+
+    A text that needs more than `most` lines ends with an ellipsis.
+
+    >>> folded("a-long-name of_a_system", 70)
+    ['a-long-name ', 'of_a_system']
+    """
+    lines = [""]
+    for piece in _PIECE.findall(text[:_LONGEST]):
+        for part in [piece] if text_width(piece, size) <= width else piece:
+            if lines[-1] and text_width(lines[-1] + part.rstrip(), size) > width:
+                lines.append("")
+            lines[-1] += part
+    if len(lines) > most:
+        last = lines[most - 1].rstrip()
+        while last and text_width(last + "…", size) > width:
+            last = last[:-1]
+        lines[most - 1 :] = [f"{last}…"]
+    return lines
+
+
+# ---- the writer ----
+
+
+@cache
+def _colours() -> Mapping[str, tuple[str, str]]:
+    """Return the light and dark value of each colour variable of the pages."""
+    style = (Path(__file__).parent / "templates" / "base.css").read_text(encoding="utf-8")
+    return {name: (light, dark) for name, light, dark in _COLOUR.findall(style)}
+
+
+class _Pen:
+    """Writer of SVG elements. Colours are names of the variables in `base.css`, such as `ink`."""
+
+    def __init__(self, theme: Theme = "page") -> None:
+        self.pieces: list[str] = []
+        place = {"light": 0, "dark": 1}.get(theme)
+        self._colour = {
+            name: f"var(--{name})" if place is None else colours[place] for name, colours in _colours().items()
+        }
+
+    def put(self, element: str, content: str | None = None, **attributes: float | str | None) -> None:
+        """Add an element. Underscores in the names of attributes stand for hyphens; `content` is escaped."""
+        shown = "".join(
+            f' {name.replace("_", "-")}="{self._value(name, value)}"'
+            for name, value in attributes.items()
+            if value is not None
+        )
+        self.pieces.append(f"<{element}{shown}" + ("/>" if content is None else f">{_xml(content)}</{element}>"))
+
+    def _value(self, name: str, value: float | str) -> str:
+        if isinstance(value, str):
+            return escape(self._colour[value] if name in ("fill", "stroke") and value != "none" else value)
+        return f"{value:.1f}".removesuffix(".0")
+
+    def text(
+        self, x: float, y: float, content: str, *, anchor: str | None = None, fill: str = "ink", size: float = _SIZE,
+        bold: bool = False, turn: float = 0,
+    ) -> None:  # fmt: skip
+        """Add a line of text with its baseline at (x, y), turned by `turn` degrees."""
+        self.put(
+            "text", content, x=x, y=y, fill=fill, text_anchor=anchor, font_size=None if size == _SIZE else size,
+            font_weight="bold" if bold else None, transform=f"rotate({turn:g} {x:.1f} {y:.1f})" if turn else None,
+        )  # fmt: skip
+
+    def lines(self, x: float, y: float, lines: Iterable[str], leading: float = _LINE, **style: object) -> float:
+        """Add lines of text, the first with its baseline at (x, y). Return the baseline of the next line."""
+        for line in lines:
+            self.text(x, y, line, **style)  # type: ignore[arg-type]  # the keywords of `text`
+            y += leading
+        return y
+
+    def path(self, data: str, stroke: str, width: float = 1, dash: str | None = None) -> None:
+        """Add a line."""
+        self.put("path", d=data, fill="none", stroke=stroke, stroke_width=width, stroke_dasharray=dash)
+
+    def interval(self, low: float, high: float, y: float, *, upright: bool = False) -> None:
+        """Add an interval with caps: from x = `low` to `high` at y or, if `upright`, the other way round."""
+        if upright:
+            self.path(f"M{y:.1f} {low:.1f}V{high:.1f}M{y - 3:.1f} {low:.1f}h6M{y - 3:.1f} {high:.1f}h6", "accent", 1.4)
+        else:
+            self.path(f"M{low:.1f} {y:.1f}H{high:.1f}M{low:.1f} {y - 4:.1f}v8M{high:.1f} {y - 4:.1f}v8", "accent", 1.4)
+
+
+def _xml(text: str) -> str:
+    return escape(without_controls(text), quote=False)
+
+
+# ---- panels ----
+
+
+class Line(NamedTuple):
+    """A name with a value and its interval, or with a histogram.
+
+    `bars` are the heights of equally wide bars along the axis, from 0 to 1. `note` is written on the right.
+    """
+
+    label: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    bars: Sequence[float] = ()
+    note: str = ""
+
+
+class Rows(NamedTuple):
+    """Values of several names on one axis, one name below another."""
+
+    title: str
+    axis: Axis
+    rows: Sequence[Line]
+
+    def width(self) -> float:
+        """Return the smallest width of the panel."""
+        return WIDTH
+
+    def draw(self, pen: _Pen, left: float, top: float, width: float) -> float:
+        """Draw the panel and return its lower edge."""
+        labels = min(_LABELS, max((text_width(row.label) for row in self.rows), default=0.0))
+        notes = max((text_width(row.note, _SMALL) for row in self.rows), default=0.0)
+        start, end = left + labels + 18, left + width - (notes + 14 if notes else 10)
+
+        def at(value: float) -> float:
+            return start + _share(value, self.axis.low, self.axis.high) * (end - start)
+
+        y = pen.lines(left, top + 14, folded(self.title, width, 13), size=13, bold=True) - 4
+        names = [folded(row.label, _LABELS) for row in self.rows]
+        heights = [max(30 if row.bars else 22, len(name) * 14 + 8) for row, name in zip(self.rows, names, strict=True)]
+        base = y + sum(heights)
+        for value, _ in self.axis.ticks():
+            pen.path(f"M{at(value):.1f} {y:.1f}V{base:.1f}", "line")
+        for row, name, height in zip(self.rows, names, heights, strict=True):
+            middle = y + height / 2
+            pen.lines(start - 12, middle + 4 - 7 * (len(name) - 1), name, 14, anchor="end")
+            step = (end - start) / max(1, len(row.bars))
+            for index, bar in enumerate(row.bars):
+                if bar:
+                    tall = max(1.0, bar * (height - 5))
+                    pen.put("rect", x=start + index * step + 0.5, y=y + height - 1 - tall, width=step - 1, height=tall,
+                            fill="accent", fill_opacity="0.55")  # fmt: skip
+            if row.bars:
+                pen.path(f"M{start:.1f} {y + height - 1:.1f}H{end:.1f}", "edge", 0.6)
+            if row.low is not None and row.high is not None:
+                pen.interval(at(row.low), at(row.high), middle)
+            if row.value is not None and row.bars:
+                pen.path(f"M{at(row.value):.1f} {y + 3:.1f}V{y + height - 1:.1f}", "ink", 1.8)
+            elif row.value is not None:
+                pen.put("circle", cx=at(row.value), cy=middle, r=3.6, fill="accent")
+            if row.note:
+                pen.text(end + 14, middle + 4, row.note, fill="soft", size=_SMALL)
+            y += height
+        pen.path(f"M{start:.1f} {base:.1f}H{end:.1f}", "edge")
+        for value, text in self.axis.ticks():
+            pen.text(at(value), base + 15, text, anchor="middle", size=_SMALL, fill="soft")
+        pen.text((start + end) / 2, base + 31, self.axis.label, anchor="middle", size=_SMALL)
+        return base + 40
+
+
+class Point(NamedTuple):
+    """A point of a scatter plot.
+
+    `low` and `high` are the ends of the interval of `y`. `x` is None if it is unknown. The area of the point shows
+    `size`, its number of items. Points with `joined` are connected by a dashed line.
     """
 
     label: str
@@ -50,63 +293,282 @@ class Point(NamedTuple):
     y: float
     low: float | None = None
     high: float | None = None
-    filled: bool = False
+    size: int = 1
+    filled: bool = True
     joined: bool = False
 
 
-def scatter(panels: Sequence[tuple[str, Sequence[Point]]], *, x_label: str, x_tick: str, x_unknown: str) -> str:
-    """Return a scatter plot as SVG, with one panel below another for each pair (title, points).
+class Points(NamedTuple):
+    """A scatter plot.
 
-    The x axis starts at 0, and `x_tick` is the format of the numbers at its two ends, such as `"${:.2f}"`. Points whose
-    x is unknown are shown in a strip with the label `x_unknown`, left of the others.
+    `note` is written below the title. With `diagonal`, a line marks equal values of both axes. Points whose x is
+    unknown are drawn in a strip with the label `unknown`, left of the others.
     """
-    groups = []
-    for index, (title, points) in enumerate(panels):
-        panel = "".join(_panel(title, points, x_label, x_tick, x_unknown))
-        groups.append(f'<g transform="translate(0 {index * _HEIGHT})">{panel}</g>')
-    height = _HEIGHT * max(1, len(panels))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" '
-        f'role="img" font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="#fff"/>'
-        f"{''.join(groups)}</svg>\n"
-    )
+
+    title: str
+    x: Axis
+    y: Axis
+    points: Sequence[Point]
+    note: str = ""
+    diagonal: bool = False
+    unknown: str = ""
+
+    def width(self) -> float:
+        """Return the smallest width of the panel."""
+        return WIDTH if sum(bool(point.label) for point in self.points) > _FEW_LABELS else WIDTH / 2 - 12
+
+    def draw(self, pen: _Pen, left: float, top: float, width: float) -> float:
+        """Draw the panel and return its lower edge."""
+        y = pen.lines(left, top + 14, folded(self.title, width, 13), size=13, bold=True)
+        y = pen.lines(left, y, folded(self.note, width, _SMALL) if self.note else (), size=_SMALL, fill="soft")
+        strip = 96.0 if any(point.x is None for point in self.points) else 0.0
+        left, right = left + 52, left + width - 14
+        start, head = left + strip, y + 2
+        base = head + (280 if width < WIDTH else 330)
+
+        def across_panel(value: float | None) -> float:
+            if value is None:
+                return left + 16
+            return start + 8 + _share(value, self.x.low, self.x.high) * (right - start - 16)
+
+        def up(value: float) -> float:
+            return base - 8 - _share(value, self.y.low, self.y.high) * (base - head - 16)
+
+        for value, text in self.y.ticks():
+            pen.path(f"M{left:.1f} {up(value):.1f}H{right:.1f}", "line")
+            pen.text(left - 6, up(value) + 4, text, anchor="end", size=_SMALL, fill="soft")
+        if strip:
+            pen.path(f"M{start - 8:.1f} {head:.1f}V{base:.1f}", "edge", dash="2 3")
+            pen.text(left + 4, base + 15, self.unknown, size=_SMALL, fill="soft")
+        if any(point.x is not None for point in self.points):
+            for value, text in self.x.ticks():
+                pen.path(f"M{across_panel(value):.1f} {head:.1f}V{base:.1f}", "line")
+                pen.text(across_panel(value), base + 15, text, anchor="middle", size=_SMALL, fill="soft")
+            pen.text((start + right) / 2, base + 31, self.x.label, anchor="middle", size=_SMALL)
+        pen.text(left - 40, (head + base) / 2, self.y.label, anchor="middle", size=_SMALL, turn=-90)
+        pen.path(f"M{left:.1f} {head:.1f}V{base:.1f}H{right:.1f}", "edge")
+        if self.diagonal:
+            low, high = max(self.x.low, self.y.low), min(self.x.high, self.y.high)
+            if low < high:
+                ends = f"M{across_panel(low):.1f} {up(low):.1f}L{across_panel(high):.1f} {up(high):.1f}"
+                pen.path(ends, "soft", dash="4 3")
+        joined = sorted((point.x, point.y) for point in self.points if point.joined and point.x is not None)
+        if len(joined) > 1:
+            data = "L".join(f"{across_panel(x):.1f} {up(y):.1f}" for x, y in joined)
+            pen.path(f"M{data}", "accent", dash="4 3")
+        taken: list[tuple[float, float, float, float]] = []
+        most = max((point.size for point in self.points), default=1)
+        for point in self.points:
+            x, y, radius = across_panel(point.x), up(point.y), 4.5
+            if most > 1:
+                radius = max(1.6, 9.0 * math.sqrt(point.size / most))
+            if point.low is not None and point.high is not None:
+                pen.interval(up(point.low), up(point.high), x, upright=True)
+            pen.put("circle", cx=x, cy=y, r=radius, fill="accent" if point.filled else "card", stroke="accent",
+                    stroke_width=1.4, fill_opacity="0.6" if most > 1 else None)  # fmt: skip
+            taken.append((x - radius, y - radius, x + radius, y + radius))
+        for point in self.points:
+            if point.label:
+                _label(pen, point.label, across_panel(point.x), up(point.y), (left, head, right, base), taken)
+        return base + 42
 
 
-def _panel(title: str, points: Sequence[Point], x_label: str, x_tick: str, x_unknown: str) -> Iterator[str]:
-    known = [point.x for point in points if point.x is not None]
-    largest = max(known, default=0.0) or 1.0
-    least = min(point.y if point.low is None else point.low for point in points)
-    most = max(point.y if point.high is None else point.high for point in points)
-    span = most - least or 1.0
-    start = _LEFT + _UNKNOWN * (len(known) < len(points))
+def _label(
+    pen: _Pen, text: str, x: float, y: float, area: tuple[float, float, float, float],
+    taken: list[tuple[float, float, float, float]],
+) -> None:  # fmt: skip
+    """Write a label beside a point where it covers no other label or point; a line joins it if it is far away."""
+    lines = folded(text, 170, _SMALL)
+    wide, tall = max(text_width(line, _SMALL) for line in lines), 13.0 * len(lines)
+    spots = [
+        (x + side * (8 + far), y + drop * (tall / 2 + 7 + far), side)
+        for far in (0, 14, 28, 46, 70, 100, 140)
+        for side, drop in ((1, 0), (-1, 0), (1, -1), (1, 1), (-1, -1), (-1, 1))
+    ]
 
-    def across_panel(value: float | None) -> float:
-        return _LEFT + 12 if value is None else start + value / largest * (_WIDTH - start - _RIGHT)
+    def box(spot: tuple[float, float, int]) -> tuple[float, float, float, float]:
+        at, middle, side = spot
+        return min(at, at + side * wide), middle - tall / 2, max(at, at + side * wide), middle + tall / 2
 
-    def up(value: float) -> float:
-        return _HEIGHT - _BOTTOM - (value - least) / span * (_HEIGHT - _TOP - _BOTTOM)
+    def free(edges: tuple[float, float, float, float]) -> bool:
+        a, b, c, d = edges
+        inside = area[0] <= a and area[1] <= b and c <= area[2] and d <= area[3]
+        return inside and not any(a < right and left < c and b < low and high < d for left, high, right, low in taken)
 
-    yield f'<text x="{_LEFT}" y="22" font-weight="bold">{escape(title)}</text>'
-    base = _HEIGHT - _BOTTOM
-    yield f'<path d="M{_LEFT} {_TOP}V{base}H{_WIDTH - _RIGHT}" fill="none" stroke="#999"/>'
-    for value in (least, (least + most) / 2, most):
-        yield f'<text x="{_LEFT - 6}" y="{up(value) + 4:.1f}" text-anchor="end">{value:.2f}</text>'
-    if len(known) < len(points):
-        yield f'<text class="unknown" x="{_LEFT}" y="{base + 16}" fill="#666">{escape(x_unknown)}</text>'
-    if known:
-        for value in (0.0, largest):
-            tick = escape(x_tick.format(value))
-            yield f'<text x="{across_panel(value):.1f}" y="{base + 16}" text-anchor="middle">{tick}</text>'
-        middle = (start + _WIDTH - _RIGHT) / 2
-        yield f'<text x="{middle:.0f}" y="{base + 30}" text-anchor="middle" fill="#666">{escape(x_label)}</text>'
-    line = sorted((point.x, point.y) for point in points if point.joined and point.x is not None)
-    if len(line) > 1:
-        coordinates = " ".join(f"{across_panel(x):.1f},{up(y):.1f}" for x, y in line)
-        yield f'<polyline class="joined" points="{coordinates}" fill="none" stroke="#06c" stroke-dasharray="4 3"/>'
-    for point in points:
-        x, y = across_panel(point.x), up(point.y)
-        if point.low is not None and point.high is not None:
-            yield f'<path d="M{x:.1f} {up(point.low):.1f}V{up(point.high):.1f}" stroke="#06c" opacity=".5"/>'
-        fill = "#06c" if point.filled else "#fff"
-        yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{fill}" stroke="#06c"/>'
-        yield f'<text x="{x + 9:.1f}" y="{y + 4:.1f}">{escape(point.label)}</text>'
+    at, middle, side = next((spot for spot in spots if free(box(spot))), spots[0])
+    taken.append(box((at, middle, side)))
+    if abs(at - x) > 12 or abs(middle - y) > tall / 2 + 10:
+        pen.path(f"M{x:.1f} {y:.1f}L{at:.1f} {middle:.1f}", "soft", 0.7)
+    anchor = "end" if side < 0 else None
+    pen.lines(at + 2 * side, middle + 4 - 6.5 * (len(lines) - 1), lines, 13, size=_SMALL, anchor=anchor)
+
+
+class Cell(NamedTuple):
+    """A cell of a matrix. The number is written and shaded; None is an empty cell. `note` is written below."""
+
+    value: float | None
+    note: str = ""
+
+
+class Matrix(NamedTuple):
+    """Cells in rows and columns, shaded from `low` (lightest) to `high`. `scale` explains the numbers.
+
+    `digits` is the number of decimals.
+    """
+
+    title: str
+    rows: Sequence[str]
+    columns: Sequence[str]
+    cells: Sequence[Sequence[Cell]]
+    low: float
+    high: float
+    scale: str
+    digits: int = 2
+
+    @property
+    def _labels(self) -> float:
+        return min(_LABELS, max((text_width(name) for name in self.rows), default=0.0)) + 12
+
+    def width(self) -> float:
+        """Return the smallest width of the panel."""
+        return max(WIDTH, self._labels + 46 * len(self.columns) + self._heads(46.0)[1])
+
+    def _heads(self, cell: float) -> tuple[list[list[str]], float]:
+        """Return the lines of each heading, and the width by which slanted headings extend to the right."""
+        level = [folded(name, cell - 6, _SMALL) for name in self.columns]
+        broken = any(len(lines) > 2 or _cuts(lines) for lines in level)
+        if not broken:
+            return level, 0.0
+        slanted = [folded(name, 180, _SMALL, 2) for name in self.columns]
+        return slanted, 0.77 * max(text_width(line, _SMALL) for lines in slanted for line in lines) - cell / 2
+
+    def draw(self, pen: _Pen, left: float, top: float, width: float) -> float:
+        """Draw the panel and return its lower edge."""
+        y = pen.lines(left, top + 14, folded(self.title, width, 13), size=13, bold=True)
+        start, count = left + self._labels, max(1, len(self.columns))
+        cell = min(96.0, (width - self._labels) / count)
+        heads, beyond = self._heads(cell)
+        if beyond:
+            cell = min(96.0, (width - self._labels - max(0.0, beyond)) / count)
+            y += 0.64 * max(text_width(line, _SMALL) for lines in heads for line in lines) + 6
+        else:
+            y += 13 * (max(map(len, heads), default=1) - 1) + 6
+        for index, lines in enumerate(heads):
+            x = start + (index + 0.5) * cell
+            for step, line in enumerate(reversed(lines)):
+                if beyond:
+                    pen.text(x + 4 - 9 * step, y - 10 * step, line, size=_SMALL, turn=-40)
+                else:
+                    pen.text(x, y - 13 * step, line, size=_SMALL, anchor="middle")
+        y += 6
+        for name, cells in zip(self.rows, self.cells, strict=True):
+            lines = folded(name, _LABELS)
+            height = max(34 if any(each.note for each in cells) else 24, 14 * len(lines) + 6)
+            middle = y + height / 2
+            pen.lines(start - 10, middle + 4 - 7 * (len(lines) - 1), lines, 14, anchor="end")
+            for index, (value, note) in enumerate(cells):
+                x = start + index * cell
+                fill = "sunk" if value is None else f"h{shade(value, self.low, self.high)}"
+                pen.put("rect", x=x + 1, y=y + 1, width=cell - 2, height=height - 2, fill=fill, stroke="line")
+                shown, wide = number(value, self.digits), x + cell / 2
+                pen.text(wide, middle + (-1 if note else 4), shown, anchor="middle")
+                if note:
+                    pen.text(wide, middle + 12, note, anchor="middle", size=10, fill="soft" if value is None else "ink")
+            y += height
+        y += 12
+        ends = number(self.low, self.digits), number(self.high, self.digits)
+        pen.text(start, y + 10, ends[0], size=_SMALL, fill="soft")
+        x = start + text_width(ends[0], _SMALL) + 6
+        for index in range(SHADES):
+            pen.put("rect", x=x + index * 18, y=y, width=18.0, height=12.0, fill=f"h{index}", stroke="line")
+        pen.text(x + 18 * SHADES + 6, y + 10, ends[1], size=_SMALL, fill="soft")
+        x += 18 * SHADES + 18 + text_width(ends[1], _SMALL)
+        return pen.lines(x, y + 10, folded(self.scale, left + width - x, _SMALL), 13, size=_SMALL)
+
+
+def _cuts(lines: Sequence[str]) -> bool:
+    """Return whether a line ends within a word."""
+    return any(line[-1].isalnum() and east_asian_width(line[-1]) not in "WF" for line in lines[:-1])
+
+
+# ---- the figure ----
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure: a title, panels, and a caption with one string per line.
+
+    Jupyter shows it as an image.
+
+    >>> figure = Figure("Means", [Rows("by support", Axis("mean", 0, 1), [Line("aster", 0.8)])], ["n = 18."])
+    >>> figure.svg.startswith("<svg")
+    True
+    """
+
+    title: str
+    panels: Sequence[Rows | Points | Matrix]
+    caption: Sequence[str] = ()
+
+    @property
+    def svg(self) -> str:
+        """The figure as SVG on a light background."""
+        return self.to_svg()
+
+    def to_svg(self, theme: Theme = "light") -> str:
+        """Return the figure as SVG. The theme "page" is for HTML pages of summeter, which define its colours."""
+        pen, margin, gap = _Pen(theme), 20.0, 24.0
+        least = max((panel.width() for panel in self.panels), default=WIDTH)
+        side_by_side = len(self.panels) > 1 and least < WIDTH
+        full = max(WIDTH, least)
+        width = (full - gap) / 2 if side_by_side else full
+        y = pen.lines(margin, margin + 14, folded(self.title, full, 16), 20, size=16, bold=True)
+        per_line = 2 if side_by_side else 1
+        for first in range(0, len(self.panels), per_line):
+            row = self.panels[first : first + per_line]
+            y = max(panel.draw(pen, margin + index * (width + gap), y, width) for index, panel in enumerate(row)) + 12
+        for line in self.caption:
+            y = pen.lines(margin, y + 8, folded(line, full, _SMALL, 6), 15, size=_SMALL, fill="soft") - 6
+        across_, down = full + 2 * margin, y + margin - 4
+        size = f'width="{across_:.0f}" height="{down:.0f}" viewBox="0 0 {across_:.0f} {down:.0f}"'
+        ground = _Pen(theme)
+        if theme != "page":
+            ground.put("rect", width="100%", height="100%", fill="card")
+        fonts = "" if theme == "page" else f' font-family="{escape(_FONTS)}"'
+        label = escape(without_controls(self.title))
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" {size} role="img" aria-label="{label}"'
+            f'{fonts} font-size="{_SIZE:g}">{"".join(ground.pieces)}{"".join(pen.pieces)}</svg>\n'
+        )
+
+    def save(self, path: str | Path, theme: Theme = "light") -> Path:
+        """Write the figure to a file with the suffix .svg, .pdf or .png, and return the path.
+
+        PDF and PNG are converted from the SVG and need the extra `plot`. Raises UsageError for another suffix.
+        """
+        convert = converter(path)
+        with writing(Path(path)) as handle:
+            handle.write(convert(self.to_svg(theme)))
+        return Path(path)
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+def converter(path: str | Path) -> Callable[[str], bytes]:
+    """Return the function that converts SVG to the format of a file.
+
+    Raises UsageError if the suffix is not .svg, .pdf or .png, and InstallError if the extra `plot` is needed and
+    missing.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix == ".svg":
+        return str.encode
+    if suffix not in SUFFIXES:
+        raise UsageError(f"{path}: figures are written as .svg, .pdf or .png; use one of these suffixes")
+    try:
+        import vl_convert
+    except ImportError as error:
+        raise InstallError.missing("vl-convert-python", "plot") from error
+    if suffix == ".pdf":
+        return lambda svg: bytes(vl_convert.svg_to_pdf(svg))
+    return lambda svg: bytes(vl_convert.svg_to_png(svg, scale=2))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from summeter._version import __version__
+from summeter.pages.embedded import without_controls
 from summeter.pages.figures import across, shade
 from summeter.pages.numbers import count, interval, number, ordinal, percent
 from summeter.tables import Table, p_value
@@ -33,7 +33,6 @@ ICON = (
 )
 # Number of rendered pieces that are joined into one chunk, about as many as ten summaries have
 PIECES_PER_CHUNK = 50
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 
 @cache
@@ -94,11 +93,6 @@ def one_file(
             yield without_controls("".join(buffer).removesuffix("\n"))
             buffer.clear()
     yield without_controls("".join(buffer))
-
-
-def without_controls(text: str) -> str:
-    """Replace control characters, lone surrogates and noncharacters, which are invalid in HTML."""
-    return _CONTROL.sub("\ufffd", text)
 
 
 @cache

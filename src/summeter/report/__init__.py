@@ -6,6 +6,7 @@ these as a string. `dataset_html` writes an overview of a dataset, and `agreemen
 agreement of its annotators. No function calls a model.
 """
 
+from summeter.report import plot
 from summeter.report.build import page
 from summeter.report.dataset import agreement_line, agreements, dataset_html
 from summeter.report.reliability import TOLERANCE, reliabilities
@@ -22,6 +23,7 @@ __all__ = [
     "outcome",
     "page",
     "pairs",
+    "plot",
     "ranking",
     "reliabilities",
     "render",

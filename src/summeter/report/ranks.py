@@ -90,7 +90,7 @@ def _table(title: str, keys: Sequence[ColumnKey], views: Sequence[RunView], sour
             gloss(key.aspect),
             label_of(key, views[key.run], sources),
             key.signature,
-            *axis(rows, key.signature),
+            *axis([end for row in rows for end in (row.value, row.low, row.high) if end is not None], key.signature),
             means={name: table.compared(name, key.key) for name in systems},
             all_means={row.system: row for row in rows},
             best=Comparison.of(table, key.key).best,
@@ -115,17 +115,16 @@ def ranks(values: Sequence[float | None]) -> list[int | None]:
     return [None if value is None else 1 + len(known) - bisect_right(known, value + SAME) for value in values]
 
 
-def axis(means: Sequence[SystemScore], signature: str) -> tuple[float, float]:
-    """Return the ends of the axis for the means in a column.
+def axis(values: Sequence[float], signature: str) -> tuple[float, float]:
+    """Return the ends of the axis for the values of a judge, and for the bounds of their intervals.
 
-    The axis is the judge's scale, or 0 to 1 if the signature contains no scale. If a value or the bound of an interval
-    is outside this axis, the axis is the range of all values and bounds.
+    The axis is the judge's scale, or 0 to 1 if the signature contains no scale. If a value is outside this axis, the
+    axis is the range of all values.
     """
-    ends = [end for mean in means for end in (mean.value, mean.low, mean.high) if end is not None]
     low, high = scale_of(signature) or (0.0, 1.0)
-    if all(low <= end <= high for end in ends):
+    if all(low <= value <= high for value in values):
         return low, high
-    low, high = min(ends), max(ends)
+    low, high = min(values), max(values)
     return (low, high) if low < high else (low - 0.5, high + 0.5)
 
 

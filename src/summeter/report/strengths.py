@@ -98,17 +98,19 @@ def error_counts(tally: Mapping[TallyKey, int], sources: Sequence[Source] = ()) 
     }
 
 
-def by_domain(view: RunView, sources: Sequence[Source], systems: Sequence[str]) -> tuple[DomainTable, ...]:
+def by_domain(
+    view: RunView, sources: Sequence[Source], systems: Sequence[str], columns: Sequence[Key] | None = None
+) -> tuple[DomainTable, ...]:
     """Return one domains x systems table per column, beginning with the ranking column.
 
-    Returns an empty tuple if the data has fewer than two domains.
+    `columns` are by default all columns. Returns an empty tuple if the data has fewer than two domains.
     """
     domains = tuple(dict.fromkeys(row.domain for row in view.table.by_domain if row.domain is not None))
     if len(domains) < 2:
         return ()
     lead = view.table.lead()
     tables = []
-    for key in sorted(view.table.columns(), key=lambda key: key != lead):
+    for key in sorted(columns or view.table.columns(), key=lambda key: key != lead):
         means = _domain_means(view, key)
         title = f"{gloss(key[2]).title} ({label_of(ColumnKey(view.number, *key), view, sources)})"
         tables.append(_domain_table(title, domains, tuple(system for system in systems if system in means), means))

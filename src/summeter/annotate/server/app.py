@@ -32,7 +32,8 @@ from summeter.annotate.server.security import (
     same_origin,
     set_cookie,
 )
-from summeter.pages.templates import COMPONENTS, environment, without_controls
+from summeter.pages.embedded import without_controls
+from summeter.pages.templates import COMPONENTS, environment
 from summeter.records import InstallError, Parameter, UsageError, canonical, digest
 
 if TYPE_CHECKING:

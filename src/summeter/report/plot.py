@@ -1,0 +1,478 @@
+"""Figures of runs and studies: `sm.plot` and `summeter plot`.
+
+    import summeter as sm
+
+    sm.plot.intervals(run, aspect="faithfulness").save("means.pdf")
+
+Each function returns a `Figure` with `svg` and `save(path)`, which Jupyter shows. The numbers are those of scores and
+studies: the means are those of `run.summary()`, and the agreement with people is that of `sm.meta.correlate`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from summeter.choices import Level
+from summeter.data.dataset import Dataset
+from summeter.data.human import RAW
+from summeter.meta import advise
+from summeter.meta._correlate import CorrelateOptions
+from summeter.meta.gold import decisions
+from summeter.meta.inputs import Gold
+from summeter.meta.measure import estimate
+from summeter.meta.options import Choice, Draws, GoldAtLeast, JudgmentSet, Selection
+from summeter.meta.results import Study, judge_labels, unique_labels
+from summeter.meta.sample import Sample
+from summeter.meta.selection import all_pairs, check_known, meta_input
+from summeter.meta.verdicts import agreement_name
+from summeter.pages.figures import Axis, Cell, Figure, Line, Matrix, Point, Points, Rows
+from summeter.pages.numbers import count, number, with_interval
+from summeter.records import Parameter, UsageError
+from summeter.report.blocks import ErrorCount
+from summeter.report.ranks import ColumnKey, Key, axis, label_of
+from summeter.report.strengths import by_domain, error_counts
+from summeter.report.views import RunView, Source, sources, views
+from summeter.report.words import gloss
+from summeter.runs.run import RunFolder
+from summeter.scoring.systems import FIRST
+from summeter.scoring.table import Question
+
+Runs = RunFolder | Sequence[RunFolder]
+Names = str | Sequence[str] | None
+
+BARS = 20
+"""Number of bars of a histogram."""
+_CELLS = 60
+"""Points of a scatter plot that share a cell of a grid with this number of cells per axis are drawn as one."""
+_GROUPS = 10
+"""Maximum number of points of a calibration curve."""
+
+
+def intervals(runs: Runs, *, aspect: Names = None, judge: str | None = None) -> Figure:
+    """Draw the mean of each system with its interval, best first.
+
+    The means are over the documents that all systems share. `aspect` (one or several) and `judge` (name or signature)
+    select what is drawn; by default, these are the aspects by which systems are ranked. Raises UsageError if the runs
+    do not have them.
+    """
+    panels, notes = [], []
+    for view, key, title in _columns(runs, aspect, judge):
+        means = [(name, view.table.compared(name, key)) for name in _systems(view, key)]
+        known = [mean for _, mean in means if mean is not None]
+        counts = {mean.n for mean in known if mean.value is not None}
+        rows = [
+            Line(
+                name,
+                None if mean is None else mean.value,
+                *(mean.ends if mean else (None, None)),
+                note="no score" if mean is None or mean.value is None
+                else f"{with_interval(mean.value, *mean.ends)}{f'  n={mean.n}' if len(counts) > 1 else ''}",
+            )
+            for name, mean in means
+        ]  # fmt: skip
+        panels.append(Rows(title, Axis(f"mean {_unit(view, key)}", *axis(_ends(known), key[1])), rows))
+        notes.append(_counted(title, [mean.n for mean in known], sum(mean.missing for mean in known)))
+        notes += filter(None, [view.table.note(key)])
+    methods = _sentences(row.interval for view in views_of(runs) for row in view.table.rows)
+    caption = [*dict.fromkeys(notes), *methods, *_left_out(runs, aspect)]
+    return Figure("Means of systems", panels, caption)
+
+
+def distributions(runs: Runs, *, aspect: Names = None, judge: str | None = None) -> Figure:
+    """Draw a histogram of the scores of each system's summaries, and a line at their mean.
+
+    Systems, aspects and judges are selected and ordered as in `intervals`.
+    """
+    panels, notes = [], []
+    for view, key, title in _columns(runs, aspect, judge):
+        scores = view.scores.take(view.scores.question(Question(*key)))
+        by_system = {name: scores.value[scores.system.equal(name)] for name in _systems(view, key)}
+        present = {name: values[~np.isnan(values)] for name, values in by_system.items()}
+        low, high = axis([float(value) for values in present.values() for value in values], key[1])
+        counts = {name: np.histogram(values, BARS, (low, high))[0] for name, values in present.items()}
+        most = max((int(bars.max()) for bars in counts.values()), default=0) or 1
+        differ = len({len(values) for values in present.values()}) > 1
+        rows = [
+            Line(
+                name,
+                float(values.mean()) if len(values) else None,
+                bars=[bars / most for bars in counts[name].tolist()],
+                note="no score" if not len(values)
+                else f"mean {number(float(values.mean()))}{f'  n={len(values)}' if differ else ''}",
+            )
+            for name, values in present.items()
+        ]  # fmt: skip
+        panels.append(Rows(title, Axis(_unit(view, key, " of a summary"), low, high), rows))
+        sizes = [len(values) for values in present.values()]
+        notes.append(_counted(title, sizes, sum(map(len, by_system.values())) - sum(sizes)))
+    bars = f"Heights are numbers of summaries in {BARS} equally wide bins, on one scale per panel. Lines mark means."
+    return Figure("Distributions of scores", panels, [*dict.fromkeys(notes), bars, *_left_out(runs, aspect)])
+
+
+def domains(runs: Runs, *, aspect: Names = None, judge: str | None = None) -> Figure:
+    """Draw the means of each system in each domain as a matrix.
+
+    Raises UsageError if the data has fewer than two domains.
+    """
+    panels: list[Matrix] = []
+    for view, key, title in _columns(runs, aspect, judge):
+        for table in by_domain(view, [], _systems(view, key), [key]):
+            counts = {cell.n for row in table.cells for cell in row if cell is not None and cell.value is not None}
+            cells = [
+                [
+                    Cell(None)
+                    if cell is None
+                    else Cell(cell.value, f"n={cell.n}" if len(counts) > 1 or cell.value is None else "")
+                    for cell in row
+                ]
+                for row in table.cells
+            ]
+            each = f", n = {next(iter(counts))} summaries per cell" if len(counts) == 1 else ""
+            scale = f"mean {_unit(view, key)}{each}"
+            panels.append(Matrix(title, table.rows, table.columns, cells, table.low, table.high, scale))
+    if not panels:
+        raise UsageError("the data has fewer than two domains; give each document a `domain`")
+    few = "Means of few summaries are uncertain."
+    return Figure("Domains by systems", panels, [few, *_left_out(runs, aspect)])
+
+
+def errors(runs: Runs, *, judge: str | None = None) -> Figure:
+    """Draw how often each error type was found in the sentences of each system.
+
+    Raises UsageError if no judge of faithfulness judged sentences.
+    """
+    panels, judges = [], []
+    for view in views_of(runs):
+        labelled = sources([view])
+        counts = error_counts(view.folder.totals.tally, labelled)
+        for source in labelled:
+            found = {name: row for name, rows in counts.items() for row in rows if row.source == source.label}
+            if found:
+                judges.append(source.entry.name)
+            if found and judge in (None, source.entry.name, source.entry.signature):
+                panels.append(_error_panel(source.label, found))
+    if not judges:
+        raise UsageError("no judge of the run judged the faithfulness of sentences; score with finesure or support")
+    if not panels:
+        check_known([judge or ""], list(dict.fromkeys(judges)), "judge")
+    return Figure("Error types", panels, ["A sentence with several error types counts once under each of them."])
+
+
+def _error_panel(title: str, found: Mapping[str, ErrorCount]) -> Matrix:
+    totals = Counter({name: 0 for row in found.values() for name, _ in row.types})
+    for row in found.values():
+        totals.update(dict(row.types))
+    types = sorted(totals, key=lambda name: (-totals[name], name))
+    rows = []
+    for name, row in sorted(found.items(), key=lambda entry: -entry[1].unsupported / entry[1].sentences):
+        numbers = [row.unsupported, *(dict(row.types).get(each, 0) for each in types)]
+        cells = [Cell(100 * number_of / row.sentences, f"{number_of:,}") for number_of in numbers]
+        rows.append((f"{name} ({count(row.sentences, 'sentence')})", cells))
+    most = max(cell.value or 0.0 for _, cells in rows for cell in cells)
+    scale = "errors per 100 judged sentences; below: number of errors"
+    names, cells_of = zip(*rows, strict=True)
+    return Matrix(title, names, ["any error", *types], cells_of, 0, most or 1, scale, digits=0)
+
+
+def agreement(runs: Runs, gold: Gold | None = None, **options: Any) -> Figure:
+    """Draw the values of each judge against those of people, with their correlation.
+
+    `gold` is by default the human judgments in the data of the run. The keywords are those of `sm.meta.correlate`, such
+    as `aspect`, `judge`, `level` and `coefficients`, of which the first is shown (default: spearman). Raises UsageError
+    if there are no human judgments.
+    """
+    chosen = CorrelateOptions.of({"coefficients": ("spearman",), **options})
+    level, panels, methods = Level(chosen.level), [], []
+    for run, people in _with_people(runs, gold, chosen):
+        for judged, name in _named(all_pairs(meta_input(run, people, chosen), level, chosen)):
+            sample = judged.at(level) if level.base is Level.SUMMARY else judged
+            got = estimate(sample, chosen.coefficients[0], chosen.resampling)
+            shown = f"undefined ({got.reason})" if got.value is None else with_interval(got.value, got.low, got.high)
+            note = f"{agreement_name(chosen.coefficients[0])} {shown}, {_n(sample, level)}"
+            x, y = _value_axis(sample.x, sample.judge.signature), _value_axis(sample.y, "")
+            same = x == y
+            names = list(sample.units.system.labels()) if level is Level.SYSTEM else None
+            if names:  # means of systems are close to each other, and their names need space
+                x, y = _around(sample.x), _around(sample.y)
+            axes = Axis(f"value by {name}", *x), Axis(f"{sample.gold.aspect} by people", *y)
+            title = f"{gloss(sample.judge.aspect).title} by {name}"
+            panels.append(Points(title, *axes, _joined_points(sample, axes, names), note, same))
+            methods.append(got.interval)
+    area = "" if level is Level.SYSTEM else f"The area of a point is the number of {_UNITS[level][1]}. "
+    caption = [f"{area}Dashed: equal values.", *_sentences(methods)]
+    return Figure(f"Judges against people: {_UNITS[level][1]}", panels, caption)
+
+
+_UNITS = {
+    Level.SENTENCE: ("sentence", "sentences"), Level.KEY_FACT: ("key fact", "key facts"),
+    Level.SUMMARY: ("summary", "summaries"), Level.DOCUMENT: ("document", "documents"),
+    Level.SYSTEM: ("system", "systems"),
+}  # fmt: skip
+
+
+class CalibrationOptions(Selection, GoldAtLeast, Draws):
+    """The options of `calibration`."""
+
+    level: Annotated[str | None, Choice(Level, "level")] = Field(
+        None, description="Level of the labels. Default: sentences, else key facts, else summaries."
+    )
+
+
+def calibration(runs: Runs, gold: Gold | None = None, **options: Any) -> Figure:
+    """Draw, for the values that each judge gave, the share of units that people labelled 1.
+
+    The values of a calibrated judge lie on the diagonal. Units are grouped by value or, if there are more than ten
+    different values, into ten groups of about equal size. `gold` is by default the human judgments in the data of the
+    run, and the keywords select judges and people as in `sm.meta.correlate`. Raises UsageError if there are no human
+    judgments, or if they are not 0 or 1 and `gold_at_least` is not given.
+    """
+    chosen = CalibrationOptions.of(options)
+    levels = [Level(chosen.level)] if chosen.level else [Level.SENTENCE, Level.KEY_FACT, Level.SUMMARY]
+    panels: list[Points] = []
+    methods: list[str] = []
+    first_error: UsageError | None = None
+    for run, people in _with_people(runs, gold, chosen):
+        read, drawn = meta_input(run, people, chosen), set()
+        for level in levels:
+            try:
+                samples = _named(all_pairs(read, level, chosen))
+            except UsageError as error:
+                first_error = first_error or error
+                continue
+            for sample, name in samples:
+                key = sample.judge.signature, sample.judge.aspect, sample.gold.aspect
+                try:
+                    decisions(sample.of_raters(1))
+                except UsageError as error:
+                    first_error = first_error or error
+                    continue
+                if key not in drawn and sample.n:
+                    drawn.add(key)
+                    panel, method = _calibration_panel(sample, name, level, chosen)
+                    panels.append(panel)
+                    methods.append(method)
+    if not panels:
+        raise first_error or UsageError("judges and people have no judgments in common")
+    caption = [
+        "The area of a point is the number of units. Dashed: the share equals the judge's value.",
+        *_sentences(methods),
+    ]
+    return Figure("Calibration of judges", panels, caption)
+
+
+def _calibration_panel(sample: Sample, name: str, level: Level, options: CalibrationOptions) -> tuple[Points, str]:
+    used = sample.take(sample.complete)
+    x, y, documents = used.x, used.y, used.units.document.codes
+    known = np.unique(x)
+    edges = known if len(known) <= _GROUPS else np.unique(np.quantile(x, np.linspace(0, 1, _GROUPS + 1)[:-1]))
+    group = np.searchsorted(edges, x, side="right")
+    points, method = [], ""
+    for rows in (group == each for each in np.unique(group)):
+        got = options.resampling(documents[rows]).mean(y[rows])
+        method = method or got.interval or ""
+        points.append(Point("", float(x[rows].mean()), got.value or 0.0, got.low, got.high, size=got.n))
+    sizes = [point.size for point in points]
+    note = f"{_n(sample, level)}; {min(sizes)} to {max(sizes)} per point" if len(sizes) > 1 else _n(sample, level)
+    x_axis = Axis(f"value by {name}", *_value_axis(x, sample.judge.signature))
+    title = f"{gloss(sample.judge.aspect).title} by {name}"
+    share = Axis("share labelled 1 by people", 0, 1)
+    return Points(title, x_axis, share, points, note, diagonal=x_axis[1:] == share[1:]), method
+
+
+def cost(runs: Runs | Study, gold: Gold | None = None, **options: Any) -> Figure:
+    """Draw the agreement of each judge with people against the cost of 1,000 summaries.
+
+    `runs` can also be the result of `sm.meta.advise`, whose keywords these are. A line joins the judges for which no
+    cheaper judge agrees better with people, and the point of the recommended judge is filled.
+    """
+    if isinstance(runs, Study):
+        study = runs
+    else:
+        folders = _folders(runs)
+        people = next(people for _, people in _with_people(folders[:1], gold, JudgmentSet.of({})))
+        study = advise(folders, people, **options)
+    rows = [row for row in study if row.statistic in ("auroc", "spearman") and row.value is not None]
+    panels = []
+    for aspect in dict.fromkeys(row.gold_aspect for row in rows):
+        shown = [row for row in rows if row.gold_aspect == aspect]
+        costs = {
+            (row.signature, row.aspect): row.value for row in study.where(statistic="cost_per_1000", gold_aspect=aspect)
+        }
+        points = [
+            Point(
+                name or "", costs.get((row.signature, row.aspect)), row.value or 0.0, row.low, row.high,
+                filled=bool(row.details.get("recommended")), joined=bool(row.details.get("frontier")),
+            )
+            for name, row in zip(judge_labels(shown), shown, strict=True)
+        ]  # fmt: skip
+        ends = [end for row in shown for end in (row.value, row.low, row.high) if end is not None]
+        x = Axis("US dollars per 1,000 summaries", 0, max((point.x or 0.0 for point in points), default=0.0) or 1.0)
+        y = Axis(f"{agreement_name(shown[0].statistic)} with people", min(ends), max(ends))
+        n = ", ".join(f"{number_of:,}" for number_of in sorted({row.n for row in shown}))
+        note = f"n = {n} {_UNITS[Level(shown[0].level or '')][1]}"
+        panels.append(Points(gloss(aspect or "").title, x, y, points, note, unknown="cost unknown"))
+    if not panels:
+        raise UsageError("no judge has a defined agreement with people")
+    legend = "Filled: recommended. Dashed line: no cheaper judge agrees better."
+    return Figure("Agreement with people against cost", panels, [legend, *_sentences(row.interval for row in rows)])
+
+
+FIGURES: Mapping[str, Callable[..., Figure]] = {
+    function.__name__: function
+    for function in (intervals, distributions, agreement, calibration, errors, domains, cost)
+}
+"""The figures by name."""
+
+
+# ---- what is drawn ----
+
+
+def _folders(runs: Runs) -> list[RunFolder]:
+    folders = [runs] if isinstance(runs, RunFolder) else list(runs)
+    for run in folders:
+        if not isinstance(run, RunFolder):
+            raise UsageError(f"figures are drawn from runs, got {type(run).__name__}")
+    if not folders:
+        raise UsageError("no run given")
+    return folders
+
+
+def views_of(runs: Runs) -> list[RunView]:
+    """Return the views of one or several runs."""
+    return views(_folders(runs))
+
+
+def _columns(runs: Runs, aspect: Names, judge: str | None) -> Iterator[tuple[RunView, Key, str]]:
+    """Yield each selected column of the tables of systems with its title.
+
+    Raises UsageError if an aspect or the judge is in no run.
+    """
+    all_views = views_of(runs)
+    listed = sources(all_views)
+    found = [(view, key) for view in all_views for key in view.table.columns()]
+    if not found:
+        raise UsageError("the run has no scores of systems")
+    if judge is not None:
+        if all(judge != key[1] for _, key in found):  # not a signature
+            check_known([judge], list(dict.fromkeys(key[0] for _, key in found)), "judge")
+        found = [(view, key) for view, key in found if judge in key[:2]]
+    known = list(dict.fromkeys(key[2] for _, key in found))
+    wanted = [name for name in known if name in FIRST] or known
+    if aspect is not None:
+        wanted = [aspect] if isinstance(aspect, str) else list(aspect)
+        check_known(wanted, known, "aspect")
+    for view, key in sorted(found, key=lambda entry: known.index(entry[1][2])):
+        if key[2] in wanted:
+            yield view, key, f"{gloss(key[2]).title} by {_label(view, key, listed)}"
+
+
+def _label(view: RunView, key: Key, listed: Sequence[Source]) -> str:
+    return label_of(ColumnKey(view.number, *key), view, listed)
+
+
+def _left_out(runs: Runs, aspect: Names) -> list[str]:
+    """Return a line that names the aspects which are drawn only on request."""
+    known = dict.fromkeys(key[2] for view in views_of(runs) for key in view.table.columns())
+    others = [name for name in known if name not in FIRST]
+    if aspect is not None or not others or len(others) == len(known):
+        return []
+    return [f"Not drawn: {', '.join(others)} (option aspect)."]
+
+
+def _systems(view: RunView, key: Key) -> list[str]:
+    """Return the systems of a column by their mean on shared documents, best first."""
+    rows = [row for row in view.table.rows if (row.judge, row.signature, row.aspect) == key]
+    means = {row.system: view.table.compared(row.system, key) for row in rows}
+
+    def order(name: str) -> tuple[bool, float, str]:
+        mean = means[name]
+        value = None if mean is None else mean.value
+        return value is None, -(value or 0.0), name
+
+    return sorted(means, key=order)
+
+
+def _with_people(runs: Runs, gold: Gold | None, options: JudgmentSet) -> Iterator[tuple[RunFolder, Gold]]:
+    """Yield each run with the human judgments. Raises UsageError if there are none."""
+    for run in _folders(runs):
+        people = run.data if gold is None else gold
+        if isinstance(people, Dataset) and options.judgment_set == RAW and RAW not in people.judgment_sets:
+            where = "the data of the run has none" if gold is None else "the given data has none"
+            raise UsageError(f"this figure needs human judgments, and {where}; give data that has them with ",
+                             Parameter("gold", "DATA"))  # fmt: skip
+        yield run, people
+
+
+# ---- texts, axes and points ----
+
+
+def _named(samples: Iterable[Sample]) -> list[tuple[Sample, str]]:
+    """Return each sample with a name of its judge that no other judge of the aspect has."""
+    by_aspect: dict[tuple[str, str], list[Sample]] = {}
+    for sample in samples:
+        by_aspect.setdefault((sample.judge.aspect, sample.gold.aspect), []).append(sample)
+    return [
+        named
+        for listed in by_aspect.values()
+        for named in zip(listed, unique_labels([sample.judge for sample in listed]), strict=True)
+    ]
+
+
+def _unit(view: RunView, key: Key, of: str = "") -> str:
+    """Return the quantity of a column, with the reduction of judgments to a score if the source has one."""
+    reductions = [source.reduction for source in sources([view]) if source.key[1:] == key[:2]]
+    known = [text for text in reductions if text.startswith(("share", "mean of ratings"))]
+    return f"{gloss(key[2]).title}{of}{f' ({known[0]})' if known else ''}"
+
+
+def _ends(means: Sequence[Any]) -> list[float]:
+    return [end for mean in means for end in (mean.value, *mean.ends) if end is not None]
+
+
+def _value_axis(values: Any, signature: str) -> tuple[float, float]:
+    return axis([float(value) for value in values[~np.isnan(values)]], signature)
+
+
+def _around(values: Any) -> tuple[float, float]:
+    """Return a range that is slightly wider than that of the values."""
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    margin = (high - low) * 0.05 or 0.5
+    return low - margin, high + margin
+
+
+def _counted(title: str, sizes: Sequence[int], missing: int) -> str:
+    """Return a line on the number of scores, such as `n = 18 summaries per system, 0 missing.`"""
+    least, most = min(sizes, default=0), max(sizes, default=0)
+    shown = f"n = {'' if least == most else f'{least:,} to '}{most:,} summaries per system"
+    return f"{shown}, {missing:,} missing{f' ({title})' if missing or least != most else ''}."
+
+
+def _n(sample: Sample, level: Level) -> str:
+    """Return the number of units with both values, and of those without."""
+    missing = f", {sample.missing:,} missing" if sample.missing else ""
+    return f"n = {count(sample.n, *_UNITS[level])}{missing}"
+
+
+def _sentences(texts: Iterable[str | None]) -> list[str]:
+    """Return the distinct texts as sentences."""
+    return [f"{text}." for text in dict.fromkeys(texts) if text]
+
+
+def _joined_points(sample: Sample, axes: tuple[Axis, Axis], names: Sequence[str | None] | None) -> list[Point]:
+    """Return the points of a sample. Without names, points in the same cell of a fine grid are one."""
+    rows = np.flatnonzero(sample.complete)
+    if names is not None:
+        return [Point(names[row] or "", float(sample.x[row]), float(sample.y[row])) for row in rows.tolist()]
+    cells: dict[tuple[int, int], list[int]] = {}
+    for row in rows:
+        place = [
+            round((value - low) / (high - low) * _CELLS)
+            for value, (_, low, high) in zip((sample.x[row], sample.y[row]), axes, strict=True)
+        ]
+        cells.setdefault((place[0], place[1]), []).append(int(row))
+    return [Point("", float(sample.x[of].mean()), float(sample.y[of].mean()), size=len(of)) for of in cells.values()]
