@@ -312,6 +312,39 @@ print([name for name in sys.modules if name.startswith("summeter.cli.")], file=s
     assert got.stderr.splitlines() == ["[]", "['summeter.cli.common', 'summeter.cli.main']"]
 
 
-def test_an_unknown_command_names_the_nearest(command: Command) -> None:
-    got = command("raport")
-    assert (got.code, "Did you mean 'report'?" in got.err) == (2, True)
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [
+        ("raport", "'report'"),
+        ("meta corelate", "'correlate'"),
+        ("correlate run", "`summeter meta correlate`"),  # a command of a group
+        ("score --quite rows.jsonl", "--quiet"),
+        ("help raport", "'report'"),
+    ],
+)
+def test_an_unknown_command_or_option_names_the_nearest(command: Command, words: str, near: str) -> None:
+    got = command(*words.split())
+    assert (got.code, f"Did you mean {near}" in got.err) == (2, True)
+
+
+def test_help_and_version_are_commands(command: Command) -> None:
+    assert command("version") == command("--version")
+    assert command("help") == command("--help")
+    assert command("help", "meta", "correlate") == command("meta", "correlate", "--help")
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [("summeter rescor", "rescore"), ("summeter meta corr", "correlate"), ("summeter score --min-c", "--min-coverage")],
+)
+def test_bash_completes(tmp_path: Path, words: str, found: str) -> None:
+    program = tmp_path / "summeter"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m summeter "$@"\n')
+    program.chmod(0o700)
+    script = f'''
+eval "$({program} --show-completion)"
+COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+_summeter_completion {program}
+echo "${{COMPREPLY[@]}}"'''
+    got = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, text=True, check=True)
+    assert got.stdout.split() == [found]

@@ -50,6 +50,8 @@ GROUPS = {
         "runs": ("runs:app", "List, verify, merge, export and remove runs."),
         "models": ("models:app", "Convert released checkpoints to local models."),
         "doctor": ("show:doctor", "Show what works on this machine and what is missing."),
+        "help": ("main:help_", "Show the options of a command."),
+        "version": ("main:version", "Print the version."),
     },
 }
 """For each heading of the overview, the commands with their `module:attribute` in this package and a description."""
@@ -81,6 +83,30 @@ class LazyGroup(TyperGroup):
             self.commands[cmd_name] = group.commands[cmd_name]
         return self.commands.get(cmd_name)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return a command and its arguments.
+
+        Raises UsageError, which names the group, for a command of a group that is given without the group.
+        """
+        if (name := args[0]) not in COMMANDS:
+            groups = [group for group in COMMANDS if name in getattr(self.get_command(ctx, group), "commands", ())]
+            if groups:
+                from summeter.records import UsageError
+
+                known = " or ".join(f"`summeter {group} {name}`" for group in groups)
+                raise UsageError(f"there is no command {name!r}. Did you mean {known}?")
+        return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Return the commands and options that start with `incomplete`, without importing the commands."""
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        from typer.core import CompletionItem
+
+        return [
+            CompletionItem(name, help=about) for name, (_, about) in COMMANDS.items() if name.startswith(incomplete)
+        ]
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands under the headings of `GROUPS`."""
         del ctx
@@ -91,8 +117,8 @@ class LazyGroup(TyperGroup):
 
 
 app = typer.Typer(
-    name="summeter", cls=LazyGroup, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
-    rich_markup_mode=None, help="Evaluate summaries, and check how far to trust the evaluator.",
+    name="summeter", cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
+    help="Evaluate summaries, and check how far to trust the evaluator.",
     epilog="Exit codes: 0 ok, 1 internal error, 2 usage or bad input, 3 gate failed, 4 coverage too low, "
            "130 interrupted and resumable.",
 )  # fmt: skip
@@ -115,8 +141,22 @@ _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"summeter {__version__}")
+        version()
         raise typer.Exit
+
+
+def version() -> None:
+    """Print the version."""
+    typer.echo(f"summeter {__version__}")
+
+
+def help_(
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="COMMAND", help="Name of the command, such as `meta correlate`.")
+    ] = None,
+) -> None:
+    """Show the options of a command, or the overview of all commands."""
+    raise typer.Exit(_run([*(command or ()), "--help"]))
 
 
 @app.callback()
@@ -171,6 +211,8 @@ class _Printable:
 def _run(arguments: list[str]) -> int:
     """Run a command and return its exit code."""
     try:
+        if "_SUMMETER_COMPLETE" in os.environ:  # set by the completion script of the shell
+            app(prog_name="summeter")
         # Not `app()`, which turns Ctrl-C and a closed pipe into exits of its own.
         command = typer.main.get_command(app)
         with command.make_context("summeter", list(arguments)) as context:
@@ -220,7 +262,12 @@ def _explain(error: BaseException) -> int:
     show = getattr(error, "show", None)  # a usage error that Typer raised
     if callable(show):
         if isinstance(message := getattr(error, "message", None), str):
-            vars(error)["message"] = message.replace("Value error, ", "")  # Typer's prefix for a wrong choice
+            near = " or ".join(vars(error).pop("possibilities", None) or ())  # options like an unknown one
+            question = f". Did you mean {near}?" if near else ""
+            vars(error)["message"] = (
+                message.replace("Value error, ", "") + question
+            )  # Typer's prefix for a wrong choice
+            vars(error)["possibilities"] = ()
         show()
         return int(getattr(error, "exit_code", USAGE))
     raise error
