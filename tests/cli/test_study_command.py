@@ -117,7 +117,7 @@ def test_a_misspelt_keyword_is_named_with_the_nearest() -> None:
     with pytest.raises(UsageError, match=r"unknown keyword 'min_vote' \(did you mean min_votes\?\)"):
         sm.meta.agree([], min_vote=2)  # type: ignore[call-arg]  # the slip
     with pytest.raises(UsageError, match=r"unknown keyword 'judgee' \(did you mean judge\?\)"):
-        sm.meta.gate([], {}, judgee="a")  # type: ignore[call-arg,arg-type]  # the slip
+        sm.meta.gate([], judgee="a")  # type: ignore[call-arg,arg-type]  # the slip
 
 
 def test_the_overview_needs_no_numpy() -> None:

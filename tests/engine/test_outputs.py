@@ -176,7 +176,7 @@ def test_units_without_a_value_are_told_beside_the_means(tmp_path: Path) -> None
     assert run.summary().unjudged() == note
     assert note in markdown(run.summary()).replace("\\", "")
     assert note in html([run], tmp_path / "page.html").read_text()
-    assert sentences(gate(run, {"overall": 0.0})) == [
+    assert sentences(gate(run, min={"overall": 0.0})) == [
         "passed a: overall by mine 1.000 >= 0 (n = 1, missing 1; 1 of 2 units not judged)"
     ]
 
@@ -206,7 +206,7 @@ def test_the_gate_needs_the_data_that_were_judged(tmp_path: Path) -> None:
     run = imported(tmp_path, VALUE)
     shutil.rmtree(run.folder / "data")
     with pytest.raises(InputError, match="data: is missing"):
-        gate(Run(run.folder), {"overall": 0.0})
+        gate(Run(run.folder), min={"overall": 0.0})
 
 
 def test_a_folder_in_place_of_judgments_is_named_as_one(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`summeter rescore`, `report` and `gate`: scores, pages and bounds of finished runs."""
+"""`summeter rescore` and `report`: scores and pages of finished runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from summeter.cli.common import AsJson, OldRun, assignments, check_suffix, in_options, print_study_json
+from summeter.cli.common import AsJson, check_suffix
 from summeter.cli.score import Full, print_run
 
 if TYPE_CHECKING:
@@ -56,59 +56,3 @@ def report(runs: Folders = None, study: StudyFiles = None, out: Page = None, tol
     check_suffix(target, ".html", ".htm")
     parts: list[RunFolder | Study] = [*map(Run, folders), *map(read_study, study or ())]
     typer.echo(f"report: {html(parts, target, tolerance=TOLERANCE if tolerance is None else tolerance)}")
-
-
-def gate(
-    run: OldRun,
-    minimum: Annotated[
-        list[str], typer.Option("--min", metavar="ASPECT=VALUE", help="Lower bound of a mean. Repeatable.")
-    ],
-    calibration: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Calibration file of `summeter meta calibrate`, which checks the judge and sets its threshold. "
-            "Repeatable.",
-        ),
-    ] = None,
-    judge: Annotated[str | None, typer.Option(help="Check only this judge (name or signature). Default: all.")] = None,
-    system: Annotated[list[str] | None, typer.Option(help="Check only this system. Repeatable. Default: all.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Exit with 3 if the mean of an aspect is below its bound, or missing, for any system and judge of RUN.
-
-    Exits with 4 if RUN is incomplete.
-    """
-    from summeter.meta import gate as study
-    from summeter.meta import load_calibration
-    from summeter.meta._gate import check, sentences
-    from summeter.runs.run import RunFolder
-
-    folder = RunFolder(run)
-    rows = study(
-        folder, bounds(minimum), calibrations=list(map(load_calibration, calibration or ())), judge=judge,
-        systems=tuple(system or ()),
-    )  # fmt: skip
-    if as_json:
-        passed = folder.manifest.status == "complete" and all(row.details["passed"] for row in rows)
-        print_study_json(rows, passed=passed)
-    else:
-        typer.echo("\n".join((*sentences(rows), *map(in_options, rows.notes))))
-    check(rows, folder)
-
-
-def bounds(texts: list[str]) -> dict[str, float]:
-    """Parse `--min ASPECT=VALUE` options. Raises UsageError if a value is not a finite number."""
-    import math
-
-    from summeter.records import UsageError
-
-    minima: dict[str, float] = {}
-    for aspect, text in assignments(texts, "--min", "ASPECT=VALUE, such as faithfulness=0.8").items():
-        try:
-            minima[aspect] = float(text)
-        except ValueError:
-            minima[aspect] = math.nan
-        if not math.isfinite(minima[aspect]):
-            raise UsageError(f"--min {aspect}={text} is not ASPECT=VALUE, such as faithfulness=0.8")
-    return minima

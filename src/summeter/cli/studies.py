@@ -24,6 +24,7 @@ from pydantic.fields import FieldInfo
 
 from summeter.cli.common import (
     READING,
+    TABLES,
     Output,
     Reading,
     assignments,
@@ -39,7 +40,7 @@ from summeter.records import UsageError
 from summeter.runs.run import RunFolder
 from summeter.tables import Table
 
-Command = Callable[..., Iterable[Study]]
+Command = Callable[..., Iterable[Study] | None]
 COMMANDS: dict[str, str] = {}
 """Name of the command that runs each study, by name of the study."""
 
@@ -151,13 +152,15 @@ def study_command(
     *studies: str,
     name: str | None = None,
     runs: str | None = "RUN...",
+    formats: Sequence[str] = TABLES,
 ) -> Callable[[Command], Command]:
     """Register a function as a command of `app`, with the options of all `studies`.
 
     The command has the name and the description of the first study. If `name` is given, the command has this name and
     the docstring of the function. `runs` is the argument for folders of runs as written in the usage line (RUN, [RUN],
-    RUN..., [RUN...]), or None for a command without this argument. The function is called with a `Given` and, as
-    keywords, the options in its own signature, which precede those of the studies.
+    RUN..., [RUN...]), or None for a command without this argument. `formats` are those of the output. The function is
+    called with a `Given` and, as keywords, the options in its own signature, which precede those of the studies. It
+    returns the studies to write, or None if it has written its output.
     """
     entries = [STUDIES[name] for name in studies]
 
@@ -177,7 +180,7 @@ def study_command(
         parameters |= extra | options
         if reading:
             parameters |= {name: _annotated(name, None, kind) for name, kind in READING.items()}
-        parameters |= {each.name: each for each in output_parameters()}
+        parameters |= {each.name: each for each in output_parameters(*formats)}
 
         def command(**values: Any) -> None:
             folders = values.get("runs") or ()
@@ -191,10 +194,11 @@ def study_command(
                     for key, parameter in options.items()
                     if values[key] != parameter.default and values[key] != []
                 },
-                output_of(values),
+                output_of(values, *formats),
             )
-            results = list(function(given, **{key: values[key] for key in extra}))
-            given.output.write_study(Study.join(results), given.parts, title=given.title)
+            results = function(given, **{key: values[key] for key in extra})
+            if results is not None:
+                given.output.write_study(Study.join(list(results)), given.parts, title=given.title)
 
         COMMANDS.update(dict.fromkeys(studies, name or entries[0].name))
         command.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]  # read by Typer

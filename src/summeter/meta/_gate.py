@@ -1,89 +1,126 @@
-"""Check the means of a run against minimum values, for every system and judge.
+"""Check the means of a run against minimum values, and against an earlier run, for every system and judge.
 
-A missing mean fails. If a calibration file is given, the signature of the judge must be that of the calibrated judge,
-and the tuned threshold turns scores into decisions.
+A missing mean fails. If a calibration is given, the signature of the judge must be that of the calibrated judge, and
+the tuned threshold turns scores into decisions.
+
+Against an earlier run (the baseline), the paired difference of the summaries of each system is compared with the
+largest drop that is allowed. The check fails if the whole interval of the difference lies below the negative of this
+drop, passes if the whole interval lies above, and is unclear otherwise.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from textwrap import shorten
+from typing import Annotated, Any
 
-from pydantic import Field, SkipValidation
+from pydantic import Field, FiniteFloat, SkipValidation
 
 from summeter.meta._calibrate import Calibration
-from summeter.meta.options import Options, study
-from summeter.meta.results import Row, Study, judge_labels, status_of
-from summeter.meta.verdicts import ABOVE, UNDECIDED, against_chance, reaches
-from summeter.records import CoverageError, GateError, Judgment, UsageError
+from summeter.meta.context import CROSSED
+from summeter.meta.inputs import context_of
+from summeter.meta.options import By, Choice, CommandLine, study
+from summeter.meta.pairing import CHANGED, ONLY_A, ONLY_B, Pairing, difference_rows
+from summeter.meta.results import Row, Study, judge_labels, merged, status_of
+from summeter.meta.sample import rows_by_name
+from summeter.meta.selection import group_fields
+from summeter.meta.verdicts import ABOVE, UNDECIDED, against_chance, listed, reaches, same
+from summeter.pages.numbers import count
+from summeter.records import CoverageError, GateError, Judgment, Parameter, UsageError, signature_changes
 from summeter.runs.run import RunFolder
 from summeter.scoring import Score, SystemScore, summary_scores, system_scores
-from summeter.scoring.scores import ScoreTable, composites, unit_scores
+from summeter.scoring.scores import UNITS, ScoreTable, composites, unit_scores
 from summeter.scoring.table import JudgmentTable
-from summeter.stats import decide
-from summeter.tables import with_interval
+from summeter.stats import decide, labels_to_find
+from summeter.tables import Table, interval, number, with_interval
 
 STUDY = "gate"
 
 
-class GateOptions(Options):
+class GateOptions(By):
     """The options of `gate`."""
 
-    calibrations: SkipValidation[Iterable[Calibration]] = Field(
+    min: Annotated[Mapping[str, FiniteFloat] | None, CommandLine(metavar="ASPECT=VALUE")] = Field(
+        None, description="Smallest mean of an aspect that passes. Repeatable."
+    )
+    on: Annotated[str, Choice(("mean", "lower-bound"), "value")] = Field(
+        "mean", description="Compare the minimum with the mean, or with the lower end of its interval."
+    )
+    max_drop: Annotated[Mapping[str, FiniteFloat] | None, CommandLine(metavar="ASPECT=VALUE")] = Field(
+        None, description="Largest drop of an aspect's mean below the baseline that passes. Repeatable."
+    )
+    baseline: Annotated[SkipValidation[RunFolder | None], CommandLine(python_only=True)] = Field(
+        None, description="Earlier run, with which the run is compared."
+    )
+    if_unclear: Annotated[str, Choice(("fail", "pass"), "outcome")] = Field(
+        "fail", description="Result of a comparison with the baseline that is unclear."
+    )
+    confidence: float = Field(0.95, gt=0, lt=1, description="Confidence level of the intervals.")
+    calibrations: Annotated[SkipValidation[Iterable[Calibration]], CommandLine(python_only=True)] = Field(
         (), description="Results of `calibrate`. The judge must be unchanged, and its tuned threshold is used."
     )
     judge: str | None = Field(None, description="Check only this judge (name or signature). Default: all judges.")
-    systems: Sequence[str] = Field((), description="Check only these systems. Default: all systems.")
+    systems: Annotated[Sequence[str], CommandLine(("--system", "--systems"))] = Field(
+        (), description="Check only this system. Repeatable. Default: all systems."
+    )
 
 
 @study(GateOptions)
-def gate(run: RunFolder, minimums: Mapping[str, float], options: GateOptions) -> Study:
-    """Check the means of a run against minimum values.
+def gate(run: RunFolder, options: GateOptions) -> Study:
+    """Check the means of a run against minimum values, and against an earlier run.
 
-    Rows have the study "gate" and the statistic `mean`. There is one row for each aspect in `minimums`, judge and
-    system (all of them, or those selected), with `details.min` and `details.passed`. If units of the summaries were not
-    judged, the row also has `details.units` (the number of judged units) and `details.units_missing`. If an aspect has
-    a calibration, only the calibrated judge is checked on it.
+    Rows have the study "gate". There is one row with the statistic `mean` for each aspect in `min`, judge and system,
+    and one with the statistic `mean_difference` (the run minus the baseline, over the summaries whose document is the
+    same in both runs) for each aspect in `max_drop`, judge and system. With `by`, there are further rows for each value
+    of a column.
 
-    Raises UsageError if the run does not have an aspect, judge or system, or if a calibration is stale, which means
-    that its signature is not in the run. Raises CoverageError if nothing has been judged yet.
+    `details.outcome` is "passed", "failed" or "unclear". A mean passes if it, or the lower end of its interval, is at
+    least `details.min`. A difference fails if its whole interval lies below the negative of `details.max_drop`, passes
+    if the whole interval lies above, and is unclear otherwise; `details.needed` is then the number of documents that
+    would probably settle it, if the difference and its spread stayed the same. `details.passed` is false if a check
+    failed, or if it is unclear and `if_unclear` is "fail". If units of the summaries were not judged, the row also has
+    `details.units` (the number of judged units) and `details.units_missing`. If an aspect has a calibration, only the
+    calibrated judge is checked on it.
+
+        sm.meta.gate(run, min={"faithfulness": 0.8}, baseline=sm.Run("runs/old"), max_drop={"faithfulness": 0.02})
+
+    Raises UsageError if the run does not have an aspect, judge or system, if the baseline has no document in common
+    with the run or was judged by another version of the judge, or if a calibration is stale, which means that its
+    signature is not in the run. Raises CoverageError if nothing has been judged yet.
     """
     _ = run.data  # raises InputError if the run's copy of the data is missing or damaged
-    by_aspect: dict[str, Calibration] = {}
+    if not (options.min or options.max_drop):
+        raise UsageError("nothing to check; give a bound with ", Parameter("min"), " or ", Parameter("max_drop"))
+    if (options.baseline is None) != (not options.max_drop):
+        raise UsageError("give both or neither of ", Parameter("baseline"), " and ", Parameter("max_drop"))
+    calibrations: dict[str, Calibration] = {}
     for each in options.calibrations:
-        if each.aspect not in minimums:
-            raise UsageError(f"the calibration is for {each.aspect}, which has no minimum; give one")
-        if each.aspect in by_aspect:
+        if each.aspect not in {**(options.min or {}), **(options.max_drop or {})}:
+            raise UsageError(f"the calibration is for {each.aspect}, which has no bound; give one")
+        if each.aspect in calibrations:
             raise UsageError(f"there are two calibrations for {each.aspect}; give one per aspect")
         check_fresh(each, run)
-        by_aspect[each.aspect] = each
-    scores = _scores(run, by_aspect)
+        calibrations[each.aspect] = each
     rows: list[Row] = []
-    for aspect, least in minimums.items():
-        calibration = by_aspect.get(aspect)
-        selected = [
-            score
-            for score in scores
-            if score.aspect == aspect
-            and (
-                options.judge in (None, score.judge, score.signature)
-                if calibration is None
-                else score.signature == calibration.signature
-            )
-        ]
-        if not selected:
-            if any(aspect in entry.aspects for entry in run.manifest.judges):
-                check_complete(run)
-            known = ", ".join(sorted({f"{score.aspect} ({score.judge})" for score in scores}))
-            judge = f" by {options.judge}" if options.judge else ""
-            raise UsageError(f"the run has no score of {aspect}{judge}; it has: {known}")
-        systems = list(dict.fromkeys(score.system for score in selected))
-        for system in options.systems:
-            if system not in systems:
-                raise UsageError(f"system {system!r} has no score of {aspect}; the systems are: {', '.join(systems)}")
-        means = system_scores(score for score in selected if not options.systems or score.system in options.systems)
-        rows.extend(_row(mean, least, calibration) for mean in means)
-    return Study(STUDY, rows, list(_notes(run, by_aspect)))
+    notes = list(_notes(run, calibrations))
+    # Each check is of one system.
+    by = options.by
+    if by is not None and "system" not in [name.strip() for name in by.split("*")]:
+        by = f"{by}*system"
+    if options.min:
+        rows += _mean_rows(run, _scores(run, calibrations), by, calibrations, options)
+    if options.baseline is not None:
+        pairing = Pairing.of(options.baseline, run)
+        rows += _difference_rows(pairing, by, calibrations, options)
+        notes += _unpaired(pairing)
+    unclear = [row for row in rows if row.details["outcome"] == "unclear"]
+    if any(row.details["needed"] for row in unclear):
+        notes.append(f"needed: documents that would settle an unclear check, {_ASSUMED}")
+    notes += dict.fromkeys(_settles(row) for row in unclear if not row.details["needed"])
+    return Study(STUDY, rows, notes)
+
+
+_ASSUMED = "if the difference and its spread stay the same"
 
 
 def check_fresh(calibration: Calibration, run: RunFolder) -> None:
@@ -126,9 +163,58 @@ def _scores(run: RunFolder, by_aspect: Mapping[str, Calibration]) -> list[Score]
     return [*scores, *composites(scores)]
 
 
-def _row(mean: SystemScore, least: float, calibration: Calibration | None) -> Row:
-    passed = reaches(mean.value, least)
-    details: dict[str, Any] = {"min": least, "passed": passed}
+def _mean_rows(
+    run: RunFolder,
+    scores: Sequence[Score],
+    by: str | None,
+    calibrations: Mapping[str, Calibration],
+    options: GateOptions,
+) -> Iterator[Row]:
+    """Yield a row for the mean of each aspect, judge, system and group."""
+    for aspect, least in (options.min or {}).items():
+        calibration = calibrations.get(aspect)
+        selected = [
+            score
+            for score in scores
+            if score.aspect == aspect
+            and (
+                options.judge in (None, score.judge, score.signature)
+                if calibration is None
+                else score.signature == calibration.signature
+            )
+        ]
+        if not selected:
+            if any(aspect in entry.aspects for entry in run.manifest.judges):
+                check_complete(run)
+            known = ", ".join(sorted({f"{score.aspect} ({score.judge})" for score in scores}))
+            judge = f" by {options.judge}" if options.judge else ""
+            raise UsageError(f"the run has no score of {aspect}{judge}; it has: {known}")
+        _check_systems(options, aspect, [score.system for score in selected])
+        table = ScoreTable.of(score for score in selected if not options.systems or score.system in options.systems)
+        parts: list[tuple[dict[str, Any], ScoreTable]] = [({}, table)]
+        if by is not None:
+            values = context_of(run.data).column(by, table.document, table.system)
+            parts += [(group_fields(by, value), table.take(rows)) for value, rows in rows_by_name(values)]
+        for group, part in parts:
+            for mean in system_scores(part, level=options.confidence):
+                yield _mean_row(mean, least, calibration, options, group)
+
+
+def _check_systems(options: GateOptions, aspect: str, systems: Iterable[str]) -> None:
+    known = list(dict.fromkeys(systems))
+    for system in options.systems:
+        if system not in known:
+            raise UsageError(f"system {system!r} has no score of {aspect}; the systems are: {', '.join(known)}")
+
+
+def _mean_row(
+    mean: SystemScore, least: float, calibration: Calibration | None, options: GateOptions, group: Mapping[str, Any]
+) -> Row:
+    lower = options.on == "lower-bound"
+    passed = reaches(mean.low if lower else mean.value, least)
+    details: dict[str, Any] = {
+        "min": least, "on": options.on, "outcome": "passed" if passed else "failed", "passed": passed,
+    }  # fmt: skip
     if mean.units_missing:
         details |= {"units": mean.units, "units_missing": mean.units_missing}
     if calibration is not None:
@@ -136,13 +222,88 @@ def _row(mean: SystemScore, least: float, calibration: Calibration | None) -> Ro
             "threshold": calibration.threshold, "calibrated_on": calibration.data_hash,
             "kappa": calibration.kappa.value, "calibration": calibration.checksum,
         }  # fmt: skip
-    return Row(
-        study=STUDY, judge=mean.judge, signature=mean.signature, model=mean.model, aspect=mean.aspect, level="system",
-        statistic="mean", value=mean.value, low=mean.low, high=mean.high, n=mean.n, missing=mean.missing,
-        status=status_of(mean.value, None if mean.low is not None else "no_interval"),
-        reason=mean.reason or ("no usable score" if mean.value is None else None), system=mean.system,
-        interval=mean.interval if mean.low is not None else None, details=details,
-    )  # fmt: skip
+    fields = {
+        "study": STUDY, "judge": mean.judge, "signature": mean.signature, "model": mean.model, "aspect": mean.aspect,
+        "level": "system", "statistic": "mean", "value": mean.value, "low": mean.low, "high": mean.high, "n": mean.n,
+        "missing": mean.missing, "status": status_of(mean.value, None if mean.low is not None else "no_interval"),
+        "reason": mean.reason or ("no usable score" if mean.value is None else None), "system": mean.system,
+        "interval": mean.interval if mean.low is not None else None, "details": details,
+    }  # fmt: skip
+    return Row(**merged(fields, group))
+
+
+def _difference_rows(
+    pairing: Pairing, by: str | None, calibrations: Mapping[str, Calibration], options: GateOptions
+) -> Iterator[Row]:
+    """Yield a row for the difference of each judge, system and group to the baseline."""
+    baseline, run = pairing.a, pairing.b
+    if not pairing.paired.any():
+        moved = int(pairing.moved.sum())
+        why = f": {moved} have another document in the baseline" if moved else ""
+        raise UsageError(f"no summary of {run.folder} can be compared with {baseline.folder}{why}")
+    unchanged = not (pairing.text[pairing.paired] == CHANGED).any()
+    for aspect, drop in (options.max_drop or {}).items():
+        if (calibration := calibrations.get(aspect)) is not None and calibration.threshold is not None:
+            raise UsageError(
+                f"the calibration of {aspect} has a threshold, which a comparison with a baseline does not use; check "
+                f"{aspect} against a baseline without the calibration"
+            )
+        found = difference_rows(
+            pairing, aspects=[aspect], judge=options.judge, by=by, alpha=1 - options.confidence, corrected=False
+        )
+        rows = [row for row in found if row.system is not None]
+        if not rows:
+            for each in (run, baseline):
+                check_complete(each)
+            judge = f" by {options.judge}" if options.judge else ""
+            raise UsageError(f"{run.folder} and {baseline.folder} have no common score of {aspect}{judge}")
+        _check_systems(options, aspect, [row.system for row in rows if row.system is not None])
+        for row in rows:
+            before, now = row.details["signature_a"], row.signature or ""
+            if before != now:
+                changes = "; ".join(signature_changes(before, now))
+                raise UsageError(
+                    f"{row.judge} is not the judge of the baseline: {changes}. Judge the summaries of "
+                    f"{baseline.folder} again"
+                )
+            if not options.systems or row.system in options.systems:
+                yield _compared(row, drop, options, unchanged=unchanged)
+
+
+def _compared(row: Row, drop: float, options: GateOptions, *, unchanged: bool) -> Row:
+    """Return the row of a difference with the outcome of its check.
+
+    `unchanged` means that all summaries are the same as in the baseline.
+    """
+    outcome, needed = "unclear", None
+    if unchanged and same(row.value, 0.0):
+        outcome = "passed" if reaches(0.0, -drop) else "failed"
+    elif row.value is not None and row.low is not None and row.high is not None:
+        if reaches(row.low, -drop):
+            outcome = "passed"
+        elif not reaches(row.high, -drop):
+            outcome = "failed"
+        elif not same(row.value, -drop):
+            # The half of the interval on the side of the bound must become shorter than the distance to the bound.
+            half = row.value - row.low if row.value > -drop else row.high - row.value
+            needed = labels_to_find(row.n, half, abs(row.value + drop))
+    passed = outcome == "passed" or (outcome == "unclear" and options.if_unclear == "pass")
+    details = {"max_drop": drop, "outcome": outcome, "passed": passed, "needed": needed}
+    return row.model_copy(update={"study": STUDY, "details": {**row.details, **details}})
+
+
+def _unpaired(pairing: Pairing) -> Iterator[str]:
+    """Yield notes on the summaries that are not compared."""
+    documents = dict.fromkeys(pairing.document.take(pairing.moved).labels())
+    if documents:
+        yield (
+            f"warning: {count(len(documents), 'document')} with another text in the baseline, whose "
+            f"{count(int(pairing.moved.sum()), 'summary', 'summaries')} cannot be compared: {listed([*documents])}"
+        )
+    for code, where in ((ONLY_B, "the run"), (ONLY_A, "the baseline")):
+        alone = int(((pairing.text == code) & ~pairing.moved).sum())
+        if alone:
+            yield f"{count(alone, 'summary', 'summaries')} only in {where}"
 
 
 def _notes(run: RunFolder, by_aspect: Mapping[str, Calibration]) -> Iterator[str]:
@@ -157,43 +318,159 @@ def _notes(run: RunFolder, by_aspect: Mapping[str, Calibration]) -> Iterator[str
             yield f"{calibration.aspect}: the calibration used the data of this run"
 
 
+def labels(study: Study) -> list[str]:
+    """Return what each row checks: "aster: faithfulness in news by support"."""
+    names = []
+    for row, judge in zip(study, judge_labels(study.rows), strict=True):
+        change, group = "" if row.statistic == "mean" else "change of ", _group(row)
+        names.append(f"{row.system}: {change}{row.aspect}{f' in {group}' if group else ''} by {judge}")
+    return names
+
+
 def sentences(study: Study) -> list[str]:
-    """Return one line per mean, with the outcome, system, aspect, judge, mean and minimum.
+    """Return one line per check, with the outcome, system, aspect, judge, value and bound.
 
     "FAILED aster: faithfulness by support 0.620 [0.500, 0.700] < 0.8 (n = 18, missing 2)"
     """
     lines = []
-    for row, judge in zip(study, judge_labels(study.rows), strict=True):
-        bound, passed = row.details["min"], row.details["passed"]
+    for row, label in zip(study.rows, labels(study), strict=True):
+        details, outcome = row.details, row.details["outcome"]
+        lost = details.get("units_missing", 0)
+        units = f"; {lost} of {details['units'] + lost} units not judged" if lost else ""
+        lower = " (lower bound)" if details.get("on") == "lower-bound" else ""
+        bound = f"{details['min'] if row.statistic == 'mean' else 0.0 - details['max_drop']:g}{lower}"
+        text = f"{with_interval(row.value, row.low, row.high)} {_SIGNS[outcome]} {bound}"
         if row.value is None:
-            result = f"has no mean ({row.reason}); the minimum is {bound:g}"
-        else:
-            result = f"{with_interval(row.value, row.low, row.high)} {'>=' if passed else '<'} {bound:g}"
-        lost = row.details.get("units_missing", 0)
-        units = f"; {lost} of {row.details['units'] + lost} units not judged" if lost else ""
-        about = f"{'passed' if passed else 'FAILED'} {row.system}: {row.aspect} by {judge}"
-        lines.append(f"{about} {result} (n = {row.n}, missing {row.missing}{units})")
+            text = f"has no mean ({row.reason}); the minimum is {bound}"
+        elif lower and row.low is None:
+            text = f"{number(row.value)} has no interval; the minimum is {bound}"
+        lines.append(
+            f"{'FAILED' if outcome == 'failed' else outcome} {label} {text} (n = {row.n}, missing {row.missing}{units})"
+        )
+        if outcome == "unclear":
+            lines[-1] += f"; {_settles(row)}"
     return lines
 
 
-def check(study: Study, run: RunFolder) -> None:
-    """Raise an error if the run is not complete or if a mean is too low.
+_SIGNS = {"passed": ">=", "failed": "<", "unclear": "around"}
 
-    Raises CoverageError (exit code 4) if the run is not complete, and GateError (exit code 3) if a mean is too low.
+
+def _group(row: Row) -> str | None:
+    """Return the group of a row apart from its system, or None if it is of all summaries."""
+    group: str | None = row.details.get("group")
+    names = [row.domain, row.category, group and group.removesuffix(f"{CROSSED}{row.system}")]
+    return CROSSED.join(filter(None, names)) or None
+
+
+def _settles(row: Row) -> str:
+    """Return what would settle an unclear comparison."""
+    if (needed := row.details["needed"]) is not None:
+        return f"about {needed:,} documents would settle it, {_ASSUMED}"
+    if row.low is None:
+        return row.reason or "no interval"
+    return "no number of documents would settle a difference that equals its bound"
+
+
+def _bound(row: Row) -> str:
+    """Return the bound of a check, as a condition."""
+    if row.statistic == "mean":
+        return f"{'low' if row.details['on'] == 'lower-bound' else 'mean'} >= {row.details['min']:g}"
+    return f"change >= {-row.details['max_drop'] + 0.0:g}"
+
+
+def table(study: Study) -> Table:
+    """Return a table with one line per check. `needed` is the number of documents that would settle an unclear one."""
+    rows = study.rows
+    columns: dict[str, list[Any]] = {
+        "result": ["FAILED" if row.details["outcome"] == "failed" else row.details["outcome"] for row in rows],
+        "system": [row.system for row in rows],
+        "group": [_group(row) for row in rows],
+        "aspect": [row.aspect for row in rows],
+        "judge": list(judge_labels(rows)),
+        "value": [number(row.value) for row in rows],
+        "interval": [interval(row.low, row.high) for row in rows],
+        "bound": [_bound(row) for row in rows],
+        "n": [row.n for row in rows],
+        "missing": [row.missing for row in rows],
+        "needed": [row.details.get("needed") for row in rows],
+    }
+    columns = {
+        name: cells for name, cells in columns.items() if any(cells) and (name != "judge" or len(set(cells)) > 1)
+    }
+    align = "".join("r" if name in {"value", "n", "missing", "needed"} else "l" for name in columns)
+    return Table.of(list(columns), list(zip(*columns.values(), strict=True)), align=align)
+
+
+def findings(run: RunFolder, row: Row, most: int = 5) -> list[str]:
+    """Return the judgments that lower the mean of a row, worst first: the text, the reason and the evidence.
+
+    These are sentences, claims and key facts with the label 0, or else the summaries with the lowest values.
     """
-    check_complete(run)
+    judged = [
+        each
+        for each in run.iter_judgments()
+        if (each.signature, each.aspect, each.target.system) == (row.signature, row.aspect, row.system)
+        and each.status == "ok"
+    ]
+    values = {"domain": row.domain, "category": row.category}
+    if group := row.details.get("group"):
+        values = dict(zip(row.details["by"].split("*"), group.split(CROSSED), strict=True))
+    for column, value in values.items():
+        if value is not None:
+            value_of = context_of(run.data).lookup(column.strip())
+            judged = [each for each in judged if value_of(each.target.document_id, each.target.system) == value]
+    units = [each for each in judged if each.target.unit in UNITS]
+    wrong = (
+        [each for each in units if each.label == 0] if units else [each for each in judged if each.value is not None]
+    )
+    wrong.sort(key=lambda each: 0.0 if each.value is None else each.value)
+    lines = []
+    summaries = {(each.document_id, each.system): each for each in run.data.summaries} if wrong else {}
+    for each in wrong[:most]:
+        target, document = each.target, run.data.documents[each.target.document_id]
+        summary = summaries[target.document_id, target.system]
+        texts = {"sentence": summary.sentence_texts, "key_fact": document.key_facts}.get(target.unit, ())
+        text = summary.text if not units else each.claim.text if each.claim is not None else None
+        if text is None and target.index is not None and target.index < len(texts):
+            text = texts[target.index]
+        unit = target.unit.replace("_", " ") + ("" if target.index is None else f" {target.index + 1}")
+        value = "" if each.value is None else f" ({number(each.value, 2)})"
+        lines.append(f"{target.document_id}, {unit}{value}: {shorten(text or '', 300)}")
+        if each.reason:
+            lines.append(f"    reason: {shorten(each.reason, 300)}")
+        for span in each.evidence[:3]:
+            of = document.text if span.of == "document" else summary.text
+            lines.append(f"    {span.of}: {shorten(span.cut(of), 300)}")
+    if len(wrong) > most and units:
+        lines.append(f"... and {len(wrong) - most} more")
+    return lines
+
+
+def verdict(study: Study) -> str:
+    """Return whether the gate is passed, and how many checks are not."""
+    lost = sum(not row.details["passed"] for row in study)
+    return f"gate not passed: {lost} of {len(study)} checks" if lost else f"gate passed: {count(len(study), 'check')}"
+
+
+def check(study: Study, *runs: RunFolder) -> None:
+    """Raise an error if a run is not complete or if a check failed.
+
+    Raises CoverageError (exit code 4) if a run is not complete, and GateError (exit code 3) if a check failed, or is
+    unclear and `if_unclear` is "fail".
+    """
+    for run in runs:
+        check_complete(run)
     lost = [line for line, row in zip(sentences(study), study, strict=True) if not row.details["passed"]]
     if lost:
-        first = "; the first: " + lost[0].removeprefix("FAILED ")
-        raise GateError(
-            f"gate not passed: {len(lost)} of {len(study.rows)} means are below their minimum or missing{first}"
-        )
+        raise GateError(f"{verdict(study)}; the first: {lost[0].removeprefix('FAILED ')}")
 
 
 def check_complete(run: RunFolder) -> None:
     """Raise CoverageError if the run is not complete."""
     if run.manifest.status != "complete":
-        raise CoverageError(f"gate not passed: the run is {run.manifest.status} ({_progress(run)}); resume it first")
+        raise CoverageError(
+            f"gate not passed: {run.folder} is {run.manifest.status} ({_progress(run)}); resume this run first"
+        )
 
 
 def _progress(run: RunFolder) -> str:

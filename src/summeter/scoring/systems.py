@@ -65,12 +65,12 @@ class SystemScore(Record):
 
 
 def system_scores(
-    scores: Iterable[Score], domains: Mapping[str, str | None] | None = None, *, seed: int = 0
+    scores: Iterable[Score], domains: Mapping[str, str | None] | None = None, *, seed: int = 0, level: float = LEVEL
 ) -> list[SystemScore]:
     """Return means by (judge, signature, aspect, system), and by domain if `domains` is given.
 
     `domains` maps document ids to domains. The mean over all documents of a system is followed by the means of its
-    domains, in order of first appearance.
+    domains, in order of first appearance. `level` is the confidence level of the intervals.
     """
     table = ScoreTable.of(scores)
     cells = Groups.by(table.judge, table.signature, table.aspect, table.system)
@@ -84,11 +84,11 @@ def system_scores(
             if (name := of_row.names[of_row.codes[first]]) is not None:
                 entries.append((int(first), rows, name))
         entries.sort(key=lambda entry: (entry[0], entry[2] is not None))
-    return [_mean(table, rows, name, seed) for _, rows, name in entries]
+    return [_mean(table, rows, name, seed, level) for _, rows, name in entries]
 
 
-def _mean(table: ScoreTable, rows: Ints, domain: str | None, seed: int) -> SystemScore:
-    got = Bootstrap(table.document.codes[rows], RESAMPLES, LEVEL, seed).mean(table.value[rows])
+def _mean(table: ScoreTable, rows: Ints, domain: str | None, seed: int, level: float) -> SystemScore:
+    got = Bootstrap(table.document.codes[rows], RESAMPLES, level, seed).mean(table.value[rows])
     first = table[int(rows[0])]
     scored = rows[~np.isnan(table.value[rows])]
     return SystemScore(
