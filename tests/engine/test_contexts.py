@@ -113,7 +113,7 @@ def test_a_wrong_output_folder_is_refused_before_a_server_loads_its_model(tmp_pa
         server.got.clear()
         asked = len(server.calls)
         other = [{**ROWS[0], "summary": "It rained."}]
-        with pytest.raises(UsageError, match="contains a run over other data"):
+        with pytest.raises(UsageError, match="is a run over other data"):
             evaluate(other, ["finesure.fact_check"], models=MODEL, out=tmp_path / "run", base_url=server.url)
         with Journal(tmp_path / "run"), pytest.raises(UsageError, match="another process"):
             run(server, tmp_path / "run")

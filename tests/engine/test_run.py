@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from engine.judges import Lengths, Moody, calls, rows
 
+from summeter.data.dataset import load
 from summeter.engine.api import evaluate, evaluate_async
 from summeter.engine.runs import Run, rescore
 from summeter.records import UsageError
@@ -189,10 +190,26 @@ class TestCarryingOn:
         assert evaluate(rows(), [Lengths()], out=run).manifest.status == "complete"
         assert not (run / ".data.1234.new").exists()
 
-    def test_other_data_are_refused(self, tmp_path: Path) -> None:
-        evaluate(rows(), [Lengths()], out=tmp_path / "run")
-        with pytest.raises(UsageError, match="a run over other data"):
-            evaluate(rows(2), [Lengths()], out=tmp_path / "run")
+    def test_other_data_are_refused_with_the_differences(self, tmp_path: Path) -> None:
+        evaluate(rows(3), [Lengths()], out=tmp_path / "run")
+        first, *others = rows(3)
+        changed = [first | {"summary": "Other."}, *(row for row in others if row["doc_id"] != "d2")]
+        with pytest.raises(UsageError) as caught:
+            evaluate([*changed, first | {"doc_id": "new"}], [Lengths()], out=tmp_path / "run")
+        words = "another text: 1 summary (d0 by a); only before: 1 document (d2); only now: 1 document (new)"
+        assert words in str(caught.value)
+
+    def test_ratings_and_columns_can_be_added_to_a_run(self, tmp_path: Path) -> None:
+        before = evaluate(rows(), [Lengths()], out=tmp_path / "run")
+        given = [row | {"id": number} for number, row in enumerate(rows())]
+        ratings = [{"id": 0, "rater": "ann", "coherence": 4}]
+        judged = calls["judge"]
+        evaluate(load(given, ratings=ratings, on="id"), [Lengths()], out=tmp_path / "run")
+        evaluate(rows(), [Lengths()], out=tmp_path / "run")  # does not remove the ratings
+        assert calls["judge"] == judged
+        data = Run(tmp_path / "run").data
+        assert [vote.value for vote in data.judgments("human.raw")] == [4]
+        assert data.hash == before.manifest.data.hash
 
     def test_a_folder_of_something_else_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / "thesis.tex").write_text("dear")
@@ -209,6 +226,7 @@ KILLED = """
 import asyncio, os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 from engine.judges import Lengths, rows
+from summeter.data.dataset import load
 from summeter.engine.api import evaluate
 from summeter.evaluators.base import Tools
 

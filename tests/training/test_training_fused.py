@@ -211,7 +211,7 @@ def test_without_scikit_learn_it_says_what_to_install(tmp_path: Path, monkeypatc
 def test_a_run_over_other_texts_is_refused(tmp_path: Path) -> None:
     file = saved(tmp_path, rows(by_length))
     sm.evaluate(rows(by_length, seed=5), FREE, out=tmp_path / "run")
-    with pytest.raises(UsageError, match="run is a run on other data than rated"):
+    with pytest.raises(UsageError, match="run is a run over other data than rated"):
         train(settings(file, runs=[str(tmp_path / "run")]), tmp_path / "judge")
 
 

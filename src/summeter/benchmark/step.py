@@ -549,12 +549,7 @@ def run_over(data: Dataset, folder: str | Path) -> RunFolder:
     Raises UsageError if the run is over other summaries.
     """
     run = RunFolder(folder)
-    entry = run.manifest.data
-    if entry.hash != data.hash:
-        raise UsageError(
-            f"{folder} is a run over other data ({entry.source}, {entry.summaries} summaries). Give a run over these "
-            f"{len(data)} summaries"
-        )
+    run.check_data(data, f"Give a run over these {len(data):,} summaries")
     return run
 
 

@@ -166,7 +166,10 @@ class Dataset:
 
     @cached_property
     def hash(self) -> str:
-        """The SHA-256 of the documents and summaries, in order; human judgments are excluded."""
+        """The SHA-256 of the documents and summaries, in order.
+
+        Human judgments and unknown columns are excluded, so that they can be added to the data of a run.
+        """
         sha256 = hashlib.sha256()
         for document in self.documents.values():
             sha256.update(folders.hashed_line(document))
@@ -310,7 +313,7 @@ class Dataset:
         current = {
             "documents": self.documents,
             "judgments": self._makers,
-            "card": self._card,
+            "card": self._card.model_copy(update={"counts": {}, "files": {}}),
             "fact_origins": self.fact_origins,
         }
         return Dataset(
@@ -627,6 +630,25 @@ def save(dataset: Dataset, folder: str | Path, *, force: bool = False, keep_othe
         dataset.fact_origins,
         keep_others=keep_others,
     )
+
+
+def update(folder: str | Path, dataset: Dataset) -> None:
+    """Give a stored dataset the judgment sets and unknown columns of `dataset`, which has the same hash.
+
+    Sets that only the folder has are kept. The folder is not written if it contains all of `dataset` already.
+    """
+    target = Path(folder)
+    makers = {name: partial(dataset.iter_judgments, name) for name in dataset.judgment_sets}
+    content = (dataset.documents, dataset.summaries, makers, dataset.fact_origins)
+    files = dataset.card.files
+    if files.items() <= folders.read_card(target).files.items() if files else folders.contains(target, *content):
+        return
+    stored = load(target, verify=False)
+    kept = {name: partial(stored.iter_judgments, name) for name in stored.judgment_sets if name not in makers}
+    folders.write(
+        target, dataset.documents, dataset.summaries, kept | makers, dataset.card, dataset.dropped,
+        dataset.fact_origins,
+    )  # fmt: skip
 
 
 def concatenate(parts: Iterable[Path], folder: Path, card: Card) -> Dataset:

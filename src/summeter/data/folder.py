@@ -62,9 +62,10 @@ JudgmentMaker = Callable[[], Iterator[Judgment]]
 class Card(Record):
     """The card of a dataset: name, version, licence, citation, provenance and hashes.
 
-    `hash` covers the documents and summaries. `files` maps each file of the folder to its SHA-256, and `counts` maps it
-    to its number of records (both are empty until the dataset is saved). `origin` describes the dataset of which this
-    one is a subset, or the address on a hub (see `data.subsets`, `data.hub`).
+    `hash` covers the documents and summaries without their unknown columns. `files` maps each file of the folder to its
+    SHA-256, and `counts` maps it to its number of records (both are empty unless the dataset is as it was saved).
+    `origin` describes the dataset of which this one is a subset, or the address on a hub (see `data.subsets`,
+    `data.hub`).
     """
 
     layout: Literal["summeter-dataset/1"] = "summeter-dataset/1"
@@ -159,23 +160,50 @@ def write(
     with building(folder) as fresh:
         if keep_others and folder.is_dir():
             shutil.copytree(folder, fresh, symlinks=True, dirs_exist_ok=True, ignore=partial(_dataset_files, folder))
-        lists = (
-            _given_facts(document, fact_origins.get(document.id))
-            for document in documents.values()
-            if document.key_facts
-        )
         counts = {
-            "documents": write_lines(fresh / DOCUMENTS, _lines(documents.values(), without={"key_facts"})),
-            "summaries": write_lines(fresh / SUMMARIES, _lines(summaries)),
-            "keyfacts": write_lines(fresh / KEY_FACTS, _lines(lists)),
+            name.removesuffix(".jsonl"): write_lines(fresh / name, lines)
+            for name, lines in _contents(documents, summaries, sets, fact_origins)
         }
-        for name, make in sets.items():
-            check_set_name(name)
-            path = fresh / JUDGMENTS / f"{name}.jsonl"
-            counts[f"{JUDGMENTS}/{name}"] = write_lines(path, _lines(make()))
         if lines := [json.dumps(each._asdict(), ensure_ascii=False) for each in dropped]:
             write_lines(fresh / DROPPED, lines)
         return seal(fresh, card, counts)
+
+
+def contains(
+    folder: Path,
+    documents: Mapping[str, Document],
+    summaries: Iterable[Summary],
+    sets: Mapping[str, JudgmentMaker],
+    fact_origins: Mapping[str, tuple[FactOrigin, ...]],
+) -> bool:
+    """Return whether an unchanged folder contains exactly these documents and summaries, and these judgment sets."""
+
+    def sha256(lines: Iterable[str]) -> str:
+        digest = hashlib.sha256()
+        for line in lines:
+            digest.update(f"{line}\n".encode())
+        return digest.hexdigest()
+
+    files = read_card(folder).files
+    return all(files.get(name) == sha256(lines) for name, lines in _contents(documents, summaries, sets, fact_origins))
+
+
+def _contents(
+    documents: Mapping[str, Document],
+    summaries: Iterable[Summary],
+    sets: Mapping[str, JudgmentMaker],
+    fact_origins: Mapping[str, tuple[FactOrigin, ...]],
+) -> Iterator[tuple[str, Iterator[str]]]:
+    """Yield the name and the lines of each file with records."""
+    lists = (
+        _given_facts(document, fact_origins.get(document.id)) for document in documents.values() if document.key_facts
+    )
+    yield DOCUMENTS, _lines(documents.values(), without={"key_facts"})
+    yield SUMMARIES, _lines(summaries)
+    yield KEY_FACTS, _lines(lists)
+    for name, make in sets.items():
+        check_set_name(name)
+        yield f"{JUDGMENTS}/{name}.jsonl", _lines(make())
 
 
 def seal(folder: Path, card: Card, counts: Mapping[str, int]) -> Card:
@@ -358,8 +386,8 @@ def read_dropped(folder: Path) -> list[Dropped]:
 
 
 def hashed_line(record: Document | Summary) -> bytes:
-    """Return the bytes that a record contributes to the hash of a dataset."""
-    return canonical(record.model_dump()).encode("utf-8") + b"\n"
+    """Return the bytes that a record contributes to the hash of a dataset. Unknown columns contribute nothing."""
+    return canonical(record.model_dump(exclude={"extra"})).encode("utf-8") + b"\n"
 
 
 def file_hash(path: Path) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Unpack
 
 from summeter.data.atomic import check_folder_name, half_built, write_text
-from summeter.data.dataset import save
+from summeter.data.dataset import save, update
 from summeter.data.folder import is_intact
 from summeter.data.remote import check_local
 from summeter.engine.derive import derive, drop_outdated, undecided
@@ -29,7 +29,6 @@ from summeter.engine.plan import (
     Job,
     RunPlan,
     WorkItem,
-    data_entry,
     items_left,
     make_plan,
     replay_plans,
@@ -59,7 +58,7 @@ from summeter.runs.calls import CallStore
 from summeter.runs.journal import Journal
 from summeter.runs.manifest import Manifest, RunStatus
 from summeter.runs.results import RESULTS, ResultStore
-from summeter.runs.run import CALLS, MANIFEST, read_manifest
+from summeter.runs.run import CALLS, MANIFEST, RunFolder, read_manifest
 from summeter.runs.usage import Usage
 
 log = logging.getLogger(__name__)
@@ -157,14 +156,9 @@ async def _run_session(
     with Journal(folder) as journal, ExitStack() as stores:
         before: Manifest | None = None
         if (folder / MANIFEST).exists():
-            before, entry = read_manifest(folder), data_entry(plan.data)
-            if before.data.hash != entry.hash:
-                raise UsageError(
-                    f"{folder} contains a run over other data ({before.data.source}, {before.data.summaries} "
-                    f"summaries, hash {before.data.hash[:12]}; now {entry.summaries}, {entry.hash[:12]}). "
-                    "Choose another ",
-                    Parameter("out"),
-                )
+            old = RunFolder(folder)
+            old.check_data(plan.data, "Choose another ", Parameter("out"))
+            before = old.manifest
         # Only after the folder is accepted, because a server may load its model to answer.
         plan = plan._replace(contexts=await contexts(plan.models, plan.options, before, replay=recorded))
         started = _initial_manifest(folder, plan, replay, before)
@@ -249,6 +243,7 @@ def _initial_manifest(folder: Path, plan: RunPlan, replay: str | Path | None, ol
             log.warning("%s is damaged; the data are copied again", folder / "data")
             shutil.rmtree(folder / "data", ignore_errors=True)
             save(plan.data, folder / "data")
+        update(folder / "data", plan.data)  # human ratings may have been added
         judges = (*old.judges, *new.judges)
         complete = {judge.signature for judge in judges if not judge.partial}
         without_renamed_roles = {judge.signature for judge in judges if not judge.roles}
@@ -261,7 +256,7 @@ def _initial_manifest(folder: Path, plan: RunPlan, replay: str | Path | None, ol
             )
             for judge in judges
         }
-        update = {
+        changes = {
             "judges": tuple(entries.values()),
             "options": new.options,
             "status": new.status,
@@ -270,7 +265,7 @@ def _initial_manifest(folder: Path, plan: RunPlan, replay: str | Path | None, ol
             "stopped": None,
             "contexts": {**old.contexts, **plan.contexts},
         }
-        return old.model_copy(update=update)
+        return old.model_copy(update=changes)
     for temporary in folder.glob(".data.*"):
         shutil.rmtree(temporary)
     save(plan.data, folder / "data", force=True)

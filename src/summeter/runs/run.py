@@ -24,11 +24,13 @@ import numpy as np
 from pydantic import ValidationError, model_validator
 
 from summeter.data.dataset import Dataset, load
+from summeter.data.differences import differences
 from summeter.data.folder import document_domains, is_dataset
 from summeter.records import (
     Fault,
     InputError,
     Judgment,
+    Parameter,
     Record,
     Status,
     UsageError,
@@ -166,6 +168,17 @@ class RunFolder:
         if self._data is None:
             self._data = load(self._data_folder)
         return self._data
+
+    def check_data(self, data: Dataset, *remedy: str | Parameter) -> None:
+        """Raise UsageError, with the differences and a remedy, if the run is over other documents or summaries."""
+        entry = self.manifest.data
+        if entry.hash == data.hash:
+            return
+        try:
+            words = differences(self.data, data)
+        except InputError:  # the copy in the run is missing or damaged
+            words = f"{entry.summaries:,} summaries (hash {entry.hash[:12]}) before, {len(data):,} now"
+        raise UsageError(f"{self.folder} is a run over other data than {data.card.name} ({words}). ", *remedy)
 
     @property
     def _data_folder(self) -> Path:

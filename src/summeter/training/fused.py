@@ -117,11 +117,7 @@ class FusedTask(Task):
         self.how, self.data = how, data
         self.ratings = read_ratings(data, how.aspects, how.labels)
         for run in runs:
-            if run.manifest.data.hash != data.hash:
-                raise UsageError(
-                    f"{run.folder} is a run on other data than {data.card.name}; a fused judge needs judgments of the "
-                    "rated summaries"
-                )
+            run.check_data(data, "A fused judge needs judgments of the rated summaries")
         self.sources = _sources(how, data, runs)
         self.links: dict[str, Link] = {
             aspect: "logistic" if np.isin(votes[~np.isnan(votes)], (0, 1)).all() else "linear"
