@@ -143,20 +143,20 @@ class TestFaults:
         )
 
     def test_missing_columns(self) -> None:
-        assert faults([{"source": "a", "output": "b"}, {"x": 1}]) == [
+        assert faults([ONE, {"source": "a", "output": "b"}, {"x": 1}]) == [
             (
-                "rows:1: document: is missing; if it is in the column 'source', give map={'document': 'source'}, or "
-                "name the layout with preset (column names are never guessed)"
+                "rows:2: document: is missing; if it is in the column 'source', give map={'document': 'source'}, or "
+                "name the layout with preset"
             ),
             (
-                "rows:1: summary: is missing; if it is in the column 'output', give map={'summary': 'output'}, or name "
-                "the layout with preset (column names are never guessed)"
+                "rows:2: summary: is missing; if it is in the column 'output', give map={'summary': 'output'}, or name "
+                "the layout with preset"
             ),
             (
-                "rows:2: document: is missing; give each row a document, or name its column with "
+                "rows:3: document: is missing; give each row a document, or name its column with "
                 "map={'document': 'COLUMN'}"
             ),
-            ("rows:2: summary: is missing; give each row a summary, or name its column with map={'summary': 'COLUMN'}"),
+            ("rows:3: summary: is missing; give each row a summary, or name its column with map={'summary': 'COLUMN'}"),
         ]
 
     def test_repeated_summaries_are_numbered_with_one_warning(self) -> None:
@@ -451,7 +451,7 @@ class TestFolder:
         )
 
     def test_options_of_flat_files_are_refused_for_a_folder(self, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match="is a folder; map, preset and format apply only to flat files"):
+        with pytest.raises(UsageError, match="is a folder; leave out preset"):
             load(tmp_path, preset="aggrefact")
 
 

@@ -123,7 +123,7 @@ class TestJSONLines:
             b'{"a": 1, "b": {"c": 1, "c": 2}}',
             b"[1]",
             b'"text"',
-            b'{"a": "caf\xe9"}',
+            b'{"a": "caf\x81"}',
             b'{"a": 1e999}',
             b'{"a": 1} {"b": 2}',
             b"nonsense",
@@ -135,7 +135,7 @@ class TestJSONLines:
             "F:5: has the key 'c' twice in one object; keep one",
             "F:6: is a list, not an object; each line is one JSON object {...}",
             "F:7: is a string, not an object; each line is one JSON object {...}",
-            "F:8: is not UTF-8: byte 0xe9 at byte 11 of the line; it may be Windows-1252; save the file as UTF-8",
+            "F:8: is not UTF-8: byte 0x81 at byte 11 of the line; save the file as UTF-8, or give encoding=NAME",
             "F:9: contains the number 1e999, which is out of range",
             "F:10: is not JSON: Extra data at column 10",
             "F:11: is not JSON: Expecting value at column 1",
@@ -167,15 +167,9 @@ class TestJSONLines:
             f"F:1: is not JSON: {said.rpartition(' ')[0]} {int(said.rpartition(' ')[2]) + 1}"
         ]
 
-    def test_utf16_is_recognised(self, tmp_path: Path) -> None:
-        path = put(tmp_path / "a.jsonl", '{"a": 1}'.encode("utf-16"))
-        assert faults_of(path)[0] == (
-            "F:1: is not UTF-8: byte 0xff at byte 1 of the line; it looks like UTF-16; save the file as UTF-8"
-        )
-
     def test_byte_position_includes_the_byte_order_mark(self, tmp_path: Path) -> None:
-        path = put(tmp_path / "a.jsonl", b"\xef\xbb\xbfab\xff\n")
-        assert "byte 0xff at byte 6 of the line" in faults_of(path)[0]
+        path = put(tmp_path / "a.jsonl", b"\xef\xbb\xbfab\x81\n")
+        assert "byte 0x81 at byte 6 of the line" in faults_of(path)[0]
 
     def test_deep_nesting(self, tmp_path: Path) -> None:
         deep = "[" * 100_000 + "]" * 100_000
@@ -325,8 +319,8 @@ class TestJSON:
         ]
 
     def test_not_utf8(self, tmp_path: Path) -> None:
-        assert faults_of(put(tmp_path / "a.json", b'[\n{"a": "\xff"}]')) == [
-            "F:2: is not UTF-8: byte 0xff at byte 8 of the line; save the file as UTF-8"
+        assert faults_of(put(tmp_path / "a.json", b'[\n{"a": "\x81"}]')) == [
+            "F:2: is not UTF-8: byte 0x81 at byte 8 of the line; save the file as UTF-8, or give encoding=NAME"
         ]
 
 
@@ -407,9 +401,9 @@ class TestTables:
             ("a,b\n1,2\n3\n",
              "F:3: has 1 cells, but the header has 2; quote cells that contain the separator or a line end"),
             ("a,a\n1,2\n", "F:1: a: is the name of two columns; rename one"),
-            ("a;b\n1;2\n", "F:1: has the one column 'a;b'; cells are separated by commas in .csv, by tabs in .tsv"),
             ('a,b\n1,"2\n', "F:2: is not a valid table: unexpected end of data"),
-            (b"a,b\n1,\x81\n", "F:2: is not UTF-8: byte 0x81 at byte 3 of the line; save the file as UTF-8"),
+            (b"a,b\n1,\x81\n",
+             "F:2: is not UTF-8: byte 0x81 at byte 3 of the line; save the file as UTF-8, or give encoding=NAME"),
         ],
     )  # fmt: skip
     def test_faults(self, tmp_path: Path, content: str | bytes, message: str) -> None:

@@ -106,14 +106,24 @@ class TestOneMessagePerCause:
     def test_a_file_in_windows_1252(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         rows = "".join(f"{number},a,caf\xe9 {number},na\xefve {number}\n" for number in range(40))
         (tmp_path / "w.csv").write_bytes((HEADER + rows).encode("cp1252"))
-        (line,) = self.faults(capsys, "data", "validate", str(tmp_path / "w.csv"))
+        (line,) = self.faults(capsys, "data", "validate", str(tmp_path / "w.csv"), "--encoding", "utf-8")
         assert "w.csv:2:" in line
-        assert "1252" in line
+        assert "--encoding" in line
 
     def test_one_bad_row_can_still_be_dropped(self, tmp_path: Path) -> None:
         rows = ["1,a,It rained.,Rain.\n", "2,a,caf\xe9,x\n", "3,a,It rained.,Rain.\n"]
         (tmp_path / "w.csv").write_bytes((HEADER + "".join(rows)).encode("cp1252"))
-        words = ["data", "import", str(tmp_path / "w.csv"), "-o", str(tmp_path / "out"), "--on-fault", "skip"]
+        words = [
+            "data",
+            "import",
+            str(tmp_path / "w.csv"),
+            "-o",
+            str(tmp_path / "out"),
+            "--on-fault",
+            "skip",
+            "--encoding",
+            "UTF-8",
+        ]
         assert code(*words) == 0
         assert len((tmp_path / "out" / "summaries.jsonl").read_text().splitlines()) == 2
 

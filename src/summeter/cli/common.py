@@ -28,6 +28,13 @@ READING: dict[str, Any] = {
         str | None,
         typer.Option("--input-format", help="jsonl, json, csv, tsv, parquet or xlsx. Default: by the suffix of DATA."),
     ],
+    "delimiter": Annotated[
+        str | None, typer.Option("--delimiter", metavar="CHAR", help="Separator of CSV cells. Default: detected.")
+    ],
+    "encoding": Annotated[
+        str | None,
+        typer.Option("--encoding", metavar="NAME", help="Encoding of text files, as in cp1252. Default: detected."),
+    ],
     "ratings": Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Human ratings to join with the data: a row per rating, or per summary."),
@@ -347,7 +354,8 @@ def read_data(data: str | list[str], reading: Reading, **more: Any) -> Dataset:
     if isinstance(data, list) and len(data) == 1:
         data = data[0]
     columns = assignments(reading["map_"], "--map", "FIELD=COLUMN")
-    dataset = load(data, map=columns, preset=reading["preset"], format=reading["input_format"], **more)
+    of_file = {name: reading[name] for name in ("preset", "delimiter", "encoding")}
+    dataset = load(data, map=columns, format=reading["input_format"], **of_file, **more)
     for warning in filter(_from_hub, dataset.warnings):
         typer.echo(f"warning: {in_options(warning)}", err=True)
     return with_ratings(dataset, reading)

@@ -6,6 +6,7 @@ It parses the arguments, runs one command, and turns errors into a message and a
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import signal
 import sys
@@ -18,7 +19,7 @@ import typer
 from typer.core import TyperGroup
 
 from summeter._version import __version__
-from summeter.cli.common import option
+from summeter.cli.common import in_options, option
 from summeter.printable import printable
 
 GROUPS = {
@@ -187,11 +188,22 @@ def main(arguments: list[str] | None = None) -> None:
             setattr(sys, name, os.fdopen(number, mode, closefd=False))
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = cast("TextIO", _Printable(before[0])), cast("TextIO", _Printable(before[1]))
+    log, handler = logging.getLogger("summeter"), _Warnings(logging.WARNING)
+    log.addHandler(handler)
     try:
         code = _run(sys.argv[1:] if arguments is None else arguments)
     finally:
+        log.removeHandler(handler)
         sys.stdout, sys.stderr = before
     sys.exit(code)
+
+
+class _Warnings(logging.Handler):
+    """Prints logged warnings to stderr, with parameters written as options."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        formatted = record.args or record.exc_info
+        typer.echo(self.format(record) if formatted else in_options(record.msg), err=True)
 
 
 class _Printable:

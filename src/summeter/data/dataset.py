@@ -21,16 +21,26 @@ from summeter.data.atomic import check_folder
 from summeter.data.faults import Dropped, Faults, OnFault, meant
 from summeter.data.flat import flat_row, splitter_of
 from summeter.data.folder import Card, Content
-from summeter.data.formats import OnRead, Row, file_name, format_to_read, read_rows, storable
+from summeter.data.formats import (
+    OnRead,
+    Row,
+    checked_delimiter,
+    checked_encoding,
+    file_name,
+    format_to_read,
+    read_rows,
+    storable,
+)
+from summeter.data.frames import Rows, rows_in
 from summeter.data.hub import Fetched, fetch, is_address
 from summeter.data.human import RAW
 from summeter.data.intake import Intake
-from summeter.data.layout import Table, joined, read_tables, with_documents
+from summeter.data.layout import PEEKED, Table, joined, preset_of, read_tables, with_documents
 from summeter.data.on_demand import StoredMapping, StoredSummaries
 from summeter.data.presets import Preset, preset_named
 from summeter.data.ratings import Names, Ratings, RatingsReport, join
 from summeter.data.remote import is_remote
-from summeter.data.rows import Columns
+from summeter.data.rows import TEXTS, Columns, stored_map
 from summeter.data.streaming import stream
 from summeter.records import (
     Document,
@@ -44,7 +54,8 @@ from summeter.records import (
     UsageError,
 )
 
-Rows = Sequence[Mapping[str, Any]]
+Source = Any
+"""The types that `load` reads; their names are in `frames.ACCEPTED`."""
 
 
 class Dataset:
@@ -392,11 +403,13 @@ def _of_documents(maker: Callable[[], Iterator[Judgment]], kept: frozenset[str])
 
 
 def load(
-    data: str | Path | Rows | Sequence[str | Path],
+    data: Source,
     *,
     map: Mapping[str, str] | None = None,  # noqa: A002
     preset: str | None = None,
     format: str | None = None,  # noqa: A002
+    delimiter: str | None = None,
+    encoding: str | None = None,
     language: str = "en",
     verify: bool = True,
     documents: str | Path | Sequence[str | Path] = (),
@@ -407,18 +420,25 @@ def load(
     rater: str | None = None,
     aspects: Names | None = None,
 ) -> Dataset:
-    """Load a dataset from files, a dataset folder, dicts or a hub.
+    """Load a dataset from files, a dataset folder, a hub, a data frame or dicts.
 
     Files contain flat rows or have a public layout (see `preset`). They are given as one file, a list of files, a
     pattern (`parts/*.jsonl`), or a folder of JSON Lines, CSV, TSV or Parquet files, stored locally or at `s3://`,
     `gs://` or `az://`. They form one dataset: the rows of a document may be in several files. If the texts exceed 64
     MB, they stay on disk (see `Dataset`). Instead of a file, the address of data on a hub can be given:
-    `hf:org/name@revision#[config/]split` (see `data.hub`).
+    `hf:org/name@revision#[config/]split` (see `data.hub`). Rows in memory are dicts, a DataFrame of pandas or polars,
+    an Arrow table, or a Dataset of Hugging Face; messages give the number of a row, from 1.
+
+    If the rows have no `document` or `summary`, columns with usual names such as `article` and `highlights` take their
+    place, and a warning is logged that names them.
 
     Parameters:
-        map: The column name for each field whose column has another name.
+        map: The column name for each field whose column has another name. Other fields are mapped by the table `[map]`
+            of the file `summeter.toml` beside the files or in the working directory, if there is one.
         preset: The name of a public layout. The roles of the files are recognised by their columns.
         format: The format of the files. By default, it is determined by the suffix.
+        delimiter: The character between the cells of CSV and TSV files. By default, it is detected.
+        encoding: The encoding of text files, such as "cp1252". By default, UTF-8, UTF-16 and Windows-1252 are detected.
         language: The language of the texts (ISO 639-1), for sentence splitting.
         verify: Whether to refuse a dataset folder whose files were changed. Records are always validated.
         documents: Files or folders that contain the documents by id, for rows without documents.
@@ -438,15 +458,18 @@ def load(
     def rated(dataset: Dataset) -> Dataset:
         return dataset if ratings is None else dataset.with_ratings(ratings, **joining)
 
+    of_file = {"format": format, "delimiter": delimiter, "encoding": encoding}
+    of_rows = {"map": map, "preset": preset, "documents": documents, **of_file}
+    if isinstance(data, Dataset):
+        _refuse("the data are a Dataset already", of_rows)
+        return rated(data)
     layout = None if preset is None else preset_named(preset)
     article_files, article_hub = _fetched([documents] if isinstance(documents, str | Path) else list(documents))
     named, hub = _fetched(_paths(data))
     paths = named if named is None or layout else [file for path in named for file in _flat_files(path)]
     takes_folders = layout is not None and any(role.files for role in layout.roles)
     if paths and len(paths) == 1 and _is_folder(paths[0]) and not takes_folders:
-        if map or preset or format or article_files:
-            parameters = (Parameter("map"), ", ", Parameter("preset"), " and ", Parameter("format"))
-            raise UsageError(f"{paths[0]} is a folder; ", *parameters, " apply only to flat files")
+        _refuse(f"{paths[0]} is a folder", of_rows)
         folder = Path(paths[0])
         if not folders.is_dataset(folder):
             message = (
@@ -466,41 +489,65 @@ def load(
         origin = origins[0] if len(origins) == 1 else {"how": "hub", "of": origins}
         licence = card.licence or sources[0].licence
         card = card.model_copy(update={"name": sources[0].name, "licence": licence, "origin": origin})
-    main_file = "rows" if paths is None else file_name(paths[0])
+    memory = rows_in(data) if paths is None else None
+    if memory is not None:
+        _refuse("the data are not in a file", of_file)
+    main_file = file_name(paths[0]) if memory is None else memory.name
     faults = Faults(main_file, on_fault, columns_known=layout is None and not map)
     columns = Columns(map)
     intake = Intake(faults, columns, language)
+    read = partial(
+        read_rows, on_read=on_read, delimiter=checked_delimiter(delimiter), encoding=checked_encoding(encoding)
+    )
 
     def rows_of(path: str | Path) -> Iterator[Row]:
         of_file = faults.of(file_name(path))
         kind = format_to_read(path, format, of_file)
-        return of_file.counted(() if kind is None else read_rows(path, of_file, kind, on_read=on_read))
+        return of_file.counted(() if kind is None else read(path, of_file, kind))
 
     if layout is not None:
         if article_files and layout.articles is None:
             raise UsageError(
                 Parameter("documents"), f": the rows of preset {layout.name} contain their documents; leave it out"
             )
-        if paths is None:
-            tables = [Table.of("rows", _rows(data, faults))]
+        if memory is not None:
+            tables = [Table.of(memory.name, _in_memory(memory, faults))]
         else:
-            tables = list(read_tables(paths, layout, format, faults, on_read))
+            tables = list(read_tables(paths, layout, format, faults, read))
         for row in joined(layout, tables, lambda row: columns.apply(row, faults.of(row.file)), article_files, faults):
             intake.convert(layout, row)
         content = intake.finish()
     else:
-        rows = _rows(data, faults) if paths is None else chain.from_iterable(rows_of(path) for path in paths)
+        rows = chain.from_iterable(rows_of(path) for path in paths) if memory is None else _in_memory(memory, faults)
+        start = list(islice(rows, PEEKED))
+        names = {name for row in start for name in row.cells}
+        beside = dict.fromkeys(Path(path).parent for path in paths or () if not is_remote(path) and str(path) != "-")
+        columns.recognise(
+            start,
+            faults,
+            None if memory is not None else stored_map([*beside, Path()]),
+            preset_of(names, main_file),
+            ("doc_id", "summary") if article_files else TEXTS,
+        )
+        rows = chain(start, rows)
         if article_files:
-            rows = with_documents(list(rows), article_files, faults)
-        first = deque(rows) if paths is None or article_files else _until_large(rows)
+            rows = with_documents(list(rows), columns, article_files, faults)
+        first = _until_large(rows)
         if (following := next(rows, None)) is not None:
-            content = stream(chain(_emptying(first), [following], rows), faults, map, language)
+            content = stream(chain(_emptying(first), [following], rows), faults, columns, language)
         else:
             for flat in _emptying(first):
                 intake.take(flat)
             content = intake.finish()
     warnings = [*(warning for source in sources for warning in source.warnings), *faults.warnings]
     return rated(_dataset(content, card, warnings, faults.dropped))
+
+
+def _refuse(what: str, options: Mapping[str, Any]) -> None:
+    """Raise UsageError if any of the options is given, which have no effect because of `what`."""
+    given = [part for name, value in options.items() if value for part in (" and ", Parameter(name))]
+    if given:
+        raise UsageError(f"{what}; leave out ", *given[1:])
 
 
 def _dataset(content: Content, card: Card, warnings: Iterable[Fault], dropped: Iterable[Dropped]) -> Dataset:
@@ -541,7 +588,7 @@ def _fetched(paths: Sequence[str | Path] | None) -> tuple[Any, list[Fetched]]:
     return [file for several in files for file in several], list(sources.values())
 
 
-def _paths(data: str | Path | Rows | Sequence[str | Path]) -> list[str | Path] | None:
+def _paths(data: Source) -> list[str | Path] | None:
     """Return the paths in `data`, or None if `data` contains rows."""
     if isinstance(data, str | Path):
         return [data]
@@ -669,6 +716,9 @@ def flat_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
             yield flat_row(document, summary)
 
 
-def _rows(data: Any, faults: Faults) -> Iterator[Row]:
-    rows = (storable(Row(faults.file, number, dict(cells)), faults) for number, cells in enumerate(data, 1))
+def _in_memory(memory: Rows, faults: Faults) -> Iterator[Row]:
+    rows = (
+        storable(Row(faults.file, number, dict(cells), memory.as_text), faults)
+        for number, cells in enumerate(memory.rows, 1)
+    )
     return faults.counted(row for row in rows if row is not None)

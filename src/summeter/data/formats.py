@@ -2,16 +2,19 @@
 
 Files may be compressed (`.gz`); `-` is standard input. Content that cannot be read is reported as a fault with its
 file, line and field. Reading then continues if the format allows it, so that all faults of a file are found at once.
+Text files are UTF-8; another encoding or separator that is detected is logged as a warning.
 """
 
 from __future__ import annotations
 
+import codecs
 import csv
 import datetime
 import decimal
 import gzip
 import io
 import json
+import logging
 import math
 import pickle
 import re
@@ -27,11 +30,17 @@ from typing import Any, BinaryIO, ClassVar, Literal, NamedTuple, cast
 
 from summeter.data.faults import Faults
 from summeter.data.remote import is_remote, open_object
-from summeter.records import InstallError, Parameter, UsageError, describe
+from summeter.records import InstallError, Message, Parameter, UsageError, describe
+
+log = logging.getLogger(__name__)
 
 Format = Literal["jsonl", "json", "csv", "tsv", "parquet", "xlsx", "lines", "pickle"]
 FORMATS: tuple[Format, ...] = ("jsonl", "json", "csv", "tsv", "parquet", "xlsx")
 """The formats that users can choose. Only presets read `lines` (one text per line) and `pickle`."""
+DELIMITED: dict[Format, str] = {"csv": ",", "tsv": "\t"}
+"""Formats whose cells are separated by a character, with the usual one."""
+_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+_TEXT: frozenset[Format] = frozenset({"jsonl", "json", "lines", *DELIMITED})
 TABLES = frozenset({"csv", "tsv", "parquet", "xlsx"})
 """Formats in which all cells are strings: an empty cell is an absent value, and a list is JSON text."""
 RECORD_ID = "_id"
@@ -61,6 +70,14 @@ MOST_CELLS = 20_000_000
 WRITTEN_HERE, JSON_COLUMN = {b"summeter": b"flat/1"}, {b"summeter": b"json"}
 """Keys of the metadata that `data.exports` writes to Parquet files: for the schema, and for columns with JSON text."""
 _BOM = b"\xef\xbb\xbf"
+_BOMS = {codecs.BOM_UTF32_LE: "UTF-32", codecs.BOM_UTF32_BE: "UTF-32", codecs.BOM_UTF16_LE: "UTF-16",
+         codecs.BOM_UTF16_BE: "UTF-16"}  # fmt: skip
+_SAMPLE = 1 << 20
+"""Size in bytes of the text from which Windows-1252 is recognised."""
+_NOT_WINDOWS = re.compile(
+    rb"[\x00-\x08\x0e-\x1f\x7f\x81\x8d\x8f\x90\x9d]"  # undefined or control characters
+    rb"|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"  # UTF-8
+)
 _GZIP = b"\x1f\x8b"
 
 
@@ -91,7 +108,7 @@ class _Unreadable(Exception):
 
     def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message)
-        self.line = line
+        self.message, self.line = message, line
 
 
 def file_name(path: str | Path) -> str:
@@ -125,6 +142,24 @@ def format_of(path: str | Path, named: str | None = None) -> Format:
     return format_name
 
 
+def checked_delimiter(text: str | None) -> str | None:
+    """Return a delimiter, which may be written as `tab` or `\\t`. Raises UsageError unless it is one character."""
+    delimiter = {"tab": "\t", "\\t": "\t"}.get(text or "", text)
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+        raise UsageError(Parameter("delimiter", repr(text)), ": give one character, such as ; or tab")
+    return delimiter
+
+
+def checked_encoding(name: str | None) -> str | None:
+    """Return the name of an encoding. Raises UsageError if Python does not know it as an encoding of texts."""
+    try:
+        if name is not None:
+            "a".encode(name)
+    except (LookupError, UnicodeError):
+        raise UsageError(Parameter("encoding", name), ": unknown encoding; give one such as cp1252 or utf-16") from None
+    return name
+
+
 def format_to_read(path: str | Path, named: str | None, faults: Faults) -> Format | None:
     """Return the format of an input file.
 
@@ -153,25 +188,33 @@ def read_rows(
     sheet: str | None = None,
     repair: Repair | None = None,
     on_read: OnRead | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
 ) -> Iterator[Row]:
     """Yield the rows of a file, and add content that cannot be read or stored to `faults`.
 
     `sheet` is the sheet of an XLSX file (default: the first). `repair` corrects the text of a JSON file. `on_read` is
-    called with the number of bytes read since the last call. Raises InstallError if the package that reads Parquet or
-    XLSX is missing.
+    called with the number of bytes read since the last call. `delimiter` separates the cells of a CSV or TSV file, and
+    `encoding` is the encoding of a text file; by default, both are detected. Raises InstallError if the package that
+    reads Parquet or XLSX is missing, and UsageError for a `delimiter` or `encoding` that the format does not have.
     """
-    readers: dict[Format, Callable[[BinaryIO, Faults], Iterator[_Cells]]] = {
-        "jsonl": lambda handle, faults: _read_jsonl(_lines_of(handle), faults),
+    if delimiter is not None and kind not in DELIMITED:
+        raise UsageError(f"{faults.file} is not a CSV or TSV file; leave out ", Parameter("delimiter"))
+    if encoding is not None and kind not in _TEXT:
+        raise UsageError(f"{faults.file} is not a text file; leave out ", Parameter("encoding"))
+    readers: dict[Format, Callable[[Any, Faults], Iterator[_Cells]]] = {
+        "jsonl": _read_jsonl,
         "json": partial(_read_json, repair=repair),
-        "csv": partial(_read_table, delimiter=","),
-        "tsv": partial(_read_table, delimiter="\t"),
+        "csv": partial(_read_table, usual=DELIMITED["csv"], delimiter=delimiter),
+        "tsv": partial(_read_table, usual=DELIMITED["tsv"], delimiter=delimiter),
         "parquet": _read_parquet,
         "xlsx": partial(_read_xlsx, sheet=sheet),
         "lines": _read_lines,
         "pickle": _read_pickle,
     }
     with _reported(faults), _open(path, on_read) as handle:
-        for line, cells in readers[kind](handle, faults):
+        content = _lines_of(handle, encoding, faults) if kind in _TEXT else handle
+        for line, cells in readers[kind](content, faults):
             row = storable(Row(faults.file, line, cells, kind in TABLES), faults)
             if row is not None:
                 yield row
@@ -187,7 +230,7 @@ def _reported(faults: Faults) -> Iterator[None]:
     try:
         yield
     except _Unreadable as error:
-        faults.fail(error.line, None, str(error))
+        faults.fail(error.line, None, error.message)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         faults.fail(
             None, None, f"is not a complete gzip file ({error}); compress it again, or remove .gz from its name"
@@ -292,11 +335,11 @@ def _reason(error: json.JSONDecodeError) -> str:
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     cells = dict(pairs)
     if len(cells) != len(pairs):
-        raise NotJSON(f"has the key {_repeated(key for key, _ in pairs)!r} twice in one object; keep one")
+        raise NotJSON(f"has the key {repeated(key for key, _ in pairs)!r} twice in one object; keep one")
     return cells
 
 
-def _repeated(names: Iterable[str]) -> str | None:
+def repeated(names: Iterable[str]) -> str | None:
     """Return the first name that occurs more than once, or None."""
     return next((name for name, count in Counter(names).items() if count > 1), None)
 
@@ -378,15 +421,80 @@ class _Unpacked(io.RawIOBase):
         return size
 
 
+def _announce(faults: Faults, *parts: str | Parameter) -> None:
+    """Log how a file is read if this was detected, once per file."""
+    log.warning(Message(f"{faults.file}: ", *parts))
+
+
 _NO_LINE = "a line break may be missing, or the file may be in another format"
 
 
-def _lines_of(handle: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines.
+def _lines_of(handle: BinaryIO, encoding: str | None, faults: Faults) -> Iterator[bytes]:
+    """Yield the lines of a text file in UTF-8, or in an unknown encoding.
 
-    A line of more than `LONGEST_LINE` bytes is cut one byte after this length.
+    The encoding is the given one, or that of the byte order mark, or else UTF-8. If the first line that is not ASCII is
+    not UTF-8 and may be Windows-1252, like the text after it, then so are all lines that are not UTF-8. A line of more
+    than `LONGEST_LINE` bytes is cut one byte after this length.
     """
-    return iter(lambda: handle.readline(LONGEST_LINE + 1), b"")
+    first = handle.readline(LONGEST_LINE + 1)
+    if encoding is None and (encoding := next((name for mark, name in _BOMS.items() if first.startswith(mark)), None)):
+        _announce(faults, f"is read as {encoding}, as its byte order mark says; change with ", Parameter("encoding"))
+    if encoding is not None and codecs.lookup(encoding).name != "utf-8":
+        handle, first = cast("BinaryIO", io.BufferedReader(_Recoded(first, handle, encoding))), b""
+    lines = chain([first] if first else (), iter(lambda: handle.readline(LONGEST_LINE + 1), b""))
+    if encoding is not None:
+        yield from lines
+        return
+    for number, line in enumerate(lines, 1):
+        if line.isascii():
+            yield line
+            continue
+        sample = [line]
+        if (error := _decoding_error(line)) is not None:
+            while sum(map(len, sample)) < _SAMPLE and (following := next(lines, b"")):
+                sample.append(following)
+        rest = chain(sample, lines)
+        if error is None or _NOT_WINDOWS.search(b"".join(sample)):
+            yield from rest
+            return
+        why = f"byte 0x{line[error.start]:02x} of line {number} is not UTF-8"
+        _announce(faults, f"is read as Windows-1252, because {why}; change with ", Parameter("encoding"))
+        for each in rest:
+            windows = _decoding_error(each) is not None and not _NOT_WINDOWS.search(each)
+            yield each.decode("cp1252").encode() if windows else each
+        return
+
+
+def _decoding_error(line: bytes) -> UnicodeDecodeError | None:
+    """Return the error that occurs if a line is decoded as UTF-8, or None."""
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error
+    return None
+
+
+class _Recoded(io.RawIOBase):
+    """The content of a text file as UTF-8. Reading raises _Unreadable if the encoding is wrong."""
+
+    def __init__(self, start: bytes, file: BinaryIO, encoding: str) -> None:
+        self._chunks = chain([start], iter(lambda: file.read(1 << 16), b""), [b""])
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._encoding, self._content = encoding, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._content and (chunk := next(self._chunks, None)) is not None:
+            try:
+                self._content = self._decoder.decode(chunk, final=not chunk).encode("utf-8")
+            except UnicodeError as error:
+                what = f"is not {self._encoding}: {getattr(error, 'reason', error)}; give another "
+                raise _Unreadable(Message(what, Parameter("encoding"))) from None
+        content, self._content = self._content[: len(buffer)], self._content[len(buffer) :]
+        buffer[: len(content)] = content
+        return len(content)
 
 
 def _lines(lines: Iterable[bytes], faults: Faults) -> Iterator[tuple[int, str | None]]:
@@ -407,7 +515,7 @@ def _lines(lines: Iterable[bytes], faults: Faults) -> Iterator[tuple[int, str | 
                 faults.fail(None, None, _looks_packed(faults))
                 return
             position = error.start + len(raw) - len(line) + 1
-            message = _not_utf8(raw if number == 1 else b"", line, line[error.start], position)
+            message = _not_utf8(line, line[error.start], position)
             if faults.on_fault != "error":
                 faults.add(number, None, message)
             elif first is None:
@@ -416,21 +524,18 @@ def _lines(lines: Iterable[bytes], faults: Faults) -> Iterator[tuple[int, str | 
                 more += 1
             yield number, None
     if first is not None:
-        faults.add(first[0], None, first[1] + (f" ({more:,} more lines)" if more else ""))
+        faults.add(first[0], None, Message(first[1], f" ({more:,} more lines)" if more else ""))
 
 
 def _looks_packed(faults: Faults) -> str:
     return f"looks like gzip; {'unpack it first' if faults.file == file_name('-') else 'name it .gz'}"
 
 
-def _not_utf8(start: bytes, line: bytes, byte: int, position: int) -> str:
-    """Return the message for a byte that is not UTF-8; `start` is the beginning of the file."""
-    hint = ""
-    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        hint = "; it looks like UTF-16"
-    elif line and not any(other in line for other in b"\x00\x81\x8d\x8f\x90\x9d"):  # undefined in Windows-1252
-        hint = "; it may be Windows-1252"
-    return f"is not UTF-8: byte 0x{byte:02x} at byte {position} of the line{hint}; save the file as UTF-8"
+def _not_utf8(line: bytes | bytearray, byte: int, position: int) -> Message:
+    """Return the message for a byte of a line that is not UTF-8."""
+    hint = "" if _NOT_WINDOWS.search(line) else "; it may be Windows-1252"
+    what = f"is not UTF-8: byte 0x{byte:02x} at byte {position} of the line{hint}; save the file as UTF-8, or give "
+    return Message(what, Parameter("encoding", "NAME"))
 
 
 def _read_jsonl(lines: Iterable[bytes], faults: Faults) -> Iterator[_Cells]:
@@ -448,8 +553,7 @@ def _read_jsonl(lines: Iterable[bytes], faults: Faults) -> Iterator[_Cells]:
             faults.add(number, None, f"is {describe(value)}, not an object; each line is one JSON object {{...}}")
 
 
-def _read_json(handle: BinaryIO, faults: Faults, *, repair: Repair | None = None) -> Iterator[_Cells]:
-    lines = _lines_of(handle)
+def _read_json(lines: Iterator[bytes], faults: Faults, *, repair: Repair | None = None) -> Iterator[_Cells]:
     start: list[bytes] = []
     filled: list[bytes] = []
     while len(filled) < 2 and (line := next(lines, None)) is not None:
@@ -459,9 +563,11 @@ def _read_json(handle: BinaryIO, faults: Faults, *, repair: Repair | None = None
     if _is_json_lines(filled):  # many released files called .json are JSON Lines
         yield from _read_jsonl(chain(start, lines), faults)
         return
-    content = b"".join([*start, handle.read(LONGEST_JSON + 1)])
-    if len(content) > LONGEST_JSON:
-        raise _Unreadable(f"is longer than {LONGEST_JSON >> 30} GiB; convert it to JSON Lines")
+    content = bytearray(b"".join(start))
+    for line in lines:
+        content += line
+        if len(content) > LONGEST_JSON:
+            raise _Unreadable(f"is longer than {LONGEST_JSON >> 30} GiB; convert it to JSON Lines")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -469,8 +575,7 @@ def _read_json(handle: BinaryIO, faults: Faults, *, repair: Repair | None = None
             raise _Unreadable(_looks_packed(faults)) from None
         before, byte = error.object[: error.start], error.object[error.start]
         line_number = before.count(b"\n") + 1
-        message = _not_utf8(content[:2] if line_number == 1 else b"", b"", byte, len(before) - before.rfind(b"\n"))
-        raise _Unreadable(message, line_number) from None
+        raise _Unreadable(_not_utf8(content, byte, len(before) - before.rfind(b"\n")), line_number) from None
     del content
     if repair is not None:
         text = repair(text, lambda line, message: faults.warn(line, None, message))
@@ -616,19 +721,23 @@ _REFUSED = object()
 _BLANKS = re.compile(r"[ \t\r\n]*")
 
 
-def _read_table(handle: BinaryIO, faults: Faults, *, delimiter: str) -> Iterator[_Cells]:
+def _read_table(lines: Iterator[bytes], faults: Faults, *, usual: str, delimiter: str | None) -> Iterator[_Cells]:
     undecoded: set[int] = set()
 
     def texts() -> Iterator[str]:
-        for number, line in _lines(_lines_of(handle), faults):
+        for number, line in _lines(lines, faults):
             if line is None:
                 undecoded.add(number)
             yield "\ufffd\n" if line is None else line
 
-    lines = texts()
+    table = texts()
     before = csv.field_size_limit(LONGEST_LINE)  # documents may exceed the default of 128 kB
     try:
-        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+        start_lines: list[str] = []
+        while not "".join(start_lines[-1:]).strip() and (line := next(table, None)) is not None:
+            start_lines.append(line)
+        separator = delimiter or _delimiter_of("".join(start_lines[-1:]), usual, faults)
+        reader = csv.reader(chain(start_lines, table), delimiter=separator, strict=True)
         header = next((cells for cells in reader if cells), None)
         if header is None or not _is_valid_header(header, faults):
             return
@@ -652,17 +761,21 @@ def _read_table(handle: BinaryIO, faults: Faults, *, delimiter: str) -> Iterator
         csv.field_size_limit(before)
 
 
+def _delimiter_of(header: str, usual: str, faults: Faults) -> str:
+    """Return the character that separates the cells of a header: the usual one unless it does not occur."""
+    header = header.replace("\r", " ")
+    counts = {mark: len(next(csv.reader([header], delimiter=mark), [])) for mark in (usual, *_DELIMITERS)}
+    most = max(counts, key=counts.__getitem__)
+    if counts[usual] > 1 or counts[most] <= 1:
+        return usual
+    _announce(faults, f"cells are separated by {_DELIMITERS[most]}; change with ", Parameter("delimiter"))
+    return most
+
+
 def _is_valid_header(header: list[str], faults: Faults) -> bool:
-    if (name := _repeated(header)) is not None:
+    if (name := repeated(header)) is not None:
         faults.fail(1, name, "is the name of two columns; rename one")
-        return False
-    other = next((mark for mark in (";", "|", "\t", ",") if mark in header[0]), None)
-    if len(header) == 1 and other is not None:
-        faults.fail(
-            1, None, f"has the one column {header[0]!r}; cells are separated by commas in .csv, by tabs in .tsv"
-        )
-        return False
-    return True
+    return name is None
 
 
 def _read_parquet(handle: BinaryIO, faults: Faults) -> Iterator[_Cells]:
@@ -675,7 +788,7 @@ def _read_parquet(handle: BinaryIO, faults: Faults) -> Iterator[_Cells]:
     try:
         source = handle if handle.seekable() else io.BytesIO(handle.read())
         file = pq.ParquetFile(source)
-        if (name := _repeated(file.schema_arrow.names)) is not None:
+        if (name := repeated(file.schema_arrow.names)) is not None:
             faults.fail(None, name, "is the name of two columns; rename one")
             return
         written_here = WRITTEN_HERE.items() <= (file.schema_arrow.metadata or {}).items()
@@ -710,24 +823,26 @@ def _read_parquet(handle: BinaryIO, faults: Faults) -> Iterator[_Cells]:
 def _values(column: Any, before: int, name: str, faults: Faults) -> list[Any]:
     """Return the values in a batch of a Parquet column; `before` is the number of earlier rows."""
     try:
-        return [_plain(value) for value in column.to_pylist()]
+        return [plain(value) for value in column.to_pylist()]
     except (ValueError, OverflowError):
         values: list[Any] = []
         for number, value in enumerate(column, before + 1):
             try:
-                values.append(_plain(value.as_py()))
+                values.append(plain(value.as_py()))
             except (ValueError, OverflowError) as error:
                 values.append(None)
                 faults.fail(number, name, f"cannot be read ({error}); write dates and times as text")
         return values
 
 
-def _plain(value: Any) -> Any:
-    """Return a Parquet or XLSX value as JSON: dates and decimals as strings, NaN as null."""
+def plain(value: Any) -> Any:
+    """Return a value of a table as JSON: dates and decimals as strings, NaN as null, arrays as lists."""
+    if hasattr(value, "tolist"):  # NumPy
+        value = value.tolist()
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
     if isinstance(value, float) and math.isnan(value):
         return None
     if isinstance(value, datetime.date | datetime.time):
@@ -785,7 +900,7 @@ def _read_xlsx(handle: BinaryIO, faults: Faults, *, sheet: str | None = None) ->
             if left < 0:
                 what = f"has over {MOST_CELLS:,} cells, most of them empty; delete the cells far from the table"
                 raise _Unreadable(what)
-            cells = ["" if value is None else _plain(value) for value in values]
+            cells = ["" if value is None else plain(value) for value in values]
             if all(value == "" for value in cells):
                 continue
             if header is None:
@@ -800,8 +915,8 @@ def _read_xlsx(handle: BinaryIO, faults: Faults, *, sheet: str | None = None) ->
                 yield number, dict(zip(header, [*cells, *[""] * len(header)], strict=False))
 
 
-def _read_lines(handle: BinaryIO, faults: Faults) -> Iterator[_Cells]:
-    for number, line in _lines(_lines_of(handle), faults):
+def _read_lines(lines: Iterator[bytes], faults: Faults) -> Iterator[_Cells]:
+    for number, line in _lines(lines, faults):
         if line is not None:
             yield number, {"text": line.rstrip("\r\n")}
 

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 from summeter.data.articles import IDS, TEXTS, ArticleTexts, missing_articles
 from summeter.data.faults import Faults
-from summeter.data.formats import OnRead, Row, file_name, format_to_read, read_rows, sheets
+from summeter.data.formats import Row, file_name, format_to_read, read_rows, sheets
 from summeter.data.presets import PRESETS
 from summeter.data.presets.base import ROWS, Columns, FileRole, Joined, Preset, always, key_of
+from summeter.data.rows import Columns as FlatColumns
 from summeter.records import Message, Parameter, UsageError
 
 PEEKED = 20
@@ -20,6 +21,8 @@ PEEKED = 20
 ARTICLES = FileRole("documents", ("|".join(IDS), "|".join(TEXTS)), "documents by id")
 Apply = Callable[[Row], Mapping[str, Any]]
 """Function that returns the cells of a row with renamed columns."""
+ReadRows = Callable[..., Iterator[Row]]
+"""`read_rows` with some of its arguments."""
 
 
 class Table(NamedTuple):
@@ -41,9 +44,9 @@ class Table(NamedTuple):
 
 
 def read_tables(
-    paths: Sequence[str | Path], preset: Preset, named: str | None, faults: Faults, on_read: OnRead | None = None
+    paths: Sequence[str | Path], preset: Preset, named: str | None, faults: Faults, read: ReadRows
 ) -> Iterator[Table]:
-    """Yield the tables in files and folders that have the layout of a preset."""
+    """Yield the tables in files and folders that have the layout of a preset; `read` reads the rows of a file."""
     known: set[Path] = set()
     for path in chain.from_iterable(_files_of(path, preset, faults) for path in paths):
         file = file_name(path)
@@ -59,7 +62,7 @@ def read_tables(
             continue
         names: tuple[str | None, ...] = _sheets_of(path, preset, of_file) if kind == "xlsx" else (None,)
         for sheet in names:
-            rows = read_rows(path, of_file, kind, sheet=sheet, repair=preset.repair, on_read=on_read)
+            rows = read(path, of_file, kind, sheet=sheet, repair=preset.repair)
             yield Table.of(file, of_file.counted(rows))
 
 
@@ -74,19 +77,22 @@ def _sheets_of(path: str | Path, preset: Preset, faults: Faults) -> tuple[str, .
     return tuple(filter(fits, names)) or names
 
 
-def with_documents(rows: Sequence[Row], documents: Sequence[str | Path], faults: Faults) -> Iterator[Row]:
+def with_documents(
+    rows: Sequence[Row], columns: FlatColumns, documents: Sequence[str | Path], faults: Faults
+) -> Iterator[Row]:
     """Yield flat rows, adding the document with the same doc_id to each row without a document.
 
     Adds a warning with the number of rows whose document differs from the one in `documents`.
     """
-    wanted = {str(row.cells["doc_id"]) for row in rows if row.cells.get("doc_id")}
+    wanted = {str(doc_id) for row in rows if (doc_id := columns.cell(row.cells, "doc_id"))}
     texts = ArticleTexts(documents, faults, wanted)
     differing: list[Row] = []
     for each in rows:
-        doc_id = str(each.cells.get("doc_id"))
+        given = columns.cell(each.cells, "doc_id")
+        doc_id = str(given)
         row = texts.shared(each, doc_id)
-        document = row.cells.get("document")
-        if not row.cells.get("doc_id"):
+        document = columns.cell(row.cells, "document")
+        if not given:
             yield row
         elif document not in (None, ""):
             text = texts.text(doc_id)
@@ -98,7 +104,7 @@ def with_documents(rows: Sequence[Row], documents: Sequence[str | Path], faults:
                 row.line, "document", f"there is no document {doc_id!r} in {texts.names}; add it there"
             )
         else:
-            yield row._replace(cells={**row.cells, "document": text})
+            yield row._replace(cells={**row.cells, columns.renamed.get("document", "document"): text})
     if differing:
         count = f"in {len(differing)} row{'s' if len(differing) > 1 else ''}, differs from the document in "
         message = Message(count, Parameter("documents", "FILE|FOLDER"), "; the text of the row is used")

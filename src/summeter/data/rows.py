@@ -1,10 +1,13 @@
-"""Validate flat rows, and rename their columns."""
+"""Validate flat rows, and recognise and rename their columns."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
-from itertools import islice
+import logging
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import (
@@ -21,8 +24,10 @@ from pydantic_core import ErrorDetails
 
 from summeter.data.faults import Faults, explained, meant, problem
 from summeter.data.formats import NotJSON, Row, parse_json
-from summeter.records import Message, Parameter, UsageError, digest, problem_of
+from summeter.records import InputError, Message, Parameter, UsageError, describe, digest, problem_of
 from summeter.records.text import SHARE, is_share, read_share
+
+log = logging.getLogger(__name__)
 
 EMPTY = "is empty, which is valid; it is judged `skipped`"
 """Warning for an empty document or summary."""
@@ -30,10 +35,23 @@ SYSTEM = "system"
 """The default system of a row."""
 
 _KEEP = "extra."
+SETTINGS = "summeter.toml"
+"""The file in which a mapping of columns can be kept."""
+TEXTS = ("document", "summary")
+"""The required fields."""
 _ALIASES = {
-    "document": ("source", "article", "transcript", "dialogue", "src", "context", "text", "input"),
-    "summary": ("hyp", "output", "prediction", "generated_summary", "model_summary", "decoded", "claim"),
-}
+    "document": (
+        "article", "dialogue", "transcript", "source", "src", "source_text", "source_document", "doc", "text",
+        "context", "input",
+    ),
+    "summary": (
+        "highlights", "prediction", "pred", "hypothesis", "hyp", "output", "generated_summary", "model_summary",
+        "system_summary", "candidate", "decoded", "claim",
+    ),
+    "doc_id": ("id", "document_id", "article_id", "source_id"),
+    "system": ("model", "model_name", "model_id", "system_name", "system_id"),
+}  # fmt: skip
+"""Usual names of the columns of some fields."""
 
 
 def _integer_to_text(value: Any) -> Any:
@@ -101,28 +119,123 @@ LISTS = ("references", "key_facts", "sentences")
 class Columns:
     """The mapping of columns to fields.
 
-    `renamed` maps a field to the name of its column. A field is one of `FIELDS`, or `extra.NAME` to rename an unknown
+    `given` maps a field to the name of its column. A field is one of `FIELDS`, or `extra.NAME` to rename an unknown
     column to NAME. Other columns keep their names. Raises UsageError for an unknown field or for a column that is
     mapped to two fields.
     """
 
-    def __init__(self, renamed: Mapping[str, str] | None = None) -> None:
-        self.renamed = dict(renamed or {})
-        for field, column in self.renamed.items():
-            if field not in FIELDS and not (field.startswith(_KEEP) and field != _KEEP):
+    def __init__(self, given: Mapping[str, str] | None = None) -> None:
+        self._given = dict(given or {})
+        self._stored: Path | None = None
+        """The file that contains the mapping of the fields in `renamed` that are not given."""
+        for field, column in self._given.items():
+            if not _is_field(field):
                 hint = f"fields are: {', '.join(FIELDS)}, and extra.NAME for any other column"
                 raise UsageError(
                     Parameter("map", f"{field}={column}"), f": unknown field {field!r}{meant(field, FIELDS)}; {hint}"
                 )
-        columns = list(self.renamed.values())
-        repeated = next((name for name in columns if columns.count(name) > 1), None)
-        if repeated is not None:
-            raise UsageError(Parameter("map"), f": the column {repeated!r} is mapped to two fields; map it to one")
-        self._mapped = set(columns)
+        self._rename(self._given)
         self._columns: dict[str, None] = {}
         """The columns that occur in the rows as they are read."""
         self._used: dict[str, None] = {}
         """The columns that occur in the rows after conversion by a preset, if there is one."""
+
+    def _rename(self, renamed: Mapping[str, str]) -> None:
+        columns = list(renamed.values())
+        repeated = next((name for name in columns if columns.count(name) > 1), None)
+        if repeated is not None:
+            raise UsageError(Parameter("map"), f": the column {repeated!r} is mapped to two fields; map it to one")
+        self.renamed = dict(renamed)
+        self._mapped = set(columns)
+
+    def recognise(
+        self,
+        rows: Sequence[Row],
+        faults: Faults,
+        stored: tuple[Path, Mapping[str, str]] | None = None,
+        preset: str | None = None,
+        needed: Sequence[str] = TEXTS,
+    ) -> None:
+        """Map the fields that the first rows lack to columns with a usual name, and log this mapping.
+
+        This concerns the fields `needed`, and if one of them is recognised, also `doc_id` and `system`. `stored` is a
+        file with a mapping, which is used if it fits the columns. It is a fault if a needed field is still absent, if
+        several columns may hold it, or if the columns are those of a `preset`.
+        """
+        names = list(dict.fromkeys(name for row in rows for name in row.cells))
+        if not names:
+            return
+        if stored is not None:
+            self._apply_stored(*stored, names)
+        absent = [field for field in needed if field not in self._present(names)]
+        if stored is not None and absent and self._stored is None:
+            log.warning(f"{stored[0]}: is not used, because its columns are not those of {faults.file}")
+        chosen: dict[str, str] = {}
+        before = faults.count
+        for field in absent:
+            if field in self._given:
+                faults.fail(None, None, self._no_column(field, names))
+                continue
+            found = self._candidates(field, names)
+            options = [Parameter("map", f"{field}={name}") for name in found]
+            if preset is not None:
+                options.append(Parameter("preset", preset))
+            if len(options) == len(found) == 1:
+                chosen[field] = found[0]
+            elif options:
+                first, *others = options
+                either = (part for option in others for part in (" or ", option))
+                what = "is missing, and it is not clear which column contains it; give "
+                faults.fail(None, field, Message(what, first, *either))
+            else:
+                how = Message("is missing; name its column with ", Parameter("map", f"{field}=COLUMN"))
+                faults.fail(None, field, Message(how, f"{meant(field, names)}; {_listed(names)}"))
+        if faults.count > before:
+            faults.stop()
+        if not chosen:
+            return
+        self._rename({**self.renamed, **chosen})
+        texts = [str(self.cell(row.cells, "document")) for row in rows]
+        for field in ("doc_id", "system"):
+            found = [] if field in self._present(names) else self._candidates(field, names)
+            values = [self.cell(row.cells, found[0]) for row in rows] if len(found) == 1 else []
+            fits = bool(values) and all(isinstance(value, str | int) and value != "" for value in values)
+            if fits and field == "doc_id":  # otherwise the column identifies rows, not documents
+                fits = len(set(zip(values, texts, strict=True))) == len(set(values)) == len(set(texts))
+            if fits:
+                chosen[field] = found[0]
+        self._rename({**self.renamed, **chosen})
+        log.warning(Message(f"{faults.file}: {_shown(chosen)}; change with ", Parameter("map")))
+
+    def _apply_stored(self, path: Path, mapping: Mapping[str, str], names: Sequence[str]) -> None:
+        """Apply a stored mapping if the columns of its texts exist, or one of its columns if it maps no text."""
+        texts = [column for field, column in mapping.items() if field in TEXTS]
+        if not (all(column in names for column in texts) if texts else any(c in names for c in mapping.values())):
+            return
+        used = {
+            field: column
+            for field, column in mapping.items()
+            if field not in self._given and column not in self._mapped
+        }
+        self._stored = path
+        self._rename({**used, **self._given})
+        log.warning(f"{path}: {_shown(used)}")
+
+    def _present(self, names: Iterable[str]) -> set[str]:
+        """Return the names of the columns after `apply`."""
+        renamed = {field.removeprefix(_KEEP) for field, column in self.renamed.items() if column in names}
+        return (set(names) - self._mapped) | renamed
+
+    def _candidates(self, field: str, names: Iterable[str]) -> list[str]:
+        """Return the columns with a usual name of a field: if possible, the name of the field itself."""
+        usual = {name: re.sub(r"[\W_]+", "_", name).lower() for name in names if name not in self._mapped}
+        same = [name for name, as_field in usual.items() if as_field == field]
+        return same or [name for name, as_field in usual.items() if as_field in _ALIASES[field]]
+
+    def _no_column(self, field: str, names: Iterable[str]) -> Message:
+        column = self.renamed[field]
+        what = f": there is no column {column!r}{meant(column, names)}; {_listed(names)}"
+        return Message(Parameter("map", f"{field}={column}"), what)
 
     def cell(self, cells: Mapping[str, Any], field: str) -> Any:
         """Return the value of a field in a row before `apply`, or None if the field is absent."""
@@ -156,17 +269,59 @@ class Columns:
 
     def finish(self, faults: Faults) -> None:
         """Report mapped columns that are missing, and warn of misspelt columns, after the last row."""
-        for field, column in self.renamed.items():
-            if self._columns and column not in self._columns:
-                more = f" and {len(self._columns) - 30:,} more" if len(self._columns) > 30 else ""
-                known = f"columns are: {', '.join(islice(self._columns, 30))}{more}"
-                what = f": there is no column {column!r}{meant(column, self._columns)}; {known}"
-                faults.add(None, None, Message(Parameter("map", f"{field}={column}"), what))
+        for field, column in self.renamed.items() if self._columns else ():
+            if column in self._columns:
+                continue
+            if field in self._given:
+                faults.add(None, None, self._no_column(field, self._columns))
+            else:
+                what = f"there is no column {column!r}{meant(column, self._columns)}"
+                faults.of(str(self._stored)).warn(None, f"map.{field}", what)
         for name in self._used:
             near = difflib.get_close_matches(name.lower(), FIELDS, 1, 0.85)
             if near and name not in FIELDS and name in self._columns and near[0] not in self._used:
                 message = f"is kept as an unknown column; if you mean {near[0]!r}, give "
                 faults.warn(None, name, Message(message, Parameter("map", f"{near[0]}={name}")))
+
+
+def stored_map(folders: Iterable[Path]) -> tuple[Path, dict[str, str]] | None:
+    """Return the path and the mapping of the first `summeter.toml` in some folders, or None if there is none.
+
+    The file has one table, `[map]`, with the name of a column for each field. Raises InputError if it is invalid.
+    """
+    path = next((file for folder in folders if (file := folder / SETTINGS).is_file()), None)
+    if path is None:
+        return None
+    try:
+        settings = tomllib.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError.at(path, None, None, f"is not TOML: {error}") from error
+    table = settings.pop("map", {})
+    if settings or not isinstance(table, dict):
+        raise InputError.at(path, None, next(iter(settings), "map"), "is not known; the file has one table, [map]")
+    kept = table.pop("extra", {})
+    mapping = table | ({f"{_KEEP}{name}": column for name, column in kept.items()} if isinstance(kept, dict) else {})
+    for field, column in mapping.items():
+        if not _is_field(field):
+            what = f"is not a field{meant(field, FIELDS)}; fields are: {', '.join(FIELDS)}, and extra.NAME"
+            raise InputError.at(path, None, f"map.{field}", what)
+        if not isinstance(column, str):
+            raise InputError.at(path, None, f"map.{field}", f"is {describe(column)}; give the name of a column")
+    return path, mapping
+
+
+def _is_field(name: str) -> bool:
+    return name in FIELDS or (name.startswith(_KEEP) and name != _KEEP)
+
+
+def _listed(names: Iterable[str]) -> str:
+    listed = list(names)
+    more = f" and {len(listed) - 30:,} more" if len(listed) > 30 else ""
+    return f"columns are: {', '.join(listed[:30])}{more}"
+
+
+def _shown(mapping: Mapping[str, str]) -> str:
+    return ", ".join(f"{field} = column {name}" for field, name in mapping.items())
 
 
 def check(line: int, cells: Mapping[str, Any], faults: Faults, *, as_text: bool = False) -> FlatRow | None:
@@ -182,10 +337,10 @@ def check(line: int, cells: Mapping[str, Any], faults: Faults, *, as_text: bool 
         row = FlatRow.model_validate(cells)
     except ValidationError as error:
         problems = explained(error, lambda field, details: _message(field, details, cells))
-        for field, message in sorted(problems, key=lambda each: each[0] not in _ALIASES):  # document and summary first
+        for field, message in sorted(problems, key=lambda each: each[0] not in TEXTS):  # document and summary first
             faults.add(line, field, message)
         return None
-    for field in ("document", "summary"):
+    for field in TEXTS:
         if not getattr(row, field).strip():
             faults.warn(line, field, EMPTY)
     return row if faults.count == before else None
@@ -198,7 +353,7 @@ def _parse_cells(line: int, cells: Mapping[str, Any], faults: Faults) -> dict[st
         value = parsed.get(field)
         if field == SHARE:
             parsed[field] = read_share(value)
-        elif value == "" and field not in ("document", "summary"):
+        elif value == "" and field not in TEXTS:
             parsed[field] = None
         elif isinstance(value, str) and field in (*LISTS, "human"):
             try:
@@ -221,7 +376,6 @@ def _message(field: str, details: ErrorDetails, cells: Mapping[str, Any]) -> str
             Parameter("map", f"{field}={column}"),
             ", or name the layout with ",
             Parameter("preset"),
-            " (column names are never guessed)",
         )
     if field == SHARE:
         return f"is {details['input']!r}; give true or false"
@@ -230,7 +384,7 @@ def _message(field: str, details: ErrorDetails, cells: Mapping[str, Any]) -> str
         "tuple_type": "a list of strings",
         "dict_type": "an object of human judgments",
     }[details["type"]]
-    if field in _ALIASES and details["input"] is None:
+    if field in TEXTS and details["input"] is None:
         expected = "a string (it may be empty)"
     elif field == "reference":
         expected = "a string (`references` takes a list of strings)"

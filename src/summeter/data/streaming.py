@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import weakref
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from pathlib import Path
 from typing import IO
@@ -34,7 +34,7 @@ class TemporaryFolder:
         weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
-def stream(rows: Iterable[Row], faults: Faults, renamed: Mapping[str, str] | None, language: str) -> Content:
+def stream(rows: Iterable[Row], faults: Faults, columns: Columns, language: str) -> Content:
     """Check the rows and write them to a dataset folder, from which they are read when accessed.
 
     Because the rows of a document may be far apart, all rows are first written to one file per 1,000 documents; the
@@ -42,13 +42,13 @@ def stream(rows: Iterable[Row], faults: Faults, renamed: Mapping[str, str] | Non
     content does, and needs about twice as much space as the uncompressed rows. Raises InputError with all faults.
     """
     temporary = TemporaryFolder()
-    spilled = _Spilled(temporary.path / "rows", rows, Columns(renamed))
+    spilled = _Spilled(temporary.path / "rows", rows, columns)
     fresh = temporary.path / "data"
     faults_before = deepcopy(faults)
-    annotators = _write(fresh, spilled, Intake(faults, Columns(renamed), language))
+    annotators = _write(fresh, spilled, Intake(faults, columns, language))
     if annotators.marked:  # repeat, because only now are all annotators of spans known
         shutil.rmtree(fresh)
-        _write(fresh, spilled, Intake(faults_before, Columns(renamed), language, annotators))
+        _write(fresh, spilled, Intake(faults_before, columns, language, annotators))
     shutil.rmtree(temporary.path / "rows")
     return folders.read_on_demand(fresh, temporary)
 
