@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -88,9 +89,21 @@ def test_errors_need_error_types_of_a_judge(call: Call, run: Path) -> None:
     assert "no judge of the run assigned error types" in str(failed.exception)
 
 
-def test_rows_of_two_runs_name_their_run(call: Call, run: Path) -> None:
-    rows = rows_of(call("correlate", str(run), str(run), "--aspect", "coherence", "--json", "--resamples", "0"))
-    assert [row["details"]["run"] for row in rows] == [str(run)] * 6
+@pytest.mark.parametrize(
+    "command", ["correlate", "classify", "prefer", "stability", "reliability", "compare", "agree", "estimate", "bias"]
+)
+def test_judges_of_two_runs_are_studied_together(call: Call, run: Path, command: str) -> None:
+    other = Path(shutil.copytree(run, run.parent / "other"))
+    aspect = "faithfulness" if command == "classify" else "coherence"
+    data = ["--gold", str(run / "data")] if command == "compare" else []
+    draws = [] if command == "estimate" else ["--resamples", "0"]
+    rows = rows_of(call(command, str(run), str(other), *data, *draws, "--aspect", aspect, "--json"))
+    named = {row["details"].get("run") for row in rows if (row["judge"] or "").startswith("mine")}
+    assert named == {str(run), str(other), *([f"{run} + {other}"] if command == "reliability" else [])}
+
+
+def test_a_run_given_twice_is_refused(call: Call, run: Path) -> None:
+    assert "is given twice" in str(call("correlate", str(run), str(run)).exception)
 
 
 def test_an_unknown_aspect_lists_the_known_ones(call: Call, run: Path) -> None:

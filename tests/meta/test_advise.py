@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -16,6 +17,7 @@ from summeter.engine.api import evaluate
 from summeter.engine.runs import Run
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
 from summeter.meta import advise, compare_evaluators
+from summeter.meta._advise import overview
 from summeter.pages.figures import Points
 from summeter.records import Item, Judgment, UsageError
 from summeter.report import plot
@@ -190,15 +192,32 @@ def test_a_judge_that_cannot_be_compared_is_named(tmp_path: Path) -> None:
     assert any("rater" in note for note in study.notes)
 
 
-def test_figures_of_a_judge_come_from_one_run(tmp_path: Path, run: Run) -> None:
+def test_the_same_judge_in_two_runs_is_kept_apart(tmp_path: Path, run: Run) -> None:
     fewer = evaluate(data(12), [Noisy(noise=0.3)], out=tmp_path / "fewer")
     (signature,) = {judgment.signature for judgment in fewer.judgments()}
+    study = advise([run, fewer], run.data, resamples=20)
+    agreement = [row for row in study if row.signature == signature and row.statistic == "auroc"]
+    assert [row.details["run"] for row in agreement] == [str(run.folder), str(fewer.folder)]
+    assert [str(line[0]) for line in overview(study).rows if str(fewer.folder) in str(line[0])]
+    # Both are studied on the documents that both runs have.
+    assert [(row.n, row.missing) for row in agreement] == [(48, 0), (48, 0)]
+    assert any("studied on the" in note for note in study.notes)
 
-    def of_the_judge(study: Any) -> list[Any]:
-        return [row for row in study if row.signature == signature and row.statistic != "auroc"]
 
-    both, alone = advise([run, fewer], run.data, resamples=20), advise([run], run.data, resamples=20)
-    assert of_the_judge(both) == of_the_judge(alone)
+def test_a_judge_that_labels_do_not_tell_from_chance_is_not_recommended(tmp_path: Path) -> None:
+    run = evaluate(data(10), [Noisy(noise=3.0)], out=tmp_path / "noise")
+    study = advise(run, resamples=200)
+    agreement = study.one(statistic="auroc")
+    assert agreement.low is not None
+    assert agreement.low < 0.5 < (agreement.value or 0) < (agreement.high or 0)
+    assert agreement.details["recommended"] is False
+    needed = study.one(statistic="labels_needed")
+    # The interval is 2 * 1.96 standard errors wide; 1.96 + 0.84 of them must fit into the distance to 0.5.
+    error = (agreement.high - agreement.low) / (2 * 1.959964)  # type: ignore[operator]
+    expected = math.ceil(10 * (error * (1.959964 + 0.841621) / (agreement.value - 0.5)) ** 2)  # type: ignore[operator]
+    assert (needed.value, needed.n, needed.judge) == (expected, 10, agreement.judge)
+    assert not any(": use " in note for note in study.notes)
+    assert any(f"about {expected:,} labelled documents would tell it from chance" in note for note in study.notes)
 
 
 def test_merge_each_is_refused(run: Run) -> None:

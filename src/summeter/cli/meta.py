@@ -140,7 +140,7 @@ def estimate(
         from summeter.engine.derive import cascade_samples
 
         options = given.keywords("estimate_last_judge", "with --last-judge")
-        return given.each_run(lambda run: meta.estimate_last_judge(run, cascade_samples(run), **options))
+        return [meta.estimate_last_judge(run, cascade_samples(run), **options) for run in given.runs]
     if simulate is not None:
         return given.studies("simulate", "with --simulate", simulate)
     return given.studies("estimate", "without --simulate")

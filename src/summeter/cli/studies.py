@@ -123,22 +123,11 @@ class Given:
 
         if inputs[0] == "runs":
             return [of(self.runs)]
-        if self.runs or not (inputs[0] == "gold" or entry.inputs[0].nullable):
-            return self.each_run(of)
-        return [of(None)]
-
-    def each_run(self, study: Callable[[RunFolder], Study]) -> list[Study]:
-        """Run a study on each run. With several runs, `details.run` of each row names the run."""
-        if not self.runs:
-            raise UsageError("give a RUN")
-        if len(self.runs) == 1:
-            return [study(self.runs[0])]
-        studies = []
-        for run in self.runs:
-            result = study(run)
-            rows = [row.model_copy(update={"details": {**row.details, "run": str(run.folder)}}) for row in result]
-            studies.append(type(result)(result.name, rows, result.notes))
-        return studies
+        if self.runs:
+            return [of(self.runs[0] if len(self.runs) == 1 else self.runs)]
+        if inputs[0] == "gold" or entry.inputs[0].nullable:
+            return [of(None)]
+        raise UsageError("give a RUN")
 
     @cached_property
     def names(self) -> dict[str, str]:

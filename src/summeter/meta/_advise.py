@@ -9,17 +9,18 @@ test and a correction for the number of pairs.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import chain
+from statistics import NormalDist
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
 from summeter.choices import AggregationRule, Average, Level
 from summeter.meta._compare import AgreementTask, judge_differences, pair_row
-from summeter.meta.coefficients import AUROC
+from summeter.meta.coefficients import AUROC, STATISTICS
 from summeter.meta.gold import aspects as judged_aspects
-from summeter.meta.inputs import Gold
+from summeter.meta.inputs import Gold, RunLike, judge_input
 from summeter.meta.measure import estimate
 from summeter.meta.options import Choice, Draws, GoldAtLeast, Selection, Significance, study
 from summeter.meta.results import (
@@ -28,6 +29,7 @@ from summeter.meta.results import (
     interval_row,
     judge_key,
     judge_labels,
+    key_of,
     merged,
     named,
     status_of,
@@ -38,19 +40,18 @@ from summeter.meta.verdicts import (
     ABOVE,
     AGREES_BETTER,
     POWER,
+    UNDECIDED,
     Comparison,
     against_chance,
     agreement,
     labels_needed,
     labels_sentence,
 )
-from summeter.records import JudgeKey, UsageError, judge_names
+from summeter.records import UsageError, judge_names
 from summeter.runs.calls import CallStore
 from summeter.runs.run import CALLS, RunFolder
 from summeter.scoring import COMPOSITE
-from summeter.scoring.table import Question
-from summeter.stats import MIN_DOCUMENTS, Estimate, PairDifference
-from summeter.stats.resample import Resampling
+from summeter.stats import MIN_DOCUMENTS, Estimate, PairDifference, error_to_find, labels_to_find
 from summeter.tables import Column, Table, number, plain
 from summeter.tables import interval as shown_interval
 
@@ -92,6 +93,18 @@ class Candidate(NamedTuple):
         about = {"study": STUDY, "level": str(self.pairs.level), "average": "pooled"}
         return {**named(self.pairs.judge, self.pairs.gold), **about}
 
+    def labels_needed(self, confidence: float) -> int | None:
+        """Return the number of labelled documents that would tell the judge from chance with power `POWER`.
+
+        Returns None if the judge does not agree better than chance, or if the agreement has no interval.
+        """
+        own, chance = self.agreement, STATISTICS[self.statistic].chance
+        above = (own.value or 0.0) - (chance or 0.0)
+        if self.verdict != UNDECIDED or above <= 0 or own.low is None or own.high is None or own.clusters is None:
+            return None
+        error = (own.high - own.low) / (2 * NormalDist().inv_cdf((1 + confidence) / 2))
+        return max(MIN_DOCUMENTS, labels_to_find(own.clusters, error, error_to_find(above, confidence, POWER)))
+
 
 class AdviseOptions(Selection, GoldAtLeast, Draws):
     """The options of `advise`."""
@@ -103,7 +116,7 @@ class AdviseOptions(Selection, GoldAtLeast, Draws):
 
 
 @study(AdviseOptions)
-def advise(runs: RunFolder | Sequence[RunFolder], gold: Gold | None, options: AdviseOptions) -> Study:
+def advise(runs: RunLike, gold: Gold | None, options: AdviseOptions) -> Study:
     """Recommend one of the judges of the runs, by agreement with people, cost and time.
 
     `gold` is by default the human judgments in the data of the first run.
@@ -113,29 +126,26 @@ def advise(runs: RunFolder | Sequence[RunFolder], gold: Gold | None, options: Ad
     dollars and seconds per 1,000 summaries; the seconds include sequential calls and local computation). The best judge
     is compared with the recommended one, or with the next best if it is recommended itself, in the rows `difference`
     ("A-B", with the fields of `compare_evaluators`) and `labels_needed`, the number of labelled documents needed to
-    detect the difference with power 0.8. A judge that cannot be compared has a row `agreement` without a value. The
-    notes contain the recommendation.
+    detect the difference with power 0.8. If no judge is recommended, because the best cannot be told from chance, its
+    row `labels_needed` is the number that would tell it from chance with that power. A judge that cannot be compared
+    has a row `agreement` without a value. The notes contain the recommendation.
 
     The recommended judge is the cheapest of those that agree significantly better than chance (on at least 6 documents)
     and are not significantly worse than the best of these. If no judge qualifies, none is recommended. Raises
     UsageError if no judge has an aspect in common with people.
     """
-    folders = [runs] if isinstance(runs, RunFolder) else list(runs)
-    if not folders:
+    judges = judge_input(runs)
+    if not judges.folders:
         raise UsageError("no run given")
-    resample = options.resampling
     if options.merge == AggregationRule.EACH:
         raise UsageError(
             "judges are compared with one human value per unit; the option merge must be auto, mean, majority, "
             "mode_else_mean or the id of one annotator"
         )
-    people = folders[0].data if gold is None else gold
-    reads = [(folder, meta_input(folder, people, options)) for folder in folders]
-    found, rows = _candidates(reads, options, resample)
-    names = judge_names(
-        [*(judge_key(candidate.pairs.judge) for candidate in found), *(judge_key_of(row) for row in rows)]
-    )
-    notes = [f"left out: {names[judge_key_of(row)]} on {row.aspect}: {row.reason}" for row in rows]
+    read = meta_input(judges, judges.data if gold is None else gold, options)  # type: ignore[arg-type]  # a run has data
+    found, rows = _candidates(read, options)
+    names = judge_names([*(judge_key(candidate.pairs.judge) for candidate in found), *map(key_of, rows)])
+    notes = [f"left out: {names[key_of(row)]} on {row.aspect}: {row.reason}" for row in rows if row.gold_aspect]
     testing = Significance(resamples=options.resamples, confidence=options.confidence, seed=options.seed)
     for aspect in dict.fromkeys(candidate.pairs.gold.aspect for candidate in found):
         of_aspect = [candidate for candidate in found if candidate.pairs.gold.aspect == aspect]
@@ -154,8 +164,8 @@ def overview(study: Study) -> Table:
     whole = [row for row in study if row.statistic in (AUROC, SPEARMAN)]
     lines = []
     for name, row in zip(judge_labels(whole), whole, strict=True):
-        own = study.where(signature=row.signature, aspect=row.aspect, gold_aspect=row.gold_aspect)
-        figures = {each.statistic: each.value for each in own}
+        own = study.where(aspect=row.aspect, gold_aspect=row.gold_aspect)
+        figures = {each.statistic: each.value for each in own if key_of(each) == key_of(row)}
         marks = [mark for key, mark in (("frontier", "frontier"), ("recommended", "use")) if row.details[key]]
         lines.append((
             name, row.aspect if row.aspect == row.gold_aspect else f"{row.aspect}:{row.gold_aspect}", row.level,
@@ -167,69 +177,47 @@ def overview(study: Study) -> Table:
     return Table(tuple(Column(head, show=shown.get(head, plain)) for head in heads), tuple(lines))
 
 
-def judge_key_of(row: Row) -> JudgeKey:
-    """Return the key that identifies the judge of a row."""
-    return JudgeKey(row.judge or "", row.signature or "", row.model)
-
-
-def _candidates(
-    reads: Sequence[tuple[RunFolder, MetaInput]], options: AdviseOptions, resample: Resampling
-) -> tuple[list[Candidate], list[Row]]:
+def _candidates(read: MetaInput, options: AdviseOptions) -> tuple[list[Candidate], list[Row]]:
     """Return the judges that can be compared with people, and a row for each other judge."""
-    questions = {run.folder: read.judge.questions(judge=options.judge) for run, read in reads}
-    judged_by_runs = list(dict.fromkeys(question.aspect for of_run in questions.values() for question in of_run))
-    people = judged_aspects(reads[0][1].gold)
-    aspects = wanted(options, judged_by_runs, people) if judged_by_runs else []
-    by_level: dict[Level, dict[tuple[str, str, str], tuple[RunFolder, Sample]]] = {}
+    questions = read.judge.questions(judge=options.judge)
+    by_level: dict[Level, list[Sample]] = {}
     last_error: UsageError | None = None
     for level in [Level(options.level)] if options.level is not None else [Level.SENTENCE, Level.SUMMARY]:
-        at_level = by_level.setdefault(level, {})
-        for run, read in reads:
-            in_run = {question.aspect for question in questions[run.folder]}
-            names = tuple(f"{judge}:{gold}" for judge, gold in aspects if judge in in_run)
-            if judged_by_runs and not names:
-                continue
-            try:
-                for pairs in all_pairs(read, level, options.model_copy(update={"aspect": names})):
-                    at_level.setdefault(_key(pairs), (run, pairs))
-            except UsageError as error:
-                last_error = error
+        try:
+            by_level[level] = list(all_pairs(read, level, options))
+        except UsageError as error:
+            last_error = error
     found: list[Candidate] = []
     levels: dict[str, Level] = {}
-    for aspect in dict.fromkeys(key[0] for at_level in by_level.values() for key in at_level):
+    for aspect in dict.fromkeys(pairs.gold.aspect for at_level in by_level.values() for pairs in at_level):
         of_aspect = {
-            level: [judge for key, judge in at_level.items() if key[0] == aspect]
-            for level, at_level in by_level.items()
+            level: [pairs for pairs in at_level if pairs.gold.aspect == aspect] for level, at_level in by_level.items()
         }
         # The units are sentences if every judge judged sentences, and otherwise summaries.
         levels[aspect] = max(of_aspect, key=lambda level: len(of_aspect[level]))
         judged = of_aspect[levels[aspect]]
-        statistic = AUROC if all(are_decisions(pairs.y) for _, pairs in judged) else SPEARMAN
-        found += [
-            Candidate(run, pairs, statistic, estimate(pairs, statistic, resample), *_cost(run, pairs.judge.signature))
-            for run, pairs in judged
-        ]
+        statistic = AUROC if all(are_decisions(pairs.y) for pairs in judged) else SPEARMAN
+        for pairs in judged:
+            run, signature = read.judge.folders[pairs.judge.run], pairs.judge.signature
+            agreement = estimate(pairs, statistic, options.resampling)
+            found.append(Candidate(run, pairs, statistic, agreement, *_cost(run, signature)))
     if not found:
         raise last_error or UsageError("judges and people have no judgments in common")
-    compared = {_key(candidate.pairs)[1:] for candidate in found}
-    golds = dict(aspects)
-    left_out: dict[Question, Row] = {}
-    for question in chain.from_iterable(questions.values()):
+    compared = {(judge.signature, judge.aspect, judge.run) for judge in (candidate.pairs.judge for candidate in found)}
+    golds = dict(wanted(options, [question.aspect for question in questions], judged_aspects(read.gold)))
+    left_out: list[Row] = []
+    for question in questions:
         selected = question.aspect in golds or not options.aspects
-        if (question.signature, question.aspect) in compared or question.aspect == COMPOSITE or not selected:
+        if question[1:] in compared or question.aspect == COMPOSITE or not selected:
             continue
         gold = golds.get(question.aspect)
-        left_out[question] = Row(
-            study=STUDY, **question._asdict(), gold_aspect=gold, statistic="agreement", value=None, status="undefined",
-            n=0, reason=f"people did not judge {question.aspect}" if gold is None
-            else f"no score of a {levels[gold].value if gold in levels else 'unit'} that people judged",
+        reason = (
+            f"people did not judge {question.aspect}" if gold is None
+            else f"no score of a {levels[gold].value if gold in levels else 'unit'} that people judged"
         )  # fmt: skip
-    return found, list(left_out.values())
-
-
-def _key(pairs: Sample) -> tuple[str, str, str]:
-    """Return the key of a candidate: the human aspect, and the judge's signature and aspect."""
-    return pairs.gold.aspect, pairs.judge.signature, pairs.judge.aspect
+        fields = {**read.judge.fields(question), "gold_aspect": gold, "statistic": "agreement", "reason": reason}
+        left_out.append(Row(**fields, study=STUDY, value=None, status="undefined", n=0))
+    return found, left_out
 
 
 def _cost(run: RunFolder, signature: str) -> tuple[float | None, str | None]:
@@ -308,7 +296,15 @@ def _of_aspect(aspect: str, named: Mapping[str, Candidate], testing: Significanc
     if not ranked:
         return rows, f"{aspect}: no judge can be recommended: {next(iter(named.values())).agreement.reason}."
     if recommended is None:
-        return rows, f"{aspect}: no judge can be recommended: the best is {ranked[0]}, {named[ranked[0]].words}."
+        own = named[ranked[0]]
+        advice = f"{aspect}: no judge can be recommended: the best is {ranked[0]}, {own.words}"
+        needed, documents = own.labels_needed(testing.confidence), own.agreement.clusters
+        if needed is None or documents is None:
+            return rows, f"{advice}."
+        about = merged(own.fields(), details={"power": POWER})
+        rows.append(Row(**about, statistic="labels_needed", value=needed, n=documents))
+        settles = labels_sentence(needed, "tell it from chance")
+        return rows, f"{advice}. There are too few labels: {settles} (there are {documents:,})."
     own = named[recommended]
     price = own.reason if own.cost is None else f"${own.cost:.2f} per 1,000 summaries" if own.cost else FREE
     advice = f"{aspect}: use {recommended} ({own.words}; {price})."
@@ -318,7 +314,7 @@ def _of_aspect(aspect: str, named: Mapping[str, Candidate], testing: Significanc
     other = next(name for name in (recommended, *sound[1:], *ranked) if name != best)
     pair, fields = pairs[(best, other) if (best, other) in pairs else (other, best)]
     about = merged(own.fields(), fields, judge=None, model=None)
-    of_pair = pair_row(pair, testing, about, statistic="difference", details={"of": own.statistic})
+    of_pair = pair_row(pair, testing.alpha, about, statistic="difference", details={"of": own.statistic})
     needed = labels_needed(pair, fields["details"].get("standard_error"), testing.alpha)
     about |= {"details": {"power": POWER}, "pair": of_pair.pair, "n": pair.units}
     rows += [

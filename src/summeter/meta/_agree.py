@@ -27,10 +27,10 @@ from summeter.data.human_judgments import SIGNATURES, SPAN_LABELS
 from summeter.meta.coefficients import COEFFICIENTS, STATISTICS, Statistic, meaning, scale_of
 from summeter.meta.context import Context
 from summeter.meta.gold import PEOPLE, aspects, block_rows, blocks, gold_scores, summary_votes, votes, votes_of
-from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
+from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input, run_notes
 from summeter.meta.measure import measure, pooled_measurement
 from summeter.meta.options import LISTED, By, Choice, Coefficients, CommandLine, Draws, Selection, study
-from summeter.meta.results import Row, Study, interval_row, named, resampling
+from summeter.meta.results import Row, Study, interval_row, merged, named, resampling
 from summeter.meta.sample import Rater, Sample, rows_by_name
 from summeter.meta.selection import Group, golds, group_fields, groups, meta_input
 from summeter.records import Judgment, UsageError, unnamed
@@ -104,7 +104,7 @@ class AgreeOptions(VotesOptions, By, Coefficients, Draws):
         description="Add leave-one-annotator-out agreement, and compare each annotator with the mean or majority of "
         "the others (ties are left out).",
     )
-    judges: Annotated[SkipValidation[Sequence[RunLike]], CommandLine(python_only=True)] = Field(
+    judges: Annotated[SkipValidation[RunLike], CommandLine(python_only=True)] = Field(
         (), description="Runs with judges to compare with people."
     )
     context: Annotated[SkipValidation[Context | None], CommandLine(python_only=True)] = Field(
@@ -134,10 +134,9 @@ def agree(gold: Gold, options: AgreeOptions) -> Study:
             rows += measure(sample, statistics, study="agreement", draws=draws, by=options.by, about=_of_people(sample))
         if options.each and not sample.exchangeable:
             rows += _each(sample, statistics, draws)
-    for run in options.judges:
-        machine = judge_input(run)
-        for sample, statistics in by_aspect:
-            rows += _with_judges(sample, statistics, machine, table, options, draws)
+    machine = judge_input(options.judges)
+    for sample, statistics in by_aspect:
+        rows += _with_judges(sample, statistics, machine, table, options, draws)
     if SPAN_F1 in options.coefficients or not options.coefficients:
         rows += span_rows(marked_spans(records), context, options.by, draws)
     if not rows:
@@ -152,7 +151,8 @@ def agree(gold: Gold, options: AgreeOptions) -> Study:
         notes.append(f"{sample.gold.aspect}: {annotators}, {len(sample)} units ({sample.level})")
     if options.each and any(sample.exchangeable for sample in samples):
         notes.append("anonymous votes have no rows of single annotators")
-    return Study("agree", rows, notes)
+    study = Study("agree", rows, notes)
+    return Study(study.name, rows, [*notes, *run_notes(machine, study, judge=options.judge)])
 
 
 def _read(gold: Gold, name: str) -> tuple[Sequence[Judgment], JudgmentTable, Context]:
@@ -370,10 +370,10 @@ def _with_judges(
             unusable = "the judge judged none of the units that people voted on"
         elif values.min() < min(sample.scale) or values.max() > max(sample.scale):
             unusable = f"values of the judge are outside people's scale ({min(sample.scale):g}-{max(sample.scale):g})"
-        for merged in gold_scores(table, aspect, level, options.rule, options.source):
-            both = np.stack([values, merged.values_on(people.units)])
-            pair = _pair(people, [scores.judge, merged.gold], both)
-            about["gold_signature"] = merged.gold.signature
+        for gold in gold_scores(table, aspect, level, options.rule, options.source):
+            both = np.stack([values, gold.values_on(people.units)])
+            pair = _pair(people, [scores.judge, gold.gold], both)
+            about["gold_signature"] = gold.gold.signature
             yield from _rows("judge_and_people", pair, _fitting(pair, statistics), about, unusable, draws)
         everybody = _pair(people, [*people.raters, scores.judge], np.vstack([people.matrix, values]))
         about = _of_people(sample, **named(scores.judge))
@@ -402,7 +402,7 @@ def _rows(
         return
     no_value = {"value": None, "low": None, "high": None, "p": None, "interval": None, "n": 0, "missing": len(sample)}
     for row in rows:
-        details = {name: row.details[name] for name in ("raters", "exchangeable") if name in row.details}
+        details = {name: row.details[name] for name in ("raters", "exchangeable", "run") if name in row.details}
         yield row.model_copy(update={**no_value, "status": "undefined", "reason": unusable, "details": details})
 
 
@@ -608,8 +608,8 @@ def override_rate(shown: RunLike, gold: Gold, options: OverrideOptions) -> Study
             if judge_aspect != question.aspect:
                 continue
             labels = read.judge.scores(question, level, ValueOrLabel.LABEL)
-            for merged in golds(read.gold, gold_aspect, level, options):
-                for group in groups(Sample.join([labels, merged], read.context), options.by):
+            for by_people in golds(read.gold, gold_aspect, level, options):
+                for group in groups(Sample.join([labels, by_people], read.context), options.by):
                     rows += _overruled(group, options.resampling)
     if not rows:
         raise UsageError(f"no {level} has both a shown label and a human decision")
@@ -619,7 +619,7 @@ def override_rate(shown: RunLike, gold: Gold, options: OverrideOptions) -> Study
 def _overruled(group: Group, resample: Resampling) -> Iterator[Row]:
     pairs = group.sample
     changed = np.where(pairs.complete, (pairs.x != pairs.y).astype(np.float64), np.nan)
-    fields = {**named(pairs.judge, pairs.gold), **group.fields(), "study": "overruled", "statistic": "overruled"}
+    fields = merged(named(pairs.judge, pairs.gold), group.fields(), study="overruled", statistic="overruled")
     details = fields.pop("details", {})
     for label in (None, 1.0, 0.0):
         inside = np.ones(len(pairs), dtype=np.bool_) if label is None else pairs.x == label

@@ -25,12 +25,11 @@ from pydantic import Field
 from summeter.choices import Level
 from summeter.data.dataset import Dataset
 from summeter.meta._prefer import Verdicts, verdicts
-from summeter.meta.inputs import Gold, RunLike
+from summeter.meta.inputs import Gold, RunLike, judge_input
 from summeter.meta.options import By, Choice, Draws, Families, GoldAtLeast, Selection, study
 from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name
 from summeter.meta.selection import Group, meta_input, summary_groups
 from summeter.records import Summary, UsageError
-from summeter.runs.run import RunFolder
 from summeter.stats import OrderEffect, correlate, order_effect
 from summeter.stats.base import Bools, Floats, Ints, correlation_p, ratio
 from summeter.stats.correlation import near_one
@@ -61,16 +60,16 @@ def bias(run: RunLike, gold: Gold | None, options: BiasOptions) -> Study:
     audited only if `families` is given. Raises UsageError if nothing can be audited.
     """
     resample = options.resampling
-    if gold is None and isinstance(run, RunFolder):
-        gold = run.data
-    read = meta_input(run, gold if gold is not None else (), options)
+    judges = judge_input(run)
+    gold = judges.data if gold is None else gold
+    read = meta_input(judges, gold if gold is not None else (), options)
     selected = options.judge_aspects
     rows: list[Row] = []
     notes: list[str] = []
-    for judge in verdicts(read.judge.table, options.judge):
+    for judge in verdicts(judges, options.judge):
         if not selected or judge.aspect in selected:
             rows += position_rows(judge, resample)
-    lengths = lengths_of(run, gold, options.length)
+    lengths = lengths_of(judges.data or gold, options.length)
     try:
         matrices = summary_groups(read, options, options.by)
     except UsageError as error:
@@ -102,12 +101,11 @@ def family_of(
     return fitting[0] if len(fitting) == 1 else None
 
 
-def lengths_of(run: RunLike, gold: Gold | None, unit: str) -> dict[tuple[str, str], int]:
+def lengths_of(data: Gold | None, unit: str) -> dict[tuple[str, str], int]:
     """Return the length of each summary by (document, system).
 
     The result is empty if there are no texts.
     """
-    data = run.data if isinstance(run, RunFolder) else gold
     summaries: Sequence[Summary] = data.summaries if isinstance(data, Dataset) else ()
     return {(summary.document_id, summary.system): LENGTHS[unit](summary.text) for summary in summaries}
 

@@ -139,7 +139,7 @@ def _series(run: RunFolder | None, gold: Dataset | None, options: CardOptions) -
     series, known = [], []
     if run is not None:
         judges = judge_input(run)
-        known = [f"{aspect} ({judge})" for judge, _, aspect in judges.questions()]
+        known = [f"{question.aspect} ({question.judge})" for question in judges.questions()]
         series += [
             judges.scores(question, Level.SUMMARY)
             for question in judges.questions(judge=options.judge)

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, islice
 from statistics import NormalDist
-from typing import Annotated, Any, NamedTuple, cast
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -25,7 +25,7 @@ from summeter.choices import Average, Documents, Level
 from summeter.meta.coefficients import AUROC, STATISTICS
 from summeter.meta.context import Context
 from summeter.meta.gold import aspects as judged_aspects
-from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
+from summeter.meta.inputs import Gold, RunLike, gold_input, judge_input
 from summeter.meta.measure import estimate, pooled_measurement
 from summeter.meta.options import Aspects, By, Choice, GoldAtLeast, Judges, Selection, Significance, study
 from summeter.meta.results import (
@@ -44,10 +44,8 @@ from summeter.meta.results import (
 from summeter.meta.sample import Grid, Sample, rows_by_name
 from summeter.meta.selection import Group, all_pairs, check_average, golds, group_fields, groups, meta_input, notes
 from summeter.meta.verdicts import AGREES_BETTER, Comparison
-from summeter.records import Judgment, UsageError, judge_names
-from summeter.runs.run import RunFolder
+from summeter.records import UsageError, judge_names
 from summeter.scoring.systems import LEFT_OUT, shared_documents
-from summeter.scoring.table import JudgmentTable
 from summeter.stats import (
     Bootstrap,
     PairDifference,
@@ -88,7 +86,7 @@ class SystemTests(Significance):
 class CompareSystemsOptions(Judges, By, SystemTests):
     """The options of `compare_systems`."""
 
-    seed: int | None = Field(None, description="Random seed; default: the seed of the run.")  # type: ignore[assignment]
+    seed: int | None = Field(None, description="Random seed; default: the seed of the (first) run.")  # type: ignore[assignment]
 
 
 class ComparePeopleOptions(Aspects, GoldAtLeast, By, SystemTests):
@@ -138,14 +136,15 @@ def compare_systems(run: RunLike, options: CompareSystemsOptions) -> Study:
 
         print(sm.meta.compare_systems(run, aspect="faithfulness").notes[0])
     """
-    if options.seed is None:
-        options = options.model_copy(update={"seed": run.seed if isinstance(run, RunFolder) else 0})
     judges, wanted, judge = judge_input(run), options.judge_aspects, options.judge
+    if options.seed is None:
+        seed = next((folder.seed for folder in judges.folders.values()), 0)
+        options = options.model_copy(update={"seed": seed})
     of_judge = judges.questions(judge=judge)
     questions = [question for question in of_judge if not wanted or question.aspect in wanted]
     missing = [name for name in wanted if name not in {question.aspect for question in of_judge}]
     if missing or not questions:
-        known = ", ".join(sorted({f"{name} ({aspect})" for name, _, aspect in judges.questions()})) or "none"
+        known = ", ".join(sorted({f"{each.judge} ({each.aspect})" for each in judges.questions()})) or "none"
         what = f" with the aspect {missing[0]}" if missing else ""
         raise UsageError(f"the run has no judge{f' {judge}' if judge else ''}{what}; it has: {known}")
     return _compare([judges.scores(question, Level.SUMMARY) for question in questions], judges.context, options)
@@ -267,6 +266,7 @@ class _Results:
         undecided = [{pair.first, pair.second} for pair in compared.across_clusters]
         for name, row in self.members.items():
             number = compared.clusters[name]
+            run = {"run": row.details["run"]} if "run" in row.details else {}
             details = {
                 "member": name,
                 "of": row.value,
@@ -284,7 +284,7 @@ class _Results:
                     "low": None,
                     "high": None,
                     "interval": None,
-                    "details": {**self.about.get("details", {}), **details},
+                    "details": {**self.about.get("details", {}), **run, **details},
                 }
             )
 
@@ -407,7 +407,7 @@ class AgreementTask(NamedTuple):
 
 
 @study(CompareEvaluatorsOptions)
-def compare_evaluators(runs: RunLike | Sequence[RunLike], gold: Gold, options: CompareEvaluatorsOptions) -> Study:
+def compare_evaluators(runs: RunLike, gold: Gold, options: CompareEvaluatorsOptions) -> Study:
     """Compare judges of one or several runs by their correlation with people.
 
     Rows have the study "compare". There is one row per judge with the judge's correlation on all units that people also
@@ -422,27 +422,22 @@ def compare_evaluators(runs: RunLike | Sequence[RunLike], gold: Gold, options: C
     level, average = Level(options.level), Average(options.average)
     check_average(level, average)
     task = AgreementTask(options.coefficient, level, average, options)
-    sentences: list[str] = []
+    read = meta_input(runs, gold, options)
+    samples = list(all_pairs(read, level, options))
+    sentences = notes(read, options, level, samples)
     by_gold: dict[tuple[str, str], list[Sample]] = {}
-    if isinstance(runs, RunFolder | JudgmentTable | JudgeInput):
-        runs = [runs]
-    several = list(runs)
-    if several and all(isinstance(item, Judgment) for item in several):
-        several = [cast("list[Judgment]", several)]
-    for run in cast("list[RunLike]", several):
-        read = meta_input(run, gold, options)
-        samples = list(all_pairs(read, level, options))
-        sentences += notes(read, options, level, samples)
-        for pairs in samples:
-            by_gold.setdefault((pairs.gold.aspect, pairs.gold.signature), []).append(pairs)
+    for pairs in samples:
+        by_gold.setdefault((pairs.gold.aspect, pairs.gold.signature), []).append(pairs)
     rows: list[Row] = []
     for judges in by_gold.values():
-        if len(judges) > 1:
-            by_name = dict(zip(unique_labels([pairs.judge for pairs in judges]), judges, strict=True))
-            for family in _judge_families(by_name, options.by):
-                for compared, by in _of_judges(family, task):
-                    rows += compared.rows()
-                    sentences += compared.sentences(by)
+        by_name = dict(zip(unique_labels([pairs.judge for pairs in judges]), judges, strict=True))
+        if len(judges) == 1:
+            sentences.append(f"{judges[0].gold.aspect}: only {judges[0].judge.judge} judged it, so nothing is compared")
+            continue
+        for family in _judge_families(by_name, options.by):
+            for compared, by in _of_judges(family, task):
+                rows += compared.rows()
+                sentences += compared.sentences(by)
     if not rows:
         raise UsageError("a comparison needs at least 2 judges of the same aspect; give further runs")
     return Study(STUDY, rows, sentences)

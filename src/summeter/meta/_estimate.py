@@ -26,10 +26,10 @@ from summeter.choices import Level, Population
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, context_of
 from summeter.meta.measure import pair_fields
 from summeter.meta.options import By, Choice, CommandLine, GoldAtLeast, Options, Pairs, Selection, study
-from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name
+from summeter.meta.results import Row, Study, interval_row, judge_key, key_of, merged, named, pair_name
 from summeter.meta.sample import Sample
 from summeter.meta.selection import Group, all_pairs, meta_input, summary_groups
-from summeter.records import JudgeKey, UsageError, judge_names
+from summeter.records import UsageError, judge_names
 from summeter.runs.run import CascadeSample, RunFolder
 from summeter.stats import Bootstrap, Estimate, Status, correlate, labels_needed, ppi_mean
 from summeter.stats.base import Floats, Labels, codes, generator, split_rows, undefined
@@ -91,19 +91,14 @@ def estimate(run: RunLike, gold: Gold, options: EstimateOptions) -> Study:
     rows: list[Row] = []
     notes: list[str] = []
     matrices = summary_groups(read, options, options.by)
-    names = judge_names(JudgeKey(scores.judge, scores.signature) for scores in (part.sample.judge for part in matrices))
+    names = judge_names(judge_key(part.sample.judge) for part in matrices)
     for matrix in matrices:
         systems = matrix.grid.systems
         for system in systems:
             rows += _system_rows(matrix, system, options)
         rows += _pair_rows(matrix, options)
-        judge = matrix.sample.judge
-        notes += _warnings(matrix, systems, names[JudgeKey(judge.judge, judge.signature)])
-    verdicts = [
-        _verdict(row, names[JudgeKey(row.judge or "", row.signature or "")])
-        for row in rows
-        if row.statistic == "ppi_difference"
-    ]
+        notes += _warnings(matrix, systems, names[judge_key(matrix.sample.judge)])
+    verdicts = [_verdict(row, names[key_of(row)]) for row in rows if row.statistic == "ppi_difference"]
     return Study(STUDY, rows, [*notes, *verdicts])
 
 
@@ -118,7 +113,12 @@ def estimate_last_judge(run: RunFolder, samples: Iterable[CascadeSample], option
     """
     studies = [
         estimate(
-            JudgeInput(sample.machine, {sample.cascade.name: sample.cascade.reduce}, context_of(run.data)),
+            JudgeInput(
+                sample.machine,
+                {sample.cascade.name: sample.cascade.reduce},
+                context_of(run.data),
+                runs={str(run.folder): np.arange(len(sample.machine))},
+            ),
             sample.last,
             **dict(options),
         )

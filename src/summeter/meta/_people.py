@@ -11,7 +11,7 @@ from summeter.choices import Level, ValueOrLabel
 from summeter.data.dataset import Dataset
 from summeter.meta.coefficients import STATISTICS
 from summeter.meta.gold import aspects
-from summeter.meta.inputs import Gold, RunLike, TooLargeError, gold_input, judge_input
+from summeter.meta.inputs import Gold, OneRun, TooLargeError, gold_input, judge_input
 from summeter.meta.measure import estimate, pair_fields
 from summeter.meta.options import Draws, GoldAtLeast, Selection, study
 from summeter.meta.results import Row, Study, interval_row, judge_labels
@@ -32,7 +32,7 @@ class AgreementOptions(Selection, GoldAtLeast, Draws):
 
 
 @study(AgreementOptions)
-def agreement_with_people(run: RunLike, gold: Gold | None, options: AgreementOptions) -> Study:
+def agreement_with_people(run: OneRun, gold: Gold | None, options: AgreementOptions) -> Study:
     """Measure the agreement of the judges of a run with people on the data of the run.
 
     `gold` is by default the data of the run. Rows have the study "agreement_with_people". There is one row for each
@@ -50,7 +50,7 @@ def agreement_with_people(run: RunLike, gold: Gold | None, options: AgreementOpt
     return _study(run, gold, options)
 
 
-def _study(run: RunLike, gold: Gold | None, options: AgreementOptions) -> Study:
+def _study(run: OneRun, gold: Gold | None, options: AgreementOptions) -> Study:
     try:
         read = _read(run, gold, options)
     except TooLargeError as error:  # a note, so that the report of the run can be written
@@ -70,7 +70,7 @@ def _study(run: RunLike, gold: Gold | None, options: AgreementOptions) -> Study:
     ])  # fmt: skip
 
 
-def _read(run: RunLike, gold: Gold | None, options: AgreementOptions) -> MetaInput | None:
+def _read(run: OneRun, gold: Gold | None, options: AgreementOptions) -> MetaInput | None:
     """Return the judgments of judges and people, or None if people judged no aspect of the run."""
     if gold is None:
         if not isinstance(run, RunFolder):

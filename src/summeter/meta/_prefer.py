@@ -24,13 +24,13 @@ from pydantic import Field
 
 from summeter.choices import AggregationRule, Level
 from summeter.meta.gold import PEOPLE, Aggregation, aspects, block_of, check_has_names, gold_scores
-from summeter.meta.inputs import Gold, RunLike, gold_input
+from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input
 from summeter.meta.options import By, Draws, Pairs, Selection, study
 from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name, status_of
 from summeter.meta.sample import Grid, Rater, Sample, rounded
 from summeter.meta.selection import Group, MetaInput, meta_input, summary_groups, wanted
 from summeter.records import UsageError
-from summeter.scoring.table import JudgmentTable, model_names
+from summeter.scoring.table import JudgmentTable, Question, model_names
 from summeter.stats import (
     Games,
     best_rates,
@@ -153,7 +153,7 @@ def _points(side: Verdicts | Grid, pairs: Sequence[tuple[str, str]], documents: 
 
 def _verdicts_and_scores(read: MetaInput, options: Selection) -> list[tuple[Verdicts, Sample]]:
     """Return the verdicts of each pairwise judge on an aspect, with the human scores on the aspect."""
-    judges = list(verdicts(read.judge.table, options.judge))
+    judges = list(verdicts(read.judge, options.judge))
     # Aspects on which people did not only judge pairs.
     known = [name for name in aspects(read.gold) if set(read.gold.where(aspect=name).unit.used()) != {"pair"}]
     if not judges or options.source == _BLOCK or (not known and aspects(read.gold)):
@@ -176,7 +176,7 @@ def _against_verdicts(
     if (compared and options.source is None) or options.source not in (None, _BLOCK):
         return
     with_verdicts = [name for name in aspects(read.gold) if len(_pair_rows(read.gold, name))]
-    judges: list[Verdicts | Sample] = list(verdicts(read.judge.table, options.judge))
+    judges: list[Verdicts | Sample] = list(verdicts(read.judge, options.judge))
     scores = (read.judge.scores(question, Level.SUMMARY) for question in read.judge.questions(judge=options.judge))
     judges += [series for series in scores if len(series)]
     if not with_verdicts or not judges:
@@ -396,6 +396,7 @@ class Verdicts:
     ab: Floats
     ba: Floats
     requested: tuple[Floats, Floats]
+    run: str | None = None
 
     def both(self, pair: tuple[str, str]) -> tuple[Floats, Floats]:
         """Return the first system's points in `pair` when shown first, and when shown second."""
@@ -448,19 +449,18 @@ class Verdicts:
         return {name: round(float(np.mean(values)), 12) for name, values in gained.items() if values}
 
 
-def verdicts(columns: JudgmentTable, judge: str | None = None) -> Iterator[Verdicts]:
+def verdicts(judges: JudgeInput, judge: str | None = None) -> Iterator[Verdicts]:
     """Yield the verdicts of each pairwise judge and aspect, in order of first appearance.
 
     In a judgment of (A, B), A was shown first; A wins if the value is more than one half. `judge` is a name or a
     signature.
     """
-    rows = columns.take(columns.unit.equal("pair"))
-    for (name, signature, aspect), place in rows.questions().items():
-        if judge is None or judge in (name, signature):
-            yield _verdicts_of(rows.take(place), name, signature, aspect)
+    for question in judges.questions(judge=judge):
+        if question in judges.rows and len(rows := judges.table.take(judges.rows[question]).where(unit="pair")):
+            yield _verdicts_of(rows, question)
 
 
-def _verdicts_of(rows: JudgmentTable, judge: str, signature: str, aspect: str) -> Verdicts:
+def _verdicts_of(rows: JudgmentTable, question: Question) -> Verdicts:
     documents = [str(name) for name in rows.document.used()]
     shown = list(zip(rows.system.labels(), rows.rival.labels(), strict=True))
     pairs = list(dict.fromkeys((min(pair), max(pair)) for pair in shown))
@@ -477,9 +477,9 @@ def _verdicts_of(rows: JudgmentTable, judge: str, signature: str, aspect: str) -
         cell = place[min(first, second), max(first, second)], column[document]
         grids[turned][cell] = 1 - gain if turned else gain
         requested[turned][cell] = 1.0
-    return Verdicts(
-        judge, signature, model_names(rows.model), aspect, tuple(pairs), tuple(documents), grids[0], grids[1], requested
-    )  # fmt: skip
+    judge, signature, aspect, run = question
+    model, (ab, ba) = model_names(rows.model), grids
+    return Verdicts(judge, signature, model, aspect, tuple(pairs), tuple(documents), ab, ba, requested, run)
 
 
 _BLOCK = "pairs"
@@ -498,7 +498,7 @@ def people_verdicts(columns: JudgmentTable, aspect: str, rule: Aggregation) -> l
     """
     single = {
         annotator.judge: replace(annotator, signature=_signed(annotator.signature, f"annotator:{annotator.judge}"))
-        for annotator in verdicts(_pair_rows(columns, aspect))
+        for annotator in verdicts(JudgeInput(_pair_rows(columns, aspect)))
     }
     if not single:
         return []
@@ -522,7 +522,7 @@ def people_verdicts(columns: JudgmentTable, aspect: str, rule: Aggregation) -> l
         case individual:  # handled above
             raise ValueError(f"{individual} does not merge verdicts")
     parts = [merge, *([f"min:{rule.min_votes}"] if rule.min_votes > 1 else [])]
-    signature = _signed(next(verdicts(_pair_rows(columns, aspect))).signature, *parts)
+    signature = _signed(next(verdicts(JudgeInput(_pair_rows(columns, aspect)))).signature, *parts)
     requested = (~np.isnan(gained)).astype(np.float64)
     return [
         Verdicts(

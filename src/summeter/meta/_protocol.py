@@ -264,7 +264,7 @@ def _pairs(run: RunLike, gold: Gold, aspects: Sequence[str]) -> Iterator[Sample]
     """
     read = judge_input(run)
     judged: dict[tuple[str, str], list[str]] = {}
-    for judge, signature, aspect in read.questions():
+    for judge, signature, aspect, _ in read.questions():
         if aspect != COMPOSITE or COMPOSITE in aspects:  # a composite is measured only if selected
             judged.setdefault((judge, signature), []).append(aspect)
     wanted = {

@@ -29,13 +29,12 @@ from summeter.meta._stability import (
     system_correlations,
 )
 from summeter.meta.gold import aspects, gold_scores
-from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
+from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input, restricted
 from summeter.meta.measure import measure
 from summeter.meta.options import LISTED, Choice, CommandLine, Draws, Judges, Selection, Together, study
-from summeter.meta.results import Row, Study, merged, named, unique_labels
+from summeter.meta.results import Row, Study, judge_key, merged, named, unique_labels
 from summeter.meta.sample import Grid, Sample
-from summeter.records import UsageError
-from summeter.runs.run import RunFolder
+from summeter.records import JudgeKey, UsageError
 from summeter.scoring.table import JudgmentTable
 from summeter.stats.base import Floats
 from summeter.stats.resample import Resampling
@@ -62,7 +61,9 @@ class _JudgePair(NamedTuple):
         first, second = named(self.first.judge), named(self.second.judge)
         both = {name: f"{first[name]} + {second[name]}" for name in ("judge", "signature")}
         models = dict.fromkeys(model for model in (first["model"], second["model"]) if model)
-        return {**first, **both, "model": " + ".join(models) or None}
+        runs = dict.fromkeys(run for run in (self.first.judge.run, self.second.judge.run) if run)
+        details = {"details": {"run": " + ".join(runs)}} if runs else {}
+        return {**first, **both, "model": " + ".join(models) or None, **details}
 
 
 class NoTwoJudgesError(UsageError):
@@ -86,16 +87,16 @@ class ReliabilityOptions(Selection, Together, Draws):
 
 
 @study(ReliabilityOptions)
-def reliability(run: RunLike | Sequence[RunFolder], gold: Gold | None, options: ReliabilityOptions) -> Study:
+def reliability(run: RunLike, gold: Gold | None, options: ReliabilityOptions) -> Study:
     """Compare two judges on each system to find unreliable scores.
 
-    `run` can be several runs, one per judge. With human judgments, the study also tests whether the agreement of the
+    With human judgments, the study also tests whether the agreement of the
     judges predicts their agreement with people. Intervals are computed as in `stability`. Raises UsageError if no
     aspect has two judges.
     """
     resample, coefficients = options.resampling, options.coefficients
-    machine = one_run(run)
-    people = None if gold is None else gold_input(gold, options.judgment_set)[0]
+    machine = judge_input(run)
+    people = None if gold is None else restricted(gold_input(gold, options.judgment_set)[0], machine.common)
     rows: list[Row] = []
     notes: list[str] = []
     for pair in _judge_pairs(machine, people, options):
@@ -110,18 +111,6 @@ def reliability(run: RunLike | Sequence[RunFolder], gold: Gold | None, options: 
         names = ", ".join(dict.fromkeys(question.judge for question in machine.questions()))
         raise NoTwoJudgesError(f"reliability needs two judges of the same aspect (option judges); the run has: {names}")
     return Study("reliability", rows, notes)
-
-
-def one_run(run: RunLike | Sequence[RunFolder]) -> JudgeInput:
-    """Return the input of one run, or of several runs combined.
-
-    The context is that of the first run.
-    """
-    if not isinstance(run, Sequence) or not all(isinstance(part, RunFolder) for part in run) or not run:
-        return judge_input(run)  # type: ignore[arg-type]
-    inputs = [judge_input(part) for part in run]
-    reduce = {name: how for part in inputs for name, how in part.reduce.items()}
-    return JudgeInput(JudgmentTable.join([part.table for part in inputs]), reduce, inputs[0].context)
 
 
 def _judge_pairs(
@@ -195,12 +184,12 @@ def aspect_correlations(
     than people. Rows have the study `dependence` and the aspect `A+B`; people's rows have the judge `people`.
     """
     names = options.judge_aspects
-    by_judge: dict[tuple[str, str], list[Sample]] = {}
+    by_judge: dict[JudgeKey, list[Sample]] = {}
     for question in machine.questions(judge=options.judge):
         if not names or question.aspect in names:
             series = machine.scores(question, Level.SUMMARY)
             if len(series):
-                by_judge.setdefault((question.judge, question.signature), []).append(series)
+                by_judge.setdefault(judge_key(series.judge), []).append(series)
     human: dict[str, float] = {}
     if people is not None:
         golds = [gold_scores(people, aspect, Level.SUMMARY, options.rule, options.source) for aspect in aspects(people)]
@@ -240,7 +229,7 @@ class SelfConsistencyOptions(Judges, Draws):
 
 
 @study(SelfConsistencyOptions)
-def self_consistency(runs: Sequence[RunLike], options: SelfConsistencyOptions) -> Study:
+def self_consistency(runs: RunLike, options: SelfConsistencyOptions) -> Study:
     """Measure the agreement of repeats of a judge, within a run or over several runs.
 
     Within a run, repeats have the same signature apart from the number of the repeat; over several runs, they have the
@@ -250,9 +239,7 @@ def self_consistency(runs: Sequence[RunLike], options: SelfConsistencyOptions) -
     """
     at = Level(options.level)
     rows = [
-        row
-        for repeats in _repeats([judge_input(run) for run in runs], options, at)
-        for row in _rows(repeats, at, options.resampling)
+        row for repeats in _repeats(judge_input(runs), options, at) for row in _rows(repeats, at, options.resampling)
     ]
     if not rows:
         raise UsageError(
@@ -261,24 +248,21 @@ def self_consistency(runs: Sequence[RunLike], options: SelfConsistencyOptions) -
     return Study("self_consistency", rows)
 
 
-def _repeats(runs: Sequence[JudgeInput], options: Judges, level: Level) -> list[list[Sample]]:
+def _repeats(runs: JudgeInput, options: Judges, level: Level) -> list[list[Sample]]:
     """Return the repeats of each judge and aspect with at least two repeats."""
     use = ValueOrLabel.VALUE if level is Level.SUMMARY else ValueOrLabel.LABEL
     names = options.judge_aspects
     by_signature: dict[tuple[str | None, ...], list[Sample]] = {}
     by_judge: dict[tuple[str | None, ...], list[Sample]] = {}
-    for run in runs:
-        for question in run.questions(judge=options.judge):
-            if names and question.aspect not in names:
-                continue
-            series = run.scores(question, level, use)
-            if len(series):
-                by_signature.setdefault((question.judge, repeated(question.signature), question.aspect), []).append(
-                    series
-                )
-                by_judge.setdefault((question.judge, series.judge.model, question.aspect), []).append(series)
+    for question in runs.questions(judge=options.judge):
+        if names and question.aspect not in names:
+            continue
+        series = runs.scores(question, level, use)
+        if len(series):
+            by_signature.setdefault((question.judge, repeated(question.signature), question.aspect), []).append(series)
+            by_judge.setdefault((question.judge, series.judge.model, question.aspect), []).append(series)
     same = [series for series in by_signature.values() if len(series) > 1]
-    return same or [series for series in by_judge.values() if len(series) > 1 and len(runs) > 1]
+    return same or [series for series in by_judge.values() if len(series) > 1 and runs.runs]
 
 
 def repeated(signature: str) -> str:

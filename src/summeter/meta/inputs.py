@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from itertools import pairwise, product
+from typing import Any, cast
 
 import numpy as np
 
@@ -13,38 +15,64 @@ from summeter.choices import Level, ValueOrLabel
 from summeter.data.dataset import Dataset
 from summeter.data.human import RAW
 from summeter.meta.context import Context
-from summeter.meta.sample import Sample, composite_sample, sample_of
-from summeter.records import Judgment, UsageError
+from summeter.meta.results import Study, named
+from summeter.meta.sample import Rater, Sample, composite_sample, sample_of
+from summeter.records import JudgeKey, Judgment, Span, UsageError, judge_names
 from summeter.runs.run import RunFolder
 from summeter.runs.totals import without
-from summeter.scoring.scores import Composite, composite_rule
-from summeter.scoring.table import JudgmentTable, Question, model_names
+from summeter.scoring.scores import COMPOSITE, Composite, composite_rule
+from summeter.scoring.table import Groups, JudgmentTable, Question, model_names
 from summeter.stats.base import Ints
 
 Gold = Dataset | JudgmentTable | Iterable[Judgment]
 """Human judgments: a data set that has them, or one judgment set."""
 
 
+Item = tuple[str | None, str | None]
+"""A summary (document, system) or, if the system is None, a document."""
+
+
 @dataclass(frozen=True)
 class JudgeInput:
-    """The judgments of a run and the context of the data.
+    """The judgments of one or several runs and the context of the data.
 
-    `reduce` maps the signature of each judge to the reduction of judgments to scores.
+    `reduce` maps the signature of each judge to the reduction of judgments to scores. `folders` are the runs, by name
+    if there are several; `runs` maps the names of several runs to row numbers. If their data differ, `common` contains
+    the documents and summaries that all have, and `notes` says so.
     """
 
     table: JudgmentTable
     reduce: Mapping[str, str] = field(default_factory=dict)
     context: Context = field(default_factory=Context)
+    folders: Mapping[str | None, RunFolder] = field(default_factory=dict)
+    runs: Mapping[str, Ints] = field(default_factory=dict)
+    common: frozenset[Item] | None = None
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def rows(self) -> dict[Question, Ints]:
-        """Row numbers of each question (judge, signature and aspect)."""
-        return self.table.questions()
+        """Row numbers of each question (judge, signature, aspect and, with several runs, run)."""
+        if not self.runs:
+            return self.table.questions()
+        return {
+            question._replace(run=name): rows[places]
+            for name, rows in self.runs.items()
+            for question, places in self.table.take(rows).questions().items()
+        }
 
     @cached_property
     def composites(self) -> dict[Question, Composite]:
-        """Composites that can be computed from the scores of the run, by question."""
-        return {composite.question: composite for composite in composite_rule(self.rows)}
+        """Composites that can be computed from the scores of one run, by question."""
+        return {
+            composite.question: composite
+            for run in self.runs or [None]
+            for composite in composite_rule(question for question in self.rows if question.run == run)
+        }
+
+    @property
+    def data(self) -> Dataset | None:
+        """The data of the (first) run, or None for judgments without a run."""
+        return next((run.data for run in self.folders.values()), None)
 
     def questions(self, aspect: str | None = None, judge: str | None = None) -> list[Question]:
         """Return the questions, including composites.
@@ -58,8 +86,9 @@ class JudgeInput:
         ]
 
     def fields(self, question: Question) -> dict[str, Any]:
-        """Return the judge, signature, model and aspect of a question as fields of a `Row`."""
-        return {**question._asdict(), "model": model_names(self.table.take(self.rows[question]).model)}
+        """Return the judge, signature, model, aspect and run of a question as fields of a `Row`."""
+        judge, signature, aspect, run = question
+        return named(Rater(judge, signature, model_names(self.table.take(self.rows[question]).model), aspect, run))
 
     def scores(self, question: Question, level: Level, use: ValueOrLabel = ValueOrLabel.VALUE) -> Sample:
         """Return one judge's values at a level.
@@ -72,10 +101,15 @@ class JudgeInput:
         return sample_of(self.table.take(self.rows[question]), question, level, self.reduce, use)
 
 
-RunLike = RunFolder | JudgeInput | JudgmentTable | Iterable[Judgment]
+OneRun = RunFolder | JudgeInput | JudgmentTable | Iterable[Judgment]
 """Judgments of judges: a run, or judgments without a run."""
 
+RunLike = OneRun | Sequence[OneRun]
+"""The judgments of one run, or of several runs over the same data, whose judges are studied together."""
 
+
+_NAMED = 6
+"""Maximum number of documents and summaries that a message names."""
 LARGEST = 1e100
 """Largest score that studies accept. Squares and sums of larger scores overflow."""
 
@@ -85,18 +119,141 @@ class TooLargeError(UsageError):
 
 
 def judge_input(run: RunLike) -> JudgeInput:
-    """Return a run, a table or judgments as `JudgeInput`.
+    """Return one or several runs, a table or judgments as `JudgeInput`.
 
-    Judgments without a run have an empty context, and the scores computed from them are shares of labels. Raises
-    UsageError if a score is beyond `LARGEST`.
+    Judgments without a run have an empty context, and the scores computed from them are shares of labels. The judges of
+    several runs are kept apart, also if two runs have the same judge. If the data of the runs differ, only the
+    summaries that all runs have are used, and a note says so. Raises UsageError if a score is beyond `LARGEST`, if a
+    run is given twice, or if a document or summary differs between the runs.
     """
     if isinstance(run, JudgeInput):
         return run
     if isinstance(run, RunFolder):
-        return JudgeInput(
-            _checked(without(run.table(), run.partial)), run.reduce, Context.lazy(lambda: context_of(run.data))
-        )
-    return JudgeInput(_table(run))
+        table, context = _checked(without(run.table(), run.partial)), Context.lazy(lambda: context_of(run.data))
+        return JudgeInput(table, run.reduce, context, {None: run})
+    if isinstance(run, JudgmentTable):
+        return JudgeInput(_table(run))
+    several = list(run)
+    if several and not isinstance(several[0], Judgment):
+        return _join([judge_input(each) for each in cast("list[OneRun]", several)])
+    return JudgeInput(_table(cast("list[Judgment]", several)))
+
+
+def _join(inputs: Sequence[JudgeInput]) -> JudgeInput:
+    if len(inputs) == 1:
+        return inputs[0]
+    folders = [next(iter(each.folders.values()), None) for each in inputs]
+    names = [f"run {number}" if run is None else str(run.folder) for number, run in enumerate(folders, 1)]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"{name} is given twice")
+    runs = {name: run for name, run in zip(names, folders, strict=True) if run is not None}
+    common, notes = None, tuple[str, ...]()
+    if len({run.manifest.data.hash for run in runs.values()}) > 1:
+        common, notes = _common_items({name: run.data for name, run in runs.items()})
+    tables = [restricted(each.table, common) for each in inputs]
+    ends = np.cumsum([0, *map(len, tables)])
+    return JudgeInput(
+        JudgmentTable.concat(tables),
+        {name: how for each in inputs for name, how in each.reduce.items()},
+        inputs[0].context,
+        dict(runs.items()),
+        {name: np.arange(start, end) for name, (start, end) in zip(names, pairwise(ends.tolist()), strict=True)},
+        common,
+        notes,
+    )
+
+
+def _common_items(several: Mapping[str, Dataset]) -> tuple[frozenset[Item], tuple[str, ...]]:
+    """Return the documents and summaries that all data sets have, and a note on the others.
+
+    Raises UsageError if a text differs, or if no summary is in all data sets.
+    """
+    texts: list[dict[Item, tuple[str, tuple[Span, ...]]]] = [
+        {(document.id, None): (document.text, ()) for document in data.documents.values()}
+        | {(summary.document_id, summary.system): (summary.text, summary.sentences) for summary in data.summaries}
+        for data in several.values()
+    ]
+    names = list(several)
+    for name, other in zip(names[1:], texts[1:], strict=True):
+        changed = [item for item, text in texts[0].items() if other.get(item, text) != text]
+        if changed:
+            raise UsageError(
+                f"{names[0]} and {name} judged different texts of {_listed(changed)}; study their judges separately"
+            )
+    common = frozenset[Item].intersection(*map(frozenset, texts))
+    size = sum(system is not None for _, system in common)
+    if not size:
+        raise UsageError(f"{' and '.join(names)} judged different data: no summary is in all of them")
+    more = [[item for item in of_data if item not in common] for of_data in texts]
+    also = "; ".join(f"{name} also has {_listed(items)}" for name, items in zip(names, more, strict=True) if items)
+    return common, (f"the runs judged different data: studied on the {size} summaries that all have ({also})",)
+
+
+def _listed(items: Sequence[Item]) -> str:
+    names = [f"document {name}" if system is None else f"the summary of {name} by {system}" for name, system in items]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def restricted(table: JudgmentTable, items: frozenset[Item] | None) -> JudgmentTable:
+    """Return the judgments of the given documents and summaries (None for all)."""
+    if items is None:
+        return table
+    columns = table.document, table.system, table.rival
+    targets = Groups.by(*columns)
+    names = zip(*(column.take(targets.first).labels() for column in columns), strict=True)
+    kept = [(document, system) in items and (document, rival) in items for document, system, rival in names]
+    return table.take(np.array(kept, np.bool_)[targets.of])
+
+
+def run_notes(run: RunLike, study: Study, selected: Sequence[str] = (), judge: str | None = None) -> list[str]:
+    """Return notes on the data of several runs, and on the judges without scores on the aspects of a study.
+
+    The aspects are those on which the study compares judges of the run with people, and the `selected` ones. If `judge`
+    is given (a name or a signature), only this judge counts.
+    """
+    folders = {None: run} if isinstance(run, RunFolder) else run.folders if isinstance(run, JudgeInput) else {}
+    aspects: dict[JudgeKey, set[str]] = {
+        JudgeKey(each.name, each.signature, each.model, name): set(each.aspects)
+        for name, folder in folders.items()
+        for each in folder.manifest.judges
+        if not each.partial and not each.prepares_only
+    }
+    if isinstance(run, JudgeInput) and not folders:
+        for question in run.rows:
+            key = JudgeKey(question.judge, question.signature, None, question.run)
+            aspects.setdefault(key, set()).add(question.aspect)
+    names, signatures = judge_names(aspects), {key.signature for key in aspects}
+    studied: dict[str, set[tuple[str, str | None]]] = {}
+    levels: dict[str, str | None] = {}
+    for row in study:
+        parts = re.split(r" \+ | vs ", row.signature or "")
+        aspect = row.gold_aspect if row.gold_signature not in signatures else None
+        aspect = aspect or (row.aspect if row.aspect in selected else None)
+        if aspect not in (None, COMPOSITE) and signatures.intersection(parts):
+            runs = str(row.details["run"]).split(" + ") if "run" in row.details else [None]
+            studied.setdefault(aspect, set()).update(product(parts, runs))
+            levels.setdefault(aspect, row.level)
+    lacking: dict[tuple[tuple[str, ...], str], list[str]] = {}
+    for aspect, used in studied.items():
+        for level in (None, levels[aspect]):
+            left_out = tuple(
+                names[key]
+                for key, judged in aspects.items()
+                if judge in (None, key.judge, key.signature) and (key.signature, key.run) not in used
+                if (aspect in judged) == (level is not None)
+            )
+            if left_out:
+                at = "" if level is None else f" at the level {level}"
+                lacking.setdefault((left_out, at), []).append(aspect)
+    return [
+        *(run.notes if isinstance(run, JudgeInput) else ()),
+        *(
+            f"{', '.join(judges)} did not judge {', '.join(of_judges)}{at}: left out"
+            for (judges, at), of_judges in lacking.items()
+        ),
+    ]
 
 
 def gold_input(gold: Gold, name: str = RAW) -> tuple[JudgmentTable, Context]:

@@ -52,8 +52,10 @@ from pydantic_core import CoreSchema, ErrorDetails, core_schema
 from summeter.choices import USUAL_COEFFICIENTS, AggregationRule, Tie
 from summeter.data.human import RAW
 from summeter.meta.gold import Aggregation
-from summeter.meta.results import resampling
+from summeter.meta.inputs import RunLike, judge_input, run_notes
+from summeter.meta.results import Study, resampling
 from summeter.records import UsageError, nearest
+from summeter.runs.run import RunFolder
 from summeter.stats.correlation import CORRELATIONS
 from summeter.stats.resample import Resampling
 
@@ -467,6 +469,7 @@ class StudyDecorator(Generic[P, OptionsT]):
             for each in inputs
         ]
         positional = inspect.Signature(parameters)
+        judged = [name for name in names if {*get_args(RunLike)} <= {*get_args(hints[name])}]
 
         @wraps(function)
         def checked(*args: object, **keywords: object) -> Any:
@@ -474,7 +477,17 @@ class StudyDecorator(Generic[P, OptionsT]):
             options = self.options.of(keywords)
             bound = positional.bind(*args, **named_inputs)
             bound.apply_defaults()
-            return function(*bound.args, options)
+            for name in judged:
+                if not isinstance(value := bound.arguments[name], RunFolder | None):
+                    bound.arguments[name] = judge_input(value)
+            result = function(*bound.args, options)
+            if isinstance(result, Study):
+                for name in judged:
+                    if (run := bound.arguments[name]) is not None:
+                        selected, judge = getattr(options, "judge_aspects", ()), getattr(options, "judge", None)
+                        notes = [*result.notes, *run_notes(run, result, selected, judge)]
+                        result = Study(result.name, result.rows, notes)
+            return result
 
         keywords = [
             inspect.Parameter(
@@ -499,7 +512,8 @@ def study(options: Callable[P, OptionsT], *, command: str | None = None) -> Stud
     """Return a decorator that turns a function into a study with the given options.
 
     If `command` is given, the decorator also creates the command `summeter meta NAME`. The function receives the inputs
-    of the study and then an options model. Callers pass options as keywords. The study raises UsageError for an unknown
+    of the study and then an options model. Several runs are joined into one `JudgeInput`, and judges without a row are
+    named in the notes. Callers pass options as keywords. The study raises UsageError for an unknown
     keyword or an invalid value (see also `StudyEntry`).
     """
     return StudyDecorator(cast("type[Options]", options), command)

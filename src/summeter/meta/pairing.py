@@ -248,7 +248,9 @@ def difference_rows(
             summaries = int((~np.isnan(scores.a) & ~np.isnan(scores.b))[rows].sum())
             test = {"method": pair.method, "units": pair.units, "unit": pair.by}
             details = {"details": {**means, "summaries": summaries, "signature_a": scores.first.signature, **test}}
-            about = {**scores.second._asdict(), "model": scores.model, "study": STUDY, "level": Level.SUMMARY.value}
+            judge, signature, aspect, _ = scores.second
+            about = {"judge": judge, "signature": signature, "model": scores.model, "aspect": aspect}
+            about |= {"study": STUDY, "level": Level.SUMMARY.value}
             reason = pair.reason if pair.n else "no summary has a score in both runs"
             shown = pair._replace(reason=reason)
             made.append(pair_row(shown, alpha, about, fields, details, statistic="mean_difference"))

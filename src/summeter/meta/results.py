@@ -212,8 +212,6 @@ class Study:
         if all(row.gold_aspect in {None, row.aspect} for row in rows):
             del names["gold_aspect"]
         columns = {name: values for name, values in names.items() if any(value is not None for value in values)}
-        if len({row.details.get("run") for row in rows}) > 1:
-            columns = {"run": [row.details.get("run") for row in rows], **columns}
         if any("group" in row.details for row in rows):
             columns["group"] = [row.details.get("group") for row in rows]
         keys = list(zip(*columns.values(), strict=True))
@@ -251,14 +249,19 @@ class Study:
 def judge_labels(rows: Sequence[Row]) -> list[str | None]:
     """Return a label for the judge of each row.
 
-    The label includes the model or settings if another judge has the same name.
+    The label includes the model, settings or run if another judge has the same name.
     """
-    keys = [None if row.judge is None else JudgeKey(row.judge, row.signature or "", row.model) for row in rows]
+    keys = [None if row.judge is None else key_of(row) for row in rows]
     label_of: dict[tuple[str | None, JudgeKey], str] = {}
     for aspect in dict.fromkeys(row.aspect for row in rows):
         judges = [key for row, key in zip(rows, keys, strict=True) if key is not None and row.aspect == aspect]
         label_of |= {(aspect, key): name for key, name in judge_names(judges).items()}
     return [None if key is None else label_of[row.aspect, key] for row, key in zip(rows, keys, strict=True)]
+
+
+def key_of(row: Row) -> JudgeKey:
+    """Return the key that identifies the judge of a row (see `judge_names`)."""
+    return JudgeKey(row.judge or "", row.signature or "", row.model, row.details.get("run"))
 
 
 Key = str | Callable[[Row], Hashable]
@@ -417,10 +420,13 @@ class Judged(Protocol):
     def model(self) -> str | None: ...
     @property
     def aspect(self) -> str: ...
+    @property
+    def run(self) -> str | None: ...
 
 
 def named(judge: Judged, gold: Judged | None = None) -> dict[str, Any]:
-    """Return the judge, signature, model and aspects as fields of a row."""
+    """Return the judge, signature, model, run and aspects as fields of a row."""
+    run = {"details": {"run": judge.run}} if judge.run is not None else {}
     people = {"gold_aspect": gold.aspect, "gold_signature": gold.signature} if gold is not None else {}
     return {
         "judge": judge.judge,
@@ -428,12 +434,13 @@ def named(judge: Judged, gold: Judged | None = None) -> dict[str, Any]:
         "model": judge.model,
         "aspect": judge.aspect,
         **people,
+        **run,
     }
 
 
 def judge_key(judge: Judged) -> JudgeKey:
     """Return the key that identifies a judge (see `judge_names`)."""
-    return JudgeKey(judge.judge, judge.signature, judge.model)
+    return JudgeKey(judge.judge, judge.signature, judge.model, judge.run)
 
 
 def unique_labels(judges: Sequence[Judged]) -> list[str]:

@@ -49,13 +49,14 @@ INCOMPLETE = "not all of the aspects"
 class Rater:
     """A judge, an annotator or the merged annotators, on one aspect.
 
-    `judge` is "people" for merged annotators.
+    `judge` is "people" for merged annotators. `run` is the name of the judge's run if there are several runs.
     """
 
     judge: str
     signature: str
     model: str | None
     aspect: str
+    run: str | None = None
 
 
 @dataclass(frozen=True)
@@ -507,7 +508,7 @@ def composite_sample(tables: Sequence[JudgmentTable], composite: Composite, redu
 
 
 def _rater(question: Question, models: Categorical) -> Rater:
-    return Rater(question.judge, question.signature, model_names(models), question.aspect)
+    return Rater(question.judge, question.signature, model_names(models), question.aspect, question.run)
 
 
 def _of_summaries(scores: ScoreTable, question: Question) -> Sample:

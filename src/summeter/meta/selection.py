@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from summeter.choices import AggregationRule, Average, Level, ValueOrLabel
 from summeter.meta.context import CROSSED, Context
 from summeter.meta.gold import Aggregation, aspects, block_of, blocks, decisions, gold_scores
-from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
+from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input, restricted
 from summeter.meta.options import GoldAtLeast, Judges, JudgmentSet, People, Selection
 from summeter.meta.results import merged, named
 from summeter.meta.sample import Grid, Sample
@@ -79,7 +79,7 @@ def meta_input(run: RunLike, gold: Gold, options: JudgmentSet) -> MetaInput:
     """
     judge = judge_input(run)
     table, context = gold_input(gold, options.judgment_set)
-    return MetaInput(judge, table, context if context.domains else judge.context)
+    return MetaInput(judge, restricted(table, judge.common), context if context.domains else judge.context)
 
 
 def wanted(options: Judges, judge: Sequence[str], gold: Sequence[str]) -> list[tuple[str, str]]:

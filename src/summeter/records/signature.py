@@ -107,25 +107,32 @@ _PARTS = re.compile(r"\||(?: \+ )")
 
 
 class JudgeKey(NamedTuple):
-    """The identity of a judge: name, signature and model (None if it calls no model)."""
+    """The identity of a judge: name, signature and model (None if it calls no model).
+
+    `run` is the name of the judge's run if several runs are studied together.
+    """
 
     judge: str
     signature: str
     model: str | None = None
+    run: str | None = None
 
 
 def judge_names(judges: Iterable[JudgeKey]) -> dict[JudgeKey, str]:
     """Map each judge to the shortest name that distinguishes it from the other judges.
 
     A judge with a unique name keeps this name. Judges with the same name are distinguished by their models if these are
-    unique, or else by the settings in which their signatures differ, in the syntax of the option `-e`.
+    unique, or else by the settings in which their signatures differ, in the syntax of the option `-e`. Judges that
+    differ only in their run are distinguished by its name, as in `rouge (runs/first)`.
 
     >>> keys = [JudgeKey("rouge", "rouge|v:1"), JudgeKey("rouge", "rouge|stemmer:yes|v:1")]
     >>> list(judge_names(keys).values())
     ['rouge', 'rouge[stemmer=yes]']
     """
     keys = list(dict.fromkeys(judges))
-    return {key: _short_name(key, [other for other in keys if other.judge == key.judge]) for key in keys}
+    names = {key: _short_name(key, [other for other in keys if other.judge == key.judge]) for key in keys}
+    times = Counter(names.values())
+    return {key: f"{name} ({key.run})" if key.run and times[name] > 1 else name for key, name in names.items()}
 
 
 def _short_name(key: JudgeKey, namesakes: Sequence[JudgeKey]) -> str:

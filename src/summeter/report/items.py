@@ -277,7 +277,8 @@ class _Items:
 
 
 def _columns(views: Sequence[RunView]) -> list[ColumnKey]:
-    keys = dict.fromkeys(ColumnKey(view.number, *question) for view in views for question in view.scores.questions())
+    columns = ((view.number, *question[:3]) for view in views for question in view.scores.questions())
+    keys = dict.fromkeys(ColumnKey(*column) for column in columns)
 
     def order(key: ColumnKey) -> tuple[int, int]:
         return key.run, FIRST.index(key.aspect) if key.aspect in FIRST else len(FIRST)

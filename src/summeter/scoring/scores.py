@@ -294,7 +294,8 @@ class Composite(NamedTuple):
     def question(self) -> Question:
         """Question (family, combined signature, "composite") of the composite scores."""
         signatures = [self.parts[aspect][0].signature for aspect in COMPOSED]
-        return Question(self.family, composite_signature(signatures), COMPOSITE)
+        run = next(iter(self.parts.values()))[0].run
+        return Question(self.family, composite_signature(signatures), COMPOSITE, run)
 
 
 def composite_rule(questions: Iterable[Question]) -> list[Composite]:

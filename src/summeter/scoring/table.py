@@ -240,11 +240,15 @@ def _concatenated(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 class Question(NamedTuple):
-    """What a judge evaluates: the judge's name, its signature and the aspect."""
+    """What a judge evaluates: the judge's name, its signature and the aspect.
+
+    `run` is the name of the judge's run if several runs are studied together.
+    """
 
     judge: str
     signature: str
     aspect: str
+    run: str | None = None
 
 
 @dataclass(frozen=True)
