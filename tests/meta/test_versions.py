@@ -108,7 +108,7 @@ def test_renamed_systems_are_paired_on_request(tmp_path: Path) -> None:
 
 def test_judges_are_paired_by_signature_or_by_name(tmp_path: Path) -> None:
     def entry(name: str, signature: str, model: str | None = None) -> JudgeEntry:
-        return ENTRY.model_copy(update={"name": name, "signature": signature, "model": model, "file": signature[:6]})
+        return ENTRY.model_copy(update={"name": name, "signature": signature, "model": model, "file": signature.partition("|")[0]})
 
     texts = {"aster": ["+-"] * 2}
     rts = [entry("rts", f"rts{at}|judge:p/{model}|t:0|v:1", f"p/{model}") for at, model in enumerate("mn")]
