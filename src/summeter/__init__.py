@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from summeter.engine.runs import Run as Run
     from summeter.engine.runs import rescore as rescore
     from summeter.evaluators.base import Evaluator as Evaluator
+    from summeter.meta._versions import compare as compare
     from summeter.records import Document as Document
     from summeter.records import Item as Item
     from summeter.records import Judgment as Judgment
@@ -56,6 +57,7 @@ _HOMES = {
     "SummeterError": "summeter.records",
     "annotate": "summeter",
     "benchmark": "summeter",
+    "compare": "summeter.meta._versions",
     "data": "summeter",
     "dry_run": "summeter.engine.dry",
     "evaluate": "summeter.engine.api",

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.report import fake_runs as fake
 
+from summeter.meta._versions import Versions, compare, outcome
 from summeter.meta.pairing import TEXTS, Pairing, difference_rows
 from summeter.records import Document, Judgment, Summary, UsageError
 from summeter.runs.manifest import JudgeEntry
@@ -108,7 +109,9 @@ def test_renamed_systems_are_paired_on_request(tmp_path: Path) -> None:
 
 def test_judges_are_paired_by_signature_or_by_name(tmp_path: Path) -> None:
     def entry(name: str, signature: str, model: str | None = None) -> JudgeEntry:
-        return ENTRY.model_copy(update={"name": name, "signature": signature, "model": model, "file": signature.partition("|")[0]})
+        return ENTRY.model_copy(
+            update={"name": name, "signature": signature, "model": model, "file": signature.partition("|")[0]}
+        )
 
     texts = {"aster": ["+-"] * 2}
     rts = [entry("rts", f"rts{at}|judge:p/{model}|t:0|v:1", f"p/{model}") for at, model in enumerate("mn")]
@@ -127,3 +130,89 @@ def test_judges_are_paired_by_signature_or_by_name(tmp_path: Path) -> None:
         (),
     ]
     assert len(Pairing.of(a, b).scores) == 3
+
+
+def said(found: Versions) -> list[tuple[str, ...]]:
+    """Return (document, kind, aspect, text of the unit) of all changes but those of scores."""
+    return [
+        (item.doc_id, change.kind, change.unit, change.text or "")
+        for item in found.items() for change in item.changes if change.kind != "score"
+    ]  # fmt: skip
+
+
+def test_verdicts_are_compared_on_the_same_sentences(tmp_path: Path) -> None:
+    first = ["Rain + fell. Wind - blew.", "Rain + fell.", "Rain + fell.", "Rain * fell.", "Snow + fell."]
+    second = [
+        "Sun - shone. Wind - blew. Rain + fell.",  # sentences moved, one is new and wrong
+        "Rain + fell. Fog + came.",
+        "Rain * fell.",
+        "Rain + fell.",
+        "Snow + fell.",
+    ]
+
+    def made(folder: str, texts: list[str], entry: JudgeEntry) -> RunFolder:
+        data: list[fake.Row] = [
+            {"doc_id": f"d{at}", "system": "aster", "document": "It rained.", "summary": text}
+            for at, text in enumerate(texts)
+        ]
+        return fake.make(tmp_path / folder, data, ((entry, judge),))
+
+    found = compare(made("a", first, ENTRY), made("b", second, ENTRY))
+    assert said(found) == [
+        ("d0", "new_error", "sentence", "Sun - shone."), ("d2", "failure", "sentence", "Rain * fell."),
+    ]  # fmt: skip
+    assert found.texts == {"same": 1, "changed": 4, "changed_document": 0, "only_a": 0, "only_b": 0}
+    assert found.changes.compared == 4  # d0: two, d1: one, d4: one
+    assert found.new_errors == {"entity error (faithfulness)": 1}
+    assert found.gone_errors == {}
+    assert list(found.new_failures.values()) == [1]
+
+    strict = ENTRY.model_copy(update={"signature": "mock.fact_check|t:1|v:1"})
+
+    def contrary(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
+        evidence = (fake.find("It rained.", "rained"),)
+        return [
+            each.model_copy(update={"label": 1 - int(each.label or 0), "evidence": evidence})
+            for each in judge(document, summary, entry)
+        ]
+
+    data = [{"doc_id": "d0", "system": "aster", "document": "It rained.", "summary": first[0]}]
+    other = compare(made("c", first[:1], ENTRY), fake.make(tmp_path / "d", data, ((strict, contrary),)))
+    (item,) = other.items()
+    assert (item.flips, item.text, item.old, item.new) == (2, "same", first[0], first[0])
+    flip = item.changes[0]
+    assert flip.old is not None
+    assert flip.new is not None
+    assert (flip.old.label, flip.new.label, flip.new.evidence[0].cut("It rained.")) == (1, 0, "rained")
+    assert "temperature from 0 to 1" in "\n".join(other.notes)
+
+
+def test_the_sentence_says_whether_it_got_better(tmp_path: Path) -> None:
+    a = run(tmp_path / "old", {"aster": ["+-"] * 8})
+    b = run(tmp_path / "new", {"aster": ["--"] * 8})
+    worse = compare(a, b)
+    assert worse.sentence.startswith("By mock.fact_check, new is worse than old on faithfulness: -0.50")
+    assert outcome(worse[0]) == "worse"
+    same = compare(a, run(tmp_path / "again", {"aster": ["+-"] * 8}))
+    assert same.sentence == "Nothing changed: old and again have the same summaries, scores and verdicts."
+    assert (list(same.items()), outcome(same[0])) == ([], "unchanged")
+    assert compare(a, a).names == ("first", "second")
+    none = compare(a, run(tmp_path / "other", {"birch": ["++"] * 8}))
+    assert "cannot be compared" in none.sentence
+    assert {item.text for item in none.items()} == {"only_a", "only_b"}
+    assert [row.reason for row in none] == ["no summary has a score in both runs"]
+    moved = compare(a, run(tmp_path / "moved", {"aster": ["--"] * 8}, documents=["Other."] * 8))
+    assert moved.texts["changed_document"] == 8
+    assert {(item.document_changed, item.changes) for item in moved.items()} == {(True, ())}
+    with pytest.raises(UsageError, match="no judge of both runs"):
+        compare(a, b, aspect="fluency")
+
+
+def test_a_failed_item_is_a_failure_and_no_error_is_gone(tmp_path: Path) -> None:
+    a = run(tmp_path / "a", {"aster": ["+-"] * 6})
+    b = fake.make(tmp_path / "b", rows({"aster": ["+-"] * 6}), ((ENTRY, judge),), errors=[("d1", "aster", "timed out")])
+    found = compare(a, b)
+    assert said(found) == [("d1", "failure", "summary", "")]
+    assert list(found.new_failures) == [("mock.fact_check", "faithfulness", "error", "timed out")]
+    assert (found[0].n, found[0].missing) == (5, 1)
+    assert said(compare(b, a)) == [("d1", "recovered", "summary", "")]

@@ -37,6 +37,7 @@ from summeter.meta._prefer import prefer
 from summeter.meta._protocol import protocol, protocol_named
 from summeter.meta._reliability import reliability, self_consistency
 from summeter.meta._stability import stability
+from summeter.meta._versions import compare_runs
 from summeter.meta.options import STUDIES
 from summeter.meta.results import Row, Study, read_study
 
@@ -61,6 +62,7 @@ __all__ = [
     "classify",
     "compare_by_people",
     "compare_evaluators",
+    "compare_runs",
     "compare_scores",
     "compare_systems",
     "correlate",

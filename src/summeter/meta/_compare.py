@@ -316,12 +316,19 @@ def pair_row(pair: PairDifference, alpha: float, *about: Mapping[str, Any], **fi
     )
 
 
-def pair_sentence(row: Row) -> str:
-    """Return a sentence with the verdict on the pair of a "compare" row."""
+def pair_sentence(row: Row, names: Mapping[str, str] | None = None, subject: str | None = None) -> str:
+    """Return a sentence with the verdict on the pair of a row made by `pair_row`.
+
+    `names` replaces the names of the members. For `subject`, see `Comparison.sentence`.
+    """
     about = row.details
+    first, second, better = (
+        member if names is None or member is None else names[member]
+        for member in (about["first"], about["second"], about["better"])
+    )
     pair = PairDifference(
-        first=about["first"],
-        second=about["second"],
+        first=first,
+        second=second,
         difference=row.value,
         low=row.low,
         high=row.high,
@@ -332,13 +339,13 @@ def pair_sentence(row: Row) -> str:
         missing=row.missing,
         units=about["units"],
         least_p=about["least_p"],
-        better=about["better"],
+        better=better,
         reason=row.reason,
         by=about["unit"],
     )
     verb = None if row.statistic == SYSTEM_DIFFERENCE else AGREES_BETTER
     aspect = row.gold_aspect or row.aspect or ""
-    return Comparison({}, [pair], aspect, about["alpha"], verb=verb).sentence(pair)
+    return Comparison({}, [pair], aspect, about["alpha"], verb=verb).sentence(pair, subject)
 
 
 # ---- matrices ----

@@ -15,20 +15,21 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Any, NamedTuple
+from operator import itemgetter
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from summeter.choices import Level
 from summeter.meta._compare import pair_row
 from summeter.meta.inputs import context_of
-from summeter.meta.results import Row
+from summeter.meta.results import Row, merged
 from summeter.meta.sample import rows_by_name
 from summeter.meta.selection import group_fields
 from summeter.records import JudgeKey, Parameter, UsageError, nearest, signature_changes
 from summeter.runs.run import RunFolder
 from summeter.scoring.scores import ScoreTable
-from summeter.scoring.systems import FIRST
+from summeter.scoring.systems import FIRST, NEUTRAL
 from summeter.scoring.table import Categorical, Groups, Question, model_names
 from summeter.stats import paired_differences
 from summeter.stats.base import Bools, Floats, Ints
@@ -36,7 +37,8 @@ from summeter.stats.base import Bools, Floats, Ints
 STUDY = "versions"
 A, B = "a", "b"
 """Names of the two runs in `PairDifference` and in the details of rows."""
-TEXTS = ("same", "changed", "only_a", "only_b")
+Text = Literal["same", "changed", "only_a", "only_b"]
+TEXTS: tuple[Text, ...] = get_args(Text)
 SAME, CHANGED, ONLY_A, ONLY_B = range(len(TEXTS))
 
 
@@ -216,10 +218,10 @@ def difference_rows(
     value of a column, over all systems; `domain*system` separates them. Only summaries with a score in both runs count.
 
     The test is that of `meta compare`: scores are exchanged document by document. Holm's correction covers all rows
-    without a group, and separately all rows of groups, and their intervals hold simultaneously with confidence 1 -
-    `alpha`. If `corrected` is False, each test and interval stands alone. `details` contains the means `a` and `b`,
-    `p_holm`, `better` ("a", "b" or None) and the number of `summaries`. `aspects` and `judge` (name or signature)
-    select rows.
+    without a group, and their intervals hold simultaneously with confidence 1 - `alpha`. Separate corrections cover the
+    rows of groups, and aspects such as length, for which a higher value is not better. If `corrected` is False, each
+    test and interval stands alone. `details` contains the means `a` and `b`, `p_holm`, `better` ("a", "b" or None) and
+    the number of `summaries`. `aspects` and `judge` (name or signature) select rows.
     """
     columns = [
         each
@@ -229,17 +231,23 @@ def difference_rows(
     ]
     context = context_of(pairing.b.data) if by is not None else None
     whole: list[tuple[dict[str, Any], Bools]]
-    families: list[list[tuple[PairedScores, dict[str, Any], Bools]]] = [[], []]
+    families: dict[tuple[bool, bool], list[tuple[PairedScores, dict[str, Any], Bools]]] = {}
     for scores in columns:
         names = pairing.system.take(scores.items)
         systems = [({"system": name}, rows) for name, rows in rows_by_name(names)]
         whole = [({}, np.ones(len(scores.items), np.bool_))] if len(systems) != 1 else []
-        families[0] += [(scores, fields, rows) for fields, rows in [*whole, *systems]]
+        neutral = scores.first.aspect in NEUTRAL
+        families.setdefault((False, neutral), []).extend((scores, *each) for each in [*whole, *systems])
         if by is not None and context is not None:
             values = context.column(by, pairing.document.take(scores.items), names)
-            families[1] += [(scores, group_fields(by, value), rows) for value, rows in rows_by_name(values)]
+            only = systems[0][0] if len(systems) == 1 else {}
+            grouped = [
+                (scores, merged(only, {"details": {"by": by}}, group_fields(by, value)), rows)
+                for value, rows in rows_by_name(values)
+            ]
+            families.setdefault((True, neutral), []).extend(grouped)
     made: list[Row] = []
-    for family in families:
+    for _, family in sorted(families.items(), key=itemgetter(0)):
         tables = [_by_document(pairing, scores, rows) for scores, _, rows in family]
         several = [tables] if corrected else [[table] for table in tables]
         tested = [pair for each in several for (pair,) in paired_differences(each, alpha, permutations, seed)]

@@ -18,6 +18,7 @@ from itertools import combinations, pairwise
 
 from summeter.meta.coefficients import STATISTICS
 from summeter.pages.numbers import count
+from summeter.records import names_no_error
 from summeter.scoring.systems import NEUTRAL, SystemTable
 from summeter.stats import MIN_DOCUMENTS, PairDifference, clusters_of_equals, error_to_find, labels_to_find
 from summeter.tables import interval, with_interval
@@ -82,6 +83,22 @@ def listed(names: Sequence[str]) -> str:
     """
     shown = [*names[:NAMED], *([f"{len(names) - NAMED} more"] if len(names) > NAMED else [])]
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
+
+
+# ---- decisions on units ----
+
+
+def decision_words(aspect: str, label: int | str | None, error_type: str | None) -> str | None:
+    """Return a decision in words, or None if there is no decision."""
+    if label is None or isinstance(label, str):
+        return label
+    if aspect == "completeness":
+        return "covered" if label == 1 else "missing"
+    if aspect == "conciseness":
+        return "conveys a key fact" if label == 1 else "padding"
+    if label == 1:
+        return "supported"
+    return "unsupported" if error_type is None or names_no_error(error_type) else error_type
 
 
 # ---- comparisons ----
@@ -192,8 +209,8 @@ class Comparison:
     def _title(self) -> str:
         return self.title or self.aspect
 
-    def sentence(self, pair: PairDifference) -> str:
-        """Return a sentence with the verdict on a pair.
+    def sentence(self, pair: PairDifference, subject: str | None = None) -> str:
+        """Return a sentence with the verdict on a pair, about the better member, or about `subject` if it is worse.
 
         >>> pair = PairDifference("aster", "birch", 0.1, 0.02, 0.18, 0.0007, 0.0042, 6, 18, 0, better="aster")
         >>> Comparison({}, [pair], "composite").sentence(pair)
@@ -206,6 +223,9 @@ class Comparison:
             figures = self._figures(pair, pair.first)
             return f"{pair.first} and {pair.second} cannot be told apart on {self._title}: {figures}"
         worse = pair.second if pair.better == pair.first else pair.first
+        if subject == worse:
+            says = "is lower than" if self.aspect in NEUTRAL else "is worse than"
+            return f"{worse} {says} {pair.better} on {self._title}: {self._figures(pair, worse)}"
         says = self.verb or (HIGHER if self.aspect in NEUTRAL else BETTER)
         return f"{pair.better} {says} {worse} on {self._title}: {self._figures(pair, pair.better)}"
 

@@ -8,11 +8,12 @@ from typing import overload
 
 from summeter.choices import Level
 from summeter.meta.gold import Aggregation, block_rows, merged_rows
+from summeter.meta.verdicts import decision_words
 from summeter.records import Document, Judgment, Status, Summary, error_types
 from summeter.report.blocks import Column, FactList, ItemList, ItemView, Verdict, Vote
 from summeter.report.ranks import ColumnKey, label_of
 from summeter.report.views import SAMPLED, WORST, RunView, Source
-from summeter.report.words import VerdictStyle, decision_words, gloss, reasons, style_of, verdict
+from summeter.report.words import VerdictStyle, gloss, reasons, style_of, verdict
 from summeter.scoring import Score
 from summeter.scoring.systems import FIRST
 from summeter.scoring.table import JudgmentTable, Question

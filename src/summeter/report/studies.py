@@ -234,6 +234,7 @@ STUDIES = {
         "How well each judge agrees with people, and what it costs. On the frontier, no less expensive judge agrees "
         "better with people.",
     ),
+    "versions": Gloss("Comparison of two runs", "Means of the second run minus those of the first."),
     "gate": Gloss("Gate", "The means that were compared with a bound."),
 }
 

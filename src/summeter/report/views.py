@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from string import ascii_uppercase
@@ -13,8 +13,8 @@ from summeter.data.dataset import Dataset
 from summeter.records import JudgeKey, KeyFacts, judge_names
 from summeter.report.words import scale_of
 from summeter.runs.manifest import JudgeEntry, Manifest
-from summeter.runs.readers import HumanReader, RunReader
-from summeter.runs.run import RunFolder, prepared_rows
+from summeter.runs.readers import HumanReader, RunReader, key_fact_lists
+from summeter.runs.run import RunFolder
 from summeter.scoring import PairScore, ScoreTable, SystemTable
 from summeter.scoring.table import Question
 
@@ -121,15 +121,7 @@ class RunView:
     @cached_property
     def key_facts(self) -> dict[str, KeyFacts]:
         """The lists of key facts to which judgments on the page may refer, by id."""
-        lists = [
-            KeyFacts.of(document.key_facts, "given") for document in self.shown.documents.values() if document.key_facts
-        ]
-        for judge in self.manifest.judges:
-            # Prepared data of an evaluator, with `key_facts` (strings) and their `origin`
-            rows = prepared_rows(self.folder.folder / "prepared" / f"{judge.file}.jsonl")
-            lists += [facts for _, row in rows if (facts := _facts(row["data"])) is not None]
-        # A list from the data takes precedence over an equal list from elsewhere.
-        return {facts.id: facts for facts in reversed(lists)}
+        return key_fact_lists(self.folder, self.shown.documents.values())
 
     @cached_property
     def judges(self) -> list[JudgeEntry]:
@@ -195,12 +187,3 @@ def _reduction(view: RunView, judge: JudgeEntry) -> str:
     if (scale := scale_of(judge.signature)) is not None:
         return f"mean of ratings from {scale[0]:g} to {scale[1]:g}"
     return _REDUCTIONS[judge.reduce]
-
-
-def _facts(data: object) -> KeyFacts | None:
-    if not isinstance(data, Mapping):
-        return None
-    texts, origin = data.get("key_facts"), data.get("origin")
-    if not (isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts)):
-        return None
-    return KeyFacts.of(texts, origin if origin in ("given", "reference", "document") else "document")

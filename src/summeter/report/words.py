@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
+from summeter.meta.verdicts import decision_words
 from summeter.pages.numbers import number
 from summeter.records import Judgment, names_no_error
 
@@ -155,16 +156,3 @@ def reasons(judgment: Judgment, *, prose: bool = False) -> tuple[str, ...]:
     if judgment.truncated_tokens:
         parts.append(f"about {judgment.truncated_tokens:,} tokens of the source were not shown to the judge")
     return tuple(part for part in parts if part)
-
-
-def decision_words(aspect: str, label: int | str | None, error_type: str | None) -> str | None:
-    """Return a decision in words, or None if there is no decision."""
-    if label is None or isinstance(label, str):
-        return label
-    if aspect == "completeness":
-        return "covered" if label == 1 else "missing"
-    if aspect == "conciseness":
-        return "conveys a key fact" if label == 1 else "padding"
-    if label == 1:
-        return "supported"
-    return "unsupported" if error_type is None or names_no_error(error_type) else error_type

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
@@ -14,9 +14,9 @@ from pydantic_core import from_json
 
 from summeter.data.folder import JUDGMENTS
 from summeter.data.human import RAW
-from summeter.records import InputError, Judgment, Record, whole_lines
+from summeter.records import Document, InputError, Judgment, KeyFacts, Record, whole_lines
 from summeter.runs.progress import DoneKey
-from summeter.runs.run import FAILURES, Failure, RunFolder, as_judgments
+from summeter.runs.run import FAILURES, Failure, RunFolder, as_judgments, prepared_rows
 from summeter.scoring import dedupe
 
 R = TypeVar("R", bound=Record)
@@ -139,6 +139,26 @@ class RunReader(SummaryReader):
         for failure in last.values():
             rows.extend(as_judgments(failure, self._models))
         return dedupe(_check_summary(rows, document_id, system, self._failures.parent))
+
+
+def key_fact_lists(run: RunFolder, documents: Iterable[Document]) -> dict[str, KeyFacts]:
+    """Return the lists of key facts to which judgments may refer, by id: those of documents and of prepared data."""
+    lists = [KeyFacts.of(document.key_facts, "given") for document in documents if document.key_facts]
+    for judge in run.manifest.judges:
+        # Prepared data of an evaluator, with `key_facts` (strings) and their `origin`
+        rows = prepared_rows(run.folder / "prepared" / f"{judge.file}.jsonl")
+        lists += [facts for _, row in rows if (facts := _facts(row["data"])) is not None]
+    # A list from the data takes precedence over an equal list from elsewhere.
+    return {facts.id: facts for facts in reversed(lists)}
+
+
+def _facts(data: object) -> KeyFacts | None:
+    if not isinstance(data, Mapping):
+        return None
+    texts, origin = data.get("key_facts"), data.get("origin")
+    if not (isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts)):
+        return None
+    return KeyFacts.of(texts, origin if origin in ("given", "reference", "document") else "document")
 
 
 def _parse(record: type[R], file: Path, line: bytes) -> R:

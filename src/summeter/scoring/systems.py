@@ -21,7 +21,7 @@ _NAMED = 6
 LEVEL = 0.95
 # Aspects in the order in which columns are shown.
 FIRST = (*COMPOSED, COMPOSITE, "abstractiveness")
-NEUTRAL = frozenset({"abstractiveness"})
+NEUTRAL = frozenset({"abstractiveness", "words", "sentences", "sentence_words", "compression"})
 """Aspects for which a higher value is not better."""
 
 
