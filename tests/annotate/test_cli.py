@@ -47,12 +47,24 @@ def test_commands_from_campaign_file_to_judgments(tmp_path: Path, capsys: pytest
     assert (tmp_path / "e.jsonl").read_bytes() == (tmp_path / "f.jsonl").read_bytes()
 
 
+def test_a_new_campaign_has_a_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = made.make(tmp_path)
+    assert run("status", folder.folder, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["rows"], found["status"]["counted"], found["status"]["people"]) == ([], 0, 0)
+    assert found["status"]["needed"] > 0
+    for command in (["status"], ["status", "--quick"], ["export"], ["adjudicate"]):
+        assert run(command[0], folder.folder, *command[1:]) == 0
+
+
 def test_errors_of_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = made.make(tmp_path)
     assert run("status", tmp_path) == 2
     assert "is not a campaign folder" in capsys.readouterr().err
+    log = (folder.folder / "events.sqlite").rename(tmp_path / "log")
     assert run("status", folder.folder) == 2
-    assert "the log does not exist yet" in capsys.readouterr().err
+    assert "the log is missing" in capsys.readouterr().err
+    log.rename(folder.folder / "events.sqlite")
     tasks = (folder.folder / "tasks.jsonl").read_bytes()
     (folder.folder / "tasks.jsonl").write_bytes(b"")
     assert run("serve", folder.folder) == 2

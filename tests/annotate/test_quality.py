@@ -114,6 +114,7 @@ def helped(tmp_path: Path) -> CampaignFolder:
     file = folder.folder / "tasks.jsonl"
     tasks = [json.loads(one) for one in file.read_text().splitlines()]
     file.write_text("\n".join(json.dumps({**one, "assistance": SAYS_YES}) for one in tasks))
+    (folder.folder / "events.sqlite").unlink()  # the log of the campaign with other tasks
     return CampaignFolder(folder.folder)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from models.server import Call, Reply, StubServer, fail, ok
+from models.server import Behaviour, Call, Reply, StubServer, fail, ok
 
 from summeter.cli.main import main
 from summeter.data.dataset import load
@@ -123,6 +123,31 @@ class TestAServerThatIsGone:
         with StubServer(rated) as server:
             again = run_on(server.url, out=tmp_path / "run")
         assert Counter(score.status for score in again.scores()) == {"ok": 72}
+
+    @pytest.mark.parametrize(
+        ("behave", "scheme", "tries"),
+        [
+            (lambda _: Reply(reset=True), "http", 3),  # another program at this port closes each connection
+            (lambda _: Reply(hang=True), "http", 3),
+            (rated, "https", 0),  # the server does not speak TLS
+        ],
+    )
+    def test_a_run_stops_at_a_server_that_never_answers(
+        self, monkeypatch: pytest.MonkeyPatch, behave: Behaviour, scheme: str, tries: int
+    ) -> None:
+        monkeypatch.setenv("VLLM_API_KEY", "k")
+        with StubServer(behave) as server:
+            url = server.url.replace("http", scheme)
+            with pytest.raises(UnreachableError, match="base_url"):
+                evaluate(load(ROWS), ["rts"], models="vllm/m", base_url=url, concurrency=2, max_retries=2, timeout=0.3)
+        assert len(server.calls) <= 2 * 3 * tries  # the summaries of two documents, with retries
+
+    def test_a_run_goes_on_if_some_calls_are_never_answered(self) -> None:
+        with StubServer(lambda call: Reply(reset=True) if "Bridge 7 " in call.prompt else rated(call)) as server:
+            run = run_on(server.url, max_retries=1)
+        assert run.manifest.status == "incomplete"
+        assert Counter(score.status for score in run.scores()) == {"ok": 69, "error": 3}
+        assert len(list(run.failures())) == 3
 
     def test_a_server_that_restarts_is_waited_for(self, caplog: pytest.LogCaptureFixture) -> None:
         stop = threading.Event()

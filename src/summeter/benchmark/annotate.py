@@ -411,7 +411,7 @@ class _Campaigns:
             if simulated is not None:
                 self.log({"event": "simulating", "campaign": folder.name})
                 _simulate(fresh, simulated, self.settings)
-            with CampaignService(CampaignFolder(fresh)) as service:  # creates a missing log
+            with CampaignService(CampaignFolder(fresh), readonly=True) as service:
                 events = service.log.last_seq
             write_text(fresh / MADE, json.dumps({"key": key, "events": events}) + "\n")
 

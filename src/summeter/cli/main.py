@@ -103,7 +103,7 @@ class LazyGroup(TyperGroup):
         """Return the commands and options that start with `incomplete`, without importing the commands."""
         if incomplete.startswith("-"):
             return super().shell_complete(ctx, incomplete)
-        from typer.core import CompletionItem
+        from typer.core import CompletionItem  # type: ignore[attr-defined]  # it has no public name
 
         return [
             CompletionItem(name, help=about) for name, (_, about) in COMMANDS.items() if name.startswith(incomplete)

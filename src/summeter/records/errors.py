@@ -220,13 +220,20 @@ class TransientError(ModelError):
     """A temporary failure; the call may be retried.
 
     `retry_after` is the delay, in seconds, that the server requests, or None if it requests none. `throttled` is true
-    if the endpoint is overloaded (429, 503, 529).
+    if the endpoint is overloaded (429, 503, 529), and `unanswered` if it has never answered, not even with an error.
     """
 
-    def __init__(self, message: str, *, retry_after: float | None = None, throttled: bool = False) -> None:
-        super().__init__(message)
+    def __init__(
+        self,
+        *parts: str | Parameter,
+        retry_after: float | None = None,
+        throttled: bool = False,
+        unanswered: bool = False,
+    ) -> None:
+        super().__init__(*parts)
         self.retry_after = retry_after
         self.throttled = throttled
+        self.unanswered = unanswered
 
 
 class OutageError(TransientError):

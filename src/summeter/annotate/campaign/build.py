@@ -35,6 +35,7 @@ from summeter.annotate.campaign.language import (
     shipped_names,
 )
 from summeter.annotate.campaign.people import RESERVED
+from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.tasks import TASK_TYPES, task_type_named
 from summeter.annotate.tasks.base import SHAPES, TaskType
 from summeter.annotate.tasks.questions import same_value
@@ -90,6 +91,7 @@ def build(file: str | Path, folder: str | Path, *, token: Callable[[], str] | No
         keys = fresh / KEYS
         keys.touch(mode=0o600)
         keys.write_text(canonical({"admin": new_token(), "secret": new_token()}) + "\n", encoding="utf-8")
+        CampaignService(CampaignFolder(fresh), durable=False).close()  # creates an empty log
     return target
 
 

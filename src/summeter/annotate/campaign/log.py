@@ -137,7 +137,7 @@ class EventLog:
         self.broken: str | None = None
         """Description of the first damaged event, or None if no event is damaged."""
         if readonly and not file.is_file():
-            raise UsageError(f"{file}: the log does not exist yet; start the campaign with `summeter annotate serve`")
+            raise UsageError(f"{file}: the log is missing; restore it from a backup or an export")
         try:
             self._connection = connect_readonly(file) if readonly else connect(file.resolve().as_uri())
             try:

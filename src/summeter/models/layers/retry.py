@@ -65,8 +65,8 @@ class Retry(Layer):
     async def complete(self, request: Request) -> Completion:
         """Return the first reply, or raise the last failure with the number of tries.
 
-        Raises UnreachableError if the endpoint can no longer be reached, and AccessError if it rejects calls and asks
-        for a wait longer than the patience; both errors end the run.
+        Raises UnreachableError if the endpoint has never answered or can no longer be reached, and AccessError if it
+        rejects calls and asks for a wait longer than the patience; both errors end the run.
         """
         tries = counted = consecutive = 0
         waited = 0.0
@@ -81,8 +81,8 @@ class Retry(Layer):
                 consecutive = consecutive + 1 if error.throttled or alone else 1
                 retry_after = error.retry_after
                 if (why := self._reason_to_stop(tries, counted, waited, retry_after)) is not None:
-                    if isinstance(error, OutageError):
-                        raise UnreachableError(f"{error} ({why})") from error
+                    if isinstance(error, OutageError) or (error.unanswered and not self._answered):
+                        raise UnreachableError(error.args[0], f" ({why})") from error
                     if error.throttled and (retry_after or 0.0) > self._policy.patience:
                         raise AccessError(f"{error} ({why}). The same command resumes the run") from error
                     raise TransientError(f"{error} ({why})", retry_after=retry_after) from error

@@ -37,6 +37,9 @@ MIN_KEY_LENGTH = 16
 HEALTH_TIMEOUT = 5.0
 """Seconds to wait for the answer to a health check."""
 
+CONNECT_TIMEOUT = 30.0
+"""Seconds to wait for a connection; an address without a server may leave the request unanswered."""
+
 NOT_REACHABLE = frozenset({errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH})
 """The system errors raised for an address without a server."""
 
@@ -244,18 +247,22 @@ class HttpLLM(ABC):
                 async with self._sessions.get().request(
                     sent.method, sent.url, data=body, headers=headers, proxy=self._proxy, allow_redirects=False
                 ) as response:
+                    self._reached = True
                     async for chunk in response.content.iter_any():
                         chunks.append(chunk)
                         size += len(chunk)
                         if size > MAX_REPLY_BYTES:
                             response.close()
                             raise self._too_long()
+        except aiohttp.ConnectionTimeoutError as error:
+            raise self._unreached(error) from error
         except TimeoutError as error:
-            raise TransientError(f"{self.id}: no complete reply from {self.address} within {seconds:g} s") from error
+            message = f"{self.id}: no complete reply from {self.address} within {seconds:g} s"
+            slow = () if self._reached else (". If the model is slow, raise ", Parameter("timeout"))
+            raise TransientError(message, *slow, *self._hint(), unanswered=not self._reached) from error
         except (aiohttp.ClientError, OSError) as error:
             # aiohttp's errors of an answer contain the request headers.
             raise self._unreached(error) from (None if isinstance(error, aiohttp.ClientResponseError) else error)
-        self._reached = True
         answer = self._answer(response.status, response.headers, b"".join(chunks))
         return answer._replace(seconds=round(time.perf_counter() - start, 6))
 
@@ -277,7 +284,7 @@ class HttpLLM(ABC):
             headers={"Content-Type": "application/json", "Accept": "application/json", **self.headers()},
             connector=aiohttp.TCPConnector(limit=self.options.max_connections, ttl_dns_cache=300),
             # The timeout of a call is applied in `_within`.
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT),
             cookie_jar=aiohttp.DummyCookieJar(),
         )
 
@@ -289,18 +296,22 @@ class HttpLLM(ABC):
         import aiohttp
 
         what = self._clean(f"{type(error).__name__}: {error}")
-        connector_errors = (aiohttp.ClientConnectorDNSError, aiohttp.ClientConnectorCertificateError)
+        permanent = (aiohttp.ClientConnectorDNSError, aiohttp.ClientSSLError, aiohttp.ConnectionTimeoutError)
         number = getattr(getattr(error, "os_error", None), "errno", None)
-        absent = isinstance(error, connector_errors) or number in NOT_REACHABLE
+        absent = isinstance(error, permanent) or number in NOT_REACHABLE
         if absent and self._reached:
             return OutageError(f"{self.id}: {self.address} can no longer be reached ({what})")
         if absent or isinstance(error, aiohttp.InvalidURL):
-            return UnreachableError(
-                f"{self.id}: cannot reach {self.address} ({what}). Start the server, or correct the address in ",
-                Parameter("base_url"),
-                f" or {self.endpoint.url_variable}",
-            )
-        return TransientError(f"{self.id}: the connection to {self.address} failed ({what})")
+            return UnreachableError(f"{self.id}: cannot reach {self.address} ({what})", *self._hint())
+        message = f"{self.id}: the connection to {self.address} failed ({what})"
+        return TransientError(message, *self._hint(), unanswered=not self._reached)
+
+    def _hint(self) -> tuple[str | Parameter, ...]:
+        """Return what to do about an address that has never answered, and nothing for one that has."""
+        if self._reached:
+            return ()
+        address = Parameter("base_url")
+        return ". Start the server, or correct the address in ", address, f" or {self.endpoint.url_variable}"
 
     def _redacted(self, completion: Completion) -> dict[str, str]:
         """Return those fields of a reply that contain a key, with the key removed.
