@@ -57,11 +57,6 @@ def test_markdown_cells_cannot_break_out() -> None:
     assert "two\nlines" not in Table.of(["a"], [["two\nlines"]]).markdown()
 
 
-def test_padded_markdown_aligns_its_source() -> None:
-    lines = Table.of(["a", "b"], [["xxxxx", "1"]], align="lr").markdown(pad=True).splitlines()
-    assert lines == ["| a     |   b |", "| ----- | --: |", "| xxxxx |   1 |"]
-
-
 def test_latex_escapes_every_special_character() -> None:
     text = table().latex()
     assert r"\begin{tabular}{lrrr}" in text

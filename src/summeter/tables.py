@@ -18,9 +18,10 @@ from __future__ import annotations
 import csv
 import html
 import io
+import json
 import re
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby, zip_longest
 from operator import itemgetter
@@ -44,6 +45,7 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069
 # First characters of a spreadsheet formula, and strings that start like one but are a sign or a number.
 _FORMULA = tuple("=@+-\t\r\n")
 _HARMLESS = re.compile(r"[+\-]|[+\-]?(\d+\.?\d*|\.\d+)([eE][+\-]?\d+)?%?")
+_NESTED = (dict, list, tuple)
 _MARKDOWN = str.maketrans({**{char: f"\\{char}" for char in "\\`*_[]|"}, "<": "&lt;", ">": "&gt;"})
 # Characters that need no escape in Markdown: brackets of an interval, underscores within a word.
 _INTERVAL = re.compile(r"\\\[(-?[\d.]+, -?[\d.]+)\\\](?!\()")
@@ -154,6 +156,24 @@ def csv_line(cells: Iterable[Cell]) -> str:
     # With this line terminator, the writer also quotes carriage returns, which some readers treat as line ends.
     csv.writer(out, lineterminator="\r\n").writerow(map(inert, cells))
     return out.getvalue().removesuffix("\r\n")
+
+
+def csv_rows(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Format rows as CSV with one column per key. Lists and mappings are written as JSON.
+
+    >>> print(csv_rows([{"system": "aster", "n": 2}, {"system": "birch", "ids": ["a", "b"]}]))
+    system,n,ids
+    aster,2,
+    birch,,"[""a"", ""b""]"
+    <BLANKLINE>
+    """
+    lines = list(rows)
+    keys = list(dict.fromkeys(key for row in lines for key in row))
+    cells = [[row.get(key) for key in keys] for row in lines]
+    return "".join(
+        f"{csv_line(json.dumps(cell, ensure_ascii=False) if isinstance(cell, _NESTED) else cell for cell in line)}\n"
+        for line in [keys, *cells]
+    )
 
 
 # ---- text within a width ----
@@ -355,25 +375,11 @@ class Table:
         lines = [self.heads, *([plain(cell) if isinstance(cell, tuple) else cell for cell in row] for row in self.rows)]
         return "".join(f"{csv_line(line)}\n" for line in lines)
 
-    def markdown(self, *, pad: bool = False) -> str:
-        """Format the table as Markdown with title and notes; `pad` aligns the source."""
-        heads = [escape_markdown(head) for head in self.heads]
-        body = [[_marked_up(*pair) for pair in zip(self.columns, row, strict=True)] for row in self.rows]
-        lines = [heads, *body]
-        ends = [":" if column.align == "right" else "" for column in self.columns]
-        if pad:
-            widths = [max(3, *(len(line[at]) for line in lines)) for at in range(len(self.columns))]
-            lines = [
-                [
-                    _padded(cell, size, column.align)
-                    for cell, size, column in zip(line, widths, self.columns, strict=True)
-                ]
-                for line in lines
-            ]
-            rule = "|".join(f" {'-' * (width - len(end))}{end} " for width, end in zip(widths, ends, strict=True))
-        else:
-            rule = "|".join(f"---{end}" for end in ends)
-        rows = [f"| {' | '.join(line)} |" for line in lines]
+    def markdown(self) -> str:
+        """Format the table as Markdown with title and notes."""
+        lines = [[_marked_up(*pair) for pair in zip(self.columns, row, strict=True)] for row in self.rows]
+        rows = [f"| {' | '.join(line)} |" for line in [map(escape_markdown, self.heads), *lines]]
+        rule = "|".join("---:" if column.align == "right" else "---" for column in self.columns)
         table = "\n".join([rows[0], f"|{rule}|", *rows[1:]])
         title = [f"## {escape_markdown(self.title)}"] if self.title else []
         notes = ["; ".join(map(escape_markdown, self.notes))] if self.notes else []
@@ -440,7 +446,7 @@ def document(parts: Iterable[Table | str], format_: str = "text", title: str | N
     blocks = [f"# {escape_markdown(title)}" if format_ == "markdown" else sentence(title)] if title else []
     for part in (*parts, None):
         if isinstance(part, str):
-            lines.append(sentence(part))
+            lines += [sentence(part)] if part or format_ == "text" else []
             continue
         if lines:
             blocks.append("\n".join(lines))

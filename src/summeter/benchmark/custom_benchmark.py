@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from summeter.choices import Level
 from summeter.data.dataset import Dataset, load
 from summeter.meta import card, correlate
 from summeter.meta._card import across_tables, mean_tables
 from summeter.meta.inputs import context_of
-from summeter.meta.protocol_layouts import formatted
 from summeter.meta.results import Row, Study, judge_labels, pivot
 from summeter.records import UsageError, nearest
 from summeter.runs.run import RunFolder
@@ -107,11 +107,10 @@ def measure(
     return Study(STUDY, rows, notes)
 
 
-def format_study(study: Study, layout: str) -> str:
-    """Return the study as `markdown`, `csv` or `latex`, ending in a line feed."""
-    cells = [{**row.details, **row.model_dump(exclude={"details"})} for row in study]
-    long = Table.of(_LONG_COLUMNS, [[row.get(name) for name in _LONG_COLUMNS] for row in cells])
-    return formatted(study, layout, tables(study), long)
+def long_rows(study: Study) -> list[dict[str, Any]]:
+    """Return the rows of the study with the fields of its CSV file."""
+    cells = ({**row.details, **row.model_dump(exclude={"details"})} for row in study)
+    return [{name: row.get(name) for name in _LONG_COLUMNS} for row in cells]
 
 
 def tables(study: Study) -> Iterator[Table]:

@@ -12,7 +12,7 @@ interrupted run. Scores in the files, and further runs, are measured in the same
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -29,12 +29,13 @@ from summeter.data.human import RAW
 from summeter.data.mapping import read_mapping, read_model
 from summeter.engine.api import evaluate
 from summeter.engine.progress import Progress
+from summeter.meta import protocol_layouts
 from summeter.meta._protocol import OneClass, Protocol, protocol, protocol_named
-from summeter.meta.protocol_layouts import FILES, laid_out
 from summeter.meta.results import Study, payload
 from summeter.records import InputError, Judgment, Record, UsageError, canonical
 from summeter.runs.run import RunFolder
 from summeter.stats.thresholds import Candidates
+from summeter.tables import Table, csv_rows, document
 
 OWN = "own"
 RUN, STUDY = "run", "study.json"
@@ -75,9 +76,13 @@ class JudgeSettings(Record):
         """Return the study of the judges, each of which is a run or a list of judgments."""
         raise NotImplementedError
 
-    def format(self, study: Study, layout: str) -> str:
-        """Return the study as `markdown`, `csv` or `latex`."""
-        return laid_out(study, layout)
+    def tables(self, study: Study) -> Iterable[Table]:
+        """Return the tables of the study, as in the papers."""
+        return protocol_layouts.tables(study)
+
+    def long_rows(self, study: Study) -> list[dict[str, Any]]:
+        """Return the rows of the study for CSV."""
+        return protocol_layouts.long_rows(study)
 
 
 class Config(JudgeSettings):
@@ -183,9 +188,13 @@ class CustomConfig(JudgeSettings):
         fields = {"by", "aspects", "coefficients", "judgment_set", "resamples", "seed"}
         return custom_benchmark.measure(benchmark.data, judges, **self.model_dump(include=fields))
 
-    def format(self, study: Study, layout: str) -> str:
-        """Return the study as `markdown`, `csv` or `latex`."""
-        return custom_benchmark.format_study(study, layout)
+    def tables(self, study: Study) -> Iterable[Table]:
+        """Return the tables of systems and of the correlations of evaluators."""
+        return custom_benchmark.tables(study)
+
+    def long_rows(self, study: Study) -> list[dict[str, Any]]:
+        """Return the rows of the study for CSV."""
+        return custom_benchmark.long_rows(study)
 
 
 class Outcome(NamedTuple):
@@ -235,6 +244,8 @@ def run_protocol(
     study = config.measure(benchmark, judges)
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / STUDY, canonical(payload(study)) + "\n")
-    for layout, name in FILES.items():
-        write_text(folder / name, config.format(study, layout))
+    parts: list[Table | str] = [*config.tables(study), *map(str, study.notes), *study.signatures()]
+    for format_, name in protocol_layouts.FILES.items():
+        text = csv_rows(config.long_rows(study)) if format_ == "csv" else document(parts, format_)
+        write_text(folder / name, text)
     return Outcome(folder, benchmark, run, study)

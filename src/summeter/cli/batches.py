@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from summeter.cli.common import AsJson, OldRun, print_json
+from summeter.cli.common import OldRun, Output, output_options
 
 if TYPE_CHECKING:
     from summeter.models.pending_batches import PendingBatch
@@ -18,31 +18,32 @@ BaseUrl = Annotated[str | None, typer.Option(help="Address given to the run.")]
 
 
 @app.command("list")
-def list_(run: OldRun, base_url: BaseUrl = None, as_json: AsJson = False) -> None:
+@output_options()
+def list_(run: OldRun, output: Output, base_url: BaseUrl = None) -> None:
     """List the pending batches of RUN with their state at the vendor."""
-    _show(_pending(run, base_url), as_json=as_json)
+    _show(_pending(run, base_url), output)
 
 
 @app.command()
+@output_options()
 def cancel(
     run: OldRun,
+    output: Output,
     batches: Annotated[
         list[str] | None, typer.Argument(metavar="[ID]...", help="Batches to cancel. Default: all.")
     ] = None,
     base_url: BaseUrl = None,
-    as_json: AsJson = False,
 ) -> None:
     """Cancel the pending batches of RUN.
 
     Calls that were already answered are charged and stored.
     """
     pending = _pending(run, base_url, only=batches or (), cancel=True)
-    _show(pending, as_json=as_json)
-    if pending and not as_json:
-        typer.echo(
-            "run the command that submitted them again, with --batch, to fetch the replies; cancelled calls become "
-            "errors, and the next run of that command sends them again"
-        )
+    following = (
+        "run the command that submitted them again, with --batch, to fetch the replies; cancelled calls become errors, "
+        "and the next run of that command sends them again"
+    )
+    _show(pending, output, *([following] if pending else []))
 
 
 def _pending(
@@ -66,20 +67,16 @@ def _pending(
         asyncio.run(ask())
     except SummeterError:
         # The batches before the failed one have been cancelled.
-        _lines(pending, err=True)
+        for batch in pending:
+            typer.echo(f"{batch.batch}  {batch.calls} calls to {batch.model}: {batch.words}", err=True)
         raise
     return pending
 
 
-def _show(pending: list[PendingBatch], *, as_json: bool) -> None:
-    if as_json:
-        print_json((batch._asdict() for batch in pending), list="batches")
-        return
-    _lines(pending)
-    if not pending:
-        typer.echo("this run has no pending batch")
+def _show(pending: list[PendingBatch], output: Output, *notes: str) -> None:
+    from summeter.tables import Table
 
-
-def _lines(pending: list[PendingBatch], *, err: bool = False) -> None:
-    for batch in pending:
-        typer.echo(f"{batch.batch}  {batch.calls} calls to {batch.model}, since {batch.since}: {batch.words}", err=err)
+    heads = ["batch", "calls", "model", "since", "state"]
+    rows = [[batch.batch, batch.calls, batch.model, batch.since, batch.words] for batch in pending]
+    table = Table.of(heads, rows, align="lrl") if rows else "this run has no pending batch"
+    output.write([table, *notes], (batch._asdict() for batch in pending), list="batches")

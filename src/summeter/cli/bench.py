@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from summeter.cli.common import AsJson, print_json, print_study_json
+from summeter.cli.common import AsJson, Output, in_options, output_options, print_json
 
 if TYPE_CHECKING:
     from summeter.benchmark.chain import StepRow
     from summeter.benchmark.step import Manifest
+    from summeter.tables import Table
 
 app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()
+@output_options(file=False)
 def run(
     config: Annotated[
         Path, typer.Argument(metavar="BENCH.yaml", help="YAML file with one section of settings per step.")
@@ -30,7 +33,8 @@ def run(
     ] = None,
     only: Annotated[str | None, typer.Option(metavar="STEP", help="Run only this step, even if it is done.")] = None,
     until: Annotated[str | None, typer.Option(metavar="STEP", help="Last step to run.")] = None,
-    as_json: AsJson = False,
+    *,
+    output: Output,
 ) -> None:
     """Run the steps of BENCH.yaml that are not done or out of date.
 
@@ -40,11 +44,12 @@ def run(
     from summeter.engine.progress import progress
 
     tell = partial(typer.echo, err=True)
-    run_chain(config, out, only=only, until=until, tell=tell, progress=progress(quiet=as_json))
-    _show(chain_status(output_of(read_chain(config), out)), as_json=as_json)
+    run_chain(config, out, only=only, until=until, tell=tell, progress=progress(quiet=output.format == "json"))
+    _show(chain_status(output_of(read_chain(config), out)), output)
 
 
 @app.command()
+@output_options()
 def status(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of a benchmark.")],
     config: Annotated[
@@ -53,7 +58,8 @@ def status(
     step: Annotated[
         str | None, typer.Option(metavar="STEP", help="Show counts, dropped items and tables of this step.")
     ] = None,
-    as_json: AsJson = False,
+    *,
+    output: Output,
 ) -> None:
     """Show the state of each step of a benchmark, with counts.
 
@@ -65,45 +71,42 @@ def status(
 
     rows = chain_status(folder, config)
     if step is None:
-        _show(rows, as_json=as_json)
+        _show(rows, output)
         return
     known = [row.step for row in rows if row.state in ("done", "stale")]
     if step not in known:
         raise UsageError(f"--step {step}: this step is not done{nearest(step, known)}; done: {', '.join(known)}")
     manifest = read_manifest(folder / step)
-    if as_json:
-        typer.echo(manifest.model_dump_json(by_alias=True))
+    if output.format == "json":
+        output.put(manifest.model_dump_json(by_alias=True))
     else:
-        _describe(manifest)
+        output.write(_described(manifest), [manifest.model_dump(mode="json", by_alias=True)])
 
 
-def _show(rows: list[StepRow], *, as_json: bool) -> None:
+def _show(rows: list[StepRow], output: Output) -> None:
     """Print the state of each step."""
     from summeter.benchmark.chain import status_table
 
-    if as_json:
-        print_json((row._asdict() for row in rows), study="bench")
-    else:
-        typer.echo(status_table(rows).text())
+    output.write([status_table(rows)], (row._asdict() for row in rows), study="bench")
 
 
-def _describe(manifest: Manifest) -> None:
-    """Print the counts, the dropped items with reasons, and the tables of a step."""
+def _described(manifest: Manifest) -> Iterator[Table | str]:
+    """Yield the counts, the dropped items with reasons, and the tables of a step."""
     from summeter.tables import Table
 
     for word, counts in (("in", manifest.counts_in), ("out", manifest.counts_out)):
         if counts:
-            typer.echo(f"{word}: " + ", ".join(f"{number:,} {name}" for name, number in counts.items()))
+            yield f"{word}: " + ", ".join(f"{number:,} {name}" for name, number in counts.items())
     for reason, number in manifest.dropped.items():
-        typer.echo(f"left out: {number:,} {reason}")
+        yield f"left out: {number:,} {reason}"
     for name, rows in manifest.details.items():
         if isinstance(rows, dict) and rows and all(isinstance(value, int | float) for value in rows.values()):
-            typer.echo(f"{name.replace('_', ' ')}: " + ", ".join(f"{value:,} {key}" for key, value in rows.items()))
+            yield f"{name.replace('_', ' ')}: " + ", ".join(f"{value:,} {key}" for key, value in rows.items())
         elif isinstance(rows, list) and rows and all(isinstance(row, dict) for row in rows):
             heads = list(rows[0])
             lines = [["" if row.get(head) is None else str(row[head]) for head in heads] for row in rows]
             align = "".join("r" if isinstance(rows[0][head], int | float) else "l" for head in heads)
-            typer.echo(Table.of(heads, lines, align=align, title=name).text())
+            yield Table.of(heads, lines, align=align, title=name.replace("_", " "))
 
 
 @app.command()
@@ -129,6 +132,7 @@ def verify(
 
 
 @app.command()
+@output_options(file=False)
 def protocol(
     config: Annotated[
         Path, typer.Argument(metavar="CONFIG.yaml", help="YAML file with protocol, files, evaluators and models.")
@@ -142,12 +146,10 @@ def protocol(
             help="Folder of run, study and tables; an existing run is resumed. Default: runs/NAME-OF-CONFIG.",
         ),
     ] = None,
-    layout: Annotated[
-        Literal["markdown", "csv", "latex"], typer.Option(help="Format of the printed table; all three are written.")
-    ] = "markdown",
     check: Annotated[bool, typer.Option("--check", help="Read and describe the files without judging.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print no progress and no table.")] = False,
-    as_json: AsJson = False,
+    *,
+    output: Output,
 ) -> None:
     """Measure evaluators by the protocol of a published benchmark.
 
@@ -161,17 +163,14 @@ def protocol(
     settings, base = read_config(config), config.parent
     if check:
         lines = settings.read(base).lines
-        if as_json:
-            print_json([{"said": line} for line in lines], study="check")
-        else:
-            typer.echo("\n".join(lines))
+        output.write(lines, [{"said": line} for line in lines], study="check")
         return
-    show = progress(quiet=quiet or as_json)
+    show = progress(quiet=quiet or output.format == "json")
     result = run_protocol(settings, out or Path("runs") / config.stem, base=base, progress=show)
-    if as_json:
-        print_study_json(result.study)
-    elif not quiet:
-        typer.echo(settings.format(result.study, layout), nl=False)
-        typer.echo(f"\nwritten to {result.folder}" if layout == "markdown" else f"written to {result.folder}", err=True)
+    if not quiet or output.format != "text":
+        study = result.study
+        parts: list[Table | str] = [*settings.tables(study), *map(in_options, study.notes), *study.signatures()]
+        output.write_study(study, parts, csv=settings.long_rows(study))
+        typer.echo(f"written to {result.folder}", err=True)
     if result.run is not None:
         check_coverage(result.run)  # a table without values is a failure

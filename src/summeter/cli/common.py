@@ -115,6 +115,7 @@ class Output(NamedTuple):
         rows: Iterable[Mapping[str, Any]],
         *,
         title: str | None = None,
+        csv: Iterable[Mapping[str, Any]] | None = None,
         **more: Any,
     ) -> None:
         """Print or write tables.
@@ -122,19 +123,18 @@ class Output(NamedTuple):
         `parts` are tables and sentences, in order, below an optional title. They are formatted as text (within the
         width of the terminal), Markdown, LaTeX (sentences are comments) or as an HTML page. `rows` are the same results
         for programs. As JSON, they are one object with the fields of `more`; as CSV, they are one table in full
-        precision with a column per field, where lists and objects are written as JSON.
+        precision with a column per field, where lists and objects are written as JSON. `csv` replaces `rows` in CSV.
 
             output.write([table, "aster is best."], study.to_dicts(), notes=list(study.notes))
         """
-        from summeter.tables import Table, document
+        from summeter.tables import csv_rows, document
 
         match self.format:
             case "json":
-                text = json.dumps({"schema": "summeter/1", **more, "rows": list(rows)}, **_STRICT)
+                content = {"schema": "summeter/1", **more, "rows": list(rows)}
+                text = json.dumps(content, ensure_ascii=False, allow_nan=False)
             case "csv":
-                lines = list(rows)
-                fields = list(dict.fromkeys(field for row in lines for field in row))
-                text = Table.of(fields, [[_csv_cell(row.get(field)) for field in fields] for row in lines]).csv()
+                text = csv_rows(rows if csv is None else csv)
             case "html":
                 from summeter.pages.templates import COMPONENTS, one_file
 
@@ -160,13 +160,6 @@ class Output(NamedTuple):
         else:
             write_text(self.file, text)
             typer.echo(f"written to {self.file}", err=True)
-
-
-_STRICT: dict[str, Any] = {"ensure_ascii": False, "allow_nan": False}
-
-
-def _csv_cell(value: object) -> object:
-    return json.dumps(value, **_STRICT) if isinstance(value, dict | list | tuple) else value
 
 
 def output_options(*formats: str, file: bool = True) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from summeter.cli.common import (
-    AsJson,
+    Output,
     Reading,
     check_suffix,
     in_options,
-    print_json,
+    output_options,
     read_data,
     reading_options,
     shares,
@@ -100,11 +100,12 @@ def import_(
 
 
 @app.command()
+@output_options()
 @reading_options
 def validate(
     data: Annotated[list[str], typer.Argument(metavar="DATA...", help=_SEVERAL)],
     *, reading: Reading, language: Language = "en",
-    documents: Documents = None, as_json: AsJson = False,
+    documents: Documents = None, output: Output,
 ) -> None:  # fmt: skip
     """List every fault of DATA by file, line and field.
 
@@ -123,50 +124,33 @@ def validate(
         overview = _overview(dataset)
     except InputError as error:
         faults = error.faults
-    if as_json:
-        rows = [_fault_row("error", fault) for fault in faults] + [_fault_row("warning", fault) for fault in warnings]
-        print_json(rows, valid=not faults)
-    else:
-        lines = [*map(in_options, faults), *(f"{in_options(warning)} (warning)" for warning in warnings), *overview]
-        count = f"{len(faults)} fault{'' if len(faults) == 1 else 's'}" if faults else "no faults"
-        count += f", {len(warnings)} warning{'' if len(warnings) == 1 else 's'}" if warnings else ""
-        typer.echo("\n".join([*lines, count]))
+    rows = [_fault_row("error", fault) for fault in faults] + [_fault_row("warning", fault) for fault in warnings]
+    lines = [*map(in_options, faults), *(f"{in_options(warning)} (warning)" for warning in warnings), *overview]
+    count = f"{len(faults)} fault{'' if len(faults) == 1 else 's'}" if faults else "no faults"
+    count += f", {len(warnings)} warning{'' if len(warnings) == 1 else 's'}" if warnings else ""
+    output.write([*lines, count], rows, valid=not faults)
     if faults:
         raise typer.Exit(BAD_INPUT)
 
 
 @app.command()
+@output_options()
 @reading_options
 def show(
     data: Data, *, reading: Reading, language: Language = "en",
     doc: Annotated[str | None, typer.Option("--doc", metavar="ID", help="Document to show.")] = None,
     system: Annotated[str | None, typer.Option("--system", metavar="NAME", help="System to show.")] = None,
-    page: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="HTML page to write.")
-    ] = None,
-    as_json: AsJson = False,
+    output: Output,
 ) -> None:  # fmt: skip
     """Show statistics of DATA, or one document with its summaries.
 
     Statistics are counts, lengths, votes, near-duplicates and warnings. Summaries are shown with human judgments.
     """
-    from summeter.records import UsageError
-
-    if page is not None and (doc is not None or system is not None):
-        raise UsageError("-o writes a page about all of DATA; leave out --doc and --system")
-    if page is not None:
-        check_suffix(page, ".html", ".htm")
     dataset = read_data(data, reading, language=language)
     if doc is None and system is None:
-        _show_all(dataset, page, as_json=as_json)
+        _show_all(dataset, output)
         return
     chosen = _chosen(dataset, doc, system)
-    if as_json:
-        print_json(
-            {"document": document.model_dump(), "summaries": [summary.model_dump() for summary in summaries]}
-            for document, summaries in chosen
-        )
-        return
     from summeter.data.human_judgments import SPAN_LABELS
 
     documents = {document.id for document, _ in chosen}
@@ -175,41 +159,45 @@ def show(
         for row in dataset.iter_judgments(name):
             if row.target.document_id in documents and row.signature not in SPAN_LABELS:
                 judgments.setdefault((row.target.document_id, row.target.system), []).append(row)
-    typer.echo("\n\n".join(_readable(document, summaries, judgments) for document, summaries in chosen))
+    texts = "\n\n".join(_readable(document, summaries, judgments) for document, summaries in chosen)
+    rows = (
+        {"document": document.model_dump(), "summaries": [summary.model_dump() for summary in summaries]}
+        for document, summaries in chosen
+    )
+    output.write(texts.split("\n"), rows)
 
 
-def _show_all(dataset: Dataset, page: Path | None, *, as_json: bool) -> None:
-    from summeter.data.overview import VOTES, describe
-    from summeter.report import agreement_line, agreements, dataset_html
+def _show_all(dataset: Dataset, output: Output) -> None:
+    from summeter.data.overview import describe
+    from summeter.report.dataset import agreements, dataset_page, overview_tables
 
     overview, agreement = describe(dataset), agreements(dataset)
-    if as_json:
-        rows = [
-            {
-                "judgment_set": judgment_set,
-                "aspect": row.aspect,
-                "unit": row.level,
-                "value": row.value,
-                "reason": row.reason if row.value is None else None,
-                "annotators": row.details.get("raters", 0),
-                "items": row.n,
-            }
-            for judgment_set, row in agreement
-        ]
-        print_json([overview.counts], **overview.to_dict(), agreement=rows)
-    else:
-        lines = _overview(dataset, overview.counts)
-        for table in overview.tables():
-            lines += ["", f"{table.title}", *(f"  {line}" for line in table.text().split("\n"))]
-            lines += [f"  {note}" for note in table.notes]
-            if table.title == VOTES and (line := agreement_line(agreement)):
-                lines.append(f"  {line}")
-        typer.echo("\n".join(lines))
-    if page is not None:
-        typer.echo(f"page: {dataset_html(dataset, page, overview=overview)}", err=as_json)
+    if output.format == "html":
+        output.put("\n".join(dataset_page(overview, agreement)))
+        return
+    rows = [
+        {
+            "judgment_set": judgment_set,
+            "aspect": row.aspect,
+            "unit": row.level,
+            "value": row.value,
+            "reason": row.reason if row.value is None else None,
+            "annotators": row.details.get("raters", 0),
+            "items": row.n,
+        }
+        for judgment_set, row in agreement
+    ]
+    lists: dict[str, Any] = {**overview.to_dict(), "agreement": rows}
+    output.write(
+        [*_overview(dataset, overview.counts), *overview_tables(overview, agreement)],
+        [overview.counts],
+        csv=[{"table": name, **row} for name, each in lists.items() for row in each],
+        **lists,
+    )
 
 
 @app.command()
+@output_options(file=False)
 @reading_options
 def split(
     data: Data,
@@ -219,7 +207,7 @@ def split(
     ] = "train=.8,dev=.1,test=.1",
     seed: Seed = 0, *, reading: Reading, language: Language = "en",
     force: Annotated[bool, typer.Option("--force", help="Replace an existing split.")] = False,
-    as_json: AsJson = False,
+    output: Output,
 ) -> None:  # fmt: skip
     """Split DATA by document.
 
@@ -233,9 +221,6 @@ def split(
     division = split_dataset(dataset, shares(parts, "--parts"), seed=seed)
     save_split(division, folder, force=force)
     rows = division.rows()
-    if as_json:
-        print_json(rows, near_duplicates=[row._asdict() for row in division.duplicates])
-        return
     names = list(dict.fromkeys(name for row in rows for name in row["domains"]))
     shown = names if 1 < len(names) <= SHOWN_DOMAINS else []
     table = Table.of(
@@ -251,12 +236,13 @@ def split(
         align="lrrrlr",
         show=[str, str, str, number],
     )  # fmt: skip
-    typer.echo(table.text())
+    notes = []
     if division.duplicates:
         grouped = sum(len(group.ids) for group in division.duplicates)
         groups = "1 group" if len(division.duplicates) == 1 else f"{len(division.duplicates)} groups"
-        typer.echo(f"near-duplicates kept together: {groups} of {grouped} documents")
-    typer.echo(f"written to {folder}")
+        notes = [f"near-duplicates kept together: {groups} of {grouped} documents"]
+    output.write([table, *notes], rows, near_duplicates=[row._asdict() for row in division.duplicates])
+    typer.echo(f"written to {folder}", err=True)
 
 
 @app.command()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from summeter._version import __version__
-from summeter.cli.common import AsJson, print_json
+from summeter.cli.common import Output, output_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,13 +32,16 @@ EXTRAS = {
 _EXAMPLE = {"document": "The bridge opened in 1998. It is 14 metres wide.", "summary": "The bridge is 14 metres wide."}
 
 
+@output_options()
 def list_(
+    output: Output,
     what: Annotated[
         Literal["evaluators", "models", "presets", "datasets", "aspects"], typer.Argument(help="What to list.")
     ],
-    as_json: AsJson = False,
 ) -> None:
     """List evaluators, model providers, data presets, bundled datasets or aspects."""
+    from summeter.tables import Table
+
     rows: list[dict[str, Any]]
     match what:
         case "evaluators":
@@ -63,14 +66,9 @@ def list_(
             from summeter.evaluators.aspects import ASPECTS
 
             rows = [{"name": name, "about": about} for name, about in ASPECTS.items()]
-    if as_json:
-        print_json(rows, list=what)
-        return
-    width = max(len(row["name"]) for row in rows)
-    for row in rows:
-        typer.echo(f"{row['name']:<{width}}  {row['about']}")
-        if what == "presets":
-            typer.echo(f"{'':<{width}}  needs {row['needs']}\n{'':<{width}}  gives {row['gives']} ({row['terms']})")
+    more = {"presets": ("needs {needs}", "gives {gives} ({terms})")}.get(what, ())
+    cells = [[row["name"], (row["about"], *(text.format(**row) for text in more))] for row in rows]
+    output.write([Table.of(["name", "about"], cells)], rows, list=what)
 
 
 def _evaluators() -> list[dict[str, Any]]:
@@ -130,9 +128,11 @@ def _about(provider: Provider) -> str:
     return f"{variable} {state}" if state == SET else f"{variable} not set: {provider.address}"
 
 
-def doctor(as_json: AsJson = False) -> None:
+@output_options()
+def doctor(output: Output) -> None:
     """Show what works on this machine, what is missing, and the command that adds it."""
     from summeter.models.providers.provider import providers
+    from summeter.tables import Table
 
     rows = [
         _row("python", platform.python_version(), ok=sys.version_info >= (3, 11), fix="install Python 3.11 or newer"),
@@ -144,12 +144,8 @@ def doctor(as_json: AsJson = False) -> None:
         state = _is_set(names)
         rows.append(_row(names[0], state, ok=state == SET, fix=f"export {names[0]}=...", optional=True))
     rows += _evaluator_checks()
-    if as_json:
-        print_json(rows, list="doctor")
-    else:
-        for row in rows:
-            fix = f"  ->  {row['fix']}" if row["fix"] and row["state"] != "ok" else ""
-            typer.echo(f"{row['state']:<8} {row['name']:<22} {row['found']}{fix}")
+    cells = [[row["state"], row["name"], row["found"], row["fix"] if row["state"] != "ok" else ""] for row in rows]
+    output.write([Table.of(["state", "name", "found", "fix"], cells)], rows, list="doctor")
     if any(row["state"] == "broken" for row in rows):
         raise typer.Exit(1)
 

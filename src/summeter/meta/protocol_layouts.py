@@ -7,17 +7,16 @@ that gives the reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from summeter.meta._protocol import ACCURACY, AREA, DIFFERENCE, MEAN
 from summeter.meta.results import Row, Study, pivot
-from summeter.records import UsageError
-from summeter.tables import Table, escape_markdown, interval, number, p_value, with_missing
+from summeter.tables import Table, interval, number, p_value, with_missing
 
 FILES = {"markdown": "table.md", "csv": "table.csv", "latex": "table.tex"}
-"""File name of each layout."""
+"""Name of the file of each format."""
 
 _LONG = (
     "table", "of", "origin", "dataset", "category", "judge", "signature", "n", "missing", "balanced_accuracy", "low",
@@ -41,39 +40,15 @@ class _Letters(dict[str, str]):
         return tuple(f"{letter} {note}" for note, letter in self.items())
 
 
-def laid_out(study: Study, form: str) -> str:
-    """Return the results of a protocol in one of the layouts in `FILES`, ending in a line feed.
-
-    Markdown and LaTeX have tables of balanced accuracy, AUROC and differences. CSV has one line per judge and cell or
-    mean, with all fields, as shares instead of percent.
-    """
+def long_rows(study: Study) -> list[dict[str, Any]]:
+    """Return one row per judge and cell or mean, with all fields, as shares instead of percent."""
     areas = {_place(row): row for row in study if row.statistic == AREA}
     lines = (
         _long(row, areas.get(_place(row)) if row.statistic == ACCURACY else None)
         for row in study
         if row.statistic in (ACCURACY, MEAN)
     )
-    long = Table.of(_LONG, [[line.get(name) for name in _LONG] for line in lines])
-    return formatted(study, form, tables(study), long)
-
-
-def formatted(study: Study, form: str, shown: Iterable[Table], long: Table) -> str:
-    """Return tables as Markdown or LaTeX with notes and signatures, or a long table as CSV.
-
-    `form` is `markdown` or `latex` for the tables `shown`, or `csv` for the table `long`. Raises UsageError for other
-    forms.
-    """
-    footer = [str(text) for text in (*study.notes, *study.signatures())]
-    match form:
-        case "markdown":
-            notes = "".join(f"- {escape_markdown(text)}\n" for text in footer)
-            return "\n".join([*(table.markdown(pad=True) for table in shown), notes])
-        case "latex":
-            return "\n".join(table.latex() for table in shown) + "".join(f"% {text}\n" for text in footer)
-        case "csv":
-            return long.csv()
-        case _:
-            raise UsageError(f"unknown layout {form!r}; layouts are: {', '.join(FILES)}")
+    return [{name: line.get(name) for name in _LONG} for line in lines]
 
 
 def tables(study: Study) -> Iterator[Table]:

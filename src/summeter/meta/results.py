@@ -236,7 +236,7 @@ class Study:
         if not kinds:
             return [f"{self.name}: no rows", *self.notes]
         tables = [Study(kind, [row for row in self.rows if row.study == kind]).table() for kind in kinds]
-        if kinds != [self.name]:
+        if len(kinds) > 1:
             tables = [replace(table, title=kind) for kind, table in zip(kinds, tables, strict=True)]
         return [*tables, *self.signatures(), *self.notes]
 

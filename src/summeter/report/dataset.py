@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from summeter.pages.numbers import count
 from summeter.pages.templates import one_file
 from summeter.records import UsageError
 from summeter.report.rendering import TEMPLATES
-from summeter.tables import number
+from summeter.tables import Table, number
 
 ALPHA = "alpha_ordinal"
 """Coefficient in the agreement line; for labels with two values, it equals the nominal alpha."""
@@ -61,21 +61,29 @@ def agreement_line(rows: Sequence[tuple[str, Row]]) -> str | None:
     return f"agreement (Krippendorff's ordinal alpha): {'; '.join(parts)}"
 
 
-def dataset_html(dataset: Dataset, out: str | Path, *, overview: Overview | None = None) -> Path:
+def overview_tables(overview: Overview, agreement: Sequence[tuple[str, Row]]) -> list[Table]:
+    """Return the tables of an overview. The agreement of annotators is a note of the table of votes."""
+    line = agreement_line(agreement)
+    return [
+        replace(table, notes=(*table.notes, line)) if line and table.title == VOTES else table
+        for table in overview.tables()
+    ]
+
+
+def dataset_page(overview: Overview, agreement: Sequence[tuple[str, Row]]) -> Iterator[str]:
+    """Yield the page of a dataset in chunks."""
+    counts = overview.counts
+    values = {"title": counts["name"], "counts": counts, "tables": overview_tables(overview, agreement)}
+    return one_file(TEMPLATES, "dataset.html.j2", values)
+
+
+def dataset_html(dataset: Dataset, out: str | Path) -> Path:
     """Write an overview of a dataset to `out` as one HTML file, and return the path.
 
-    The file is written atomically. `overview` is the result of `describe`, if it is available already.
+    The file is written atomically.
 
         sm.report.dataset_html(sm.load("rows.jsonl"), "rows.html")
     """
-    described = overview or describe(dataset)
-    line = agreement_line(agreements(dataset))
-    sentences = (f"{line[0].upper()}{line[1:]}.",) if line else ()
-    tables = [
-        replace(table, notes=(*table.notes, *sentences)) if table.title == VOTES else table
-        for table in described.tables()
-    ]
-    values = {"title": described.counts["name"], "counts": described.counts, "tables": tables}
     target = Path(out)
-    write_lines(target, one_file(TEMPLATES, "dataset.html.j2", values))
+    write_lines(target, dataset_page(describe(dataset), agreements(dataset)))
     return target
