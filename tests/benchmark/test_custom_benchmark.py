@@ -133,7 +133,7 @@ def test_the_command_reads_checks_and_prints(folder: Path, capsys: pytest.Captur
     assert command("bench", "protocol", file, "--check") == 0
     assert "4 documents in 2 domains, 8 summaries by 2 systems, 16 judgments in human.raw" in capsys.readouterr().out
     assert command("bench", "protocol", file, "-o", folder / "out") == 0
-    assert "| A " in capsys.readouterr().out
+    assert "\nA  " in capsys.readouterr().out
     assert command("bench", "protocol", file, "-o", folder / "out", "--json") == 0
     assert json.loads(capsys.readouterr().out)["study"] == "benchmark"
     file.write_text("protocol: own\ndata: data\naspect: faithfulness\n")

@@ -279,7 +279,7 @@ def test_the_page_is_true(root: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     for language, text in BLOCK.findall(page):
         if language == "console":
             command, _, expected = text.removeprefix("$ ").partition("\n")
-            result = CliRunner().invoke(app, shlex.split(command)[1:])
+            result = CliRunner().invoke(app, shlex.split(command)[1:], env={"COLUMNS": "80"})
             assert result.exit_code == 0, result.output
             assert result.stdout.startswith(expected), command
         elif language == "python":

@@ -36,12 +36,13 @@ def test_listing_and_cancelling(run: Path, capsys: pytest.CaptureFixture[str]) -
         hand_in(server, "openai", run)
         place = ["--base-url", server.url("openai")]
         assert call(["batches", "list", str(run), *place]) == 0
-        (line,) = capsys.readouterr().out.splitlines()
+        heads, line = capsys.readouterr().out.splitlines()
+        assert heads.split() == ["batch", "calls", "model", "since", "state"]
         assert line.startswith("batch-")
-        assert line.endswith(": in_progress, 0 of 3 done")
+        assert line.endswith(" in_progress, 0 of 3 done")
         assert call(["batches", "cancel", str(run), *place]) == 0
-        first, advice = capsys.readouterr().out.splitlines()
-        assert first.endswith(": cancelling, 0 of 3 done")
+        _, first, _, advice = capsys.readouterr().out.splitlines()
+        assert first.endswith(" cancelling, 0 of 3 done")
         assert "again, with --batch, to fetch the replies" in advice
         assert call(["batches", "list", str(run), "--json", *place]) == 0
         (row,) = json.loads(capsys.readouterr().out)["rows"]
@@ -60,7 +61,7 @@ def test_cancelled_batches_are_printed_if_a_later_one_fails(
     monkeypatch.setattr("summeter.models.pending_batches.pending_batches", breaks_off)
     assert call(["batches", "cancel", str(run)]) != 0
     err = capsys.readouterr().err
-    assert err.index("batch-1  3 calls to openai/m, since today: cancelling") < err.index("the vendor is down")
+    assert err.index("batch-1  3 calls to openai/m: cancelling") < err.index("the vendor is down")
 
 
 def test_a_run_without_batches_and_a_folder_without_a_run(

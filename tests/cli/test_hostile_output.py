@@ -74,7 +74,7 @@ def test_control_characters_of_servers_are_escaped(tmp_path: Path) -> None:
     assert b"\x1b]0" not in sent
 
 
-@pytest.mark.parametrize("name", ["x.csv", "x.xlsx", "x.md", "x.pdf", "x"])
+@pytest.mark.parametrize("name", ["x.xml", "x.pdf", "x"])
 @pytest.mark.parametrize("command", [["data", "export", "DATA"], ["data", "show", "DATA"], ["report", "RUN"]])
 def test_a_suffix_of_another_format_is_refused(tmp_path: Path, command: list[str], name: str) -> None:
     file = write(tmp_path)

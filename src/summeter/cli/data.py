@@ -21,6 +21,7 @@ from summeter.cli.common import (
     shares,
     warn,
 )
+from summeter.tables import wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,7 +97,7 @@ def import_(
         *_dropped(dataset, folder),
         f"written to {folder}",
     ]
-    typer.echo("\n".join(lines))
+    typer.echo("\n".join(map(wrapped, lines)))
 
 
 @app.command()
@@ -263,7 +264,7 @@ def sample(
 
     sampled = sample_dataset(read_data(data, reading, language=language), documents, seed=seed)
     save(sampled, folder, force=force)
-    typer.echo("\n".join([*_overview(sampled), f"written to {folder}"]))
+    typer.echo("\n".join(map(wrapped, [*_overview(sampled), f"written to {folder}"])))
 
 
 @app.command()
