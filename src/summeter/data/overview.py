@@ -496,7 +496,7 @@ def _lengths_table(rows: Iterable[Lengths], withheld: int) -> Table:
         Column("group"), Column("documents", "right"), Column(("document", "words"), "right", tenths),
         Column(("document", "sentences"), "right", tenths), Column("key facts", "right", tenths),
         Column("summaries", "right"), Column(("summary", "words"), "right", tenths),
-        Column(("summary", "sentences"), "right", tenths), Column("ratio", "right", tenths),
+        Column(("summary", "sentences"), "right", tenths), Column("compression", "right", tenths),
     )  # fmt: skip
     names = {"all": "{}", "domain": "domain {}", "length": "{}"}
     cells = tuple((names[row.by].format(row.group), *row[2:]) for row in rows)
