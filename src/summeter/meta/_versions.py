@@ -432,7 +432,7 @@ class Versions(Study):
         if kind == "score":
             scores = self.pairing.scores[at[0]]
             values = [RunVerdict(value=float(of_run[at[1]])) for of_run in (scores.a, scores.b)]
-            judge, _, aspect = scores.second
+            judge, aspect = scores.second.judge, scores.second.aspect
             return Change(kind=kind, judge=judge, aspect=aspect, unit="summary", old=values[0], new=values[1])
         judged = [
             None if number < 0 else of_run[_unit_in_row(table, number)]
@@ -545,8 +545,8 @@ class Versions(Study):
     def _missing_aspects(self) -> Iterator[str]:
         asked: list[dict[tuple[str, str], list[str]]] = [{}, {}]
         for side, run in enumerate((self.pairing.a, self.pairing.b)):
-            for judge, signature, aspect in run.totals.scores.questions():
-                asked[side].setdefault((judge, signature), []).append(aspect)
+            for question in run.totals.scores.questions():
+                asked[side].setdefault((question.judge, question.signature), []).append(question.aspect)
         for judges in self.pairing.judges:
             if judges.a is not None and judges.b is not None:
                 aspects = asked[0].get(judges.a[:2], []), asked[1].get(judges.b[:2], [])
