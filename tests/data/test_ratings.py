@@ -111,9 +111,10 @@ def test_faults_are_named_by_line_and_column(tmp_path: Path, text: str, faults: 
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ({}, ["doc_id", "on=COLUMN", "both have: id"]),
-        ({"on": "name"}, ["'name'", "id, annotator"]),
-        ({"on": "item=id"}, ["no column 'item'", "system", "on={'doc_id': 'id'}"]),
+        ({}, ["doc_id", "on='id'", "id, annotator"]),
+        ({"on": "name"}, ["'name'", "id, annotator", "on='id'"]),
+        ({"on": "item=id"}, ["no column 'item'", "system", "on='id'"]),
+        ({"on": "id=note"}, ["name other columns with on='id'"]),
         ({"on": "id", "rater": "anotator"}, ["did you mean 'annotator'?"]),
         ({"on": "id", "aspects": "coherenc"}, ["did you mean 'coherence'?"]),
         ({"on": "id", "aspects": "coherence,coherence"}, ["aspects"]),

@@ -12,7 +12,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -163,7 +163,7 @@ def join(
     if rater is None:
         rater = _similar(columns.keys() - set(key.values()), _RATER, "rater", faults.file)
     elif rater not in columns:
-        raise _no_column("rater", rater, columns, faults.file)
+        raise UsageError(_no_column("rater", rater, columns, faults.file))
     layout, cells, unread = _layout(columns, {*key.values(), *filter(None, [rater])}, aspects, faults.file)
 
     rows, aspect_codes, rater_codes, values = array("q"), array("i"), array("i"), array("d")
@@ -269,37 +269,64 @@ def _pairs(names: Names, parameter: str) -> dict[str, str]:
     return pairs
 
 
-def _no_column(parameter: str, column: str, columns: Iterable[str], file: str) -> UsageError:
+def _no_column(parameter: str, column: str, columns: Iterable[str], file: str) -> Message:
     known = list(columns)
     text = f": {file} has no column {column!r}{meant(column, known)}; it has: {', '.join(known)}"
-    return UsageError(Parameter(parameter), text)
+    return Message(Parameter(parameter), text)
 
 
 def _key(data: Dataset, columns: _Columns, file: str, on: Names | None) -> dict[str, str]:
     """Return the columns of the file that identify a summary, by the name of the column in the data."""
-    if on is not None:
-        key = _pairs(on, "on")
-    elif "doc_id" in columns:
-        key = {name: name for name in ("doc_id", "system") if name in columns}
-    else:
-        shared = [name for name in _columns_of(data) if name in columns]
-        which = f"both have: {', '.join(shared)}" if shared else f"it has: {', '.join(columns)}"
-        how = (Parameter("on", "COLUMN"), " or ", Parameter("on", "DATA_COLUMN=COLUMN"), f"; {which}")
-        raise UsageError(f"{file} has no column doc_id; name the columns that identify a summary with ", *how)
+    if on is None:
+        if "doc_id" not in columns:
+            what = f"{file} has no column doc_id; name the columns that identify a summary with "
+            raise UsageError(what, _likely(data, columns), f"; it has: {', '.join(columns)}")
+        return {name: name for name in ("doc_id", "system") if name in columns}
+    key = _pairs(on, "on")
     for column in key.values():
         if column not in columns:
-            raise _no_column("on", column, columns, file)
-    known = FIELDS if key.keys() <= set(FIELDS) else _columns_of(data)
-    for name, column in key.items():
+            raise UsageError(
+                _no_column("on", column, columns, file), "; for another name, give ", _likely(data, columns)
+            )
+    known = FIELDS if key.keys() <= set(FIELDS) else tuple(_fields(data))
+    for name in key:
         if name not in known:
-            text = f": the data have no column {name!r}{meant(name, known)}; they have: {', '.join(known)}"
-            raise UsageError(Parameter("on"), f"{text}. For another name, give ", Parameter("on", f"doc_id={column}"))
+            what = f": the data have no column {name!r}{meant(name, known)}; they have: {', '.join(known)}"
+            raise UsageError(Parameter("on"), what, "; for another name, give ", _likely(data, columns))
     return key
 
 
-def _columns_of(data: Dataset) -> tuple[str, ...]:
-    """Return the columns of the data that can be part of a key."""
-    return tuple(dict.fromkeys(chain(FIELDS, (name for summary in data.summaries for name in summary.extra))))
+def _fields(data: Dataset) -> dict[str, list[str | None]]:
+    """Return the columns of the data that can be part of a key, with one value per summary."""
+    columns: dict[str, list[str | None]] = {name: [] for name in FIELDS}
+    for number, (document, summary) in enumerate((each, one) for each, several in data.items() for one in several):
+        own = {"doc_id": document.id, "system": summary.system, "category": summary.category,
+               "domain": document.domain, "split": document.split}  # fmt: skip
+        for name, value in {**summary.extra, **own}.items():
+            cells = columns.setdefault(name, [])
+            cells.extend([None] * (number - len(cells)))
+            cells.append(_id(value))
+    for cells in columns.values():
+        cells.extend([None] * (len(data) - len(cells)))
+    return columns
+
+
+def _likely(data: Dataset, columns: _Columns) -> Parameter:
+    """Return `on` with the columns of data and file that have most values in common, if they identify summaries."""
+    values = {name: set(map(_id, cells)) - {None} for name, cells in columns.items()}
+    ours = {name: set(cells) for name, cells in _fields(data).items() if len(set(cells)) == len(cells)}
+    pairs = [(name, column) for name in ours for column in values if ours[name] & values[column]]
+    if not pairs:
+        return Parameter("on", "DATA_COLUMN=COLUMN")
+    name, column = max(  # small ids equal ratings
+        pairs,
+        key=lambda pair: (
+            pair[0] == pair[1],
+            bool(_NO_RATING.fullmatch(pair[1])),
+            len(ours[pair[0]] & values[pair[1]]),
+        ),
+    )
+    return Parameter("on", f"'{name}'" if name == column else f"{name}={column}")
 
 
 def _matches(
@@ -311,16 +338,12 @@ def _matches(
     several summaries, and InputError if no row matches.
     """
     targets = [(document, system) for document, systems in data.systems_by_document().items() for system in systems]
-    fields: Iterable[Mapping[str, Any]]
+    fields: Mapping[str, Sequence[str | None]]
     if key.keys() <= {"doc_id", "system"}:  # the texts of large data need not be read
-        fields = ({"doc_id": document, "system": system} for document, system in targets)
+        fields = {"doc_id": [document for document, _ in targets], "system": [system for _, system in targets]}
     else:
-        fields = (
-            {**summary.extra, "doc_id": document.id, "system": summary.system, "category": summary.category,
-             "domain": document.domain, "split": document.split}
-            for document, summaries in data.items() for summary in summaries
-        )  # fmt: skip
-    ours = [tuple(_id(each.get(name)) for name in key) for each in fields]
+        fields = _fields(data)
+    ours = list(zip(*(fields[name] for name in key), strict=True))
     theirs = [tuple(map(_id, cells)) for cells in zip(*(columns[column] for column in key.values()), strict=True)]
     counts = Counter(ours)
     numbers = {value: number for number, value in enumerate(ours) if None not in value}
@@ -333,8 +356,8 @@ def _matches(
     if max(item) < 0:
         first, other = (" or ".join(_shown(names, value) for value in islice(dict.fromkeys(values), LISTED))
                         for names, values in ((key, ours), (key.values(), theirs)))  # fmt: skip
-        how = Parameter("on", "DATA_COLUMN=COLUMN")
-        faults.fail(None, None, Message(f"no row matches: {other}, but in the data {first}; join by others with ", how))
+        what = f"no row matches: {other}, but in the data {first}; name other columns with "
+        faults.fail(None, None, Message(what, _likely(data, columns)))
         faults.stop()
     return item, targets, theirs, ours
 
@@ -374,7 +397,7 @@ def _layout(
     if by is None:
         for column in wanted:
             if column not in columns:
-                raise _no_column("aspects", column, columns, file)
+                raise UsageError(_no_column("aspects", column, columns, file))
         if not (named := wanted or {name: name for name in numeric}):
             how = ("; name the columns with ratings with ", Parameter("aspects", "'A,B'"))
             raise UsageError(f"{file} has no column of numbers besides {', '.join(used)}", *how)
