@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.report import fake_runs as fake
+from report import fake_runs as fake
 
 from summeter.meta._versions import Versions, compare, outcome
 from summeter.meta.pairing import TEXTS, Pairing, difference_rows

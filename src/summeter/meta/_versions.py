@@ -482,10 +482,14 @@ class Versions(Study):
             if row.aspect not in NEUTRAL:
                 by_judge.setdefault(label, []).append(row)
         said = [f"By {judge}, {self._verdict(rows)}." for judge, rows in by_judge.items()]
+        # Systems that differ from what is said of all systems
+        of_all = {(row.judge, row.signature, row.aspect): row.details["better"] for row in whole}
         single = [
             row
             for row in self.rows
-            if row.details["better"] and row.aspect not in NEUTRAL and "by" not in row.details and row not in whole
+            if row.details["better"] not in {None, of_all[row.judge, row.signature, row.aspect]}
+            and row.aspect not in NEUTRAL
+            and "by" not in row.details
         ]
         if single:
             more = [f"{len(single) - FEW} more differences of single systems"] if len(single) > FEW else []
@@ -612,20 +616,7 @@ class Versions(Study):
                 interval(row.low, row.high), of["p_holm"], row.n, row.missing, outcome(row),
             ])  # fmt: skip
         old, new = self.names
-        heads = [
-            "judge",
-            "aspect",
-            "group",
-            "system",
-            old,
-            new,
-            "difference",
-            "interval",
-            "p",
-            "n",
-            "missing",
-            "outcome",
-        ]
+        heads = ["judge", "aspect", "group", "system", old, new, "difference", "interval", "p", "n", "missing"]
         show: list[Callable[..., str]] = [plain, plain, plain, plain, number, number, _signed, plain, p_value]
         table = Table.of([*heads, "outcome"], lines, align="llllrrrlrrrl", show=show)
         optional = {at for at in (heads.index("group"), heads.index("missing")) if not any(line[at] for line in lines)}
@@ -654,7 +645,7 @@ class Versions(Study):
             lines.append([doc_id, system, text, *(kinds[at] or None for at in (FLIP, NEW_ERROR, FAILURE)), largest])
         heads = ["document", "system", "text", "changed verdicts", "new errors", "new failures", "largest change"]
         title = f"Summaries that changed most, {len(lines):,} of {len(order):,}"
-        return Table.of([*heads, "outcome"], lines, align="lllrrrl", title=title)
+        return Table.of(heads, lines, align="lllrrrl", title=title)
 
     def payload(self) -> dict[str, Any]:
         """Return what `--json` prints besides the rows."""
