@@ -38,7 +38,7 @@ gold, near, far = judgments("person", 0.5), judgments("near", 0.1), judgments("f
 studies = {
     "correlate": meta.correlate(near, gold, coefficients=["lin"], resamples=50),
     "stability": meta.stability(near, gold, coefficients=["lin"], resamples=50),
-    "compare": meta.compare_evaluators([near, far], gold, coefficient="lin", permutations=50, resamples=50),
+    "compare": meta.compare([near, far], gold, coefficient="lin", permutations=50, resamples=50),
 }
 print(json.dumps({name: [row.model_dump(mode="json") for row in study] for name, study in studies.items()}))
 """

@@ -184,12 +184,12 @@ def test_bias(run: str) -> None:
 
 
 def test_invalid_options() -> None:
-    assert ReliabilityOptions.of({"judges": "a, b"}).judges == ("a", "b")
-    assert AgreeOptions.of({"scale": "1,2.5"}).scale == [1.0, 2.5]
+    assert ReliabilityOptions.checked({"judges": "a, b"}).judges == ("a", "b")
+    assert AgreeOptions.checked({"scale": "1,2.5"}).scale == [1.0, 2.5]
     assert assignments(["a=b=c"], "--x", last=True) == {"a=b": "c"}
     slips: list[tuple[Callable[[], object], str]] = [
-        (lambda: ReliabilityOptions.of({"judges": "a"}), "judges"),
-        (lambda: AgreeOptions.of({"scale": "one"}), "scale must be a valid number.* not 'one'"),
+        (lambda: ReliabilityOptions.checked({"judges": "a"}), "judges"),
+        (lambda: AgreeOptions.checked({"scale": "one"}), "scale must be a valid number.* not 'one'"),
         (lambda: assignments(["a"], "--family"), "NAME=VALUE"),
         (lambda: assignments(["a=b", "a=c"], "--family"), "gives a two values: 'b' and 'c'"),
     ]

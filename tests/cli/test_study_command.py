@@ -43,7 +43,7 @@ def test_every_study_has_a_command() -> None:
         (sm.meta.stability, "min_items"),
         (sm.meta.reliability, "by"), (sm.meta.agree, "gold_at_least"), (sm.meta.prefer, "gold_at_least"),
         (sm.meta.advise, "by"), (sm.meta.estimate, "min_items"), (sm.meta.simulate, "by"),
-        (sm.meta.compare_by_people, "judge"), (sm.meta.compare_evaluators, "min_items"),
+        (sm.meta.compare, "min_items"),
         (sm.meta.calibrate, "by"), (sm.meta.card, "min_items"), (sm.meta.agreement_with_people, "by"),
     ],
 )  # fmt: skip
@@ -191,6 +191,6 @@ def test_a_card_needs_no_run(rated: Path, tmp_path: Path) -> None:
 
 def test_a_comparison_by_judges_needs_a_run(rated: Path) -> None:
     done = CliRunner().invoke(app, ["meta", "compare", "--of", "systems", "--gold", str(rated)])
-    assert "give a RUN" in str(done.exception)
+    assert "give runs=..." in str(done.exception)
     done = CliRunner().invoke(app, ["meta", "compare"])
-    assert "RUN" in str(done.exception)
+    assert "give runs=..." in str(done.exception)

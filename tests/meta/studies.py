@@ -9,9 +9,7 @@ from summeter.meta import (
     agreement_with_people,
     bias,
     classify,
-    compare_by_people,
-    compare_evaluators,
-    compare_systems,
+    compare,
     correlate,
     errors,
     estimate,
@@ -41,22 +39,22 @@ STUDIES: dict[str, Made] = {
     "classify": lambda one, gold, draws: classify(
         one, gold, level="summary", threshold=1.5, merge="mean", gold_at_least=2, by="system", resamples=draws
     ),
-    "compare_systems": lambda one, _, draws: compare_systems(one, resamples=draws, permutations=30),
-    "compare_systems by document": lambda one, _, draws: compare_systems(
+    "compare systems": lambda one, _, draws: compare(one, resamples=draws, permutations=30),
+    "compare systems by document": lambda one, _, draws: compare(
         one, by="document", documents="all", resamples=draws, permutations=30
     ),
-    "compare_by_people": lambda _, gold, draws: compare_by_people(gold, resamples=draws, permutations=30),
-    "compare_evaluators": lambda one, gold, draws: compare_evaluators(one, gold, resamples=draws, permutations=30),
-    "compare_evaluators by system": lambda one, gold, draws: compare_evaluators(
+    "compare people": lambda _, gold, draws: compare(None, gold, resamples=draws, permutations=30),
+    "compare judges": lambda one, gold, draws: compare(one, gold, resamples=draws, permutations=30),
+    "compare judges by system": lambda one, gold, draws: compare(
         one, gold, by="system", resamples=draws, permutations=30
     ),
-    "compare_evaluators of systems": lambda one, gold, draws: compare_evaluators(
+    "compare judges of systems": lambda one, gold, draws: compare(
         one, gold, level="system", resamples=draws, permutations=30
     ),
-    "compare_evaluators of documents": lambda one, gold, draws: compare_evaluators(
+    "compare judges of documents": lambda one, gold, draws: compare(
         one, gold, level="document", coefficient="spearman", resamples=draws, permutations=30
     ),
-    "compare_evaluators averaged": lambda one, gold, draws: compare_evaluators(
+    "compare judges averaged": lambda one, gold, draws: compare(
         one, gold, average="document", resamples=draws, permutations=30
     ),
     "errors": lambda one, gold, _: errors(one, gold),

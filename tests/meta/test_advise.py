@@ -16,7 +16,7 @@ from summeter.cli.main import app
 from summeter.engine.api import evaluate
 from summeter.engine.runs import Run
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
-from summeter.meta import advise, compare_evaluators
+from summeter.meta import advise, compare
 from summeter.meta._advise import overview
 from summeter.pages.figures import Points
 from summeter.records import Item, Judgment, UsageError
@@ -154,7 +154,7 @@ def test_differences_are_those_of_compare(tmp_path: Path) -> None:
     judges = [Rater(noise=noise) for noise in (0.5, 0.7, 2.0, 2.5)]
     run = evaluate(rated(), judges, out=tmp_path / "run")
     row = advise(run, resamples=100).one(statistic="difference")
-    compared = compare_evaluators(run, run.data, coefficient="spearman", resamples=100)
+    compared = compare(run, run.data, coefficient="spearman", resamples=100)
     pairs = [
         each for each in compared if each.statistic == "spearman_difference"
         and {each.details["first_signature"], each.details["second_signature"]}

@@ -11,7 +11,7 @@ from meta.studies import STUDIES
 
 from summeter.audit.attacks import Attack
 from summeter.audit.injection import _row as injection_row
-from summeter.meta import compare_evaluators, correlate, stability
+from summeter.meta import compare, correlate, stability
 from summeter.meta.results import Row, interval_row
 from summeter.records import Judgment
 from summeter.stats import Bootstrap, classification_interval
@@ -50,7 +50,7 @@ def gold() -> list[Judgment]:
 
 ALWAYS_2000 = ("estimate", "simulate")
 """Studies whose bootstrap has no keyword."""
-UNDRAWN = ("bias", "errors", "people", "self_consistency", "compare_evaluators of documents")
+UNDRAWN = ("bias", "errors", "people", "self_consistency", "compare judges of documents")
 DRAWN = [name for name in STUDIES if name not in UNDRAWN]
 
 
@@ -100,7 +100,7 @@ def test_the_same_draws_have_the_same_account() -> None:
     """Three studies give the same interval and lost draws for a correlation within a system."""
     by_system = correlate(judges(), gold(), by="system", coefficients=("pearson",), resamples=DRAWS)
     stable = stability(judges(), gold(), coefficients=("pearson",), resamples=DRAWS)
-    compared = compare_evaluators(judges(), gold(), by="system", resamples=DRAWS, permutations=20)
+    compared = compare(judges(), gold(), by="system", resamples=DRAWS, permutations=20)
     lost = 0
     for judge in ("one", "two"):
         for system in "ABC":
@@ -117,7 +117,7 @@ def test_the_same_draws_have_the_same_account() -> None:
 
 
 def test_a_difference_of_judges_counts_its_lost_draws() -> None:
-    rows = compare_evaluators(judges(), gold(), by="system", resamples=DRAWS, permutations=20)
+    rows = compare(judges(), gold(), by="system", resamples=DRAWS, permutations=20)
     differences = [row for row in rows if row.statistic == "pearson_difference" and row.system == "C"]
     assert [lost_draws(row) > 0 for row in differences] == [True]
 

@@ -58,7 +58,7 @@ def test_a_study_takes_its_inputs_and_its_options_as_keywords(monkeypatch: pytes
 )
 def test_invalid_options_are_refused_by_name(keywords: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError) as refused:
-        RankOptions.of(keywords)
+        RankOptions.checked(keywords)
     assert str(refused.value) == message
 
 
@@ -69,7 +69,7 @@ def test_missing_required_options_are_refused() -> None:
         column: str
 
     with pytest.raises(UsageError, match=r"^column is missing; give column=\.\.\.$"):
-        Needs.of({})
+        Needs.checked({})
 
 
 def test_registered_studies() -> None:
@@ -85,7 +85,7 @@ def test_registered_studies() -> None:
 def test_pairs_of_systems_are_named_with_or_without_hyphens() -> None:
     systems = ["gpt-4", "t5", "gpt", "4-t5"]
     assert Pairs().pairs_of(systems) is None
-    assert Pairs.of({"pairs": "t5-gpt-4, gpt-t5"}).pairs_of(systems) == [("t5", "gpt-4"), ("gpt", "t5")]
+    assert Pairs.checked({"pairs": "t5-gpt-4, gpt-t5"}).pairs_of(systems) == [("t5", "gpt-4"), ("gpt", "t5")]
     assert Pairs(pairs=[("gpt", "4-t5")]).pairs_of(systems) == [("gpt", "4-t5")]
     for text, told in (("gpt-4-t5", "ambiguous"), ("t5-x", "not name two systems"), ("t5-t5", "not name two systems")):
         with pytest.raises(UsageError, match=told):

@@ -14,7 +14,7 @@ from meta.makers import judgment, people, ratings
 from meta.studies import STUDIES
 
 from summeter.data.dataset import load
-from summeter.meta import card, compare_systems, errors, prefer
+from summeter.meta import card, compare, errors, prefer
 from summeter.meta.results import Study
 from summeter.records import Judgment, UsageError
 
@@ -61,7 +61,7 @@ def test_any_scores(
 
 def test_too_large_scores_are_refused() -> None:
     with pytest.raises(UsageError, match=r"coherence of d1 by A is 1e\+308"):
-        compare_systems(said({("d1", "A"): 1e308, ("d1", "B"): 1.0}), **FEW)
+        compare(said({("d1", "A"): 1e308, ("d1", "B"): 1.0}), **FEW)
     gold = people({("d1", name): {"x": 1e308, "y": 1e308} for name in "AB"})  # their sum overflows
     with pytest.raises(UsageError, match="scores must be"):
         prefer(None, gold)

@@ -49,7 +49,7 @@ def gold() -> list[Judgment]:
 
 
 APART = sorted(
-    set(STUDIES) - {"classify", "compare_evaluators of documents", "prefer by system", "self_consistency", "simulate"}
+    set(STUDIES) - {"classify", "compare judges of documents", "prefer by system", "self_consistency", "simulate"}
 )
 
 

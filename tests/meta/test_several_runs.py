@@ -11,7 +11,7 @@ import pytest
 
 from summeter.data.dataset import load
 from summeter.engine.outputs import import_outputs
-from summeter.meta import compare_evaluators, correlate
+from summeter.meta import compare, correlate
 from summeter.records import UsageError
 from summeter.runs.run import RunFolder
 
@@ -57,7 +57,7 @@ def test_judges_without_an_aspect_are_named(tmp_path: Path) -> None:
     assert "three did not judge coherence: left out" in notes
     assert "one, three did not judge fluency: left out" in notes
     # Of fluency there is only one judge, so that nothing is compared.
-    compared = compare_evaluators([a, b], a.data, resamples=0, permutations=20)
+    compared = compare([a, b], a.data, resamples=0, permutations=20)
     assert {row.gold_aspect for row in compared} == {"coherence"}
     assert any("fluency: only two" in note for note in compared.notes)
 

@@ -125,7 +125,7 @@ def test_killed_carried_on_replayed_compared_and_drawn(bound: dict[str, str], tm
     # Only a sentence that no kept question is about.
     assert {(row.status, row.judge, row.target.unit) for row in unscored} == {("skipped", "qafacteval", "sentence")}
     assert {judge.name for judge in whole.manifest.judges} == {name.partition("[")[0] for name in EVALUATORS}
-    study = sm.meta.compare_evaluators(run, run.data, aspect=["faithfulness"], permutations=50, resamples=50)
+    study = sm.meta.compare(run, run.data, aspect=["faithfulness"], permutations=50, resamples=50)
     compared = {row.judge for row in study.rows}
     assert {"trueteacher", "alignscore", "minicheck"} <= {str(name).partition("|")[0] for name in compared}
     with pytest.raises(SystemExit) as ended:

@@ -13,7 +13,7 @@ import pytest
 from meta.makers import ratings
 from report import fake_runs as fake
 
-from summeter.meta import compare_systems
+from summeter.meta import compare
 from summeter.meta.verdicts import ABOVE, UNDECIDED, Comparison
 from summeter.records import Document, Judgment, Summary
 from summeter.report.build import page
@@ -146,7 +146,7 @@ def test_page_and_compare_rank_the_same_means() -> None:
     scores = {"aster": line(0.9, 20), "birch": line(0.5, 12), "cedar": line(0.6, 3)}
     by_document = {name: {system: row.get(name) for system, row in scores.items()} for name in scores["aster"]}
     judged = ratings(by_document, aspect="faithfulness")
-    compared, ranked = compare_systems(judged, permutations=50), table(scores)
+    compared, ranked = compare(judged, permutations=50), table(scores)
     for name in scores:
         row, cell = compared.one(statistic="mean", system=name), ranked.compared(name, COLUMN)
         assert cell is not None

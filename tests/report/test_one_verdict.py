@@ -16,8 +16,7 @@ from summeter.meta import (
     agreement_lines,
     agreement_with_people,
     card,
-    compare_evaluators,
-    compare_systems,
+    compare,
     gate,
 )
 from summeter.meta._compare import matrices, pair_sentence
@@ -88,7 +87,7 @@ def test_all_views_agree(part: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(part)
     for number in range(DRAWS // PARTS):
         run = random_run(tmp_path / str(number), rng)
-        study = compare_systems(run, resamples=50)
+        study = compare(run, resamples=50)
         better = claims(study)
         rows = {row.system or "": row for row in study.where(statistic="mean")}
         means = {name: row.value for name, row in rows.items() if row.value is not None}
@@ -177,7 +176,7 @@ def rated(folder: Path, rng: np.random.Generator) -> RunFolder:
 def test_advise_agrees_with_compare_and_the_page(number: int, tmp_path: Path) -> None:
     run = rated(tmp_path / "run", np.random.default_rng(100 + number))
     advised, people = advise(run, resamples=200), agreement_with_people(run, resamples=200)
-    compared = compare_evaluators(run, run.data, coefficient="spearman", resamples=200)
+    compared = compare(run, run.data, coefficient="spearman", resamples=200)
     verdicts = {row.judge: row.details["verdict"] for row in people}
     used = [row.judge for row in advised if row.details.get("recommended")]
     above = [row.judge for row in people if row.details["verdict"] == "above chance"]

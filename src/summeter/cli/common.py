@@ -232,6 +232,7 @@ _OPTIONS = {
     "models": "-m",
     "out": "-o",
     "run": "RUN",
+    "runs": "RUN",
 }
 
 

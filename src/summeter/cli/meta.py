@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from summeter import meta
-from summeter.choices import CompareTarget
 from summeter.cli.common import check_suffix, in_options
 from summeter.cli.studies import Given, study_command
 from summeter.data.atomic import write_text
@@ -79,37 +78,16 @@ def agree(
         known = {name: value for name, value in given.values.items() if name in OverrideOptions.model_fields}
         studies.append(meta.override_rate(labels, data, **known))
     if export is not None:
-        table = export_votes(data, AgreeOptions.of(given.values))
+        table = export_votes(data, AgreeOptions.checked(given.values))
         write_text(export, table.csv())
         typer.echo(f"{len(table.rows)} units: {export}", err=True)
     return studies
 
 
-@study_command(app, "compare_systems", "compare_by_people", "compare_evaluators", name="compare", runs="[RUN...]")
-def compare(
-    given: Given,
-    of: Annotated[
-        CompareTarget | None,
-        typer.Option(
-            help="Compare systems by each judge (systems), judges by agreement with people (judges), or systems by "
-            "human judgments (people). Default: judges with RUN and --gold or --ratings, people with --gold alone, "
-            "else systems."
-        ),
-    ] = None,
-) -> list[Study]:
-    """Test which systems, or which judges, differ significantly.
-
-    Prints pairs with corrected p-values, clusters, and a verdict in words.
-    """
-    of = of or (
-        CompareTarget.SYSTEMS if not given.has_gold else CompareTarget.JUDGES if given.folders else CompareTarget.PEOPLE
-    )
-    compared = {
-        CompareTarget.SYSTEMS: "compare_systems",
-        CompareTarget.JUDGES: "compare_evaluators",
-        CompareTarget.PEOPLE: "compare_by_people",
-    }
-    studies = given.studies(compared[of], f"with --of {of}")
+@study_command(app, "compare", runs="[RUN...]")
+def compare(given: Given) -> list[Study]:
+    """Compare systems or judges; many pairs are shown as matrices."""
+    studies = [meta.compare(given.runs or None, given.data() if given.has_gold else None, **given.values)]
     if any(len(table.rows) > MOST_NAMED for study in studies for table in matrices(study)):
         given.parts = [table for study in studies for table in matrices(study)]
         given.parts.append("row against column: + better, - worse, . no significant difference")

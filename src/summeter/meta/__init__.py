@@ -25,7 +25,7 @@ from summeter.meta._bias import bias
 from summeter.meta._calibrate import Calibration, calibrate, calibration_study, load_calibration, save_calibration
 from summeter.meta._card import card
 from summeter.meta._classify import classify
-from summeter.meta._compare import compare_by_people, compare_evaluators, compare_scores, compare_systems
+from summeter.meta._compare import compare, compare_scores
 from summeter.meta._correlate import correlate
 from summeter.meta._errors import errors
 from summeter.meta._estimate import estimate, estimate_last_judge, simulate
@@ -60,11 +60,9 @@ __all__ = [
     "calibration_study",
     "card",
     "classify",
-    "compare_by_people",
-    "compare_evaluators",
+    "compare",
     "compare_runs",
     "compare_scores",
-    "compare_systems",
     "correlate",
     "errors",
     "estimate",

@@ -125,7 +125,7 @@ def advise(runs: RunLike, gold: Gold | None, options: AdviseOptions) -> Study:
     cheaper judge agrees as well) and `details.recommended`, and the rows `cost_per_1000` and `seconds_per_1000` (US
     dollars and seconds per 1,000 summaries; the seconds include sequential calls and local computation). The best judge
     is compared with the recommended one, or with the next best if it is recommended itself, in the rows `difference`
-    ("A-B", with the fields of `compare_evaluators`) and `labels_needed`, the number of labelled documents needed to
+    ("A-B", with the fields of `compare`) and `labels_needed`, the number of labelled documents needed to
     detect the difference with power 0.8. If no judge is recommended, because the best cannot be told from chance, its
     row `labels_needed` is the number that would tell it from chance with that power. A judge that cannot be compared
     has a row `agreement` without a value. The notes contain the recommendation.

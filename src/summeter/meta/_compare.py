@@ -21,13 +21,13 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from summeter.choices import Average, Documents, Level
+from summeter.choices import Average, CompareTarget, Documents, Level
 from summeter.meta.coefficients import AUROC, STATISTICS
 from summeter.meta.context import Context
 from summeter.meta.gold import aspects as judged_aspects
-from summeter.meta.inputs import Gold, RunLike, gold_input, judge_input
+from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.measure import estimate, pooled_measurement
-from summeter.meta.options import Aspects, By, Choice, GoldAtLeast, Judges, Selection, Significance, study
+from summeter.meta.options import By, Choice, GoldAtLeast, Selection, Significance, study
 from summeter.meta.results import (
     Row,
     Study,
@@ -44,7 +44,7 @@ from summeter.meta.results import (
 from summeter.meta.sample import Grid, Sample, rows_by_name
 from summeter.meta.selection import Group, all_pairs, check_average, golds, group_fields, groups, meta_input, notes
 from summeter.meta.verdicts import AGREES_BETTER, Comparison
-from summeter.records import UsageError, judge_names
+from summeter.records import Parameter, UsageError, judge_names
 from summeter.scoring.systems import LEFT_OUT, shared_documents
 from summeter.stats import (
     Bootstrap,
@@ -83,19 +83,14 @@ class SystemTests(Significance):
     )
 
 
-class CompareSystemsOptions(Judges, By, SystemTests):
-    """The options of `compare_systems`."""
+class CompareOptions(Selection, GoldAtLeast, By, SystemTests):
+    """The options of `compare`."""
 
-    seed: int | None = Field(None, description="Random seed; default: the seed of the (first) run.")  # type: ignore[assignment]
-
-
-class ComparePeopleOptions(Aspects, GoldAtLeast, By, SystemTests):
-    """The options of `compare_by_people`."""
-
-
-class CompareEvaluatorsOptions(Selection, GoldAtLeast, By, Significance):
-    """The options of `compare_evaluators`."""
-
+    of: Annotated[str | None, Choice(CompareTarget, "of")] = Field(
+        None,
+        description="Compare systems by each judge (systems), judges by agreement with people (judges), or systems by "
+        "human judgments (people). Default: judges if there are a run and human judgments, else systems or people.",
+    )
     level: Annotated[str, Choice(Level, "level")] = Field(Level.SUMMARY, description="Level of the correlated values.")
     average: Annotated[str, Choice(Average, "average")] = Field(
         Average.POOLED, description="Correlate all values at once (pooled), or within each document or system."
@@ -103,6 +98,15 @@ class CompareEvaluatorsOptions(Selection, GoldAtLeast, By, Significance):
     coefficient: Annotated[str, Choice(CORRELATIONS, "coefficient")] = Field(
         "pearson", description="Coefficient of the agreement with people."
     )
+    seed: int | None = Field(None, description="Random seed; default: the seed of the (first) run.")  # type: ignore[assignment]
+
+
+_OF_JUDGES = ("level", "average", "coefficient")
+_WITHOUT_EFFECT: Mapping[CompareTarget, Sequence[str]] = {
+    CompareTarget.SYSTEMS: (*GoldAtLeast.model_fields, *_OF_JUDGES),
+    CompareTarget.PEOPLE: ("judge", *_OF_JUDGES),
+    CompareTarget.JUDGES: ("documents",),
+}
 
 
 def compare_scores(
@@ -123,23 +127,52 @@ def compare_scores(
     return paired_differences([scores], alpha, permutations, seed)[0]
 
 
-@study(CompareSystemsOptions)
-def compare_systems(run: RunLike, options: CompareSystemsOptions) -> Study:
-    """Compare the systems of a run by each judge and aspect.
+@study(CompareOptions)
+def compare(runs: RunLike | None, gold: Gold | None, options: CompareOptions) -> Study:
+    """Test which systems, or which judges, differ significantly.
+
+    With `runs` alone, systems are compared by each judge and aspect. With `gold` alone, systems are
+    compared by human judgments. With both, judges are compared by their correlation with people. The
+    keyword `of` chooses otherwise; the human judgments are then by default those in the data of the first run.
 
     Rows have the study "compare" and one of these statistics: `mean` (one per system, with an interval; the system has
     scores on `details.own_documents` documents), `mean_difference` (one per pair; `pair` is "a-b", the value is a's
     mean minus b's over their common documents, `p` is the p-value of the permutation test, `details.p_holm` is the
     corrected p-value, and `details.better` is the significantly better system) and `cluster` (one per system; 1 is the
     best). With `by`, the comparison is repeated within each value of a column, with one correction over all these
-    groups. Raises UsageError if no judge has the aspect, or if there is only one system.
+    groups.
 
-        print(sm.meta.compare_systems(run, aspect="faithfulness").notes[0])
+    For judges, there is one row per judge with the judge's correlation on all units that people also judged
+    (`statistic` is the coefficient), one per pair (`<coefficient>_difference`, on the units that both judged, with
+    `details.p_williams` for Williams' test if it applies), and one `cluster` row per judge. With an average by document
+    or system, the test exchanges the correlations within each document or system. `permutations` is limited to 1,000
+    for rank coefficients, and `resamples` to 1,000 for intervals of differences.
+
+    Raises UsageError if fewer than two systems or judges can be compared, or if a keyword has no effect.
+
+        print(sm.meta.compare(run, aspect="faithfulness").notes[0])
     """
-    judges, wanted, judge = judge_input(run), options.judge_aspects, options.judge
+    judges = None if runs is None else judge_input(runs)
+    both = CompareTarget.PEOPLE if judges is None else CompareTarget.JUDGES
+    target = CompareTarget(options.of) if options.of else CompareTarget.SYSTEMS if gold is None else both
+    for name in _WITHOUT_EFFECT[target]:
+        if name in options.model_fields_set:
+            raise UsageError(Parameter(name, "..."), " has no effect with ", Parameter("of", target), "; leave it out")
     if options.seed is None:
-        seed = next((folder.seed for folder in judges.folders.values()), 0)
-        options = options.model_copy(update={"seed": seed})
+        seeds = [] if judges is None else [folder.seed for folder in judges.folders.values()]
+        options = options.model_copy(update={"seed": seeds[0] if seeds else 0})
+    people = judges.data if gold is None and judges is not None else gold
+    if target is CompareTarget.PEOPLE and people is not None:
+        return _by_people(people, options)
+    if judges is not None and target is CompareTarget.SYSTEMS:
+        return _systems(judges, options)
+    if judges is not None and people is not None:
+        return _judges(judges, people, options)
+    raise UsageError("give ", Parameter("runs", "..."), ", or human judgments with ", Parameter("gold", "DATA"))
+
+
+def _systems(judges: JudgeInput, options: CompareOptions) -> Study:
+    wanted, judge = options.judge_aspects, options.judge
     of_judge = judges.questions(judge=judge)
     questions = [question for question in of_judge if not wanted or question.aspect in wanted]
     missing = [name for name in wanted if name not in {question.aspect for question in of_judge}]
@@ -150,9 +183,7 @@ def compare_systems(run: RunLike, options: CompareSystemsOptions) -> Study:
     return _compare([judges.scores(question, Level.SUMMARY) for question in questions], judges.context, options)
 
 
-@study(ComparePeopleOptions)
-def compare_by_people(gold: Gold, options: ComparePeopleOptions) -> Study:
-    """Compare systems by human judgments. The rows are those of `compare_systems`."""
+def _by_people(gold: Gold, options: CompareOptions) -> Study:
     columns, context = gold_input(gold, options.judgment_set)
     known = judged_aspects(columns)
     wanted = options.gold_aspects or known
@@ -163,9 +194,7 @@ def compare_by_people(gold: Gold, options: ComparePeopleOptions) -> Study:
     return _compare(merged_scores, context, options)
 
 
-def _compare(
-    series: Sequence[Sample], context: Context, options: CompareSystemsOptions | ComparePeopleOptions
-) -> Study:
+def _compare(series: Sequence[Sample], context: Context, options: CompareOptions) -> Study:
     usable = [scores for scores in series if len(scores.units.system.used()) > 1]
     if not usable:
         raise UsageError("a comparison needs scores of at least 2 systems by the same judge")
@@ -413,23 +442,11 @@ class AgreementTask(NamedTuple):
     testing: Significance
 
 
-@study(CompareEvaluatorsOptions)
-def compare_evaluators(runs: RunLike, gold: Gold, options: CompareEvaluatorsOptions) -> Study:
-    """Compare judges of one or several runs by their correlation with people.
-
-    Rows have the study "compare". There is one row per judge with the judge's correlation on all units that people also
-    judged (`statistic` is the coefficient), one per pair (`<coefficient>_difference`; `pair` is "a-b", the value is a's
-    correlation minus b's on the units that both judged, `p` is the p-value of the permutation test, `details.p_holm` is
-    the corrected p-value, and `details.p_williams` is that of Williams' test if it applies), and one `cluster` row per
-    judge. With an average by document or system, the test exchanges the correlations within each document or system.
-    `permutations` is limited to 1,000 for rank coefficients, and `resamples` to 1,000 for intervals of differences.
-
-    Raises UsageError if no aspect of the gold has at least two judges.
-    """
+def _judges(judge: JudgeInput, gold: Gold, options: CompareOptions) -> Study:
     level, average = Level(options.level), Average(options.average)
     check_average(level, average)
     task = AgreementTask(options.coefficient, level, average, options)
-    read = meta_input(runs, gold, options)
+    read = meta_input(judge, gold, options)
     samples = list(all_pairs(read, level, options))
     sentences = notes(read, options, level, samples)
     by_gold: dict[tuple[str, str], list[Sample]] = {}

@@ -685,7 +685,7 @@ def compare_runs(a: RunFolder | str | Path, b: RunFolder | str | Path, options: 
     "versions" and the statistic `mean_difference`. There is one for each judge, aspect and system, and one for all
     systems together (`system` is null; the value of a document is the mean over its systems). With `by`, there is one
     for each value of a column. `details.a` and `details.b` are the means; `details.better` is the run that is
-    significantly better ("a" or "b"). The test is that of `compare_systems`, with one correction over all rows;
+    significantly better ("a" or "b"). The test is that of `compare`, with one correction over all rows;
     separate corrections cover the rows of `by`, and aspects for which a higher value is not better.
 
     `sentence` is the verdict in words, `notes` say what else changed, and `items()` yields the changed summaries with

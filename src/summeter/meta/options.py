@@ -119,7 +119,7 @@ class Options(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
     @classmethod
-    def of(cls, keywords: Mapping[str, object]) -> Self:
+    def checked(cls, keywords: Mapping[str, object]) -> Self:
         """Return the validated options. Raises UsageError for an unknown keyword or an invalid value."""
         for name in keywords:
             if name not in cls.model_fields:
@@ -474,7 +474,7 @@ class StudyDecorator(Generic[P, OptionsT]):
         @wraps(function)
         def checked(*args: object, **keywords: object) -> Any:
             named_inputs = {name: keywords.pop(name) for name in names if name in keywords}
-            options = self.options.of(keywords)
+            options = self.options.checked(keywords)
             bound = positional.bind(*args, **named_inputs)
             bound.apply_defaults()
             for name in judged:

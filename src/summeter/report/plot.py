@@ -186,7 +186,7 @@ def agreement(runs: Runs, gold: Gold | None = None, **options: Any) -> Figure:
     as `aspect`, `judge`, `level` and `coefficients`, of which the first is shown (default: spearman). Raises UsageError
     if there are no human judgments.
     """
-    chosen = CorrelateOptions.of({"coefficients": ("spearman",), **options})
+    chosen = CorrelateOptions.checked({"coefficients": ("spearman",), **options})
     level, panels, methods = Level(chosen.level), [], []
     for run, people in _with_people(runs, gold, chosen):
         for judged, name in _named(all_pairs(meta_input(run, people, chosen), level, chosen)):
@@ -231,7 +231,7 @@ def calibration(runs: Runs, gold: Gold | None = None, **options: Any) -> Figure:
     run, and the keywords select judges and people as in `sm.meta.correlate`. Raises UsageError if there are no human
     judgments, or if they are not 0 or 1 and `gold_at_least` is not given.
     """
-    chosen = CalibrationOptions.of(options)
+    chosen = CalibrationOptions.checked(options)
     levels = [Level(chosen.level)] if chosen.level else [Level.SENTENCE, Level.KEY_FACT, Level.SUMMARY]
     panels: list[Points] = []
     methods: list[str] = []
@@ -294,7 +294,7 @@ def cost(runs: Runs | Study, gold: Gold | None = None, **options: Any) -> Figure
         study = runs
     else:
         folders = _folders(runs)
-        people = next(people for _, people in _with_people(folders[:1], gold, JudgmentSet.of({})))
+        people = next(people for _, people in _with_people(folders[:1], gold, JudgmentSet.checked({})))
         study = advise(folders, people, **options)
     rows = [row for row in study if row.statistic in ("auroc", "spearman") and row.value is not None]
     panels = []
