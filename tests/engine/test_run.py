@@ -288,6 +288,26 @@ class TestCallers:
             evaluate(rows(), ["finesure"], out=tmp_path / "run")
         assert not (tmp_path / "run").exists()
 
+    def test_one_evaluator_or_the_default(self, tmp_path: Path) -> None:
+        named = evaluate(rows(1), "support", out=tmp_path / "named")
+        assert [evaluator.name for evaluator in named.specs] == ["support"]
+        one = evaluate(rows(1), Lengths(), out=tmp_path / "one")
+        assert [judge.name for judge in one.manifest.judges] == ["lengths"]
+        default = evaluate(rows(1), out=tmp_path / "default")
+        assert [evaluator.name for evaluator in default.specs] == ["support", "abstractiveness"]
+        replayed = evaluate(rows(1), replay=named.folder, out=tmp_path / "replayed")
+        assert [evaluator.name for evaluator in replayed.specs] == ["support"]
+
+    @pytest.mark.parametrize(
+        ("wrong", "message"),
+        [({"evaluators": Lengths}, r"not the class Lengths; give Lengths\(\)"), ({"evaluators": [3]}, "not 3"),
+         ({"models": ["openai/gpt-4o"]}, "models takes the name of a model"), ({"data": 3}, "the data are int; give"),
+         ({"evaluators": "suport"}, "did you mean support")],
+    )  # fmt: skip
+    def test_wrong_types_are_usage_errors(self, wrong: dict[str, Any], message: str) -> None:
+        with pytest.raises(UsageError, match=message):
+            evaluate(**{"data": rows(1), "evaluators": "support", **wrong})
+
     def test_what_cannot_start_changes_nothing(self, tmp_path: Path, monkeypatch: Any) -> None:
         monkeypatch.delenv("OPENAI_API_KEY", raising=False)
         run = evaluate(rows(1), [Lengths()], out=tmp_path / "run")

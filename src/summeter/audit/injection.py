@@ -17,13 +17,11 @@ from typing import Any, NamedTuple, Unpack
 from summeter.audit.attacks import Attack, read_attacks
 from summeter.audit.variants import CLEAN, Subject, document_id, subjects, variants
 from summeter.data.atomic import write_text
-from summeter.data.dataset import Dataset, load
+from summeter.data.dataset import load
 from summeter.engine.api import evaluate
 from summeter.engine.options import OptionArgs, with_options
-from summeter.engine.plan import Data
+from summeter.engine.plan import Data, Evaluators, chosen
 from summeter.engine.progress import Progress
-from summeter.evaluators.base import Evaluator
-from summeter.evaluators.catalog import build
 from summeter.meta.results import Row, Study, interval_row, payload
 from summeter.records import Judgment, UsageError
 from summeter.runs.checksums import INJECTION
@@ -54,7 +52,7 @@ _Outcome = tuple[int, float | None, float | None]  # subject, and what `_moved` 
 @with_options
 def injection(
     data: Data,
-    evaluators: Sequence[Evaluator | str],
+    evaluators: Evaluators,
     *,
     models: Mapping[str, str] | str | None = None,
     out: str | Path,
@@ -78,8 +76,7 @@ def injection(
     if sample < 1:
         raise UsageError(f"the sample must have at least 1 summary, not {sample}")
     attacks = attacks or read_attacks()
-    judges = [build(evaluator) if isinstance(evaluator, str) else evaluator for evaluator in evaluators]
-    dataset = data if isinstance(data, Dataset) else load(data)
+    judges, dataset = chosen(evaluators), load(data)
     seed = int(options.get("seed") or 0)
     sampled = subjects(dataset, sample, seed)
     rivals = any(component.pairwise for judge in judges for component in judge.components())

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from summeter.evaluators.base import Evaluator
     from summeter.report.blocks import Page
 
-DEFAULT = ("support", "abstractiveness")
-
 Evaluators = Annotated[
     list[str] | None,
     typer.Option("-e", "--evaluator", metavar="NAME", help="Evaluator, as NAME or NAME[setting=value]. Repeatable. "
@@ -131,7 +129,7 @@ def demo(
 
     loaded = load(bundled()).with_card(name=NAME)
     fresh(out, NAME)
-    print_run(evaluate(loaded, DEFAULT, out=out, progress=progress()))
+    print_run(evaluate(loaded, out=out, progress=progress()))
 
 
 def print_run(run: Run, *, as_json: bool = False, quiet: bool = False, full: bool = False) -> None:
@@ -222,18 +220,16 @@ def show_scores(run: Run) -> None:
 
 def chosen_evaluators(names: list[str] | None, replay: Path | None) -> list[Evaluator]:
     """Return the evaluators given by -e, or else those of the replayed run, or the default."""
-    from summeter.engine.runs import Run
-    from summeter.evaluators.catalog import build
+    from summeter.engine.plan import chosen
+    from summeter.runs.run import read_manifest
 
-    if names is None and replay is not None:
-        return Run(replay).specs
-    return [build(name) for name in evaluator_names(names)]
+    return chosen(names and evaluator_names(names), None if replay is None else read_manifest(replay))
 
 
-def evaluator_names(evaluators: list[str] | None) -> list[str]:
+def evaluator_names(evaluators: list[str]) -> list[str]:
     """Split the values of -e at commas, except within [...], where commas separate settings."""
     names: list[str] = []
-    for text in evaluators or DEFAULT:
+    for text in evaluators:
         start = depth = 0
         for position, character in enumerate(text):
             depth += (character == "[") - (character == "]")

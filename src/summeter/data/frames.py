@@ -38,7 +38,7 @@ def rows_in(data: Any) -> Rows:
         raise UsageError("the data are a dict; give a list of dicts, one per summary")
     if hasattr(data, "collect") and hasattr(data, "collect_schema"):  # a LazyFrame of polars
         data = data.collect()
-    if hasattr(data, "iter_rows"):  # polars
+    if hasattr(data, "iter_slices"):  # polars
         return Rows(name, _plain(data.iter_rows(named=True)))
     if hasattr(data, "iloc") and hasattr(data, "columns"):  # pandas
         return Rows(name, _plain(_pandas_rows(data)))

@@ -24,6 +24,7 @@ from summeter.engine.options import OptionArgs, Options, with_options
 from summeter.engine.parts import NetworkName, Session, Setup, documents_per_part
 from summeter.engine.plan import (
     Data,
+    Evaluators,
     ItemFilter,
     ItemOrder,
     Job,
@@ -41,7 +42,7 @@ from summeter.engine.spending import Spending, spending, spent_before, with_usag
 from summeter.engine.sync import run_sync
 from summeter.engine.tools import networks_of, toolbox
 from summeter.engine.worker import PreparedIndex, Worker
-from summeter.evaluators.base import Evaluator, Prepared
+from summeter.evaluators.base import Prepared
 from summeter.evaluators.derived import DerivedEvaluator
 from summeter.models.layers.retry import RetryPolicy
 from summeter.models.resolve import Bound, CallSettings, bind
@@ -70,7 +71,7 @@ DOCUMENTS_PER_ROUND = 10_000
 @with_options
 def evaluate(
     data: Data,
-    evaluators: Sequence[Evaluator | str],
+    evaluators: Evaluators = None,
     *,
     models: Mapping[str, str] | str | None = None,
     out: str | Path | None = None,
@@ -81,8 +82,9 @@ def evaluate(
 ) -> Run:
     """Judge every summary of `data` with every evaluator, and return the finished Run.
 
-    `data` is a Dataset, the path of a flat file or a dataset folder, or a list of flat rows. `evaluators` are
-    evaluators or names in the catalog. `models` maps roles to model strings; a single string is the model for the role
+    `data` is a Dataset or anything that `load` takes: a path, a data frame, a list of dicts. `evaluators` is an
+    evaluator, a name in the catalog, or a list of these; by default, those of the replayed run, or else support and
+    abstractiveness. `models` maps roles to model strings; a single string is the model for the role
     "judge". `out` is the run folder, by default a new temporary folder; if it contains a run, that run is resumed.
     `replay` is the folder of an earlier run whose stored calls are used instead of calling models; each evaluator is
     replayed with all models that the run recorded for it, unless `models` specifies others. `executor` is a
@@ -94,7 +96,7 @@ def evaluate(
     call would exceed `max_cost` or `max_tokens`, in which case the run can be resumed. Failures of single items are
     recorded in the run with a status and a reason.
 
-    >>> run = evaluate([{"document": "It rained all day.", "summary": "It rained."}], ["support"])
+    >>> run = evaluate([{"document": "It rained all day.", "summary": "It rained."}], "support")
     >>> run.scores()[0].aspect
     'faithfulness'
     """
@@ -108,7 +110,7 @@ def evaluate(
 @with_options
 async def evaluate_async(
     data: Data,
-    evaluators: Sequence[Evaluator | str],
+    evaluators: Evaluators = None,
     *,
     models: Mapping[str, str] | str | None = None,
     out: str | Path | None = None,

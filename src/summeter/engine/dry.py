@@ -14,14 +14,13 @@ from typing import Any, Literal, NamedTuple, TypeVar, Unpack
 
 from summeter.engine.executors.local import LocalExecutor
 from summeter.engine.options import OptionArgs, Options, with_options
-from summeter.engine.plan import Data, Job, RunPlan, make_plan, work_items
+from summeter.engine.plan import Data, Evaluators, Job, RunPlan, make_plan, work_items
 from summeter.engine.progress import Progress
 from summeter.engine.roles import contexts
 from summeter.engine.runs import Run
 from summeter.engine.sync import run_sync
 from summeter.engine.tools import toolbox
 from summeter.engine.worker import Worker
-from summeter.evaluators.base import Evaluator
 from summeter.evaluators.derived import DerivedEvaluator
 from summeter.models.base import Completion, Request, TokenLogprobs
 from summeter.models.layers.cache import Stored
@@ -77,7 +76,7 @@ class Estimate(NamedTuple):
 @with_options
 def dry_run(
     data: Data,
-    evaluators: Sequence[Evaluator | str],
+    evaluators: Evaluators = None,
     *,
     models: Mapping[str, str] | str | None = None,
     out: str | Path | None = None,

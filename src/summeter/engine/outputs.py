@@ -22,7 +22,7 @@ from summeter.data.atomic import check_folder
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.faults import Faults, explained, problem
 from summeter.data.formats import file_name, format_of, read_rows
-from summeter.engine.plan import ItemOrder, item_key, item_of, splitter
+from summeter.engine.plan import Data, ItemOrder, item_key, item_of, splitter
 from summeter.engine.runs import Run, finish, new_manifest
 from summeter.engine.worker import failure
 from summeter.evaluators.base import Evaluator, Parser, target
@@ -71,9 +71,7 @@ class ImportedRun(Run):
     imported: tuple[Imported, ...] = ()
 
 
-def import_outputs(
-    data: Dataset | str | Path, raw: str | Path, out: str | Path, parser: Parser = "strict"
-) -> ImportedRun:
+def import_outputs(data: Data, raw: str | Path, out: str | Path, parser: Parser = "strict") -> ImportedRun:
     """Import a file of raw outputs as a run at `out`, without calling a model.
 
     `parser` is "strict" (a reply must fit its item) or "legacy" (replies are read like in the released code of the
@@ -82,7 +80,7 @@ def import_outputs(
     """
     if parser not in get_args(Parser):
         raise UsageError(Parameter("parser"), f" must be {' or '.join(get_args(Parser))}, not {parser!r}")
-    dataset = data if isinstance(data, Dataset) else load(data)
+    dataset = load(data)
     folder = Path(out)
     check_folder(folder)
     outputs, repeated, contradicted = _read_outputs(dataset, raw)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from summeter.data.dataset import Dataset, load
+from summeter.data.dataset import Dataset, Source, load
 from summeter.engine.options import ALL, Options
 from summeter.engine.roles import ModelLookup, models_of, replay_sessions
 from summeter.evaluators.base import Evaluator
-from summeter.evaluators.catalog import build
+from summeter.evaluators.catalog import build, rebuild
 from summeter.evaluators.derived import DerivedEvaluator
 from summeter.models.structured import Settings
 from summeter.records import Document, Item, Parameter, Summary, UsageError
@@ -24,7 +23,10 @@ from summeter.runs.progress import DoneItems, DoneKey, ItemKey
 if TYPE_CHECKING:
     from summeter.models.local.load import BoundNetwork
 
-Data = Dataset | str | Path | Sequence[Mapping[str, Any]]
+Data = Dataset | Source
+Evaluators = Evaluator | str | Sequence[Evaluator | str] | None
+DEFAULT = ("support", "abstractiveness")
+"""The evaluators of a run for which none are given."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,7 @@ class RunPlan(NamedTuple):
 
 def make_plan(
     data: Data,
-    evaluators: Sequence[Evaluator | str],
+    evaluators: Evaluators,
     models: Mapping[str, str] | str | None,
     options: Options,
     *,
@@ -169,14 +171,14 @@ def make_plan(
     Local models are identified by their weights. Without `fetch`, no model is downloaded, and a missing model is
     identified by its name. Raises UsageError for invalid data, evaluators, models or options.
     """
-    built, bound = _build_all(evaluators), _by_role(models)
+    judges, bound = chosen(evaluators), _by_role(models)
     _check_context(options, bound)
-    return _plan(_load(data), built, bound, options, ModelLookup(options.offline, fetch))
+    return _plan(_load(data), judges, bound, options, ModelLookup(options.offline, fetch))
 
 
 def replay_plans(
     data: Data,
-    evaluators: Sequence[Evaluator | str],
+    evaluators: Evaluators,
     models: Mapping[str, str] | str | None,
     options: Options,
     run: Manifest,
@@ -187,7 +189,7 @@ def replay_plans(
     """
     dataset, bound = _load(data), _by_role(models)
     sampling = {**options.sampling, "rep": 1} if options.repeats > 1 else options.sampling
-    sessions = replay_sessions(_expand(_build_all(evaluators)), run, bound, sampling)
+    sessions = replay_sessions(_expand(chosen(evaluators, run)), run, bound, sampling)
     lookup = ModelLookup(options.offline, replay=run)
     _check_context(options, [role for session in sessions for role in session.models])
     if not sessions:
@@ -195,12 +197,31 @@ def replay_plans(
     return [_plan(dataset, session.evaluators, session.models, options, lookup) for session in sessions]
 
 
-def _build_all(evaluators: Sequence[Evaluator | str]) -> list[Evaluator]:
-    return [build(evaluator) if isinstance(evaluator, str) else evaluator for evaluator in evaluators]
+def chosen(evaluators: Evaluators, recorded: Manifest | None = None) -> list[Evaluator]:
+    """Return the given evaluators, or else those of a recorded run, or else the default.
+
+    Raises UsageError for a value that is neither an evaluator nor its name.
+    """
+    if evaluators is None and recorded is not None:
+        # Members with renamed roles and partial members of cascades are included in their derived judges.
+        judges = [judge for judge in recorded.judges if not (judge.imported or judge.roles or judge.partial)]
+        return [rebuild(judge.name, judge.settings) for judge in judges]
+    given: Any = DEFAULT if evaluators is None else evaluators
+    listed = [given] if isinstance(given, Evaluator | str) or not isinstance(given, Iterable) else list(given)
+    for evaluator in listed:
+        if not isinstance(evaluator, Evaluator | str):
+            is_class = isinstance(evaluator, type) and issubclass(evaluator, Evaluator)
+            what = f"the class {evaluator.__name__}; give {evaluator.__name__}()" if is_class else repr(evaluator)
+            accepted = " takes an evaluator, its name such as 'support', or a list of these, not "
+            raise UsageError(Parameter("evaluators"), accepted, what)
+    return [build(evaluator) if isinstance(evaluator, str) else evaluator for evaluator in listed]
 
 
 def _by_role(models: Mapping[str, str] | str | None) -> dict[str, str]:
-    return {"judge": models} if isinstance(models, str) else dict(models or {})
+    bound = {"judge": models} if isinstance(models, str) else models or {}
+    if not isinstance(bound, Mapping) or not all(isinstance(model, str) for model in bound.values()):
+        raise UsageError(Parameter("models"), f" takes the name of a model, or a dict of names by role, not {models!r}")
+    return dict(bound)
 
 
 def _load(data: Data) -> Dataset:
@@ -208,7 +229,7 @@ def _load(data: Data) -> Dataset:
 
     Raises UsageError if the data contain no summaries.
     """
-    dataset = data if isinstance(data, Dataset) else load(data)
+    dataset = load(data)
     if not dataset.document_count:
         raise UsageError("the data contain no summaries")
     return dataset

@@ -11,7 +11,7 @@ from typing import Any
 from summeter._version import __version__
 from summeter.data.dataset import Dataset
 from summeter.engine.derive import cascade_samples, derive
-from summeter.engine.plan import ItemOrder, Job, data_entry
+from summeter.engine.plan import ItemOrder, Job, chosen, data_entry
 from summeter.engine.spending import Spending, accounts
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.catalog import names, rebuild
@@ -36,8 +36,7 @@ class Run(RunFolder):
         Imported judges have no evaluators. Members with renamed roles and partial members of cascades are omitted,
         since they are included in their derived judges.
         """
-        judges = [judge for judge in self.manifest.judges if not (judge.imported or judge.roles or judge.partial)]
-        return [rebuild(judge.name, judge.settings) for judge in judges]
+        return chosen(None, self.manifest)
 
     def cascade_samples(self) -> list[CascadeSample]:
         """Return the random samples of the run's cascades, which `sm.meta.estimate_last_judge` takes."""
