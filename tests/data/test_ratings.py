@@ -84,6 +84,23 @@ def test_ratings_join_the_judgments_of_the_data_and_replace_equal_votes(tmp_path
         )
 
 
+def test_columns_of_the_data_have_the_names_that_they_had_in_the_file(tmp_path: Path) -> None:
+    rows = [{"item": row["id"], "article": row["document"], "summary": row["summary"]} for row in ROWS]
+    mapping = {"doc_id": "item", "document": "article"}
+    save(load([row | {"article": f"{row['article']} {row['item']}"} for row in rows], map=mapping), tmp_path / "data")
+    for how in ({}, {"on": "item"}, {"on": "doc_id=item"}):
+        data = load(tmp_path / "data").with_ratings([{"item": 3, "coherence": 1}], **how)
+        assert votes(data) == [("3", "system", "coherence", "people", 1.0)]
+
+
+def test_data_frames() -> None:
+    frame = pytest.importorskip("pandas").DataFrame({"id": [0.0, 1.0, None], "coherence": [4, None, None]})
+    data = load(ROWS, ratings=frame, on="id")
+    assert votes(data) == [("d0", "a", "coherence", "people", 4.0)]
+    assert data.ratings is not None
+    assert (data.ratings.rows, data.ratings.unmatched) == (3, 1)
+
+
 def test_numbers_of_tables_match_texts(tmp_path: Path) -> None:
     path = written(tmp_path, "r.jsonl", json.dumps({"id": 1.0, "quality": 2.5}))
     assert votes(load(ROWS).with_ratings(path, on="id")) == [("d0", "b", "quality", "people", 2.5)]

@@ -265,13 +265,15 @@ class Dataset:
     ) -> Dataset:
         """Return the dataset with human ratings, which are added to the judgment set `human.raw`.
 
-        `ratings` is a file or a list of dicts with one row per rating (columns for rater, aspect and value) or with one
-        column per aspect. The attribute `ratings` of the result describes what was joined. A rating of the dataset is
-        replaced if the file has a rating of the same summary, aspect and rater. Empty cells are not votes.
+        `ratings` is a file, a data frame or a list of dicts, with one row per rating (columns for rater, aspect and
+        value) or with one column per aspect. The attribute `ratings` of the result describes what was joined. A rating
+        of the dataset is replaced if the file has a rating of the same summary, aspect and rater. Empty cells are not
+        votes.
 
         Parameters:
             on: The columns that identify a summary, such as `"id"`, `"doc_id,system"`, or `{"id": "item"}` if the
-                column `id` of the data is called `item` in the ratings. By default `doc_id` and, if present, `system`.
+                column `id` of the data is called `item` in the ratings. Columns that were mapped to fields have both
+                names. By default `doc_id` and, if present, `system`.
             rater: The column with the names of the raters. By default, a column called rater, annotator, worker or
                 similar; without one, the ratings are aggregated over raters.
             aspects: The aspects to read, such as `"coherence,fluency"`, or `{"coherence": "Q1"}` if the aspect
@@ -286,7 +288,7 @@ class Dataset:
         >>> data.judgments("human.raw")[0].value, data.ratings.scales[0].high
         (4.0, 4.0)
         """
-        joined, report = join(self, ratings, on, rater, aspects)
+        joined, report = join(self, ratings, on, rater, aspects, self._card.columns)
         own = self._makers.get(RAW)
         made = joined.judgments if own is None else lambda: joined.replacing(own())
         rated = self._with(judgments={RAW: made, **{name: each for name, each in self._makers.items() if name != RAW}})
@@ -445,8 +447,8 @@ def load(
         on_fault: The handling of faulty rows: stop the import (`error`), drop them (`skip`), or drop only their faulty
             fields (`keep-valid`); see `Dataset.dropped`.
         on_read: A function that is called with the number of bytes read since the last call.
-        ratings: Human ratings to add, as a file or a list of dicts; `on`, `rater` and `aspects` are the columns to
-            join by, of the raters and of the ratings (see `Dataset.with_ratings`).
+        ratings: Human ratings to add, as a file, a data frame or a list of dicts; `on`, `rater` and `aspects` are the
+            columns to join by, of the raters and of the ratings (see `Dataset.with_ratings`).
 
     Raises InputError with all faults, UsageError for an invalid call, and InstallError if the package that reads
     Parquet or XLSX is missing.
@@ -539,6 +541,7 @@ def load(
             for flat in _emptying(first):
                 intake.take(flat)
             content = intake.finish()
+    card = card.model_copy(update={"columns": columns.renamed})
     warnings = [*(warning for source in sources for warning in source.warnings), *faults.warnings]
     return rated(_dataset(content, card, warnings, faults.dropped))
 

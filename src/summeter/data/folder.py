@@ -65,7 +65,7 @@ class Card(Record):
     `hash` covers the documents and summaries without their unknown columns. `files` maps each file of the folder to its
     SHA-256, and `counts` maps it to its number of records (both are empty unless the dataset is as it was saved).
     `origin` describes the dataset of which this one is a subset, or the address on a hub (see `data.subsets`,
-    `data.hub`).
+    `data.hub`). `columns` maps fields to the columns that they had in the flat file, if the names differ.
     """
 
     layout: Literal["summeter-dataset/1"] = "summeter-dataset/1"
@@ -75,6 +75,7 @@ class Card(Record):
     citation: str | None = None
     origin: dict[str, Any] | None = None
     splitter: str
+    columns: dict[str, str] = Field(default_factory=dict)
     hash: str = ""
     counts: dict[str, int] = Field(default_factory=dict)
     files: dict[str, str] = Field(default_factory=dict)

@@ -20,6 +20,7 @@ import numpy as np
 
 from summeter.data.faults import Faults, meant
 from summeter.data.formats import Row, file_name, format_to_read, read_rows
+from summeter.data.frames import rows_in
 from summeter.data.human import PEOPLE, number_of
 from summeter.data.human_judgments import SIGNATURES, score_judgments
 from summeter.records import Judgment, Message, Parameter, Target, UsageError, describe
@@ -30,8 +31,8 @@ from summeter.tables import Table
 if TYPE_CHECKING:
     from summeter.data.dataset import Dataset
 
-Ratings = str | Path | Iterable[Mapping[str, Any]]
-"""The path of a file, or rows as dicts."""
+Ratings = Any
+"""The path of a file, or rows in memory (see `data.frames`)."""
 Names = str | Sequence[str] | Mapping[str, str]
 """Columns as `"a,b"`, as a list, or as a mapping. In a string, `a=b` stands for `{"a": "b"}`."""
 
@@ -150,15 +151,23 @@ class JoinedRatings(NamedTuple):
 
 
 def join(
-    data: Dataset, ratings: Ratings, on: Names | None, rater: str | None, aspects: Names | None
+    data: Dataset,
+    ratings: Ratings,
+    on: Names | None,
+    rater: str | None,
+    aspects: Names | None,
+    sources: Mapping[str, str],
 ) -> tuple[JoinedRatings, RatingsReport]:
-    """Read ratings and join them with the summaries of `data` (see `Dataset.with_ratings`)."""
+    """Read ratings and join them with the summaries of `data` (see `Dataset.with_ratings`).
+
+    `sources` maps fields of the data to the columns from which they were read.
+    """
     faults = Faults(file_name(ratings) if isinstance(ratings, str | Path) else "ratings")
     columns, lines = _read(ratings, faults)
     if not lines and not faults.count:
         faults.fail(None, None, "contains no rows; give one row per rating or one per summary")
     faults.stop()
-    key = _key(data, columns, faults.file, on)
+    key = _key(data, columns, faults.file, on, sources)
     item, targets, row_keys, summary_keys = _matches(data, columns, key, lines, faults)
     if rater is None:
         rater = _similar(columns.keys() - set(key.values()), _RATER, "rater", faults.file)
@@ -237,7 +246,7 @@ def _read(ratings: Ratings, faults: Faults) -> tuple[dict[str, list[Any]], list[
         kind = format_to_read(ratings, None, faults)
         rows = () if kind is None else read_rows(ratings, faults, kind)
     else:
-        rows = (Row(faults.file, number, dict(cells)) for number, cells in enumerate(ratings, 1))
+        rows = (Row(faults.file, number, dict(cells)) for number, cells in enumerate(rows_in(ratings).rows, 1))
     columns: dict[str, list[Any]] = {}
     lines: list[int] = []
     texts: dict[str, str] = {}  # stores equal strings once
@@ -275,19 +284,25 @@ def _no_column(parameter: str, column: str, columns: Iterable[str], file: str) -
     return Message(Parameter(parameter), text)
 
 
-def _key(data: Dataset, columns: _Columns, file: str, on: Names | None) -> dict[str, str]:
+def _key(data: Dataset, columns: _Columns, file: str, on: Names | None, sources: Mapping[str, str]) -> dict[str, str]:
     """Return the columns of the file that identify a summary, by the name of the column in the data."""
     if on is None:
-        if "doc_id" not in columns:
+        usual = {
+            name: column
+            for name in ("doc_id", "system")
+            for column in (sources.get(name, name), name)
+            if column in columns
+        }
+        if "doc_id" not in usual:
             what = f"{file} has no column doc_id; name the columns that identify a summary with "
             raise UsageError(what, _likely(data, columns), f"; it has: {', '.join(columns)}")
-        return {name: name for name in ("doc_id", "system") if name in columns}
-    key = _pairs(on, "on")
+        return usual
+    fields = {column: field.removeprefix("extra.") for field, column in sources.items()}
+    key = {fields.get(name, name): column for name, column in _pairs(on, "on").items()}
     for column in key.values():
         if column not in columns:
-            raise UsageError(
-                _no_column("on", column, columns, file), "; for another name, give ", _likely(data, columns)
-            )
+            text = _no_column("on", column, columns, file)
+            raise UsageError(text, "; for another name, give ", _likely(data, columns))
     known = FIELDS if key.keys() <= set(FIELDS) else tuple(_fields(data))
     for name in key:
         if name not in known:
