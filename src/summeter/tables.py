@@ -144,17 +144,17 @@ def not_inert(text: str) -> str:
     return text[1:] if text.startswith("'") and inert(text[1:]) == text else text
 
 
-def csv_line(cells: Iterable[Cell]) -> str:
+def csv_line(cells: Iterable[Cell], *, delimiter: str = ",", escape: bool = True) -> str:
     """Format one line of a CSV file, without a line feed.
 
-    Strings are escaped by `inert`, and None becomes an empty cell.
+    With `escape`, strings are escaped by `inert`. None becomes an empty cell.
 
     >>> print(csv_line(["a,b", None, -0.5, "=1"]))
     "a,b",,-0.5,'=1
     """
     out = io.StringIO()
     # With this line terminator, the writer also quotes carriage returns, which some readers treat as line ends.
-    csv.writer(out, lineterminator="\r\n").writerow(map(inert, cells))
+    csv.writer(out, delimiter=delimiter, lineterminator="\r\n").writerow(map(inert, cells) if escape else cells)
     return out.getvalue().removesuffix("\r\n")
 
 

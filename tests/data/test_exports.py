@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 
 from summeter.cli.main import main
 from summeter.data.dataset import Dataset, load, save
-from summeter.data.exports import target_of, write_files, write_hub, write_jsonl, write_parquet
+from summeter.data.exports import export, target_of, write_files, write_hub
+from summeter.data.faults import Faults
+from summeter.data.formats import format_of, read_rows
 from summeter.records import InputError, Span, UsageError
 
 pq = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow (extra `parquet`), which is not here")
@@ -48,10 +50,7 @@ def extras_of(data: Dataset) -> str:
     return json.dumps([summary.extra for summary in data.summaries], sort_keys=True)
 
 
-WRITE = {"jsonl": write_jsonl, "jsonl.gz": write_jsonl, "parquet": write_parquet}
-
-
-@pytest.mark.parametrize("suffix", WRITE)
+@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "parquet"])
 def test_round_trip(tmp_path: Path, suffix: str) -> None:
     data = load(ROWS)
     sets = {"human.merged": "people", "fenice": "fenice"}
@@ -61,7 +60,7 @@ def test_round_trip(tmp_path: Path, suffix: str) -> None:
         failed = first.model_copy(update={**change, "status": "error", "value": None, "label": None})
         data = data.with_judgments(name, [first.model_copy(update={**change, "confidence": 0.25}), failed])
     files = [tmp_path / f"rows.{suffix}", tmp_path / f"rows.judgments.{suffix}"]
-    assert WRITE[suffix](data, files[0]) == 3
+    assert export(data, files[0]) == 3
     again = load(files, preset="tables")
     assert content(again) == content(data)
     assert extras_of(again) == extras_of(data)
@@ -77,13 +76,13 @@ def test_write_files(tmp_path: Path) -> None:
 
 
 def test_export_without_judgments_removes_an_old_judgment_file(tmp_path: Path) -> None:
-    write_jsonl(load(ROWS), tmp_path / "rows.jsonl")
-    write_jsonl(load(ROWS[1:]), tmp_path / "rows.jsonl", force=True)
+    export(load(ROWS), tmp_path / "rows.jsonl")
+    export(load(ROWS[1:]), tmp_path / "rows.jsonl", force=True)
     assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
 
 
 def test_column_types(tmp_path: Path) -> None:
-    write_parquet(load(ROWS), tmp_path / "rows.parquet")
+    export(load(ROWS), tmp_path / "rows.parquet")
     table = pq.read_table(tmp_path / "rows.parquet")
     types = {name: str(table.schema.field(name).type) for name in table.column_names}
     assert types == {
@@ -115,13 +114,13 @@ def test_round_trip_of_arbitrary_columns(
 ) -> None:
     rows = [{"doc_id": str(place), "document": "A.", "summary": "B.", **extra} for place, extra in enumerate(extras)]
     path = tmp_path_factory.mktemp("any") / "rows.parquet"
-    write_parquet(load(rows), path)
+    export(load(rows), path)
     assert extras_of(load(path)) == json.dumps(extras, sort_keys=True)
 
 
 def test_invalid_json_in_a_column_is_a_fault(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
-    write_parquet(load(ROWS), path)
+    export(load(ROWS), path)
     table = pq.read_table(path)
     place = table.column_names.index("tags")
     broken = table.set_column(place, table.schema.field("tags"), [["{", "1", "2"]])
@@ -212,10 +211,10 @@ def test_table_rows_of_a_split(tmp_path: Path, name: str, kept: list[str]) -> No
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.parquet"])
 def test_file_is_replaced_with_force_only(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     path, source = tmp_path / name, tmp_path / "source.jsonl"
-    write_jsonl(load(ROWS), source)
+    export(load(ROWS), source)
     path.write_text("mine", encoding="utf-8")
     with pytest.raises(UsageError, match="force=True"):
-        (write_parquet if name.endswith("parquet") else write_jsonl)(load(ROWS), path)
+        export(load(ROWS), path)
     for force, code, content_kept in ((), 2, True), (("--force",), 0, False):
         with pytest.raises(SystemExit) as ended:
             main(["data", "export", str(source), "-o", str(path), *force])
@@ -225,15 +224,45 @@ def test_file_is_replaced_with_force_only(tmp_path: Path, name: str, capsys: pyt
 
 
 def test_kinds() -> None:
-    assert [target_of(name) for name in ("a.pq", "a.PARQUET", "-", "a")] == ["parquet", "parquet", "jsonl", "jsonl"]
-    with pytest.raises(UsageError, match="unknown kind of export 'csv'; kinds are: jsonl, parquet, hub"):
-        target_of("a.csv", "csv")
+    assert [target_of(name) for name in ("a.pq", "a.PARQUET", "-", "a.csv.gz")] == [
+        "parquet",
+        "parquet",
+        "jsonl",
+        "csv",
+    ]
+    with pytest.raises(UsageError, match=r"is a name for csv, but the format is jsonl"):
+        target_of("a.csv", "jsonl")
+    for path, named in (("a", None), ("a.json", None), ("a.parquet.gz", None), ("a.csv", "xml")):
+        with pytest.raises(UsageError, match="kind of export"):
+            target_of(path, named)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "csv.gz", "xlsx"])
+def test_tables_for_spreadsheets(tmp_path: Path, suffix: str) -> None:
+    if suffix == "xlsx":
+        pytest.importorskip("openpyxl", reason="needs openpyxl (extra `xlsx`), which is not here")
+    formula = {"doc_id": "d3", "system": "=a", "document": "=1+1\ttab\nline", "summary": "- one,\n- two"}
+    data = load([*ROWS, formula])
+    assert export(data, tmp_path / f"rows.{suffix}") == 4
+    again = load(tmp_path / f"rows.{suffix}")
+    assert (again.documents, again.hash) == (data.documents, data.hash)
+    assert json.loads(again.summaries[0].extra["tags"]) == ["x"]
+    file = f"rows.judgments.{suffix}"
+    judgments = read_rows(tmp_path / file, Faults(file), format_of(file))
+    assert sum(1 for _ in judgments) == len(data.judgments("human.raw"))
+
+
+def test_a_text_that_does_not_fit_a_cell_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("openpyxl", reason="needs openpyxl (extra `xlsx`), which is not here")
+    with pytest.raises(UsageError, match=r"document of row 1 has 40,000 characters"):
+        export(load([{"document": "x" * 40_000, "summary": "x"}]), tmp_path / "rows.xlsx")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["finesure_samples", "qags_xsum", "dialsummeval"])
 def test_real_data_round_trip(shared: Path, tmp_path: Path, name: str) -> None:
     data = load(shared / "data" / f"{name}.jsonl.gz")
-    write_parquet(data, tmp_path / "rows.parquet")
+    export(data, tmp_path / "rows.parquet")
     again = load([tmp_path / "rows.parquet", tmp_path / "rows.judgments.parquet"], preset="tables")
     assert content(again) == content(data)

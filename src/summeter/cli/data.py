@@ -13,7 +13,6 @@ import typer
 from summeter.cli.common import (
     Output,
     Reading,
-    check_suffix,
     in_options,
     output_options,
     read_data,
@@ -295,41 +294,42 @@ def export(
     data: Data,
     output: Annotated[
         str,
-        typer.Option("-o", "--output", metavar="PATH", help="File (.jsonl, .jsonl.gz, .parquet), or - for stdout."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="PATH",
+            help="File (.jsonl, .csv, .tsv, .parquet, .xlsx; .gz), folder for hub, or - for stdout.",
+        ),
     ],
     to: Annotated[
-        str | None, typer.Option("--format", help="jsonl, parquet or hub (for upload). Default: by the name of -o.")
+        str | None,
+        typer.Option("--format", help="jsonl, csv, tsv, parquet, xlsx or hub (for upload). Default: by the suffix."),
     ] = None,
     *, reading: Reading, language: Language = "en",
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:  # fmt: skip
     """Write DATA as flat rows, and its judgments as a second table.
 
-    --preset tables reads both.
+    --preset tables reads both, if they are JSON Lines or Parquet.
     """
-    import json
-
     from summeter.data.dataset import flat_rows
-    from summeter.data.exports import check_files, judgments_path, target_of, write_hub, write_jsonl, write_parquet
+    from summeter.data.exports import check_files, judgments_path, row_lines, target_of, write_hub
+    from summeter.data.exports import export as write
     from summeter.records import UsageError
 
     target = target_of(output, to)
-    if output == "-" and target != "jsonl":
+    if output == "-" and target not in {"jsonl", "csv", "tsv"}:
         raise UsageError(f"{target} cannot be written to stdout; give a path with -o")
     if output != "-" and target != "hub":
-        check_suffix(output, *((".parquet", ".pq") if target == "parquet" else (".jsonl", ".jsonl.gz")))
         check_files(output, force=force)  # before DATA is read, which may be slow
     dataset = read_data(data, reading, language=language)
     if output == "-":
-        for row in flat_rows(dataset):
-            typer.echo(json.dumps(row, ensure_ascii=False))
+        for line in row_lines(flat_rows(dataset), target):
+            typer.echo(line)
         if dataset.judgment_sets:
             typer.echo("judgments are not written to stdout; give a file with -o", err=True)
         return
-    if target == "hub":
-        count = write_hub(dataset, output)
-    else:
-        count = (write_parquet if target == "parquet" else write_jsonl)(dataset, output, force=force)
+    count = write_hub(dataset, output) if target == "hub" else write(dataset, output, force=force)
     beside = f", judgments to {judgments_path(output)}" if target != "hub" and dataset.judgment_sets else ""
     typer.echo(f"{count} rows written to {output}{beside}", err=True)
 

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from summeter.data.dataset import load as load
     from summeter.data.dataset import save as save
     from summeter.data.duplicates import near_duplicates as near_duplicates
+    from summeter.data.exports import export as export
     from summeter.data.exports import write_hub as write_hub
-    from summeter.data.exports import write_jsonl as write_jsonl
-    from summeter.data.exports import write_parquet as write_parquet
     from summeter.data.overview import describe as describe
     from summeter.data.subsets import sample as sample
     from summeter.data.subsets import save_split as save_split
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Dataset": "summeter.data.dataset",
     "describe": "summeter.data.overview",
+    "export": "summeter.data.exports",
     "flat_rows": "summeter.data.dataset",
     "load": "summeter.data.dataset",
     "near_duplicates": "summeter.data.duplicates",
@@ -40,8 +40,6 @@ _HOMES = {
     "save_split": "summeter.data.subsets",
     "split": "summeter.data.subsets",
     "write_hub": "summeter.data.exports",
-    "write_jsonl": "summeter.data.exports",
-    "write_parquet": "summeter.data.exports",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - a table, not a copy of it

@@ -1,12 +1,13 @@
 """Export a dataset as flat rows with a table of judgments, or as three tables for a hub.
 
-    rows.jsonl (or .parquet)            one row per summary, with its document
-    rows.judgments.jsonl (.parquet)     one row per judgment
+    rows.jsonl                    one row per summary, with its document
+    rows.judgments.jsonl          one row per judgment
 
     FOLDER/README.md . documents/SPLIT.parquet . summaries/SPLIT.parquet . judgments/SPLIT.parquet
 
-The preset `tables` reads both forms. Columns with values that Parquet cannot represent are stored as JSON strings;
-these columns are listed in the metadata of the file, so that `load` restores the values exactly.
+The preset `tables` reads both forms, if they are JSON Lines or Parquet. Columns with values that Parquet cannot
+represent are stored as JSON strings; these columns are listed in the metadata of the file, so that `load` restores the
+values exactly. CSV, TSV and XLSX contain lists and objects as JSON, which `load` reads in the columns of the flat rows.
 """
 
 from __future__ import annotations
@@ -23,12 +24,20 @@ from summeter.data.dataset import Dataset, flat_rows
 from summeter.data.formats import JSON_COLUMN, WRITTEN_HERE
 from summeter.data.rows import FIELDS
 from summeter.records import InstallError, Judgment, Parameter, UsageError
+from summeter.tables import csv_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Target = Literal["jsonl", "parquet", "hub"]
+Target = Literal["jsonl", "csv", "tsv", "parquet", "xlsx", "hub"]
 TARGETS: tuple[Target, ...] = get_args(Target)
+_SUFFIXES: dict[str, Target] = {
+    ".jsonl": "jsonl", ".jsonl.gz": "jsonl", ".csv": "csv", ".csv.gz": "csv", ".tsv": "tsv", ".tsv.gz": "tsv",
+    ".parquet": "parquet", ".pq": "parquet", ".xlsx": "xlsx",
+}  # fmt: skip
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
+LONGEST_CELL, MOST_ROWS = 32_767, 1_048_576
+"""The limits of XLSX: characters in a cell, and rows in a sheet."""
 SPLIT = "test"
 """The split of documents for which no split is given."""
 TABLES = ("documents", "summaries", "judgments")
@@ -38,17 +47,26 @@ _FIRST = (*(name for name in FIELDS if name != "human"), "judgment_set")
 
 
 def target_of(path: str | Path, named: str | None = None) -> Target:
-    """Return the kind of export: `named` if given, otherwise Parquet or JSON Lines by suffix.
+    """Return the kind of export by the suffix of a file; `named` is needed only for a folder and standard output (`-`).
 
-    >>> target_of("rows.parquet"), target_of("rows.jsonl.gz"), target_of("folder", "hub")
-    ('parquet', 'jsonl', 'hub')
+    Raises UsageError if the suffix is unknown, or belongs to another kind than `named`.
+
+    >>> target_of("rows.parquet"), target_of("rows.jsonl.gz"), target_of("folder", "hub"), target_of("-", "csv")
+    ('parquet', 'jsonl', 'hub', 'csv')
     """
-    if named is None:
-        return "parquet" if Path(path).suffix.lower() in (".parquet", ".pq") else "jsonl"
-    for target in TARGETS:
-        if named == target:
-            return target
-    raise UsageError(f"unknown kind of export {named!r}; kinds are: {', '.join(TARGETS)}")
+    known = next((target for target in TARGETS if target == named), None)
+    if named is not None and known is None:
+        raise UsageError(f"unknown kind of export {named!r}; kinds are: {', '.join(TARGETS)}")
+    if known == "hub":
+        return known
+    if str(path) == "-":
+        return known or "jsonl"
+    by_suffix = next((target for suffix, target in _SUFFIXES.items() if str(path).lower().endswith(suffix)), None)
+    if by_suffix is None:
+        raise UsageError(f"{path} is a name for no kind of export; use one of the suffixes {', '.join(_SUFFIXES)}")
+    if known not in {None, by_suffix}:
+        raise UsageError(f"{path} is a name for {by_suffix}, but the format is {known}; change one of them")
+    return by_suffix
 
 
 def judgments_path(path: str | Path) -> Path:
@@ -111,32 +129,20 @@ def table_rows(dataset: Dataset, split: str | None = None) -> dict[str, list[dic
 # ---- writing the tables ----
 
 
-def write_jsonl(dataset: Dataset, path: str | Path, *, force: bool = False) -> int:
-    """Write flat rows and judgments to two JSON Lines files, and return the number of rows.
+def export(dataset: Dataset, path: str | Path, *, force: bool = False) -> int:
+    """Write flat rows and judgments to two files, and return the number of rows.
 
-    Each file is written completely or not at all. Raises UsageError if one of the files exists, unless `force` is true.
+    The suffix decides the format: `.jsonl`, `.csv`, `.tsv` (each also with `.gz`), `.parquet` or `.xlsx`. Each file is
+    written completely or not at all. Raises UsageError if one of the files exists, unless `force` is true, or if a text
+    does not fit a cell of XLSX, and InstallError if the package for Parquet or XLSX is missing.
     """
+    target_of(path)
     check_files(path, force=force)
     if dataset.judgment_sets:
-        write_lines(judgments_path(path), _json_lines(judgment_rows(dataset)))
+        write_rows(judgments_path(path), judgment_rows(dataset))
     else:
         judgments_path(path).unlink(missing_ok=True)
-    return write_lines(path, _json_lines(flat_rows(dataset)))
-
-
-def write_parquet(dataset: Dataset, path: str | Path, *, force: bool = False) -> int:
-    """Write flat rows and judgments to two Parquet files, and return the number of rows.
-
-    As for `write_jsonl`, but also raises InstallError if pyarrow is missing.
-    """
-    check_files(path, force=force)
-    rows = list(flat_rows(dataset))
-    if dataset.judgment_sets:
-        write_rows(judgments_path(path), list(judgment_rows(dataset)))
-    else:
-        judgments_path(path).unlink(missing_ok=True)
-    write_rows(Path(path), rows)
-    return len(rows)
+    return write_rows(Path(path), flat_rows(dataset))
 
 
 def write_files(dataset: Dataset, folder: str | Path, documents: int) -> int:
@@ -186,11 +192,76 @@ def _json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     return (json.dumps(row, ensure_ascii=False) for row in rows)
 
 
-def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows to a Parquet file, with JSON strings in columns that Parquet cannot represent.
+def row_lines(rows: Iterable[Mapping[str, Any]], target: Target) -> Iterator[str]:
+    """Yield rows as lines of JSON, CSV or TSV, without the escaping of formulas for spreadsheets."""
+    if target == "jsonl":
+        yield from _json_lines(rows)
+        return
+    names, cells = _cells(rows)
+    for line in (names, *cells):
+        yield csv_line(line, delimiter=_DELIMITERS[target], escape=False)
 
-    Raises InstallError if pyarrow is missing.
-    """
+
+def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
+    """Write rows to a file in the format of its suffix, and return the number of rows."""
+    target = target_of(path)
+    if target == "parquet":
+        return _write_parquet(path, list(rows))
+    if target == "xlsx":
+        return _write_xlsx(path, rows)
+    return write_lines(path, row_lines(rows, target)) - (target != "jsonl")
+
+
+def _cells(rows: Iterable[Mapping[str, Any]]) -> tuple[list[str], list[list[Any]]]:
+    """Return the names of columns, and the cells of each row, with lists and objects as JSON."""
+    table = list(rows)
+    present = dict.fromkeys(name for row in table for name in row)
+    names = [*(name for name in _FIRST if name in present), *(name for name in present if name not in _FIRST)]
+    values = ([row.get(name) for name in names] for row in table)
+    nested = (dict, list, tuple)
+    return names, [
+        [json.dumps(cell, ensure_ascii=False) if isinstance(cell, nested) else cell for cell in row] for row in values
+    ]
+
+
+def _write_xlsx(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
+    try:
+        from openpyxl import Workbook
+        from openpyxl.cell import WriteOnlyCell
+        from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+    except ImportError:
+        raise InstallError.missing("openpyxl", "xlsx") from None
+    names, cells = _cells(rows)
+    if len(cells) >= MOST_ROWS:
+        raise UsageError(
+            f"{path}: a sheet of XLSX holds {MOST_ROWS - 1:,} rows, not {len(cells):,}; write .csv instead"
+        )
+    for number, line in enumerate(cells, 1):
+        for name, cell in zip(names, line, strict=True):
+            if isinstance(cell, str) and len(cell) > LONGEST_CELL:
+                raise UsageError(
+                    f"{path}: {name} of row {number} has {len(cell):,} characters, and a cell of XLSX holds "
+                    f"{LONGEST_CELL:,}; write .csv or .parquet instead"
+                )
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("rows")
+
+    def written(cell: Any) -> Any:
+        if not isinstance(cell, str):
+            return cell
+        text = WriteOnlyCell(sheet, ILLEGAL_CHARACTERS_RE.sub("\ufffd", cell))
+        text.data_type = "s"  # a text that begins with = is no formula
+        return text
+
+    for line in [names, *cells]:
+        sheet.append(list(map(written, line)))
+    with writing(path) as handle:
+        book.save(handle)
+    return len(cells)
+
+
+def _write_parquet(path: Path, rows: Sequence[Mapping[str, Any]]) -> int:
+    """Write rows to a Parquet file, with JSON strings in columns that Parquet cannot represent."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -211,6 +282,7 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     table = pa.Table.from_arrays(columns, schema=pa.schema(fields, metadata=WRITTEN_HERE))
     with writing(path) as handle:
         pq.write_table(table, handle, compression="zstd")
+    return len(rows)
 
 
 def _native(pa: Any, name: str, values: Sequence[Any]) -> pa.Array | None:
