@@ -9,6 +9,7 @@ pytest loads this module in every session, so it imports nothing of summeter unt
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -71,7 +72,8 @@ class Summeter:
         plan = make_plan(data, evaluators, models, Options.of(**options))
         signatures = sorted(job.signature for job in plan.jobs)
         versions = self._folder / digest(name, 16)
-        folder = versions / digest([plan.data.hash, plan.options.limit, signatures], 16)
+        label = re.sub(r"\W+", "-", name.rpartition("/")[2])[-40:].strip("-")
+        folder = versions / f"{label}-{digest([plan.data.hash, plan.options.limit, signatures], 8)}"
         with _locked(versions):
             if not folder.exists():
                 _copy_stores(versions, folder)

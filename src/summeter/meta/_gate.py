@@ -71,8 +71,9 @@ def gate(run: RunFolder, options: GateOptions) -> Study:
 
     Rows have the study "gate". There is one row with the statistic `mean` for each aspect in `min`, judge and system,
     and one with the statistic `mean_difference` (the run minus the baseline, over the summaries whose document is the
-    same in both runs) for each aspect in `max_drop`, judge and system. With `by`, there are further rows for each value
-    of a column.
+    same in both runs) for each aspect in `max_drop`, judge and system, and for all systems together (`system` is None).
+    With `by`, there are further rows for each value of a column: means by system, and differences over all systems
+    (unless `systems` is given).
 
     `details.outcome` is "passed", "failed" or "unclear". A mean passes if it, or the lower end of its interval, is at
     least `details.min`. A difference fails if its whole interval lies below the negative of `details.max_drop`, passes
@@ -103,15 +104,11 @@ def gate(run: RunFolder, options: GateOptions) -> Study:
         calibrations[each.aspect] = each
     rows: list[Row] = []
     notes = list(_notes(run, calibrations))
-    # Each check is of one system.
-    by = options.by
-    if by is not None and "system" not in [name.strip() for name in by.split("*")]:
-        by = f"{by}*system"
     if options.min:
-        rows += _mean_rows(run, _scores(run, calibrations), by, calibrations, options)
+        rows += _mean_rows(run, _scores(run, calibrations), calibrations, options)
     if options.baseline is not None:
         pairing = Pairing.of(options.baseline, run)
-        rows += _difference_rows(pairing, by, calibrations, options)
+        rows += _difference_rows(pairing, calibrations, options)
         notes += _unpaired(pairing)
     unclear = [row for row in rows if row.details["outcome"] == "unclear"]
     if any(row.details["needed"] for row in unclear):
@@ -166,7 +163,6 @@ def _scores(run: RunFolder, by_aspect: Mapping[str, Calibration]) -> list[Score]
 def _mean_rows(
     run: RunFolder,
     scores: Sequence[Score],
-    by: str | None,
     calibrations: Mapping[str, Calibration],
     options: GateOptions,
 ) -> Iterator[Row]:
@@ -192,12 +188,18 @@ def _mean_rows(
         _check_systems(options, aspect, [score.system for score in selected])
         table = ScoreTable.of(score for score in selected if not options.systems or score.system in options.systems)
         parts: list[tuple[dict[str, Any], ScoreTable]] = [({}, table)]
-        if by is not None:
+        if (by := _by_system(options)) is not None:
             values = context_of(run.data).column(by, table.document, table.system)
             parts += [(group_fields(by, value), table.take(rows)) for value, rows in rows_by_name(values)]
         for group, part in parts:
             for mean in system_scores(part, level=options.confidence):
                 yield _mean_row(mean, least, calibration, options, group)
+
+
+def _by_system(options: GateOptions) -> str | None:
+    """Return the column `by`, crossed with the system."""
+    by = options.by
+    return by if by is None or "system" in [name.strip() for name in by.split("*")] else f"{by}*system"
 
 
 def _check_systems(options: GateOptions, aspect: str, systems: Iterable[str]) -> None:
@@ -232,10 +234,8 @@ def _mean_row(
     return Row(**merged(fields, group))
 
 
-def _difference_rows(
-    pairing: Pairing, by: str | None, calibrations: Mapping[str, Calibration], options: GateOptions
-) -> Iterator[Row]:
-    """Yield a row for the difference of each judge, system and group to the baseline."""
+def _difference_rows(pairing: Pairing, calibrations: Mapping[str, Calibration], options: GateOptions) -> Iterator[Row]:
+    """Yield the rows of `difference_rows` for each aspect, with the outcomes of their checks."""
     baseline, run = pairing.a, pairing.b
     if not pairing.paired.any():
         moved = int(pairing.moved.sum())
@@ -248,10 +248,10 @@ def _difference_rows(
                 f"the calibration of {aspect} has a threshold, which a comparison with a baseline does not use; check "
                 f"{aspect} against a baseline without the calibration"
             )
-        found = difference_rows(
-            pairing, aspects=[aspect], judge=options.judge, by=by, alpha=1 - options.confidence, corrected=False
-        )
-        rows = [row for row in found if row.system is not None]
+        rows = difference_rows(
+            pairing, aspects=[aspect], judge=options.judge, by=_by_system(options) if options.systems else options.by,
+            alpha=1 - options.confidence, corrected=False,
+        )  # fmt: skip
         if not rows:
             for each in (run, baseline):
                 check_complete(each)
@@ -323,7 +323,7 @@ def labels(study: Study) -> list[str]:
     names = []
     for row, judge in zip(study, judge_labels(study.rows), strict=True):
         change, group = "" if row.statistic == "mean" else "change of ", _group(row)
-        names.append(f"{row.system}: {change}{row.aspect}{f' in {group}' if group else ''} by {judge}")
+        names.append(f"{row.system or 'all systems'}: {change}{row.aspect}{f' in {group}' if group else ''} by {judge}")
     return names
 
 
@@ -383,7 +383,7 @@ def table(study: Study) -> Table:
     rows = study.rows
     columns: dict[str, list[Any]] = {
         "result": ["FAILED" if row.details["outcome"] == "failed" else row.details["outcome"] for row in rows],
-        "system": [row.system for row in rows],
+        "system": [row.system or "all" for row in rows],
         "group": [_group(row) for row in rows],
         "aspect": [row.aspect for row in rows],
         "judge": list(judge_labels(rows)),
@@ -409,8 +409,8 @@ def findings(run: RunFolder, row: Row, most: int = 5) -> list[str]:
     judged = [
         each
         for each in run.iter_judgments()
-        if (each.signature, each.aspect, each.target.system) == (row.signature, row.aspect, row.system)
-        and each.status == "ok"
+        if (each.signature, each.aspect, each.status) == (row.signature, row.aspect, "ok")
+        and row.system in (None, each.target.system)
     ]
     values = {"domain": row.domain, "category": row.category}
     if group := row.details.get("group"):
