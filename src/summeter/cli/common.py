@@ -358,6 +358,7 @@ def read_data(data: str | list[str], reading: Reading, **more: Any) -> Dataset:
 def with_ratings(data: Dataset, reading: Reading) -> Dataset:
     """Join the file of --ratings, if it is given, with the data, and print what was joined to stderr."""
     from summeter.records import UsageError
+    from summeter.tables import wrapped
 
     joining = {name: reading[name] for name in ("on", "rater", "aspects")}
     if reading["ratings"] is None:
@@ -365,7 +366,7 @@ def with_ratings(data: Dataset, reading: Reading) -> Dataset:
             raise UsageError(f"--{given[0]} has no effect without --ratings; leave it out")
         return data
     joined = data.with_ratings(reading["ratings"], **joining)
-    typer.echo(str(joined.ratings), err=True)
+    typer.echo(wrapped(str(joined.ratings)), err=True)
     return joined
 
 

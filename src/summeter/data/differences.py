@@ -23,7 +23,7 @@ def differences(before: Dataset, now: Dataset) -> str:
     >>> from summeter.data.dataset import load
     >>> row = {"doc_id": "d1", "document": "It rained.", "summary": "Rain."}
     >>> differences(load([row]), load([row | {"summary": "Sun."}, row | {"doc_id": "d2"}]))
-    'only now: 1 document (d2); another text: 1 summary (d1 by system)'
+    'another text: 1 summary (d1 by system); only now: 1 document (d2)'
     """
     old, new = dict(_records(before)), dict(_records(now))  # hashes, not texts
     found: dict[tuple[str, str], list[str]] = {}

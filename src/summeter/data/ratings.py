@@ -7,6 +7,7 @@ identifies a summary. A rating becomes the same judgment as a rating in a `human
 
 from __future__ import annotations
 
+import math
 import re
 from array import array
 from collections import Counter
@@ -198,12 +199,15 @@ def join(
     aspect_of = Categorical(np.array(aspect_codes, np.int64), tuple(aspect_names))
     rater_of = Categorical(np.array(rater_codes, np.int64), tuple(rater_names))
     votes = Groups.by(of_item, aspect_of, rater_of)
-    for again in np.flatnonzero(votes.first[votes.of] != np.arange(len(rows))).tolist():
-        name, first = str(aspect_of.names[aspect_codes[again]]), lines[rows[votes.first[votes.of[again]]]]
-        by = "" if rater is None else f" by {rater_of.names[rater_codes[again]]!r}"
-        more = ("; if there are several raters, name their column with ", Parameter("rater", "COLUMN"))
-        message = f"is a second rating of the {name} of this summary{by}; the first is in line {first}"
-        faults.add(lines[rows[again]], column_of[name], Message(message, *(more if rater is None else ())))
+    again = np.flatnonzero(votes.first[votes.of] != np.arange(len(rows))).tolist()
+    for number in again if rater is not None else again[:1]:
+        name, first = str(aspect_of.names[aspect_codes[number]]), lines[rows[votes.first[votes.of[number]]]]
+        by = "" if rater is None else f" by {rater_of.names[rater_codes[number]]!r}"
+        message = Message(f"is a second rating of the {name} of this summary{by}; the first is in line {first}")
+        if rater is None:
+            more = f" ({len(again):,} such ratings). If there are several raters, name their column with "
+            message = Message(message, more, Parameter("rater", "COLUMN"))
+        faults.add(lines[rows[number]], column_of[name], message)
     faults.stop()
     if not rows:
         raise UsageError(f"{faults.file} has no rating of any summary: all cells that match one are empty")
@@ -390,7 +394,7 @@ def _id(cell: Any) -> str | None:
 
 def _value(cell: Any) -> float | None:
     """Return a rating, or None for an empty cell. Raises ValueError for anything but a number."""
-    if cell is None:
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return None
     value = float(cell) if isinstance(cell, str) and _NUMBER.fullmatch(cell.strip()) else cell
     if (number := number_of(value)) is None:
