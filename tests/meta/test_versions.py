@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from report import fake_runs as fake
 
+from summeter.engine.api import evaluate
 from summeter.meta._versions import Versions, compare, outcome
 from summeter.meta.pairing import TEXTS, Pairing, difference_rows
 from summeter.records import Document, Judgment, Summary, UsageError
@@ -216,3 +217,15 @@ def test_a_failed_item_is_a_failure_and_no_error_is_gone(tmp_path: Path) -> None
     assert list(found.new_failures) == [("mock.fact_check", "faithfulness", "error", "timed out")]
     assert (found[0].n, found[0].missing) == (5, 1)
     assert said(compare(b, a)) == [("d1", "recovered", "summary", "")]
+
+
+def test_a_composite_is_paired_although_a_change_of_the_judge_changes_all_signatures(tmp_path: Path) -> None:
+    texts = ["It rained. Snow fell.", "Snow fell."] * 4
+    flat = [{"document": f"It rained {at} times. Snow fell.", "summary": text} for at, text in enumerate(texts)]
+    for row in flat:
+        row["key_facts"] = ["It rained."]
+    a = evaluate(flat, ["support"], out=tmp_path / "a")
+    b = evaluate([row | {"sentences": [row["summary"]]} for row in flat], ["support"], out=tmp_path / "b")
+    found = difference_rows(Pairing.of(a, b))
+    assert {row.aspect for row in found} == {"faithfulness", "completeness", "conciseness", "composite"}
+    assert all(row.n == 8 for row in found)

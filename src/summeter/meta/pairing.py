@@ -179,15 +179,15 @@ class Pairing:
             tables.append((scores.take(items >= 0), items[items >= 0]))
         asked = [dict.fromkeys(run.totals.scores.questions()) for run in (self.a, self.b)]
         found = []
-        for first, second, _ in _pair_judges(*(
-            list(dict.fromkeys(JudgeKey(*question[:2]) for question in questions)) for questions in asked
-        )):  # fmt: skip
-            if first is None or second is None:
-                continue
-            for question in asked[0]:
-                other = Question(*second[:2], question.aspect)
-                if question[:2] != first[:2] or other not in asked[1]:
+        # Pairs are formed within each aspect, because a composite has the name of its judge but another signature.
+        for aspect in dict.fromkeys(question.aspect for question in asked[0]):
+            first_keys, second_keys = (
+                [JudgeKey(*question[:2]) for question in questions if question.aspect == aspect] for questions in asked
+            )
+            for first, second, _ in _pair_judges(first_keys, second_keys):
+                if first is None or second is None:
                     continue
+                question, other = Question(*first[:2], aspect), Question(*second[:2], aspect)
                 values, judged = np.full((2, len(self)), np.nan), np.zeros(len(self), np.bool_)
                 for at, ((scores, items), named) in enumerate(zip(tables, (question, other), strict=True)):
                     rows = scores.question(named)
