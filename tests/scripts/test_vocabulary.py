@@ -51,7 +51,3 @@ def test_exempt_files_and_words_for_later() -> None:
 def test_faulty_rules_are_refused(line: str) -> None:
     with pytest.raises(ValueError, match="expected KIND"):
         SCRIPT["read_rules"](line)
-
-
-def test_the_tree_has_no_forbidden_word(capsys: pytest.CaptureFixture[str]) -> None:
-    assert SCRIPT["main"]([]) == 0, capsys.readouterr().out
