@@ -68,6 +68,15 @@ class TestColumns:
         data = sm.load(rows)
         assert (data.document_count, data.systems, data.summaries[1].extra) == (1, ("m0", "m1", "m2"), {"id": 1})
 
+    def test_a_column_of_row_numbers_is_found_late(self) -> None:
+        rows = [{"id": number, "article": f"It rained {number % 50}.", "output": "Rain."} for number in range(100)]
+        with pytest.raises(InputError) as caught:
+            sm.load(rows)
+        (fault,) = caught.value.faults
+        assert (fault.line, fault.field) == (51, "doc_id")
+        assert sm.load(rows, map={"doc_id": "id"}).document_count == 100
+        assert sm.load(rows, map={"extra.id": "id"}).document_count == 50
+
     @pytest.mark.parametrize(("given", "near"), [({"document": "artcle"}, "article"), ({"domain": "topc"}, "topic")])
     def test_wrong_map(self, given: dict[str, str], near: str) -> None:
         rows = [{"article": document, "summary": summary, "topic": "x"} for _, document, summary in CELLS * 50]

@@ -24,7 +24,7 @@ from pydantic_core import ErrorDetails
 
 from summeter.data.faults import Faults, explained, meant, problem
 from summeter.data.formats import NotJSON, Row, parse_json
-from summeter.records import InputError, Message, Parameter, UsageError, describe, digest, problem_of
+from summeter.records import Fault, InputError, Message, Parameter, UsageError, describe, digest, problem_of
 from summeter.records.text import SHARE, is_share, read_share
 
 log = logging.getLogger(__name__)
@@ -139,6 +139,10 @@ class Columns:
         """The columns that occur in the rows as they are read."""
         self._used: dict[str, None] = {}
         """The columns that occur in the rows after conversion by a preset, if there is one."""
+        self._ids: dict[int, int] | None = None
+        """Hashes of documents and their ids if `doc_id` was recognised."""
+        self._other_id: Fault | None = None
+        """The first row whose id differs from that of an earlier row with the same document."""
 
     def _rename(self, renamed: Mapping[str, str]) -> None:
         columns = list(renamed.values())
@@ -205,6 +209,8 @@ class Columns:
             if fits:
                 chosen[field] = found[0]
         self._rename({**self.renamed, **chosen})
+        if "doc_id" in chosen and "doc_id" not in needed:
+            self._ids = {}
         log.warning(Message(f"{faults.file}: {_shown(chosen)}; change with ", Parameter("map")))
 
     def _apply_stored(self, path: Path, mapping: Mapping[str, str], names: Sequence[str]) -> None:
@@ -261,6 +267,14 @@ class Columns:
                 )
                 faults.add(row.line, name, message)
             cells[name] = row.cells[column]
+        if self._ids is not None and self._other_id is None:
+            text, doc_id = hash(str(cells.get("document"))), hash(str(cells.get("doc_id")))
+            if self._ids.setdefault(text, doc_id) != doc_id:
+                column = self.renamed["doc_id"]
+                what = f"differs from earlier rows with the same document. If {column!r} identifies documents, give "
+                either = Parameter("map", f"doc_id={column}"), "; if it numbers the rows, give "
+                message = Message(what, *either, Parameter("map", f"{_KEEP}{column}={column}"))
+                self._other_id = Fault(row.file, row.line, "doc_id", message)
         return cells
 
     def note(self, cells: Mapping[str, Any]) -> None:
@@ -277,6 +291,8 @@ class Columns:
             else:
                 what = f"there is no column {column!r}{meant(column, self._columns)}"
                 faults.of(str(self._stored)).warn(None, f"map.{field}", what)
+        if self._other_id is not None:
+            faults.of(self._other_id.file).fail(*self._other_id[1:])
         for name in self._used:
             near = difflib.get_close_matches(name.lower(), FIELDS, 1, 0.85)
             if near and name not in FIELDS and name in self._columns and near[0] not in self._used:
