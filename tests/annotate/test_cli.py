@@ -37,7 +37,7 @@ def test_commands_from_campaign_file_to_judgments(tmp_path: Path, capsys: pytest
     assert "12 of 12 answers, 12 of 12 tasks complete" in capsys.readouterr().out
     assert run("status", folder.folder, "--json") == 0
     assert json.loads(capsys.readouterr().out)["status"]["complete_items"] == 12
-    asked = ["--events", tmp_path / "e.jsonl", "--csv", tmp_path / "p.csv", "--study", tmp_path / "s.json",
+    asked = ["--events", tmp_path / "e.jsonl", "--submissions", tmp_path / "p.csv", "--study", tmp_path / "s.json",
              "--data", tmp_path / "out"]  # fmt: skip
     assert run("export", folder.folder, *asked) == 0
     assert "12 judgments written" in capsys.readouterr().out
@@ -115,7 +115,10 @@ def test_help_imports_no_heavy_modules() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_status_fits_80_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_fits_80_columns(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     folder = made.make(tmp_path, platform={"name": "prolific"}, assistance={"hide_for": 0.5, "similar": None})
     with CampaignService(folder) as service:
         scripts = crowd(folder, [Profile()] * 6, Gold())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
-from io import BytesIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -142,6 +143,21 @@ def test_columns_of_ratings_equal_their_judgments(tmp_path: Path) -> None:
     assert columns == records
 
 
+def test_answers_are_rows_of_a_table(tmp_path: Path) -> None:
+    folder = made.make(tmp_path, answers_per_item=2, attention={"rate": 0})
+    with CampaignService(folder) as service:
+        first = service.tasks.work[0]
+        crowds.say(service, first.key, {"anna": crowds.YES, "bert": {**crowds.YES, "comment": "=1+1"}})
+        adjudicate(service, [Decision(first.key, TaskAnswer(**crowds.YES), "lead")])
+    assert run("export", folder.folder, "-o", tmp_path / "answers.csv") == 0
+    rows = list(csv.DictReader(StringIO((tmp_path / "answers.csv").read_text("utf-8"))))
+    assert [(row["task"], row["counted"]) for row in rows] == [(first.key, "True")] * 2 + [(first.key, "False")]
+    assert [row["comment"] for row in rows] == ["", "'=1+1", ""]
+    assert {row["answer.label"] for row in rows} == {"supported"}
+    assert rows[0]["at"].endswith("+00:00")
+    assert run("export", folder.folder, "-o", tmp_path / "answers.pdf") == 2
+
+
 def test_aligned_sentences_and_choices_are_exported(tmp_path: Path) -> None:
     folder, (first, _) = answered(tmp_path / "ka", "key_fact_alignment", {"values": {"sentences": [0, 1]}})
     judgment = next(one for one in exported(folder, tmp_path / "ka").judgments("human.raw"))
@@ -207,7 +223,7 @@ def test_validated_key_facts_are_applied(tmp_path: Path, capsys: pytest.CaptureF
         4: [WRONG] * 3, 5: [WRONG] * 3,
     })  # fmt: skip
     target = tmp_path / "applied"
-    assert run("export", folder.folder, "--apply", "-o", target) == 2
+    assert run("export", folder.folder, "--apply", target) == 2
     said = capsys.readouterr().err
     assert "1 of 6 key facts are undecided: kv/doc1/1 (no majority)" in " ".join(said.split())
     assert not target.exists()
@@ -215,7 +231,7 @@ def test_validated_key_facts_are_applied(tmp_path: Path, capsys: pytest.CaptureF
         key = service.tasks.work[3].key
         answer = TaskAnswer(values={**VALID, "relevant": False}, comment="not about it")
         adjudicate(service, [Decision(key, answer, "lead")])
-    assert run("export", folder.folder, "--apply", "-o", target) == 0
+    assert run("export", folder.folder, "--apply", target) == 0
     out = capsys.readouterr().out
     assert "6 key facts: 1 kept, 1 reworded, 4 dropped" in out
     assert "documents without a key fact: doc2" in out
@@ -236,19 +252,19 @@ def test_validated_key_facts_are_applied(tmp_path: Path, capsys: pytest.CaptureF
     assert rows[3]["why"] == ["It was June.", "not about it"]
     assert (rows[3]["answers"], rows[3]["lacks"]) == (3, {"correct": 2})  # votes of annotators only
     # A folder is replaced only where that is asked for, and only if it holds a dataset.
-    assert run("export", folder.folder, "--apply", "-o", target) == 2
-    assert run("export", folder.folder, "--apply", "-o", target, "--force") == 0
-    assert run("export", folder.folder, "--apply", "-o", tmp_path, "--force") == 2
+    assert run("export", folder.folder, "--apply", target) == 2
+    assert run("export", folder.folder, "--apply", target, "--force") == 0
+    assert run("export", folder.folder, "--apply", tmp_path, "--force") == 2
 
 
 def test_one_folder_cannot_take_key_facts_and_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = validation(tmp_path, {})
     target = tmp_path / "out"
     for data in (target, tmp_path / "x" / ".." / "out", target / "labels"):
-        assert run("export", folder.folder, "--apply", "-o", target, "--data", data, "--force") == 2
+        assert run("export", folder.folder, "--apply", target, "--data", data, "--force") == 2
         assert "one would replace the other; nothing was written" in " ".join(capsys.readouterr().err.split())
         assert not target.exists()
-    assert run("export", folder.folder, "--apply", "-o", target, "--data", tmp_path / "labels") == 0
+    assert run("export", folder.folder, "--apply", target, "--data", tmp_path / "labels") == 0
 
 
 def test_the_output_folder_is_checked_before_writing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -256,7 +272,7 @@ def test_the_output_folder_is_checked_before_writing(tmp_path: Path, capsys: pyt
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "mine.txt").write_text("mine")
     events = tmp_path / "events.jsonl"
-    arguments = ["--events", events, "--apply", "-o", tmp_path / "out", "--data", tmp_path / "taken"]
+    arguments = ["--events", events, "--apply", tmp_path / "out", "--data", tmp_path / "taken"]
     assert run("export", folder.folder, *arguments) == 2
     assert "is not a dataset; nothing was written" in " ".join(capsys.readouterr().err.split())
     assert not events.exists()
@@ -266,14 +282,12 @@ def test_the_output_folder_is_checked_before_writing(tmp_path: Path, capsys: pyt
 
 def test_unfinished_or_other_campaigns_cannot_be_applied(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = validation(tmp_path / "few", {0: [VALID]})
-    for arguments in (["--apply"], ["-o", tmp_path / "x"]):
-        assert run("export", folder.folder, *arguments) == 2
-    assert run("export", folder.folder, "--apply", "-o", tmp_path / "x") == 2
+    assert run("export", folder.folder, "--apply", tmp_path / "x") == 2
     assert "kv/doc0/0 (1 of 3 answers)" in capsys.readouterr().err
     other = made.make(tmp_path / "other")
     with CampaignService(other) as service:
         crowds.say(service, service.tasks.work[0].key, {"anna": crowds.YES})
-    assert run("export", other.folder, "--apply", "-o", tmp_path / "x") == 2
+    assert run("export", other.folder, "--apply", tmp_path / "x") == 2
     assert "only key_fact_validation changes key facts" in " ".join(capsys.readouterr().err.split())
     assert not (tmp_path / "x").exists()
 

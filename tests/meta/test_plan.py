@@ -130,7 +130,7 @@ def test_from_runs_to_a_campaign(tmp_path: Path, capsys: pytest.CaptureFixture[s
     raw.write_text("".join(json.dumps(one) + "\n" for one in lines))
     assert command("outputs", "import", data, raw, "-o", tmp_path / "run") == 0
     items = tmp_path / "items.jsonl"
-    asked = ["plan", tmp_path / "run", "--question", "compare", "s0", "s1", "--aspect", "coherence", "-o", items]
+    asked = ["plan", tmp_path / "run", "--question", "compare", "s0", "s1", "--aspect", "coherence", "--items", items]
     capsys.readouterr()
     assert run(*asked, "--labels", 6) == 0
     assert "select: {items: items.jsonl}" in capsys.readouterr().out

@@ -81,7 +81,7 @@ def test_a_key_fact_reworded_in_the_browser_is_applied(site: Any, visit: Any, tm
     until(page, lambda: len(place.answers()) == 1)
     for work in others:
         crowds.say(place.service, work.key, {"ben": {"values": valid}})
-    assert cli("export", place.service.folder.folder, "--apply", "-o", tmp_path / "applied") == 0
+    assert cli("export", place.service.folder.folder, "--apply", tmp_path / "applied") == 0
     facts = load(tmp_path / "applied").documents[first.document_id].key_facts
     assert facts[0] == "The bridge closes in March."
     assert len(facts) == len(place.service.folder.data.documents[first.document_id].key_facts)

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from summeter.cli.common import AsJson, check_suffix, print_json
+from summeter.cli.common import Output, check_suffix, in_options, output_options
 
 if TYPE_CHECKING:
     from summeter.annotate.analysis.quality import Quality
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from summeter.annotate.campaign.service import CampaignService
     from summeter.meta._plan import Proposal
     from summeter.meta.results import Row
+    from summeter.tables import Table
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 SHOWN = 10
@@ -104,12 +104,14 @@ def serve(
 
 
 @app.command()
+@output_options()
 def status(
     campaign: Campaign,
     quick: Annotated[
         bool, typer.Option("--quick", help="Show progress only, without agreement and annotator statistics.")
     ] = False,
-    as_json: AsJson = False,
+    *,
+    output: Output,
 ) -> None:
     """Show the progress of CAMPAIGN and annotator statistics.
 
@@ -125,30 +127,28 @@ def status(
         counts = figures.status(service, service.state, int(time.time() * 1000), service.log.last_seq)
         people = figures.people(service, service.state)
         counts["disputes"] = len(disputes(service))
-        measured = None if quick else quality(service, brief=not as_json)
-    if not as_json:
-        for line in _overview(counts):
-            _say(line)
-        if measured is not None and people:
-            _show_quality(measured, people)
-    elif measured is None:
-        print_json(people, status=counts, log_broken=service.log.broken)
-    else:
-        print_json(
-            [{**annotator.to_json(), **row} for annotator, row in zip(measured.annotators, people, strict=True)],
-            status=counts,
-            log_broken=service.log.broken,
-            agreement=measured.agreement.to_dicts(),
-            assistance=[row.model_dump() for row in measured.assistance],
-            notes=list(measured.notes),
-        )
+        measured = None if quick else quality(service, brief=output.format != "json")
+    about: dict[str, Any] = {"status": counts, "log_broken": service.log.broken}
+    if measured is None:
+        output.write(_overview(counts), people, **about)
+        return
+    output.write(
+        [*_overview(counts), *(_quality(measured, people) if people else ())],
+        [{**annotator.to_json(), **row} for annotator, row in zip(measured.annotators, people, strict=True)],
+        **about,
+        agreement=measured.agreement.to_dicts(),
+        assistance=[row.model_dump() for row in measured.assistance],
+        notes=list(measured.notes),
+    )
 
 
 @app.command()
 def export(
     campaign: Campaign,
     events: Annotated[Path | None, _to("--events", "File for the log as JSON Lines, for `import`.")] = None,
-    csv: Annotated[Path | None, _to("--csv", "File for submissions and outcomes, for the platform.")] = None,
+    submissions: Annotated[
+        Path | None, _to("--submissions", "File for submissions and outcomes, as CSV for the platform.")
+    ] = None,
     bonuses: Annotated[
         Path | None, _to("--bonuses", "File for bonuses, in the format of the platform's bulk payment.")
     ] = None,
@@ -157,9 +157,12 @@ def export(
     complete_only: Annotated[
         bool, typer.Option("--complete-only", help="Leave out merged labels of tasks with too few answers.")
     ] = False,
-    apply: Annotated[bool, typer.Option("--apply", help="Apply validated key facts to the data; needs -o.")] = False,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Dataset folder for --apply.")
+    apply: Annotated[Path | None, _to("--apply", "Folder for the data with the validated key facts.", "FOLDER")] = None,
+    answers: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="File for all answers (.csv, .tsv, .jsonl, .parquet, .xlsx)."
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing dataset folder.")] = False,
 ) -> None:
@@ -170,12 +173,16 @@ def export(
     from summeter.annotate.analysis import export as files
     from summeter.annotate.analysis.aggregate import dataset_of, incomplete
     from summeter.data.dataset import save
+    from summeter.data.exports import target_of
 
     if data is not None:
-        _check_dataset_target(data, output, force=force)
+        _check_dataset_target(data, apply, force=force)
+    if answers is not None:
+        target_of(answers)
     with _without_collector(), _open(campaign, readonly=True) as service:
-        for line in _applied(service, output, apply=apply, force=force):
-            typer.echo(line)
+        if apply is not None:
+            for line in _applied(service, apply, force=force):
+                typer.echo(line)
         for path, count in files.write_judgments(service, complete_only=complete_only).items():
             typer.echo(f"{count} judgments written to {path}")
         wanted = service.campaign.answers_per_item
@@ -183,8 +190,10 @@ def export(
             typer.echo(line, err=True)
         if events is not None:
             typer.echo(f"{files.export_events(service, events)} events written to {events}")
-        if csv is not None:
-            typer.echo(f"{files.write_submissions(service, csv)} submissions written to {csv}")
+        if answers is not None:
+            typer.echo(f"{files.write_answers(service, answers)} rows of answers written to {answers}")
+        if submissions is not None:
+            typer.echo(f"{files.write_submissions(service, submissions)} submissions written to {submissions}")
         if bonuses is not None:
             typer.echo(f"{files.write_bonuses(service, bonuses)} bonuses written to {bonuses}")
         if study is not None:
@@ -195,7 +204,7 @@ def export(
             typer.echo(f"dataset written to {data}")
 
 
-def _check_dataset_target(data: Path, output: Path | None, *, force: bool) -> None:
+def _check_dataset_target(data: Path, applied_to: Path | None, *, force: bool) -> None:
     """Raise UsageError if the folder for the data must not be written.
 
     This is the case if the folder must not be replaced or overlaps with the folder for the validated key facts.
@@ -204,20 +213,16 @@ def _check_dataset_target(data: Path, output: Path | None, *, force: bool) -> No
     from summeter.data.folder import is_dataset
     from summeter.records import UsageError
 
-    if output is not None:
-        applied, labelled = output.resolve(), data.resolve()
+    if applied_to is not None:
+        applied, labelled = applied_to.resolve(), data.resolve()
         if applied == labelled or applied in labelled.parents or labelled in applied.parents:
             raise UsageError(
-                f"-o {output} and --data {data} overlap, and one would replace the other; nothing was written"
+                f"--apply {applied_to} and --data {data} overlap, and one would replace the other; nothing was written"
             )
     check_folder(data, "a dataset", is_dataset, force=force)
 
 
-def _applied(service: CampaignService, folder: Path | None, *, apply: bool, force: bool) -> Iterator[str]:
-    if apply != (folder is not None):
-        raise typer.BadParameter("--apply and -o FOLDER must be given together")
-    if folder is None:
-        return
+def _applied(service: CampaignService, folder: Path, *, force: bool) -> Iterator[str]:
     from collections import Counter
 
     from summeter.annotate.analysis.key_facts import CHANGES, apply_changes
@@ -271,6 +276,7 @@ def backup(
 
 
 @app.command()
+@output_options()
 def plan(
     words: Annotated[
         list[str],
@@ -293,12 +299,11 @@ def plan(
     expect: Annotated[
         float, typer.Option(help="Assumed correlation with people, if there are no labels.", min=0, max=1)
     ] = 0.5,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="ITEMS.jsonl", help="File for the selected items.")
-    ] = None,
+    items: Annotated[Path | None, _to("--items", "File for the selected items.", "ITEMS.jsonl")] = None,
     draws: Annotated[int, typer.Option(min=1, help="Simulated samples for each number of labels.")] = 100,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    as_json: AsJson = False,
+    *,
+    output: Output,
 ) -> None:
     """Estimate how many labels are needed, and select the items."""
     from summeter.data.atomic import write_lines
@@ -308,8 +313,8 @@ def plan(
     from summeter.records import UsageError
     from summeter.runs.run import RunFolder
 
-    if output is not None:
-        check_suffix(output, ".jsonl")
+    if items is not None:
+        check_suffix(items, ".jsonl", option="--items")
     systems = question == "compare"
     names = 2 if systems else 1
     if len(words) <= names:
@@ -324,23 +329,20 @@ def plan(
     proposal = propose(
         aspect=aspect, gold=known, expect=expect, labels=labels, sizes=tuple(sizes or ()), draws=draws, seed=seed
     )
-    if output is not None:
-        write_lines(output, proposal.lines())
-    if as_json:
-        print_json(
-            proposal.study.to_dicts(),
-            study="plan",
-            notes=list(proposal.study.notes),
-            labels=proposal.labels,
-            settled_at=proposal.settled_at,
-            items=[list(item) for item in proposal.items],
-        )
-        return
-    for note in proposal.study.notes:
-        typer.echo(note)
-    where = "write them to a file with -o" if output is None else f"written to {output}; in a campaign: "
-    more = "" if output is None else f"select: {{items: {output.name}}}"
-    typer.echo(f"{proposal.labels} labels, {len(proposal.items)} summaries to judge, {where}{more}")
+    if items is not None:
+        write_lines(items, proposal.lines())
+    where = "write them to a file with --items" if items is None else f"written to {items}; in a campaign: "
+    more = "" if items is None else f"select: {{items: {items.name}}}"
+    output.write_study(
+        proposal.study,
+        [
+            *map(in_options, proposal.study.notes),
+            f"{proposal.labels} labels, {len(proposal.items)} summaries to judge, {where}{more}",
+        ],
+        labels=proposal.labels,
+        settled_at=proposal.settled_at,
+        items=[list(item) for item in proposal.items],
+    )
 
 
 @app.command()
@@ -404,6 +406,7 @@ def simulate(
 
 
 @app.command()
+@output_options()
 def assistance(
     campaigns: Annotated[
         list[Path],
@@ -413,7 +416,8 @@ def assistance(
     ],
     resamples: Annotated[int, typer.Option(min=0, help="Bootstrap resamples.")] = 1000,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    as_json: AsJson = False,
+    *,
+    output: Output,
 ) -> None:
     """Measure the effect of assistance by comparing CAMPAIGNs.
 
@@ -422,20 +426,15 @@ def assistance(
     from contextlib import ExitStack
 
     from summeter.annotate.analysis.arms import arm_names, arms, table
-    from summeter.cli.common import print_study_json
 
     with ExitStack() as stack:
         services = [stack.enter_context(_open(campaign, readonly=True)) for campaign in campaigns]
         study = arms(arm_names(services), resamples=resamples, seed=seed)
-    if as_json:
-        print_study_json(study)
-        return
-    typer.echo(table(study).text())
-    for note in study.notes:
-        _say(note)
+    output.write_study(study, [table(study), *map(in_options, study.notes)])
 
 
 @app.command("adjudicate")
+@output_options()
 def adjudicate_(
     campaign: Campaign,
     task: Annotated[str | None, typer.Option("--set", metavar="TASK", help="Key of the task to decide.")] = None,
@@ -459,7 +458,8 @@ def adjudicate_(
     reason: Why = None,
     by: By = "adjudicator",
     everything: Annotated[bool, typer.Option("--all", help="List decided tasks too.")] = False,
-    as_json: AsJson = False,
+    *,
+    output: Output,
 ) -> None:
     """List tasks on which annotators differ, or decide them."""
     from summeter.annotate.analysis.adjudicate import (
@@ -492,10 +492,8 @@ def adjudicate_(
         queue = disputes(service, include_adjudicated=everything)
     if write is not None:
         typer.echo(f"{write_lines(write, queue_lines(queue))} tasks written to {write}; fill in `as` or `answer`")
-    elif as_json:
-        print_json([dispute.to_json() for dispute in queue])
     else:
-        _show_queue(queue, campaign)
+        output.write(_queue(queue, campaign), (dispute.to_json() for dispute in queue))
 
 
 @app.command()
@@ -653,24 +651,18 @@ def _overview(counts: dict[str, Any]) -> list[str]:
     ]
 
 
-def _say(line: str) -> None:
-    """Print a string, wrapped at 80 columns."""
-    typer.echo("\n".join(wrap(line, 80, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)))
-
-
 def _pairs(values: dict[str, Any] | None) -> str:
     return ", ".join(f"{name} {value}" for name, value in values.items()) if values else "none"
 
 
-def _show_quality(measured: Quality, people: list[dict[str, Any]]) -> None:
-    """Print the agreement in words, a table of annotators, and the effect of assistance."""
+def _quality(measured: Quality, people: list[dict[str, Any]]) -> Iterator[Table | str]:
+    """Yield the agreement in words, a table of annotators, and the effect of assistance."""
     from summeter.annotate.analysis.quality import in_words
     from summeter.tables import Table, number
 
     for row in measured.headline():
-        _say(f"agreement on {row.aspect}: {row.statistic} {_value(row, 'units')}, {in_words(row)}")
-    for note in measured.notes:
-        _say(note)
+        yield f"agreement on {row.aspect}: {row.statistic} {_value(row, 'units')}, {in_words(row)}"
+    yield from measured.notes
     rows = [
         (
             row["annotator"],
@@ -684,12 +676,11 @@ def _show_quality(measured: Quality, people: list[dict[str, Any]]) -> None:
         for annotator, row in zip(measured.annotators, people, strict=True)
     ]
     heads = ["annotator", "stage", "answers", "checks", "seconds", "agrees", "follows"]
-    typer.echo(Table.of(heads, rows, align="llrrrrr").text(rule=True))
+    yield Table.of(heads, rows, align="llrrrrr")
     without = [row["annotator"] for row in people if row["arm"] == "unassisted"]
     if without:
-        _say(f"without assistance: {', '.join(without)}")
-    for row in measured.assistance:
-        _say(_assistance(row))
+        yield f"without assistance: {', '.join(without)}"
+    yield from map(_assistance, measured.assistance)
 
 
 def _value(row: Row, of: str) -> str:
@@ -707,22 +698,22 @@ def _assistance(row: Row) -> str:
     return f"annotators who {verb} a wrong verdict give it on {where}: {_value(row, 'answers')}"
 
 
-def _show_queue(queue: list[Dispute], campaign: Path) -> None:
+def _queue(queue: list[Dispute], campaign: Path) -> Iterator[str]:
     for dispute in queue[:SHOWN]:
         task = dispute.task
-        typer.echo(f"{task.key}: {dispute.why}")
+        yield f"{task.key}: {dispute.why}"
         focus = dispute.task_type.focus(task)
         if focus:
-            typer.echo(f"    “{focus}”")
+            yield f"    “{focus}”"
         shown = dispute.to_json()
         for answer in shown["answers"]:
-            typer.echo(f"    {answer['annotator']}: {answer['said']}")
+            yield f"    {answer['annotator']}: {answer['said']}"
         if shown["adjudicated"]:
-            typer.echo(f"    decided by {shown['adjudicated']['by']}: {shown['adjudicated']['said']}")
+            yield f"    decided by {shown['adjudicated']['by']}: {shown['adjudicated']['said']}"
     even = sum(dispute.even for dispute in queue)
     rest = f" (the first {SHOWN} are shown; --json lists all)" if len(queue) > SHOWN else ""
-    typer.echo(f"{len(queue)} tasks on which annotators differ, {even} of them without a majority{rest}")
+    yield f"{len(queue)} tasks on which annotators differ, {even} of them without a majority{rest}"
     if queue:
         first = queue[0]
         annotator = first.answers[0].annotator if first.answers else "ANNOTATOR"
-        typer.echo(f"decide: summeter annotate adjudicate {campaign} --set {first.task.key} --as {annotator}")
+        yield f"decide: summeter annotate adjudicate {campaign} --set {first.task.key} --as {annotator}"

@@ -192,24 +192,27 @@ def _json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     return (json.dumps(row, ensure_ascii=False) for row in rows)
 
 
-def row_lines(rows: Iterable[Mapping[str, Any]], target: Target) -> Iterator[str]:
-    """Yield rows as lines of JSON, CSV or TSV, without the escaping of formulas for spreadsheets."""
+def row_lines(rows: Iterable[Mapping[str, Any]], target: Target, *, escape: bool = False) -> Iterator[str]:
+    """Yield rows as lines of JSON, CSV or TSV. `escape` escapes formulas in CSV and TSV (see `inert`)."""
     if target == "jsonl":
         yield from _json_lines(rows)
         return
     names, cells = _cells(rows)
     for line in (names, *cells):
-        yield csv_line(line, delimiter=_DELIMITERS[target], escape=False)
+        yield csv_line(line, delimiter=_DELIMITERS[target], escape=escape)
 
 
-def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Write rows to a file in the format of its suffix, and return the number of rows."""
+def write_rows(path: Path, rows: Iterable[Mapping[str, Any]], *, escape: bool = False) -> int:
+    """Write rows to a file in the format of its suffix, and return the number of rows.
+
+    `escape` has the same meaning as in `row_lines`.
+    """
     target = target_of(path)
     if target == "parquet":
         return _write_parquet(path, list(rows))
     if target == "xlsx":
         return _write_xlsx(path, rows)
-    return write_lines(path, row_lines(rows, target)) - (target != "jsonl")
+    return write_lines(path, row_lines(rows, target, escape=escape)) - (target != "jsonl")
 
 
 def _cells(rows: Iterable[Mapping[str, Any]]) -> tuple[list[str], list[list[Any]]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.platforms import platform_named
 from summeter.annotate.platforms.base import csv_text, submissions
 from summeter.data.atomic import write_lines, write_text
+from summeter.data.exports import write_rows
 from summeter.records import InputError
 
 LAYOUT = "summeter-events/1"
@@ -47,6 +49,33 @@ def write_judgments(
         else:
             written[path] = write_lines(path, (judgment.model_dump_json(exclude_none=True) for judgment in judgments))
     return written
+
+
+def answer_rows(service: CampaignService) -> Iterator[dict[str, Any]]:
+    """Yield one row per answer of an annotator or adjudicator, or one per summary if the answer is about several.
+
+    A row has the fields of the task, the pseudonym of the annotator, whether the answer counts, when it was given, the
+    seconds in view, whether a check was passed, and the value of each question as `answer.QUESTION`.
+    """
+    state = service.state
+    for person in (*state.people.values(), *state.adjudicators.values()):
+        for answer in person.answers.values():
+            task, given = service.tasks.by_key[answer.task], answer.answer
+            row = {
+                "task": task.key, "role": task.role, "doc_id": task.document_id, "system": task.system,
+                "rival": task.rival, "index": task.index, "annotator": person.annotator,
+                "counted": task.key in state.items and person.annotator in state.items[task.key].counted,
+                "at": datetime.fromtimestamp(answer.at / 1000, UTC).isoformat(timespec="seconds"),
+                "seconds": answer.seconds, "passed": answer.passed, "machine": given.machine, "comment": given.comment,
+            }  # fmt: skip
+            for system, values in given.summaries.items() or [(task.system, {})]:
+                answers = {f"answer.{name}": value for name, value in {**given.values, **values}.items()}
+                yield {**row, "system": system, **answers}
+
+
+def write_answers(service: CampaignService, file: Path) -> int:
+    """Write the answers to a file in the format of its suffix, and return the number of rows (see `answer_rows`)."""
+    return write_rows(file, answer_rows(service), escape=True)
 
 
 def write_submissions(service: CampaignService, file: Path) -> int:

@@ -322,7 +322,7 @@ class Select(Section):
     documents: tuple[str, ...] | None = None
     """Identifiers of the documents; default: all."""
     items: str | None = None
-    """File with the columns `doc_id` and `system`, as written by `annotate plan -o`."""
+    """File with the columns `doc_id` and `system`, as written by `annotate plan --items`."""
     limit: int | None = Field(default=None, ge=1)
     """Maximum number of documents; the first ones are used."""
 

@@ -22,6 +22,7 @@ class Download(NamedTuple):
 
 _ALL = {
     "judgments": Download("Judgments", "by annotator, adjudicated and merged", ".zip"),
+    "answers": Download("Answers", "one row per answer, for a spreadsheet", ".csv"),
     "data": Download("Data with judgments", "dataset folder for the option --gold", ".zip"),
     "events": Download("Log", "all events, for annotate import", ".jsonl"),
     "submissions": Download("Submissions", "work and pay by submission", ".csv"),
@@ -56,6 +57,8 @@ def write(service: CampaignService, name: str) -> bytes:
         match name:
             case "judgments":
                 export.write_judgments(service, folder)
+            case "answers":
+                export.write_answers(service, file)
             case "data":
                 save(dataset_of(service), folder)
             case "events":
