@@ -22,7 +22,8 @@ SET = "is set"
 EXTRAS = {
     "parquet": ("pyarrow", "reading Parquet"), "xlsx": ("openpyxl", "reading XLSX"),
     "sources": ("trafilatura", "raw documents in HTML and PDF"), "build": ("presidio-analyzer", "redaction, languages"),
-    "pandas": ("pandas", "data frames (.to_pandas())"), "plot": ("vl-convert-python", "figures as PDF and PNG"),
+    "pandas": ("pandas", "data frames (.to_pandas())"), "polars": ("polars", "data frames (.to_polars())"),
+    "plot": ("vl-convert-python", "figures as PDF and PNG"),
     "bedrock": ("botocore", "bedrock/... with AWS credentials"),
     "annotate": ("markdown-it-py", "annotation campaigns"),
     "local": ("onnxruntime", "local models from a model.onnx"), "torch": ("torch", "all other local models"),

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from summeter import tables
 from summeter.data import folder as folders
 from summeter.data import remote
 from summeter.data.atomic import check_folder
@@ -53,6 +54,7 @@ from summeter.records import (
     Summary,
     UsageError,
 )
+from summeter.scoring.frames import SHOWN, Records, shortened
 
 Source = Any
 """The types that `load` reads; their names are in `frames.ACCEPTED`."""
@@ -100,7 +102,7 @@ class Dataset:
             else MappingProxyType(_checked_origins(fact_origins, self._documents))
         )
         self._makers = dict(judgments)
-        self._made: dict[str, tuple[Judgment, ...]] = {}
+        self._made: dict[str, Records[Judgment]] = {}
         self.ratings: RatingsReport | None = None
         self._card = card
 
@@ -140,6 +142,13 @@ class Dataset:
         sets = ", ".join(self.judgment_sets) or "none"
         size = f"{self.document_count} documents, {len(self)} summaries"
         return f"{type(self).__name__}({self._card.name!r}: {size}, judgment sets: {sets})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [summary.document_id, summary.system, self._documents[summary.document_id].domain, shortened(summary.text)]
+            for summary in islice(self._summaries, SHOWN)
+        ]
+        return tables.Table.of(["document", "system", "domain", "summary"], rows, notes=[repr(self)]).html()
 
     @property
     def documents(self) -> Mapping[str, Document]:
@@ -229,10 +238,10 @@ class Dataset:
         facts = self.documents[doc_id].key_facts
         return KeyFacts.of(facts, "given") if facts else None
 
-    def judgments(self, name: str) -> tuple[Judgment, ...]:
+    def judgments(self, name: str) -> Records[Judgment]:
         """Return a judgment set and keep it in memory. Raises UsageError if the name is unknown."""
         if name not in self._made:
-            self._made[name] = tuple(self.iter_judgments(name))
+            self._made[name] = Records(self.iter_judgments(name))
         return self._made[name]
 
     def iter_judgments(self, name: str) -> Iterator[Judgment]:

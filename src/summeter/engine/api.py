@@ -35,7 +35,7 @@ from summeter.engine.plan import (
     replay_plans,
     work_items,
 )
-from summeter.engine.progress import Progress
+from summeter.engine.progress import Progress, in_notebook
 from summeter.engine.roles import contexts
 from summeter.engine.runs import Run, finish, new_manifest
 from summeter.engine.spending import Spending, spending, spent_before, with_usage
@@ -89,7 +89,7 @@ def evaluate(
     `replay` is the folder of an earlier run whose stored calls are used instead of calling models; each evaluator is
     replayed with all models that the run recorded for it, unless `models` specifies others. `executor` is a
     `ProcessExecutor` (processes on this machine) or a `RayExecutor` (a Ray cluster); by default, judges run in this
-    process.
+    process. `progress` shows the progress, by default a line in a notebook and nothing elsewhere.
 
     Inside a running event loop, the work is done in a separate thread. Raises UsageError for invalid arguments,
     InputError for invalid data, ReplayMiss for a call that is missing in the replayed run, and BudgetError if the next
@@ -134,7 +134,7 @@ async def evaluate_async(
         executor.check()
     folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="summeter-run-"))
     for plan in plans:
-        run = await _run_session(plan, folder, replay, recorded, progress or Progress(), executor)
+        run = await _run_session(plan, folder, replay, recorded, progress or in_notebook(), executor)
     return run
 
 

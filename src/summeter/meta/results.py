@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from summeter.data.formats import NotJSON, parse_json
 from summeter.records import Fault, InputError, JudgeKey, Record, UsageError, faults_in, judge_names
-from summeter.scoring import to_frame
+from summeter.scoring import Frames
 from summeter.stats import Bootstrap, Estimate
 from summeter.stats import Status as StatStatus
 from summeter.stats.resample import Resampling
@@ -88,7 +88,7 @@ class Row(Record):
         return self
 
 
-class Study:
+class Study(Frames):
     """Results of a study: rows, and notes on automatic choices and omissions.
 
     Iteration yields the rows. `print(study)` prints a table.
@@ -168,10 +168,6 @@ class Study:
         """Return the rows as dictionaries."""
         return [row.model_dump() for row in self.rows]
 
-    def to_pandas(self) -> Any:
-        """Return the rows as a pandas data frame."""
-        return to_frame(self.to_dicts())
-
     def table(self) -> Table:
         """Return a table with the identifying columns, value, interval, p, n and missing.
 
@@ -244,6 +240,9 @@ class Study:
         return document(self.parts()).rstrip("\n")
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return replace(self.table(), title=self.name, notes=(*self.signatures(), *self.notes)).html()
 
 
 def judge_labels(rows: Sequence[Row]) -> list[str | None]:

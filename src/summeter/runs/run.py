@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby, islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
@@ -51,7 +52,7 @@ from summeter.runs.progress import (
     item_offsets,
 )
 from summeter.runs.totals import RunTotals
-from summeter.scoring import JudgmentTable, PairScore, Score, SystemTable, dedupe, to_frame
+from summeter.scoring import JudgmentTable, PairScore, Records, Score, SystemTable, dedupe
 from summeter.scoring.table import Categorical, Groups
 from summeter.stats.base import Ints
 
@@ -204,13 +205,13 @@ class RunFolder:
         """The signatures of judges without scores, which judged only items passed on by a cascade."""
         return frozenset(judge.signature for judge in self.manifest.judges if judge.partial)
 
-    def judgments(self) -> list[Judgment]:
+    def judgments(self) -> Records[Judgment]:
         """Return all judgments in the order in which they were written.
 
         If a unit was judged several times, only the last judgment is returned. A failed item has one judgment per
         aspect with the status "error".
         """
-        return list(self.iter_judgments())
+        return Records(self.iter_judgments())
 
     def iter_judgments(self) -> Iterator[Judgment]:
         """Yield all judgments.
@@ -361,13 +362,17 @@ class RunFolder:
         """The random seed for the intervals of the run, or 0 if the run has no seed."""
         return int(self.manifest.options.get("seed") or 0)
 
-    def scores(self) -> list[Score]:
+    def scores(self) -> Records[Score]:
         """Return the scores of summaries, computed from the judgments."""
-        return list(self.totals.scores)
+        return Records(self.totals.scores)
 
     def to_pandas(self) -> Any:
         """Return a pandas data frame of the scores, with one row per summary, judge and aspect."""
-        return to_frame([score.model_dump() for score in self.totals.scores])
+        return self.scores().to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return a polars data frame of the scores, with one row per summary, judge and aspect."""
+        return self.scores().to_polars()
 
     def summary(self) -> SystemTable:
         """Return the system means over all documents and by domain.
@@ -376,15 +381,20 @@ class RunFolder:
         """
         return self.totals.systems
 
-    def pairs(self) -> list[PairScore]:
+    def pairs(self) -> Records[PairScore]:
         """Return the mean preference for each pair of systems, judge and aspect.
 
         The list is empty if there are no pairwise judges.
         """
-        return list(self.totals.pairs)
+        return Records(self.totals.pairs)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.folder)!r}, {self.manifest.status})"
+
+    def _repr_html_(self) -> str:
+        shown = self.summary().table() if len(self.summary()) or not self.pairs() else self.pairs().table()
+        title = f"{self.folder.name}: {self.manifest.status}, {self.manifest.data.summaries:,} summaries"
+        return replace(shown, title=title).html()
 
 
 class Confirmed(NamedTuple):

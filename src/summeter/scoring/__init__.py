@@ -3,6 +3,7 @@
 Each has a sample size, a missing count and, for means, an interval.
 """
 
+from summeter.scoring.frames import Frames, Records
 from summeter.scoring.pairs import PairScore, Preference, pair_scores, preferences
 from summeter.scoring.replies import ReplyCount, reply_counts
 from summeter.scoring.scores import (
@@ -16,11 +17,31 @@ from summeter.scoring.scores import (
     is_rating,
     summary_scores,
 )
-from summeter.scoring.systems import Shared, SystemScore, SystemTable, show, system_scores, to_frame
+from summeter.scoring.systems import Shared, SystemScore, SystemTable, show, system_scores
 from summeter.scoring.table import JudgmentTable
 
 __all__ = [
-    "COMPOSED", "COMPOSITE", "JudgmentTable", "PairScore", "Preference", "ReplyCount", "Score", "ScoreTable", "Shared",
-    "SystemScore", "SystemTable", "composites", "coverage", "dedupe", "is_rating", "pair_scores", "preferences",
-    "reply_counts", "show", "summary_scores", "system_scores", "to_frame",
+    "COMPOSED",
+    "COMPOSITE",
+    "Frames",
+    "JudgmentTable",
+    "PairScore",
+    "Preference",
+    "Records",
+    "ReplyCount",
+    "Score",
+    "ScoreTable",
+    "Shared",
+    "SystemScore",
+    "SystemTable",
+    "composites",
+    "coverage",
+    "dedupe",
+    "is_rating",
+    "pair_scores",
+    "preferences",
+    "reply_counts",
+    "show",
+    "summary_scores",
+    "system_scores",
 ]  # fmt: skip

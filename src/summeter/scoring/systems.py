@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from summeter.records import Record
+from summeter.scoring.frames import Frames
 from summeter.scoring.scores import COMPOSED, COMPOSITE, Score, ScoreTable
 from summeter.scoring.table import Categorical, Groups, model_names
 from summeter.stats import MIN_DOCUMENTS, Bootstrap, PairDifference, paired_differences
@@ -205,7 +206,7 @@ def leading_column(aspects: Sequence[str]) -> int:
     return min(range(len(aspects)), key=rank)
 
 
-class SystemTable:
+class SystemTable(Frames):
     """Ranked means of systems, which can be printed or converted to rows or a data frame.
 
     Iteration yields the `SystemScore` rows over all documents; `by_domain` holds the rows of domains. Comparisons on
@@ -357,38 +358,36 @@ class SystemTable:
         """Return the rows as dictionaries, first those over all documents and then those by domain."""
         return [row.model_dump() for row in (*self.rows, *self.by_domain)]
 
-    def to_pandas(self) -> Any:
-        """Return `to_dicts()` as a pandas data frame."""
-        return to_frame(self.to_dicts())
+    def table(self) -> Table:
+        """Return a table of the means of the systems by judge and aspect, best system first."""
+        columns = self.columns()
+        ranked = [[self.compared(system, column) for column in columns] for system in self.ranking()]
+        counts = {(cell.n, cell.missing) for row in ranked for cell in row if cell is not None}
+        rows = [
+            [system, *(show(cell, counted=len(counts) > 1) for cell in row)]
+            for system, row in zip(self.ranking(), ranked, strict=True)
+        ]
+        same = [f"n = {n} summaries per mean, {missing} missing" for n, missing in counts] if len(counts) == 1 else []
+        notes = dict.fromkeys(note for column in columns if (note := self.note(column)))
+        intervals = dict.fromkeys(row.interval for row in self.rows)
+        signatures = dict.fromkeys(signature for _, signature, _ in columns)
+        heads = ["system", *(f"{judge}:{aspect}" for judge, _, aspect in columns)]
+        return Table.of(heads, rows, notes=[*same, *notes, *intervals, *signatures])
 
     def __str__(self) -> str:
-        columns = self.columns()
-        heads = ["system", *(f"{judge}:{aspect}" for judge, _, aspect in columns)]
-        rows = [[system, *(show(self.compared(system, column)) for column in columns)] for system in self.ranking()]
-        signatures = dict.fromkeys(signature for _, signature, _ in columns)
-        intervals = dict.fromkeys(row.interval for row in self.rows)
-        notes = dict.fromkeys(note for column in columns if (note := self.note(column)))
-        return "\n".join([Table.of(heads, rows).text(), "", *notes, *intervals, *signatures])
+        table = self.table()
+        return "\n".join([table.text(), "", *table.notes])
 
     __repr__ = __str__
 
 
-def show(cell: SystemScore | None) -> str:
-    """Return a string such as `0.83 [0.75, 0.90] n=18 missing=0`, with a dash for a missing value."""
-    if cell is None or cell.value is None:
-        return f"-  n=0 missing={cell.missing}" if cell else "-"
-    return f"{with_interval(cell.value, cell.low, cell.high, 2)} n={cell.n} missing={cell.missing}"
+def show(cell: SystemScore | None, *, counted: bool = True) -> str:
+    """Return a string such as `0.83 [0.75, 0.90] n=18 missing=0`, with a dash for a missing value.
 
-
-def to_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Return the rows as a pandas data frame.
-
-    Raises InstallError, which names the extra to install, if pandas is not installed.
+    With `counted=False`, n and missing are left out.
     """
-    try:
-        import pandas as pd
-    except ImportError as error:
-        from summeter.records import InstallError
-
-        raise InstallError.missing("pandas", "pandas") from error
-    return pd.DataFrame(list(rows))
+    if cell is None:
+        return "-"
+    shown = "- " if cell.value is None else with_interval(cell.value, cell.low, cell.high, 2)
+    n = 0 if cell.value is None else cell.n
+    return f"{shown} n={n} missing={cell.missing}" if counted else shown.rstrip()

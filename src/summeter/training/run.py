@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from summeter._version import __version__
 from summeter.data.atomic import building, check_folder, write_text
 from summeter.data.mapping import faults_of, in_order, read_mapping, repetitions, yaml_lines
-from summeter.engine.progress import Progress
+from summeter.engine.progress import Progress, in_notebook
 from summeter.records import Fault, InputError, nearest
 from summeter.training.base import Task, Training
 from summeter.training.split import text_hash
@@ -48,7 +48,7 @@ def train(
     UsageError if the data are not suitable or the folder is not empty, and InstallError if a package is not installed.
     With `force`, a folder that was written by an earlier training is replaced, but no other folder.
     """
-    target, show = Path(out), progress or Progress()
+    target, show = Path(out), progress or in_notebook("training")
     check_folder(target, "the folder of a training", is_trained, force=force)
     task = read_task(config)
     check_space(target, task.space)
