@@ -110,6 +110,22 @@ def test_core_stays_small(root: Path) -> None:
     assert not [name for name in project["dependencies"] if "torch" in name]
 
 
+def test_all_extras_can_be_installed_together(root: Path) -> None:
+    import tomllib
+
+    extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+
+    def packages(extra: str) -> set[str]:
+        own = re.compile(r"summeter\[(.*)\]")
+        found: set[str] = set()
+        for requirement in extras[extra]:
+            names = own.fullmatch(requirement)
+            found |= set().union(*map(packages, names[1].split(","))) if names else {requirement}
+        return found
+
+    assert packages("all") == set().union(*map(packages, extras))
+
+
 def test_the_readme_example_runs(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of it but the last line, which needs a key."""
     monkeypatch.chdir(tmp_path)

@@ -204,15 +204,17 @@ def test_the_adjudication_page_hides_systems_and_annotators(task_type: str, tmp_
             assert len(orders) > 1, "the letters are shuffled"
 
 
-def test_adjudication_over_http_requires_the_researchers_token(tmp_path: Path) -> None:
+def test_adjudication_over_http_requires_its_link(tmp_path: Path) -> None:
     folder = split(tmp_path)
     with opened(folder) as start:
 
         async def body(service: CampaignService, browser: Callable[[], Any]) -> None:
             eve, lead = browser(), browser()
-            assert (await eve.get("/admin/adjudicate")).status == 401
-            await lead.get(f"/admin?token={folder.keys['admin']}")
-            reply = await lead.get("/admin/adjudicate?name=lead", allow_redirects=False)
+            for token in ("", "?token=", f"?token={folder.names.account('anna')}"):
+                assert (await eve.get(f"/admin/adjudicate{token}")).status == 401
+            assert (await lead.get(f"/admin?token={folder.adjudication_link().rpartition('=')[2]}")).status == 401
+            reply = await lead.get(f"/{folder.adjudication_link()}&name=lead", allow_redirects=False)
+            assert (await lead.get("/admin")).status == 401, "an adjudicator is not the researcher"
             assert (reply.status, reply.headers["Location"]) == (303, "/work")
             assert (await lead.get("/work")).status == 200
             session = await (await lead.get("/api/session")).json()

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
+from annotate.network import CSRF, simulate_over_http
 
 from summeter.annotate.analysis.adjudicate import adjudicate
 from summeter.annotate.analysis.key_facts import CHANGES
@@ -235,14 +240,20 @@ def test_with_people_the_step_waits_says_what_to_do_and_carries_on(tmp_path: Pat
         answer(work / name)
     manifest = done(tmp_path, given)
     assert manifest.counts_out["judgments/human.raw"] > 0
-    log = (work / "alignment" / "events.sqlite").read_bytes()
-    lacks = {"significant": False, "correct": True, "relevant": True}
     task = next(task.key for task in CampaignFolder(work / "key_facts").tasks.work if task.body["key_fact"] == DULL)
-    decision = json.dumps({"values": lacks})
-    assert summeter("annotate", "adjudicate", work / "key_facts", "--set", task, "--answer", decision) == 0
-    with pytest.raises(UsageError, match=r"alignment was created with other .* [1-9]\d* answers and 0 decisions"):
+    decide = ("annotate", "adjudicate", work / "key_facts", "--set", task, "--answer")
+    answers = CampaignFolder(work / "alignment").owner
+    assert summeter(*decide, json.dumps({"values": {"significant": False, "correct": True, "relevant": True}})) == 0
+    # Without the key fact, there is less to align. The finished campaign is kept, and returns when the decision does.
+    with pytest.raises(WaitingError, match=r"alignment has 0 of .* [1-9]\d* answers and 0 decisions .* are kept in "):
         done(tmp_path, given)
-    assert (work / "alignment" / "events.sqlite").read_bytes() == log, "without the key fact it would be made anew"
+    (kept,) = (work / "kept").iterdir()
+    assert CampaignFolder(kept).owner == answers
+    assert CampaignFolder(work / "alignment").owner != answers
+    assert summeter(*decide, json.dumps({"values": {"significant": True, "correct": True, "relevant": True}})) == 0
+    again = done(tmp_path, given)
+    assert CampaignFolder(work / "alignment").owner == answers
+    assert again.counts_out["judgments/human.raw"] == manifest.counts_out["judgments/human.raw"]
 
 
 def answer(folder: Path, *, name: str | None = None) -> None:
@@ -342,24 +353,82 @@ def test_ties_wait_for_an_adjudicator(judged: Path, capsys: pytest.CaptureFixtur
     log = (campaign_of(judged) / "events.sqlite").read_bytes()
     assert summeter("bench", "run", file, "-o", judged) == 130
     assert "sentences: 8 tasks wait for adjudication" in capsys.readouterr().err
-    assert chain_status(judged)[1].state == "stale", "the labels that were taken back stay until others are there"
+    row = chain_status(judged)[1]
+    assert (row.state, row.reason.partition(" (")[0]) == ("waiting", "sentences: 8 tasks wait for adjudication")
+    assert load(judged / "annotate").judgments("human.merged"), "the imported labels stay until others are there"
     assert (campaign_of(judged) / "events.sqlite").read_bytes() == log
     for task in CampaignFolder(campaign_of(judged)).tasks.work:
         assert summeter("annotate", "adjudicate", campaign_of(judged), "--set", task.key, "--as", "anna") == 0
+    assert chain_status(judged)[1][1:3] == ("left", "what it waited for is finished")
     assert summeter("bench", "run", file, "-o", judged) == 0
     assert {judgment.label for judgment in load(judged / "annotate").judgments("human.merged")} == {1}
 
 
+def test_annotators_and_an_adjudicator_over_http(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """From documents to a release whose labels follow the adjudicator's decisions."""
+    docs = [{"doc_id": topic, "document": f"The {topic} was opened in May. It rained."} for topic in TOPICS]
+    (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, docs)) + "\n")
+    (tmp_path / "rules.jsonl").write_text(json.dumps({"reply": {"summary": "It was opened in May. It rained."}}) + "\n")
+    file, out = tmp_path / "bench.yaml", tmp_path / "out"
+    file.write_text(CHAIN.replace("nothing", "ties") + "release: {licence: CC0-1.0}\n")
+    run = ("bench", "run", file, "-o", out)
+    assert summeter(*run) == 130
+    assert "sentences has 0 of 16 answers" in capsys.readouterr().err
+    campaign = CampaignFolder(campaign_of(out))
+    command = [sys.executable, "-m", "summeter", "annotate", "serve", str(campaign.folder), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        links = dict(next(server.stdout).strip().split(": ", 1) for _ in range(5))
+        address = links["adjudicator"].partition("/admin")[0]
+        # One annotator is always right and the other always wrong, so every task is a tie.
+        scripts = crowd(campaign, [Profile(accuracy=1.0), Profile(accuracy=0.0)], Gold(seed=2))
+        for script in scripts:
+            script.visitor = Visitor("local", script.visitor.id)
+        asyncio.run(simulate_over_http(address, scripts))
+        assert summeter(*run) == 130
+        assert "sentences: 8 tasks wait for adjudication" in capsys.readouterr().err
+        assert states(out) == ["done", "waiting", "left"]
+        asyncio.run(decide(links["adjudicator"], ["supported"] * 8))
+        assert states(out) == ["done", "left", "left"]
+        assert summeter(*run) == 0
+        first = load(out / "release").judgments("human.merged")
+        assert [judgment.label for judgment in first] == [1] * 8
+        asyncio.run(decide(links["adjudicator"], ["not_supported"]))
+        assert states(out) == ["done", "stale", "stale"]
+        assert summeter(*run) == 0
+        server.terminate()
+    assert sum(judgment.label or 0 for judgment in load(out / "release").judgments("human.merged")) == 7
+    assert summeter("bench", "verify", out / "release") == 0
+
+
+def states(out: Path) -> list[str]:
+    return [row.state for row in chain_status(out)]
+
+
+async def decide(link: str, labels: list[str]) -> None:
+    """Open the link of an adjudicator, and decide tasks in the order of the page."""
+    async with aiohttp.ClientSession(link.partition("/admin")[0], cookie_jar=aiohttp.CookieJar(unsafe=True)) as browser:
+        assert (await browser.get(f"/admin{link.partition('/admin')[2]}")).url.path == "/work"
+        head = {CSRF: (await (await browser.get("/api/session")).json())["csrf"]}
+        tasks = (await (await browser.post("/api/batch", json={}, headers=head)).json())["batch"]["tasks"]
+        for number, (task, label) in enumerate(zip(tasks, labels, strict=False)):
+            types = {"error_types": ["entity error"]} if label == "not_supported" else {}
+            answer = {"values": {"label": label, **types}, "comment": "read again"}
+            body = {"answer_id": f"{label}-{number}", "task": task["id"], "answer": answer, "seconds": 1.0}
+            assert (await browser.post("/api/answers", json=body, headers=head)).status == 200
+
+
 @pytest.mark.parametrize("again", [True, False])
-def test_a_campaign_with_answers_is_kept_or_refused(judged: Path, again: bool) -> None:
+def test_a_finished_campaign_is_kept(judged: Path, again: bool) -> None:
     task = CampaignFolder(campaign_of(judged)).tasks.work[0].key
     assert summeter("annotate", "adjudicate", campaign_of(judged), "--set", task, "--as", "ben") == 0
     if not again:
         (judged.parent / "bench.yaml").write_text(CHAIN.replace("answers_per_item: 2", "answers_per_item: 1"))
     log = (campaign_of(judged) / "events.sqlite").read_bytes()
     run = ("bench", "run", judged.parent / "bench.yaml", "-o", judged)
-    assert summeter(*run, *(["--only", "annotate"] if again else [])) == (0 if again else 2)
-    assert (campaign_of(judged) / "events.sqlite").read_bytes() == log
+    assert summeter(*run, *(["--only", "annotate"] if again else [])) == (0 if again else 130)
+    (kept,) = [campaign_of(judged)] if again else (campaign_of(judged).parent / "kept").iterdir()
+    assert (kept / "events.sqlite").read_bytes() == log
 
 
 def test_only_what_the_step_simulated_itself_is_replaced(tmp_path: Path) -> None:
@@ -370,8 +439,10 @@ def test_only_what_the_step_simulated_itself_is_replaced(tmp_path: Path) -> None
     task = CampaignFolder(folder).tasks.work[0].key
     decision = json.dumps({"values": {"label": "supported"}})
     assert summeter("annotate", "adjudicate", folder, "--set", task, "--answer", decision) == 0
-    with pytest.raises(UsageError, match="0 answers and 1 decisions"):
-        done(tmp_path / "a", settings(campaigns=campaigns))
+    done(tmp_path / "a", settings(campaigns=campaigns))
+    (kept,) = (folder.parent / "kept").iterdir()
+    with CampaignService(CampaignFolder(kept), readonly=True) as service:
+        assert service.state.adjudicated[task].answer.values == {"label": "supported"}
     people = settings(campaigns=campaigns, simulate=None, campaign={"platform": {"accounts": ["anna", "ben", "cleo"]}})
     with pytest.raises(WaitingError):
         done(tmp_path / "b", people)

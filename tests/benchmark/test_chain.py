@@ -210,6 +210,11 @@ def test_a_step_that_fails_or_waits_leaves_no_folder_and_says_why(bench: Path, t
     with pytest.raises(UsageError, match="nothing can be kept"):
         run_chain(bench, tmp_path / "out")
     assert states(tmp_path / "out")[1] == ("shortest", "failed", "nothing can be kept")
+    bench.write_text(settings(documents=2))
+    run_chain(bench, tmp_path / "out", until="summarize")
+    assert states(tmp_path / "out")[1] == ("shortest", "left", "changed since it failed"), (
+        "not the error of old settings"
+    )
     bench.write_text(settings(more=", wait: true"))
     with pytest.raises(WaitingError) as waiting:
         run_chain(bench, tmp_path / "out")
@@ -244,6 +249,20 @@ def test_missing_packages_of_all_steps_are_reported_before_the_first_step(
         ("source", "py3langid"), ("release", "pyarrow")))  # fmt: skip
     assert "pip install 'summeter[build,parquet]'" in message
     assert not (out / "source").exists()
+    monkeypatch.setitem(sys.modules, "markdown_it", None)
+    monkeypatch.setitem(sys.modules, "botocore", None)
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    paid = file.read_text().replace(", simulate: {annotators: 3}", "")
+    models = "{lead: bedrock/m, own: local/raw}"
+    (tmp_path / "paid.yaml").write_text(paid.replace("{lead: scripted/rules.jsonl}", models))
+    assert command("bench", "run", tmp_path / "paid.yaml", "-o", out) == 2
+    message = capsys.readouterr().err
+    wanted = [
+        "source needs py3langid", "summarize needs botocore (or set AWS_BEARER_TOKEN_BEDROCK)",
+        "summarize needs transformers", "annotate needs markdown_it", "release needs pyarrow",
+        "pip install 'summeter[annotate,bedrock,build,",
+    ]  # fmt: skip
+    assert [text for text in wanted if text not in message] == []
     file.write_text(file.read_text().replace("{a: raw}}", "{a: raw}, detect: false}"))
     assert command("bench", "run", file, "-o", out, "--until", "summarize") == 0
     assert command("bench", "run", file, "-o", out) == 2

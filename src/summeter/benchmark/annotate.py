@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -46,6 +47,7 @@ from summeter.benchmark.step import (
     Inputs,
     LeftOut,
     Manifest,
+    Package,
     Result,
     Step,
     StepContext,
@@ -74,9 +76,10 @@ MADE = "made.json"
 """File in a campaign's folder with a hash of the settings and data, and the length of the log after creation."""
 ANSWERS = "answers"
 """Field of the manifest with hashes of the answers and decisions behind the labels, by campaign folder."""
-VALIDATED, PLANNED, SIMILAR = "validated", "plans", "similar"
-"""Folders of the data with validated key facts, of the campaign files, and of the scores of similar sentences."""
-RESERVED = frozenset({VALIDATED, PLANNED, SIMILAR})
+VALIDATED, PLANNED, SIMILAR, KEPT = "validated", "plans", "similar", "kept"
+"""Folders of the data with validated key facts, of the campaign files, of the scores of similar sentences, and of
+finished campaigns with other settings or data."""
+RESERVED = frozenset({VALIDATED, PLANNED, SIMILAR, KEPT})
 SHOWN: tuple[Show, ...] = get_args(Show)
 LOCAL = "local/"
 TEXT_TASKS = frozenset({FactVerification.name, KeyFactValidation.name, KeyFactAlignment.name})
@@ -194,6 +197,10 @@ class AnnotateSettings(StepSettings):
         """Return the network that embeds texts."""
         return () if self.embed is None else (self.embed,)
 
+    def packages(self) -> Iterable[Package]:
+        """Return the packages for the network, and for serving the campaigns to annotators."""
+        return [*super().packages(), *([] if self.simulate else [Package("markdown_it", "annotate")])]
+
     def files(self) -> Iterable[Path]:
         """Return the files of campaigns, the gold data for simulation, and a local network."""
         paths = {path for plan in self.planned for path in _paths(plan.fields).values()}
@@ -285,6 +292,8 @@ class _Campaigns:
 
     def __init__(self, settings: AnnotateSettings, context: StepContext) -> None:
         self.settings, self.work, self.log = settings, context.work.resolve(), context.log
+        self.kept: list[str] = []
+        """A sentence about each finished campaign that was set aside."""
         self.network = None if settings.embed is None else embedder(settings.embed)
 
     def create(self, plan: PlannedCampaign, data: Dataset, source: Path) -> list[Path]:
@@ -308,7 +317,13 @@ class _Campaigns:
                 made["simulate"] = [simulated.model_dump(mode="json"), self.settings.adjudicate]
                 made["files"] = {path.as_posix(): hash_of(path) for path in self.settings.files()}
             folder, key = self.work / name, digest(made)
-            if not self._is_current(folder, key):
+            kept = self.work / KEPT / f"{name}.{key[:12]}"
+            if self._is_current(folder, key):
+                pass
+            elif kept.is_dir():  # a change was undone
+                shutil.rmtree(folder, ignore_errors=True)  # the campaign with the change, which has no answers
+                kept.rename(folder)
+            else:
                 if network is not None:
                     scores = self.work / SIMILAR / f"{plan.name}.jsonl"
                     write_scores(scores, plan.task_type, data, network, language=str(fields.get("language", "en")))
@@ -375,8 +390,9 @@ class _Campaigns:
     def _is_current(self, folder: Path, key: str) -> bool:
         """Return whether a campaign with these settings and data exists.
 
-        Returns False if there is no campaign or if it may be replaced. Raises UsageError if the campaign was created
-        with other settings or data and has new answers or decisions.
+        Returns False if there is no campaign or if it may be replaced. A finished campaign of annotators with other
+        settings or data is moved to `KEPT`, from where it returns if the change is undone. Raises UsageError if such a
+        campaign has new answers or decisions but is not finished.
         """
         if not folder.is_dir():
             return False
@@ -388,12 +404,23 @@ class _Campaigns:
             people = service.state.people.values()
             answers = sum(answer.seq > made["events"] for person in people for answer in person.answers.values())
             decisions = sum(decision.seq > made["events"] for decision in service.state.adjudicated.values())
-        if answers or decisions:
+        if not answers and not decisions:
+            return False
+        work = f"{answers:,} answers and {decisions:,} decisions"
+        if made["key"] is None or _remaining_work([folder], self.settings.adjudicate):
             raise UsageError(
                 f"annotate: {folder} was created with other settings, data or validated key facts. A new campaign "
-                f"would lose its {answers} answers and {decisions} decisions. Fix: undo the change (`summeter annotate "
-                "adjudicate` shows decisions about key facts), or move that folder away to start again"
+                f"would lose its {work}. Fix: undo the change (`summeter annotate adjudicate` shows decisions about "
+                "key facts), finish the campaign first, or move that folder away to start again"
             )
+        kept = self.work / KEPT / f"{folder.name}.{made['key'][:12]}"
+        kept.parent.mkdir(exist_ok=True)
+        folder.rename(kept)
+        self.kept.append(
+            f"{folder.name} is a new campaign because settings, data or validated key facts have changed. The {work} "
+            f"of the finished one are kept in {kept}, and count again if the change is undone"
+        )
+        self.log({"kept": self.kept[-1]})
         return False
 
     def _build(self, folder: Path, fields: Json, key: str) -> None:
@@ -567,7 +594,8 @@ def _annotate(inputs: Inputs, settings: AnnotateSettings, context: StepContext) 
         )
     if remaining:
         raise WaitingError(
-            f"annotate is waiting for annotators: {'; '.join(remaining)}. Run the command again when they have finished"
+            f"annotate is waiting: {'; '.join(remaining)}. Run the command again when this is done"
+            + "".join(f". {sentence}" for sentence in campaigns.kept)
         )
     models = {} if campaigns.network is None else {"embed": campaigns.network.id}
     return _import_labels(data, changes, plans, {plan.name: folders[plan.name] for plan in plans}, models, context)
@@ -582,16 +610,30 @@ def _remaining_work(folders: Sequence[Path], adjudicate: str) -> list[str]:
             required = service.campaign.answers_per_item * len(slots)
             if not all(map(service.state.is_complete, service.state.items)):
                 answers = sum(len(task.counted) for task in slots)
-                lines.append(f"{folder.name} has {answers} of {required} answers (`summeter annotate serve {folder}`)")
+                lines.append(f"{folder.name} has {answers} of {required} answers ({_serve(folder)})")
             elif undecided := _undecided(service, adjudicate):
                 tasks = "1 task waits" if len(undecided) == 1 else f"{len(undecided)} tasks wait"
-                lines.append(f"{folder.name}: {tasks} for adjudication (`summeter annotate adjudicate {folder}`)")
+                how = f"{_serve(folder)} prints the adjudicator's link; or `summeter annotate adjudicate {folder}`"
+                lines.append(f"{folder.name}: {tasks} for adjudication ({how})")
             elif isinstance(service.task_type, KeyFactValidation):
                 try:
                     changes_of(service)
                 except UsageError as error:
                     lines.append(f"{folder.name}: {error} {folder}")
     return lines
+
+
+def _serve(folder: Path) -> str:
+    return f"`summeter annotate serve {folder}`"
+
+
+def waits(work: Path, settings: AnnotateSettings) -> str | None:
+    """Return what the campaigns in the work folder wait for, or None."""
+    folders = [work.resolve() / name for plan in settings.planned for name in plan.folders]
+    try:
+        return "; ".join(_remaining_work([each for each in folders if each.is_dir()], settings.adjudicate)) or None
+    except InputError as error:
+        return str(error)
 
 
 def _undecided(service: CampaignService, which: str) -> list[Dispute]:
@@ -700,4 +742,4 @@ def _campaign_row(service: CampaignService, arm: Show | None) -> Json:
     }
 
 
-STEP = Step("annotate", AnnotateSettings, _annotate, changed)
+STEP = Step("annotate", AnnotateSettings, _annotate, changed, waits)

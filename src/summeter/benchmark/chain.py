@@ -278,8 +278,12 @@ def _row(name: str, state: StepState, out: Path, last: Mapping[str, Any]) -> Ste
 
 
 def _last_events(folder: Path) -> dict[str, dict[str, Any]]:
-    """Return the last event of each step in the log."""
-    return {row["step"]: row for row in read_log(folder) if "event" in row and "step" in row}
+    """Return the fields of the last events of each step in the log; later ones replace earlier ones."""
+    last: dict[str, dict[str, Any]] = {}
+    for row in read_log(folder):
+        if "event" in row and "step" in row:
+            last[row["step"]] = ({} if row["event"] == "start" else last.get(row["step"], {})) | row
+    return last
 
 
 def _read_entry(folder: Path) -> dict[str, Any] | None:

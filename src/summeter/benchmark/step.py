@@ -15,6 +15,7 @@ resume after a crash (calls, runs, campaigns) are in `work/STEP` beside the fold
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import time
@@ -38,13 +39,14 @@ from summeter.data.hub import is_address
 from summeter.data.remote import is_remote
 from summeter.engine.options import Options
 from summeter.engine.progress import Progress
-from summeter.models.local.names import is_local
+from summeter.models.local.names import is_local, modules
 from summeter.records import InputError, InstallError, Record, SummeterError, UsageError, canonical, digest, invalid
 from summeter.records.addresses import masked
 from summeter.runs.run import RunFolder
 
 MANIFEST, DROPPED, WORK, LOG = "manifest.json", "dropped.jsonl", "work", "log.jsonl"
 SCRIPTED = "scripted/"
+BEDROCK_TOKEN = "AWS_BEARER_TOKEN_BEDROCK"  # noqa: S105 - a variable's name
 DATA = "data"
 """Name of the input folder in the `inputs` of a manifest."""
 
@@ -97,9 +99,13 @@ class StepSettings(Record):
     def packages(self) -> Iterable[Package]:
         """Return the optional packages that the step imports.
 
-        By default, these are the packages for local networks, if the step uses any.
+        By default, these are the packages for its models.
         """
-        return [Package("tokenizers", "local")] if any(map(is_local, self.asked_models())) else []
+        for model in self.asked_models():
+            if is_local(model):
+                yield from itertools.starmap(Package, modules(model).items())
+            elif model.startswith("bedrock/") and not os.environ.get(BEDROCK_TOKEN):
+                yield Package("botocore", "bedrock", f"or set {BEDROCK_TOKEN}")
 
     def secret_hashes(self) -> Mapping[str, str]:
         """Return keyed hashes of the files whose SHA-256 is secret, by name.
@@ -237,6 +243,7 @@ class Step(Generic[S]):
     """A step: the name, the class of the settings, and the function that runs it.
 
     `changed` takes the work folder and the manifest of a finished step, and returns why the step is stale, or None.
+    `waits` takes the work folder and the settings of a waiting step, and returns what it still waits for, or None.
     `reads` is `documents` for a step whose input need not have summaries.
     """
 
@@ -244,6 +251,7 @@ class Step(Generic[S]):
     settings: type[S]
     run: Callable[[Inputs, S, StepContext], Result]
     changed: Callable[[Path, Manifest], str | None] | None = None
+    waits: Callable[[Path, S], str | None] | None = None
     reads: Literal["dataset", "documents"] = "dataset"
 
 
@@ -319,7 +327,7 @@ def run_step(
     def log_end(event: str, **fields: str) -> None:
         log({"event": event, "seconds": round(time.monotonic() - started, 2), **fields})
 
-    log({"event": "start"})
+    log({"event": "start", "key": _attempt_key(settings, hashes)})
     try:
         with building(target) as fresh:
             result = step.run(inputs, settings, StepContext(fresh, work, progress or Progress(), log))
@@ -347,12 +355,21 @@ def work_folder(out: Path) -> Path:
 def state_of(
     step: Step[S], source: str | Path | None, out: Path, settings: S, last: Mapping[str, Any] | None
 ) -> StepState:
-    """Return the state of a step; `last` is the last line about the step in the log, or None."""
-    if not (out / MANIFEST).is_file():
-        event = None if last is None else last["event"]
-        if last is not None and event in ("failed", "waiting"):
+    """Return the state of a step; `last` holds the last lines about the step in the log, or is None.
+
+    A step is failed or waiting only if its settings and inputs are those of the failed attempt.
+    """
+    last = last or {}
+    event, hashes = last.get("event"), _input_hashes(source, settings)
+    if event in ("failed", "waiting") and last.get("key") == _attempt_key(settings, hashes):
+        if event == "failed" or step.waits is None:
             return StepState(event, last["reason"])
-        return StepState("left", "" if event in (None, "done") else "interrupted")
+        if why := step.waits(work_folder(out), settings):
+            return StepState("waiting", why)
+        return StepState("left", "what it waited for is finished")
+    if not (out / MANIFEST).is_file():
+        attempts = {"failed": "changed since it failed", "waiting": "changed since it waited", "done": ""}
+        return StepState("left", attempts.get(event, "interrupted") if event else "")
     manifest = read_manifest(out)
     for name, what in changed_files(out, manifest.files):
         return StepState("stale", f"{name} {what} since the step wrote it")
@@ -366,13 +383,17 @@ def state_of(
             return StepState(
                 "stale", f"the setting {name} has changed from {_short(then[name])} to {_short(now[name])}"
             )
-    hashes = _input_hashes(source, settings)
     for name in sorted({*hashes, *manifest.inputs}):
         if hashes.get(name) != manifest.inputs.get(name):
             what = f"the input {Path(source or '').name}" if name == DATA else name
             return StepState("stale", f"{what} has changed")
     why = None if step.changed is None else step.changed(work_folder(out), manifest)
     return StepState("done") if why is None else StepState("stale", why)
+
+
+def _attempt_key(settings: StepSettings, hashes: Mapping[str, str]) -> str:
+    """Return a hash of the settings and inputs of a step."""
+    return digest([settings.recorded(), dict(hashes)])
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -628,7 +628,8 @@ def _addresses(folder: CampaignFolder, address: str) -> list[str]:
     lines = [f"{name}: {address}/{query}" for name, query in folder.links().items()]
     if platform.name != "local":
         lines.append(f"study link: {address}/{platform.link}")
-    lines += [f"preview: {address}/?preview=1", f"admin: {address}/admin?token={folder.keys['admin']}"]
+    lines += [f"preview: {address}/?preview=1", f"adjudicator: {address}/{folder.adjudication_link()}"]
+    lines.append(f"admin: {address}/admin?token={folder.keys['admin']}")
     return [*lines, "press Ctrl-C to stop; every acknowledged answer is stored"]
 
 

@@ -180,7 +180,7 @@ def show_summary(run: Run, page: Page, *, quiet: bool = False) -> None:
     if run.manifest.status != "complete":
         following = "repeat the summeter score command to judge what is missing"
     elif not run.manifest.coverage:
-        following = f"see the reasons in {folder}/failures.jsonl"
+        following = "see the section `Not judged` of the report"
     elif any(row.value is not None for _, row in page.agreements):
         following = f"summeter meta correlate {folder}"
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -105,7 +106,10 @@ def check_coverage(run: RunFolder, least: float = 0.0) -> None:
         raise CoverageError("coverage: all items were skipped. See the failures in the report")
     if share is not None and (share < least or share == 0):
         usable = run.manifest.counts.get("ok", 0)
-        reason = next((f". The first reason: {failure.reason}" for failure in run.failures()), "")
+        missing = run.totals.unusable  # without the failures of items that were judged later
+        pairs = zip(missing.status.labels(), missing.reason.labels(), strict=True)
+        reasons = Counter(reason for status, reason in pairs if status != "skipped" and reason)
+        reason = "".join(f". The most common reason: {text}" for text, _ in reasons.most_common(1))
         raise CoverageError(
             f"coverage {share:.1%} is below {least:.1%} ({usable} of {total} judgments are usable){reason}"
             if share

@@ -134,6 +134,13 @@ class CampaignFolder:
         """Return the query strings of the links of local accounts, by account."""
         return {account: f"?token={self.names.account(account)}" for account in self.campaign.platform.accounts}
 
+    def adjudication_link(self) -> str:
+        """Return the path and the query string of the link of adjudicators.
+
+        The token in it opens only the adjudication page.
+        """
+        return f"admin/adjudicate?token={self.names.mark('adjudication', self.keys['admin'], length=40)}"
+
     def task_key(self, person: Person, task_id: object) -> str | None:
         """Return the key of the task that an annotator's browser calls `task_id`, or None."""
         known = self._task_ids.setdefault(person.annotator, {})

@@ -281,6 +281,11 @@ class AdminAccess:
         """Return whether a token is the admin token."""
         return self._names.same(self._names.mark("admin-cookie", token), "admin-cookie", self._token)
 
+    def may_adjudicate(self, request: web.Request) -> bool:
+        """Return whether a request has the token of the adjudicators' link or the researcher's cookie."""
+        token = request.query.get("token", "")
+        return self._names.same(token, "adjudication", self._token, length=40) or self.open_to(request)
+
     def open_to(self, request: web.Request) -> bool:
         """Return whether a request has the researcher's cookie."""
         return self._names.same(cookie_of(request, COOKIE), "admin-cookie", self._token)

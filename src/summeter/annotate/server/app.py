@@ -200,7 +200,7 @@ async def _adjudicate(request: web.Request) -> web.StreamResponse:
 
     The query parameter `name` is the adjudicator's name.
     """
-    if not request.app[ADMIN].open_to(request):
+    if not request.app[ADMIN].may_adjudicate(request):
         return _pages(request).page("no_visitor.html", status=401)
     visitor = Visitor(ADJUDICATOR, request.query.get("name") or ADJUDICATOR)
     response = web.Response(status=303, headers={"Location": "/work"})

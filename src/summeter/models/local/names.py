@@ -114,6 +114,20 @@ def _settings(text: str, inside: str) -> LocalSettings:
         raise UsageError(f"{text!r}: {faults} (settings of a local model: {known})") from error
 
 
+def modules(text: str) -> dict[str, str]:
+    """Return the modules that a local model needs, each with the extra of summeter that installs it.
+
+    A model of the hub may need further modules, which are known after the download.
+    """
+    name = parse(text)
+    needed = {"tokenizers": "local"}
+    if name.source == "hf":
+        return needed | {"huggingface_hub": "local"}
+    if name.settings.backend != "torch" and any(_onnx(Path(name.path).expanduser())):
+        return needed | {"onnxruntime": "local"}
+    return needed | {"torch": "torch", "transformers": "torch"}
+
+
 class Located(NamedTuple):
     """A model on disk.
 
