@@ -10,7 +10,7 @@ pytest loads this module in every session, so it imports nothing of summeter unt
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from summeter.engine.plan import Data
+    from summeter.engine.plan import Data, Evaluators
     from summeter.engine.runs import Run
-    from summeter.evaluators.base import Evaluator
     from summeter.meta.results import Study
 
 _RUNS = pytest.StashKey[dict[Path, bool]]()
@@ -45,15 +44,16 @@ class Summeter:
         data: Data,
         summary: str | None = None,
         *,
-        evaluators: Sequence[Evaluator | str] = ("support",),
+        evaluators: Evaluators = None,
         models: dict[str, str] | str | None = None,
         **options: Any,
     ) -> Run:
         """Judge summaries, and return the run.
 
-        `judge(document, summary)` takes two texts; `judge(data)` takes a dataset, a path or a list of rows. The further
-        options are those of `summeter.evaluate`. If the same data were judged in the same way before, the stored run is
-        returned; if the data changed, stored replies and results of models are used where the requests are the same.
+        `judge(document, summary)` takes two texts; `judge(data)` takes the data that `summeter.evaluate` takes.
+        `evaluators`, `models` and the options are also those of `summeter.evaluate`. If the same data were judged in
+        the same way before, the stored run is returned. If the data of a file or a test changed, stored replies and
+        results of models are used where the requests are the same.
         """
         from summeter.engine.api import evaluate
         from summeter.engine.options import Options
@@ -70,16 +70,17 @@ class Summeter:
             number = texts.index((data, summary)) + 1
             data = [{"doc_id": test if number == 1 else f"{test} ({number})", "document": data, "summary": summary}]
         plan = make_plan(data, evaluators, models, Options.of(**options))
-        signatures = sorted(job.signature for job in plan.jobs)
-        versions = self._folder / digest(name, 16)
-        label = re.sub(r"\W+", "-", name.rpartition("/")[2])[-40:].strip("-")
-        folder = versions / f"{label}-{digest([plan.data.hash, plan.options.limit, signatures], 8)}"
-        with _locked(versions):
-            if not folder.exists():
-                _copy_stores(versions, folder)
+        content = [plan.data.hash, plan.options.limit, sorted(job.signature for job in plan.jobs)]
+        label = re.sub(r"\W+", "-", plan.data.card.name or "data")[:40].strip("-")
+        folder = self._folder / f"{label}-{digest(content, 16)}"
+        latest = self._folder / f"latest-{digest(name, 16)}"  # contains the name of the folder
+        with _locked(folder):
+            if not folder.exists() and latest.exists():
+                _copy_stores(self._folder / latest.read_text("utf-8"), folder)
             run = Run(folder) if (folder / "run.json").exists() else None
             if run is None or run.manifest.status != "complete":
                 run = evaluate(plan.data, evaluators, models=models, out=folder, **options)
+        latest.write_text(folder.name, "utf-8")
         self._config.stash[_RUNS].setdefault(folder, summary is not None)
         return run
 
@@ -179,7 +180,7 @@ def _write(runs: dict[Path, bool], page: Path) -> str:
     singles = [folder for folder, single in runs.items() if single]
     parts = [Run(folder) for folder, single in runs.items() if not single]
     if len(singles) > 1:
-        merged = singles[0].parents[1] / "session"
+        merged = singles[0].parent / "session"
         shutil.rmtree(merged, ignore_errors=True)
         parts.insert(0, merge(singles, merged))
     else:
@@ -192,21 +193,19 @@ def _locked(folder: Path) -> Iterator[None]:
     """Lock a folder against other workers of pytest-xdist."""
     import fcntl
 
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as file:
+    with Path(f"{folder}.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
-def _copy_stores(versions: Path, folder: Path) -> None:
-    """Copy the stored calls and results of the latest version of a run to the folder of a new one."""
+def _copy_stores(earlier: Path, folder: Path) -> None:
+    """Copy the stored calls and results of an earlier run to the folder of a new one."""
     from summeter.runs.calls import CallStore
     from summeter.runs.results import RESULTS, ResultStore
     from summeter.runs.run import CALLS
 
     for store, name in ((CallStore, CALLS), (ResultStore, RESULTS)):
-        latest = max(versions.glob(f"*/{name}"), key=lambda file: file.stat().st_mtime, default=None)
-        if latest is not None:
+        if (earlier / name).exists():
             folder.mkdir(exist_ok=True)
-            with store(latest, readonly=True) as source:
+            with store(earlier / name, readonly=True) as source:
                 source.copy_to(folder / name)
