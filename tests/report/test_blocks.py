@@ -10,6 +10,7 @@ from report import fake_runs as fake
 
 from summeter.choices import Level
 from summeter.evaluators.base import Prepared
+from summeter.meta import compare_runs
 from summeter.meta.gold import gold_scores
 from summeter.records import Document, Judgment, Summary, Target
 from summeter.report.blocks import Page
@@ -156,16 +157,35 @@ def test_two_runs_side_by_side(two: Page) -> None:
 
 def test_changes(two: Page) -> None:
     (change,) = two.comparisons
-    assert (change.common, change.alone) == (4, (0, 0))
+    assert (change.first, change.second) == ("A", "B")
     rows = {row.system: row for row in change.differences[0].rows}
     # cedar: talk failed in B, so the bridge alone is common: 0 -> 1 (41 passes in the second run).
-    assert (rows["cedar"].first, rows["cedar"].second, rows["cedar"].pair.n) == (0.0, 1.0, 1)
+    assert (rows["cedar"].first, rows["cedar"].second, rows["cedar"].row.n) == (0.0, 1.0, 1)
     assert rows["cedar"].outcome == "too few documents"
-    (changed,) = change.changed
-    assert (changed.flips, changed.link.doc_id, changed.link.system) == (1, "bridge", "cedar")
-    assert two.items.views[changed.link.item].changed == 1
-    # 1 sentence on which both decided + 2 key facts + 2 sentences' conciseness
-    assert changed.compared == 5
+    changed, failed = change.changed[0], change.changed[1]
+    (flip,) = changed.verdicts
+    assert (changed.item.flips, changed.item.doc_id, flip.kind) == (1, "bridge", "changed")
+    assert flip.text == "The bridge closes for 41 months."
+    assert flip.old is not None
+    assert flip.new is not None
+    assert (flip.old.words, flip.new.words, flip.old.quotes) == ("entity error", "supported", ("for 14 months",))
+    assert [part.text for part in changed.source if part.marked] == ["for 14 months"]
+    assert changed.links[0] is not None
+    assert two.items.views[changed.links[0].item].changed == 1
+    assert [verdict.kind for verdict in failed.verdicts] == ["new failure"]
+    # 1 sentence on which both decided + 2 key facts + 2 sentences' conciseness of the bridge, and those of the others
+    assert "1 of 13 verdicts on the same units changed in 1 summary" in change.notes
+
+
+def test_a_changed_text_is_shown_with_its_differences(tmp_path: Path) -> None:
+    changed_rows = [row | {"summary": row["summary"].replace("14", "15")} for row in fake.ROWS]
+    a, b = fake.make(tmp_path / "a"), fake.make(tmp_path / "b", changed_rows)
+    for parts in ([a, b], [compare_runs(a, b)]):
+        made = page(parts)
+        assert [run.view.letter for run in made.runs] == ["A", "B"]
+        (item,) = (each for each in made.comparisons[0].changed if each.item.text == "changed")
+        assert [[part.text for part in side if part.marked] for side in (item.old, item.new)] == [["14"], ["15"]]
+    assert [run.view.letter for run in page([compare_runs(a, a)]).runs] == ["A", "B"]
 
 
 def test_judges_of_one_name_have_distinct_labels(tmp_path: Path) -> None:

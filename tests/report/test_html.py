@@ -21,7 +21,7 @@ from summeter.runs.usage import Usage
 _TAGS = """
 html head meta title link style script body a div nav span button main header section h1 h2 h3 h4 p strong dl dt dd ul
 ol li svg rect line circle table thead tbody tr th td details summary em bdi label select option form input noscript
-article footer code br
+article footer code br h5 del ins mark
 """
 _ATTRIBUTES = """
 lang dir charset http-equiv content name rel href class id aria-label aria-labelledby aria-hidden aria-sort tabindex

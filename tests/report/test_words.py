@@ -35,7 +35,7 @@ def judged(aspect: str = "faithfulness", **fields: object) -> Judgment:
 def test_verdicts_in_words_and_styles(fields: dict[str, object], words: str, style: str) -> None:
     one = judged(**fields)
     assert verdict(one) == words
-    assert style_of(one) == style
+    assert style_of(one.status, one.label, one.aspect) == style
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,8 @@ StudyFiles = Annotated[
     typer.Option("--study", metavar="FILE.json", help="Output of `summeter meta ... --json`. Repeatable."),
 ]
 Page = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="PAGE", help="HTML file. Default: report.html in the run.")
+    Path | None,
+    typer.Option("-o", "--output", metavar="PAGE", help="HTML file. Default for one run: its report.html."),
 ]
 Tolerance = Annotated[
     float | None,
@@ -52,6 +53,8 @@ def report(runs: Folders = None, study: StudyFiles = None, out: Page = None, tol
         raise UsageError("nothing to report; give a RUN, or a study with --study FILE.json")
     if not folders and out is None:
         raise UsageError("a page that contains only studies needs a path; give it with -o PAGE.html")
+    if len(folders) > 1 and out is None:
+        raise UsageError("a page of several runs needs a path; give it with -o PAGE.html")
     target = out if out is not None else folders[0] / "report.html"
     check_suffix(target, ".html", ".htm")
     parts: list[RunFolder | Study] = [*map(Run, folders), *map(read_study, study or ())]

@@ -324,7 +324,7 @@ def outcome(row: Row) -> str:
     """Return the outcome of a row in a word or two, such as "better" or "not told apart"."""
     if row.value is None:
         return NOT_COMPARED
-    if row.value == row.low == row.high == 0:
+    if not row.details["changed"]:
         return UNCHANGED
     if row.details["units"] < MIN_DOCUMENTS:
         return FEW_DOCUMENTS
@@ -685,8 +685,8 @@ def compare_runs(a: RunFolder | str | Path, b: RunFolder | str | Path, options: 
     "versions" and the statistic `mean_difference`. There is one for each judge, aspect and system, and one for all
     systems together (`system` is null; the value of a document is the mean over its systems). With `by`, there is one
     for each value of a column. `details.a` and `details.b` are the means; `details.better` is the run that is
-    significantly better ("a" or "b"). The test is that of `compare`, with one correction over all rows;
-    separate corrections cover the rows of `by`, and aspects for which a higher value is not better.
+    significantly better ("a" or "b"). The test is that of `compare`, corrected over all judges and aspects;
+    separate corrections cover single systems, the rows of `by`, and aspects for which a higher value is not better.
 
     `sentence` is the verdict in words, `notes` say what else changed, and `items()` yields the changed summaries with
     the evidence of both runs, the largest changes first. Documents with another text are not compared. Judges are

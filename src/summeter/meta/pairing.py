@@ -15,7 +15,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from operator import itemgetter
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -26,12 +25,13 @@ from summeter.meta.inputs import context_of
 from summeter.meta.results import Row, merged
 from summeter.meta.sample import rows_by_name
 from summeter.meta.selection import group_fields
+from summeter.meta.verdicts import SAME as SAME_VALUE
 from summeter.records import JudgeKey, Parameter, UsageError, nearest, signature_changes
 from summeter.runs.run import RunFolder
 from summeter.scoring.scores import ScoreTable
 from summeter.scoring.systems import FIRST, NEUTRAL
 from summeter.scoring.table import Categorical, Groups, Question, model_names
-from summeter.stats import paired_differences
+from summeter.stats import PairDifference, paired_differences
 from summeter.stats.base import Bools, Floats, Ints
 
 STUDY = "versions"
@@ -217,11 +217,12 @@ def difference_rows(
     (`system` is None), in which the value of a document is the mean over its systems. With `by`, there is one for each
     value of a column, over all systems; `domain*system` separates them. Only summaries with a score in both runs count.
 
-    The test is that of `meta compare`: scores are exchanged document by document. Holm's correction covers all rows
-    without a group, and their intervals hold simultaneously with confidence 1 - `alpha`. Separate corrections cover the
-    rows of groups, and aspects such as length, for which a higher value is not better. If `corrected` is False, each
-    test and interval stands alone. `details` contains the means `a` and `b`, `p_holm`, `better` ("a", "b" or None) and
-    the number of `summaries`. `aspects` and `judge` (name or signature) select rows.
+    The test is that of `meta compare`: scores are exchanged document by document. Holm's correction covers all judges
+    and aspects of all systems together (or of the only system), and their intervals hold simultaneously with confidence
+    1 - `alpha`. Separate corrections cover single systems, the rows of `by`, and aspects such as length, for which a
+    higher value is not better. If `corrected` is False, each test and interval stands alone. `details` contains the
+    means `a` and `b`, `p_holm`, `better` ("a", "b" or None), the number of `summaries`, and how many of them have a
+    `changed` score. `aspects` and `judge` (name or signature) select rows.
     """
     columns = [
         each
@@ -230,38 +231,39 @@ def difference_rows(
         and judge in (None, each.first.judge, each.first.signature, each.second.signature)
     ]
     context = context_of(pairing.b.data) if by is not None else None
-    whole: list[tuple[dict[str, Any], Bools]]
-    families: dict[tuple[bool, bool], list[tuple[PairedScores, dict[str, Any], Bools]]] = {}
+    parts: list[tuple[tuple[int, bool], PairedScores, dict[str, Any], Bools]] = []
     for scores in columns:
         names = pairing.system.take(scores.items)
         systems = [({"system": name}, rows) for name, rows in rows_by_name(names)]
-        whole = [({}, np.ones(len(scores.items), np.bool_))] if len(systems) != 1 else []
-        neutral = scores.first.aspect in NEUTRAL
-        families.setdefault((False, neutral), []).extend((scores, *each) for each in [*whole, *systems])
+        neutral, only = scores.first.aspect in NEUTRAL, systems[0][0] if len(systems) == 1 else {}
+        parts.append(((0, neutral), scores, only, np.ones(len(scores.items), np.bool_)))
+        if not only:
+            parts += [((1, neutral), scores, fields, rows) for fields, rows in systems]
         if by is not None and context is not None:
-            values = context.column(by, pairing.document.take(scores.items), names)
-            only = systems[0][0] if len(systems) == 1 else {}
-            grouped = [
-                (scores, merged(only, {"details": {"by": by}}, group_fields(by, value)), rows)
-                for value, rows in rows_by_name(values)
-            ]
-            families.setdefault((True, neutral), []).extend(grouped)
+            about = merged(only, {"details": {"by": by}})
+            values = rows_by_name(context.column(by, pairing.document.take(scores.items), names))
+            parts += [((2, neutral), scores, merged(about, group_fields(by, value)), rows) for value, rows in values]
+    parts.sort(key=lambda part: (part[0][0] == 2, part[0][1]))
+    tables = [_by_document(pairing, scores, rows) for _, scores, _, rows in parts]
+    tested: dict[int, PairDifference] = {}
+    for family in dict.fromkeys(part[0] for part in parts):
+        members = [at for at, part in enumerate(parts) if part[0] == family]
+        for together in [members] if corrected else [[at] for at in members]:
+            pairs = paired_differences([tables[at] for at in together], alpha, permutations, seed)
+            for at, (pair,) in zip(together, pairs, strict=True):
+                tested[at] = pair
     made: list[Row] = []
-    for _, family in sorted(families.items(), key=itemgetter(0)):
-        tables = [_by_document(pairing, scores, rows) for scores, _, rows in family]
-        several = [tables] if corrected else [[table] for table in tables]
-        tested = [pair for each in several for (pair,) in paired_differences(each, alpha, permutations, seed)]
-        for (scores, fields, rows), table, pair in zip(family, tables, tested, strict=True):
-            means = {run: float(np.nanmean(values)) if pair.n else None for run, values in table.items()}
-            summaries = int((~np.isnan(scores.a) & ~np.isnan(scores.b))[rows].sum())
-            test = {"method": pair.method, "units": pair.units, "unit": pair.by}
-            details = {"details": {**means, "summaries": summaries, "signature_a": scores.first.signature, **test}}
-            judge, signature, aspect, _ = scores.second
-            about = {"judge": judge, "signature": signature, "model": scores.model, "aspect": aspect}
-            about |= {"study": STUDY, "level": Level.SUMMARY.value}
-            reason = pair.reason if pair.n else "no summary has a score in both runs"
-            shown = pair._replace(reason=reason)
-            made.append(pair_row(shown, alpha, about, fields, details, statistic="mean_difference"))
+    for at, ((_, scores, fields, rows), table) in enumerate(zip(parts, tables, strict=True)):
+        pair = tested[at]
+        means = {run: float(np.nanmean(values)) if pair.n else None for run, values in table.items()}
+        gaps = (scores.b - scores.a)[rows]
+        counts = {"summaries": int((~np.isnan(gaps)).sum()), "changed": int((np.abs(gaps) > SAME_VALUE).sum())}
+        test = {"method": pair.method, "units": pair.units, "unit": pair.by}
+        details = {"details": {**means, **counts, "signature_a": scores.first.signature, **test}}
+        about = {"study": STUDY, "level": Level.SUMMARY.value, "model": scores.model}
+        about |= {name: getattr(scores.second, name) for name in ("judge", "signature", "aspect")}
+        shown = pair._replace(reason=pair.reason if pair.n else "no summary has a score in both runs")
+        made.append(pair_row(shown, alpha, about, fields, details, statistic="mean_difference"))
     return made
 
 

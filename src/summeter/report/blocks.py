@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from summeter.meta._versions import ChangedItem
 from summeter.meta.results import Row
 from summeter.records import Document, Judgment, Status, Summary
 from summeter.report.views import RunView, Source
 from summeter.report.words import Gloss, VerdictStyle
 from summeter.scoring import PairScore, Score, SystemScore
-from summeter.stats import PairDifference
 from summeter.tables import Table
 
 LISTED = 40
@@ -215,23 +215,25 @@ class StudyBlock(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Means of a system in two runs over the shared items.
+    """Means of a system, or of all systems (None), in two runs over the summaries that both judged.
 
-    `pair` is the test of the difference, and `outcome` its outcome in words.
+    `row` has the test of the difference, and `outcome` is its outcome in words. `group` is the value of the column by
+    which results are grouped, or None.
     """
 
-    system: str
+    group: str | None
+    system: str | None
     first: float | None
     second: float | None
-    pair: PairDifference
+    row: Row
     outcome: str
 
 
 class ColumnDifferences(NamedTuple):
-    """Differences between two runs on one aspect, with the sources of both runs."""
+    """Differences between two runs on one aspect by one judge."""
 
     title: str
-    sources: tuple[str, str]
+    source: str
     rows: tuple[Difference, ...]
 
 
@@ -258,35 +260,69 @@ class FailureGroup:
         return [self.links[items] for items in sorted(self.links)[:LISTED]]
 
 
-class Changed(NamedTuple):
-    """An item whose verdicts or scores changed.
+class Passage(NamedTuple):
+    """A part of a text. It is marked if it differs from another text, or if it is evidence."""
 
-    Of `compared` verdicts, `flips` changed. `largest` is the largest change of a score, or None, and `aspect` its
-    aspect.
+    text: str
+    marked: bool
+
+
+class ShownVerdict(NamedTuple):
+    """The verdict of one run on a unit in words, with its style, reason, and the texts of its evidence."""
+
+    style: VerdictStyle
+    words: str
+    reason: str | None
+    quotes: tuple[str, ...]
+
+
+class ChangedVerdict(NamedTuple):
+    """A change of a verdict; `old` or `new` is None if a run did not judge the unit."""
+
+    kind: str
+    aspect: str
+    judge: str
+    unit: str
+    text: str | None
+    old: ShownVerdict | None
+    new: ShownVerdict | None
+
+
+class ChangedSummary(NamedTuple):
+    """A summary that differs between two runs, in its text, verdicts or scores.
+
+    `old` and `new` are its texts, in which differing words are marked, and `source` is the document, in which the
+    evidence of both runs is marked. `more` is the number of further changed verdicts. `scores` contains aspect, judge,
+    old and new score. `links` lead to the summaries on the page.
     """
 
-    link: ItemLink
-    flips: int
-    compared: int
-    largest: float | None
-    aspect: str | None
+    item: ChangedItem
+    old: tuple[Passage, ...]
+    new: tuple[Passage, ...]
+    source: tuple[Passage, ...]
+    verdicts: tuple[ChangedVerdict, ...]
+    more: int
+    scores: tuple[tuple[str, str, str, str], ...]
+    links: tuple[ItemLink | None, ItemLink | None]
 
 
 class RunComparison(NamedTuple):
-    """Comparison of a run with the first run.
+    """Comparison of two runs: the verdict, differences of means, and the summaries that changed most.
 
-    It contains the numbers of shared items (`common`) and of items in only one run (`alone`), the differences of means,
-    and the items that changed most.
+    `first` and `second` are the letters of the runs, and `system` is the only system, or None. `families` are the
+    numbers of tests that were corrected together.
     """
 
     first: str
     second: str
-    common: int
-    alone: tuple[int, int]
+    names: tuple[str, str]
+    sentence: str
+    notes: tuple[str, ...]
+    system: str | None
     differences: tuple[ColumnDifferences, ...]
-    changed: tuple[Changed, ...]
+    families: tuple[int, ...]
+    changed: tuple[ChangedSummary, ...]
     changed_items: int
-    note: str | None
 
 
 class Verdict(NamedTuple):

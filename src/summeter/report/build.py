@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import PurePath
 
-from summeter.meta import agreement_elsewhere
+from summeter.meta import agreement_elsewhere, compare_runs
+from summeter.meta._versions import Versions
 from summeter.meta.results import Study
 from summeter.records import JudgeKey, UsageError, judge_names
-from summeter.report.blocks import Page, RunBlock
-from summeter.report.compare import comparisons
+from summeter.report.blocks import Page, RunBlock, RunComparison
+from summeter.report.compare import comparison
 from summeter.report.failures import failures
 from summeter.report.head_to_head import head_to_head
 from summeter.report.head_to_head import verdict as pair_verdict
-from summeter.report.items import ItemListBuilder
+from summeter.report.items import ItemListBuilder, Where
 from summeter.report.ranks import headline, rank_tables
 from summeter.report.reliability import TOLERANCE, agreements, reliabilities
 from summeter.report.strengths import by_domain, panels
@@ -36,12 +38,21 @@ _STATUSES = ("ok", "unparsed", "refused", "error", "skipped")
 def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolerance: float = TOLERANCE) -> Page:
     """Return the blocks of a report on runs and studies, which may be in any order.
 
-    The first run is compared with each of the others. Systems on which two ratings by a judge have a correlation below
+    The first run is compared with each of the others, unless `parts` contains comparisons of runs (see `compare_runs`),
+    which also bring their runs. Systems on which two ratings by a judge have a correlation below
     `tolerance` are flagged. Raises UsageError if there is neither a run nor a study, or if an argument is anything
     else.
     """
     runs = [part for part in parts if isinstance(part, RunFolder)]
-    study_list = [part for part in parts if isinstance(part, Study)]
+    compared = [part for part in parts if isinstance(part, Versions)]
+    study_list = [part for part in parts if isinstance(part, Study) and not isinstance(part, Versions)]
+    for each in compared:
+        pair = (each.pairing.a, each.pairing.b)
+        absent = Counter(run.folder.resolve() for run in pair) - Counter(run.folder.resolve() for run in runs)
+        for run in pair:
+            if absent[run.folder.resolve()] > 0:
+                absent[run.folder.resolve()] -= 1
+                runs.append(run)
     other = next((part for part in parts if not isinstance(part, RunFolder | Study)), None)
     if other is not None:
         raise UsageError(f"a report takes runs and studies, got {type(other).__name__}")
@@ -71,11 +82,21 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
         studies=studies(study_list),
         failures=failures(run_views, judges, items.where),
         items=item_list,
-        # Differences over a sample would be misleading; `meta compare` computes differences over all summaries.
-        comparisons=() if item_list.sample else comparisons(run_views, judges, items.where),
+        comparisons=tuple(_comparisons(compared, run_views, items.where)),
         sources=tuple(judges),
         glossary=tuple(dict.fromkeys(map(gloss, item_list.aspects))),
     )
+
+
+def _comparisons(compared: Sequence[Versions], run_views: Sequence[RunView], where: Where) -> Iterator[RunComparison]:
+    """Yield the comparisons, or by default those of the first run with each of the others."""
+    if not compared:
+        for view in run_views[1:]:
+            yield comparison(compare_runs(run_views[0].folder, view.folder), run_views[0], view, where)
+    for each in compared:
+        a, b = ([view for view in run_views if view.folder.folder.resolve() == run.folder.resolve()]
+                for run in (each.pairing.a, each.pairing.b))  # fmt: skip
+        yield comparison(each, a[0], b[-1], where)
 
 
 def data_name(view: RunView) -> str:

@@ -185,7 +185,7 @@ class ItemListBuilder:
             scores=scores,
             order=scores[lead].value if lead is not None and lead in scores else None,
             wrong=any(
-                style_of(judgment) == "bad"
+                style_of(judgment.status, judgment.label, judgment.aspect) == "bad"
                 for _, judgment in judged
                 if judgment.aspect == "faithfulness" and judgment.status == "ok"
             ),
@@ -245,7 +245,7 @@ class ItemListBuilder:
             source=source,
             facts=facts,
             foreign=foreign,
-            style=style_of(judgment),
+            style=style_of(judgment.status, judgment.label, judgment.aspect),
             decision=verdict(judgment, summary.system, distance),
             reasons=reasons(judgment, prose=(judgment.judge, judgment.signature) in self._imported),
         )

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from summeter.meta.verdicts import decision_words
 from summeter.pages.numbers import number
-from summeter.records import Judgment, names_no_error
+from summeter.records import Judgment, Status, names_no_error
 
 VerdictStyle = Literal["good", "bad", "pad", "none", "plain"]
 
@@ -103,19 +103,18 @@ def scale_of(signature: str) -> tuple[float, float] | None:
     return (float(match[1]), float(match[2])) if match else None
 
 
-def style_of(judgment: Judgment) -> VerdictStyle:
+def style_of(status: Status, label: int | str | None, aspect: str) -> VerdictStyle:
     """Return the style of a verdict.
 
     It is good, bad, pad (padding), none (not judged) or plain (a number without a decision).
     """
-    if judgment.status != "ok":
+    if status != "ok":
         return "none"
-    if judgment.label is None:
+    if label is None:
         return "plain"
-    good = names_no_error(judgment.label) if isinstance(judgment.label, str) else judgment.label == 1
-    if good:
+    if names_no_error(label) if isinstance(label, str) else label == 1:
         return "good"
-    return "pad" if judgment.aspect == "conciseness" else "bad"
+    return "pad" if aspect == "conciseness" else "bad"
 
 
 def verdict(judgment: Judgment, system: str | None = None, distance: str | None = None) -> str:
