@@ -49,7 +49,7 @@ class TestGate:
 
         folder = make(tmp_path / "run", judges=[(FACT_CHECK, nothing)]).folder
         assert ends("gate", folder, "--min", "faithfulness=0") == 3
-        assert "has no mean (" in capsys.readouterr().err
+        assert "has no value (" in capsys.readouterr().err
         assert ends("gate", folder, "--min", "faithfulness=-1", "--json") == 3
         found = json.loads(capsys.readouterr().out)
         assert (found["passed"], found["rows"][0]["value"], found["rows"][0]["missing"]) == (False, None, 2)

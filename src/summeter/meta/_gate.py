@@ -341,9 +341,9 @@ def sentences(study: Study) -> list[str]:
         bound = f"{details['min'] if row.statistic == 'mean' else 0.0 - details['max_drop']:g}{lower}"
         text = f"{with_interval(row.value, row.low, row.high)} {_SIGNS[outcome]} {bound}"
         if row.value is None:
-            text = f"has no mean ({row.reason}); the minimum is {bound}"
+            text = f"has no value ({row.reason}); the bound is {bound}"
         elif lower and row.low is None:
-            text = f"{number(row.value)} has no interval; the minimum is {bound}"
+            text = f"{number(row.value)} has no interval; the bound is {bound}"
         lines.append(
             f"{'FAILED' if outcome == 'failed' else outcome} {label} {text} (n = {row.n}, missing {row.missing}{units})"
         )
