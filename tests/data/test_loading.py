@@ -158,6 +158,17 @@ class TestFiles:
         assert texts(sm.load(tmp_path / name)) == CELLS
         assert len(caplog.messages) == 1
 
+    def test_quoted_header(self, tmp_path: Path) -> None:
+        (tmp_path / "a.csv").write_text('"document";"summary";"length, words"\n"a, b";"a";3\n')
+        assert sm.load(tmp_path / "a.csv").summaries[0].extra == {"length, words": "3"}
+
+    def test_other_alphabets_are_not_guessed(self, tmp_path: Path) -> None:
+        content = "document,summary\nАнна пошла на мельницу.,Анна пошла.\n"
+        (tmp_path / "a.csv").write_bytes(content.encode("cp1251"))
+        with pytest.raises(InputError, match=r"a.csv:2: is not UTF-8: .* or give encoding=NAME"):
+            sm.load(tmp_path / "a.csv")
+        assert sm.load(tmp_path / "a.csv", encoding="cp1251").summaries[0].text == "Анна пошла."
+
     def test_given_options(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
         content = table("doc_id", "document", "summary", delimiter="^").encode("cp1250")
         (tmp_path / "a.csv").write_bytes(content)

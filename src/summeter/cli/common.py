@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
 READING: dict[str, Any] = {
     "map_": Annotated[
-        list[str] | None, typer.Option("--map", metavar="FIELD=COLUMN", help="A field's column. Repeatable.")
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="FIELD=COLUMN",
+            help="Column of a field. Repeatable. Default: summeter.toml, then usual names.",
+        ),
     ],
     "preset": Annotated[
         str | None, typer.Option("--preset", help="Layout of a public dataset (`summeter list presets`).")

@@ -454,7 +454,7 @@ def _lines_of(handle: BinaryIO, encoding: str | None, faults: Faults) -> Iterato
             while sum(map(len, sample)) < _SAMPLE and (following := next(lines, b"")):
                 sample.append(following)
         rest = chain(sample, lines)
-        if error is None or _NOT_WINDOWS.search(b"".join(sample)):
+        if error is None or not _may_be_windows(b"".join(sample)):
             yield from rest
             return
         why = f"byte 0x{line[error.start]:02x} of line {number} is not UTF-8"
@@ -463,6 +463,11 @@ def _lines_of(handle: BinaryIO, encoding: str | None, faults: Faults) -> Iterato
             windows = _decoding_error(each) is not None and not _NOT_WINDOWS.search(each)
             yield each.decode("cp1252").encode() if windows else each
         return
+
+
+def _may_be_windows(text: bytes | bytearray) -> bool:
+    """Return whether a text may be Windows-1252, that is, a text with few characters that are not ASCII."""
+    return not _NOT_WINDOWS.search(text) and 5 * len(text.translate(None, bytes(range(128)))) <= len(text)
 
 
 def _decoding_error(line: bytes) -> UnicodeDecodeError | None:
@@ -533,7 +538,7 @@ def _looks_packed(faults: Faults) -> str:
 
 def _not_utf8(line: bytes | bytearray, byte: int, position: int) -> Message:
     """Return the message for a byte of a line that is not UTF-8."""
-    hint = "" if _NOT_WINDOWS.search(line) else "; it may be Windows-1252"
+    hint = "; it may be Windows-1252" if _may_be_windows(line) else ""
     what = f"is not UTF-8: byte 0x{byte:02x} at byte {position} of the line{hint}; save the file as UTF-8, or give "
     return Message(what, Parameter("encoding", "NAME"))
 
@@ -763,8 +768,12 @@ def _read_table(lines: Iterator[bytes], faults: Faults, *, usual: str, delimiter
 
 def _delimiter_of(header: str, usual: str, faults: Faults) -> str:
     """Return the character that separates the cells of a header: the usual one unless it does not occur."""
-    header = header.replace("\r", " ")
-    counts = {mark: len(next(csv.reader([header], delimiter=mark), [])) for mark in (usual, *_DELIMITERS)}
+    counts: dict[str, int] = {}
+    for mark in (usual, *_DELIMITERS):
+        try:
+            counts[mark] = len(next(csv.reader([header], delimiter=mark, strict=True), []))
+        except csv.Error:
+            counts[mark] = 0
     most = max(counts, key=counts.__getitem__)
     if counts[usual] > 1 or counts[most] <= 1:
         return usual
