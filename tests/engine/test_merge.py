@@ -16,6 +16,7 @@ from engine.judges import Lengths, Moody, rows
 from runs.test_views import judge as script
 from runs.test_views import rows as pairs
 
+from summeter.data.dataset import load
 from summeter.engine.api import evaluate
 from summeter.engine.merge import merge
 from summeter.engine.runs import Run
@@ -43,6 +44,15 @@ def test_judges_of_two_runs_are_one_run(tmp_path: Path) -> None:
     assert verify(merged.folder) == []
     again = evaluate(rows(), [Lengths(), "abstractiveness", "rouge"], out=merged.folder)
     assert again.manifest.status == "complete"
+
+
+def test_a_merged_run_has_the_human_judgments_of_all_runs(tmp_path: Path) -> None:
+    first = evaluate(rows(), [Lengths()], out=tmp_path / "first")
+    ratings = [{"doc_id": "d0", "system": "a", "coherence": 4}]
+    second = evaluate(load(rows(), ratings=ratings), [Lengths()], out=tmp_path / "second")
+    for number, runs in enumerate(([first, second], [second, first])):
+        merged = merge([run.folder for run in runs], tmp_path / str(number))
+        assert [vote.value for vote in RunFolder(merged.folder).data.judgments("human.raw")] == [4]
 
 
 def test_documents_judged_apart_are_one_run_in_the_order_of_the_data(tmp_path: Path) -> None:

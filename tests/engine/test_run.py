@@ -205,10 +205,11 @@ class TestCarryingOn:
         ratings = [{"id": 0, "rater": "ann", "coherence": 4}]
         judged = calls["judge"]
         evaluate(load(given, ratings=ratings, on="id"), [Lengths()], out=tmp_path / "run")
-        evaluate(rows(), [Lengths()], out=tmp_path / "run")  # does not remove the ratings
+        evaluate(rows(), [Lengths()], out=tmp_path / "run")  # does not remove them
         assert calls["judge"] == judged
         data = Run(tmp_path / "run").data
         assert [vote.value for vote in data.judgments("human.raw")] == [4]
+        assert [summary.extra["id"] for summary in data.summaries] == list(range(6))
         assert data.hash == before.manifest.data.hash
 
     def test_a_folder_of_something_else_is_refused(self, tmp_path: Path) -> None:

@@ -692,22 +692,26 @@ def save(dataset: Dataset, folder: str | Path, *, force: bool = False, keep_othe
 
 
 def update(folder: str | Path, dataset: Dataset) -> None:
-    """Give a stored dataset the judgment sets and unknown columns of `dataset`, which has the same hash.
+    """Add the judgment sets and unknown columns of `dataset` to a stored dataset with the same hash.
 
-    Sets that only the folder has are kept. The folder is not written if it contains all of `dataset` already.
+    They replace sets and columns of the same names. The folder is not written if it contains all of them already.
     """
     target = Path(folder)
     makers = {name: partial(dataset.iter_judgments, name) for name in dataset.judgment_sets}
-    content = (dataset.documents, dataset.summaries, makers, dataset.fact_origins)
     files = dataset.card.files
-    if files.items() <= folders.read_card(target).files.items() if files else folders.contains(target, *content):
+    if files and files.items() <= folders.read_card(target).files.items():
         return
     stored = load(target, verify=False)
-    kept = {name: partial(stored.iter_judgments, name) for name in stored.judgment_sets if name not in makers}
-    folders.write(
-        target, dataset.documents, dataset.summaries, kept | makers, dataset.card, dataset.dropped,
-        dataset.fact_origins,
-    )  # fmt: skip
+
+    def summaries() -> Iterator[Summary]:
+        for old, new in zip(stored.summaries, dataset.summaries, strict=True):
+            yield new.model_copy(update={"extra": {**old.extra, **new.extra}})
+
+    if folders.contains(target, dataset.documents, summaries(), makers, dataset.fact_origins):
+        return
+    others = {name: partial(stored.iter_judgments, name) for name in stored.judgment_sets if name not in makers}
+    card = dataset.card.model_copy(update={"columns": {**stored.card.columns, **dataset.card.columns}})
+    folders.write(target, dataset.documents, summaries(), others | makers, card, dataset.dropped, dataset.fact_origins)
 
 
 def concatenate(parts: Iterable[Path], folder: Path, card: Card) -> Dataset:

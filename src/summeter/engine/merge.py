@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from summeter.data.atomic import building, check_folder
-from summeter.data.dataset import Dataset, concatenate
-from summeter.data.folder import Card
+from summeter.data.dataset import Dataset, concatenate, update
+from summeter.data.folder import Card, read_card
 from summeter.engine.derive import derive
 from summeter.engine.plan import ItemOrder, data_entry
 from summeter.engine.runs import Run, derived_jobs, finish
@@ -113,12 +113,16 @@ def _merge_into(fresh: Path, runs: Sequence[RunFolder]) -> None:
 def _write_data(fresh: Path, runs: Sequence[RunFolder]) -> tuple[Dataset, DataEntry]:
     """Write the data of all runs, and return them with their entry in the manifest.
 
-    If all runs have the same data, those of the first run are copied; otherwise the data are concatenated.
+    If all runs have the same data, those of the first run are copied, with the judgment sets of all; otherwise the
+    data are concatenated.
     """
     first = runs[0].manifest.data
     if all(run.manifest.data.hash == first.hash for run in runs):
         data = runs[0].data
         shutil.copytree(runs[0].folder / "data", fresh / "data")
+        for run in runs[1:]:
+            if read_card(run.folder / "data").files != read_card(fresh / "data").files:  # other human judgments
+                update(fresh / "data", RunFolder(run.folder).data)
         return data, first
     distinct = list({run.manifest.data.hash: run for run in runs}.values())
     run_of_document: dict[str, RunFolder] = {}
