@@ -34,7 +34,7 @@ Cell = Any
 
 
 class Best(tuple[str, ...]):
-    """The lines of a cell whose first line is emphasised in Markdown and HTML."""
+    """The lines of a cell whose first line is emphasised in Markdown and LaTeX."""
 
 
 NONE = "-"
@@ -169,7 +169,7 @@ def csv_rows(rows: Iterable[Mapping[str, Any]]) -> str:
     """
     lines = list(rows)
     keys = list(dict.fromkeys(key for row in lines for key in row))
-    cells = [[row.get(key) for key in keys] for row in lines]
+    cells: list[list[Any]] = [[row.get(key) for key in keys] for row in lines]
     return "".join(
         f"{csv_line(json.dumps(cell, ensure_ascii=False) if isinstance(cell, _NESTED) else cell for cell in line)}\n"
         for line in [keys, *cells]
@@ -392,10 +392,12 @@ class Table:
         """
         shape = "".join("r" if column.align == "right" else "l" for column in self.columns)
         title = [f"% {clean(self.title)}"] if self.title else []
-        lines = [*title, rf"\begin{{tabular}}{{{shape}}}", r"\toprule", _amped(self.heads), r"\midrule"]
-        for index, cells in enumerate(self.cells()):
+        heads = map(escape_latex, self.heads)
+        lines = [*title, rf"\begin{{tabular}}{{{shape}}}", r"\toprule", rf"{' & '.join(heads)} \\", r"\midrule"]
+        for index, row in enumerate(self.rows):
             lines += [r"\midrule"] * (index in self.rules)
-            lines.append(_amped(cells))
+            cells = (_in_latex(*pair) for pair in zip(self.columns, row, strict=True))
+            lines.append(rf"{' & '.join(cells)} \\")
         lines.append(r"\bottomrule")
         lines += [rf"\multicolumn{{{len(self.columns)}}}{{l}}{{{escape_latex(note)}}} \\" for note in self.notes]
         return "\n".join([*lines, r"\end{tabular}", ""])
@@ -562,8 +564,10 @@ def _marked_up(column: Column, cell: Cell) -> str:
     return " ".join([f"**{lines[0]}**", *lines[1:]] if isinstance(cell, Best) else lines)
 
 
-def _amped(cells: Sequence[str]) -> str:
-    return " & ".join(map(escape_latex, cells)) + r" \\"
+def _in_latex(column: Column, cell: Cell) -> str:
+    """Format a cell in LaTeX."""
+    lines = [escape_latex(line) for line in _lines(column, cell) if line]
+    return " ".join([rf"\textbf{{{lines[0]}}}", *lines[1:]] if isinstance(cell, Best) else lines)
 
 
 def _css(column: Column) -> str:

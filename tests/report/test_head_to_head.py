@@ -191,7 +191,7 @@ class TestInText:
         assert lines[0] == "| aspect | judge | preferred | n | flips |"
         assert lines[2].startswith("| fluency | mock.duel | aster over birch 0.94 [")
         assert lines[2].endswith("| n=8 | 12% |")
-        assert markdown(run.summary()) == "Nothing has been scored yet.\n"
+        assert markdown(run.summary()) == "- Nothing has been scored yet.\n"
         both = duels.make(tmp_path / "both", (fake.NOVELTY, fake.novelty))
         text = markdown(both.summary(), both.pairs())
         assert text.startswith("| # | system |")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from summeter.cli.common import AsJson, Reading, print_study_json, read_data, reading_options
+from summeter.cli.common import Output, Reading, in_options, output_options, read_data, reading_options
 from summeter.cli.run_options import run_options
 from summeter.cli.score import Evaluators, Models, Replay, chosen_evaluators
 
 if TYPE_CHECKING:
     from summeter.meta.results import Row, Study
+    from summeter.tables import Table
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -22,6 +24,7 @@ app = typer.Typer(no_args_is_help=True)
     "temperature", "max_reply", "max_cost", "max_tokens", "prices", "context", "on_overflow", "concurrency",
     "timeout", "base_url",
 )  # fmt: skip
+@output_options(file=False)
 @reading_options
 def injection(
     data: Annotated[
@@ -40,7 +43,7 @@ def injection(
     reading: Reading,
     seed: Annotated[int, typer.Option(help="Random seed of sample, bootstrap and models.")] = 0,
     replay: Replay = None,
-    as_json: AsJson = False,
+    output: Output,
     **options: Any,
 ) -> None:
     """Add instructions to texts of DATA and count flipped verdicts.
@@ -56,23 +59,18 @@ def injection(
     study = audit(
         loaded, chosen_evaluators(evaluators, replay), models=parse_bindings(models or []), out=out,
         sample=sample, attacks=read_attacks(attacks), seed=seed, replay=replay,
-        progress=progress(quiet=as_json), **options,
+        progress=progress(quiet=output.format == "json"), **options,
     )  # fmt: skip
-    if as_json:
-        print_study_json(study)
-        return
-    _show(study)
+    output.write_study(study, [*_tables(study), *study.signatures(), *map(in_options, study.notes)])
     file = out / "injection.json"
-    typer.echo(f"study: {file} (plot it with `summeter report {out} --study {file}`)")
+    typer.echo(f"study: {file} (plot it with `summeter report {out} --study {file}`)", err=True)
 
 
-def _show(study: Study) -> None:
-    """Print one block per judge and aspect.
-
-    It lists the attacks that flipped a verdict, and the number of other attacks.
-    """
+def _tables(study: Study) -> Iterator[Table]:
+    """Yield one table per judge and aspect, with the attacks that flipped a verdict, and the number of the others."""
     from summeter.audit.injection import ALL
     from summeter.records import shown_signatures
+    from summeter.tables import Table, number, plain
 
     blocks: dict[tuple[str, str, str, str], list[Row]] = {}
     for row in study:
@@ -81,28 +79,31 @@ def _show(study: Study) -> None:
     shown = shown_signatures(signature for _, signature in known)
     for (judge, signature, aspect, unit), rows in blocks.items():
         alone = sum(name == judge for name, _ in known) == 1
-        typer.echo(f"{judge if alone else shown[signature]}: {aspect}, by {unit}")
         unchanged = [row for row in rows if row.value == row.details["control"] == 0 and row.details["attack"] != ALL]
-        for row in reversed(rows):
-            if row not in unchanged:
-                typer.echo(f"  {_line(row)}")
-        if unchanged:
-            typer.echo(f"  {len(unchanged)} attacks flipped no verdict, and neither did their controls")
-    for text in (*study.signatures(), *study.notes):
-        typer.echo(text)
+        lines = [
+            [
+                row.details["attack"], None if row.details["attack"] == ALL else row.details["aim"], row.value,
+                row.details["control"], _net(row.details), row.n, row.missing,
+                row.reason if row.value is None else None,
+            ]
+            for row in reversed(rows)
+            if row not in unchanged
+        ]  # fmt: skip
+        note = f"{len(unchanged)} attacks flipped no verdict, and neither did their controls"
+        yield Table.of(
+            ["attack", "aim", "flipped", "control", "net", "n", "unusable", "why"],
+            lines,
+            align="llrrlrrl",
+            show=[plain, plain, number, number],
+            title=f"{judge if alone else shown[signature]}: {aspect}, by {unit}",
+            notes=[note] if unchanged else [],
+        )
 
 
-def _line(row: Row) -> str:
-    from summeter.audit.injection import ALL
-    from summeter.tables import number
-
-    about = row.details
-    name = f"{about['attack']} ({about['aim']})" if about["attack"] != ALL else ALL
-    if row.value is None:
-        return f"{name:<34} -  {row.reason}"
-    ends = ""
-    if about["net_low"] is not None and about["net_low"] < about["net_high"]:
-        ends = f" [{about['net_low']:+.3f}, {about['net_high']:+.3f}]"
-    net = "-" if about["net"] is None else f"{about['net']:+.3f}{ends}"
-    unusable = f", {row.missing} unusable" if row.missing else ""
-    return f"{name:<34} {row.value:.3f} flipped, control {number(about['control'])}, net {net}, n {row.n}{unusable}"
+def _net(details: Mapping[str, Any]) -> str:
+    """Return the difference from the control with its interval."""
+    if details["net"] is None:
+        return "-"
+    low, high = details["net_low"], details["net_high"]
+    ends = f" [{low:+.3f}, {high:+.3f}]" if low is not None and low < high else ""
+    return f"{details['net']:+.3f}{ends}"

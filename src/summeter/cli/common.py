@@ -167,6 +167,10 @@ class Output(NamedTuple):
             typer.echo(f"written to {self.file}", err=True)
 
 
+TERMINAL = Output()
+"""Text on stdout."""
+
+
 def output_options(*formats: str, file: bool = True) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that adds `--format`, `-o FILE` and `--json` to a command.
 

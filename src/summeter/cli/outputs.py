@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from summeter.cli.common import AsJson, Reading, print_json, read_data, reading_options
+from summeter.cli.common import Output, Reading, output_options, read_data, reading_options
 from summeter.cli.score import Full, show_scores, show_summary, write_report
 from summeter.tables import wrapped
 
@@ -15,6 +15,7 @@ app = typer.Typer(no_args_is_help=True)
 
 
 @app.command("import")
+@output_options(file=False)
 @reading_options
 def import_(
     data: Annotated[str, typer.Argument(metavar="DATA", help="Judged data.")],
@@ -31,17 +32,20 @@ def import_(
     *,
     reading: Reading,
     full: Full = False,
-    as_json: AsJson = False,
+    output: Output,
 ) -> None:
     """Create RUN from stored replies or scores, without model calls."""
     from summeter.engine.outputs import import_outputs
+    from summeter.report import score_parts
 
     loaded = read_data(data, reading)
     run = import_outputs(loaded, raw, out, parser)
     page = write_report(run)
-    if as_json:
-        pairs = [row.model_dump() for row in run.pairs()]
-        print_json((result._asdict() for result in run.imported), study="import", pairs=pairs)
+    if output.format != "text":
+        pairs = run.pairs()
+        parts = score_parts(run.summary(), pairs)
+        imported = (result._asdict() for result in run.imported)
+        output.write(parts, imported, study="import", pairs=[row.model_dump() for row in pairs])
         return
     if full:
         show_scores(run)

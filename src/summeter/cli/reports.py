@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from summeter.cli.common import AsJson, check_suffix
+from summeter.cli.common import Output, check_suffix, output_options
 from summeter.cli.score import Full, print_run
 
 if TYPE_CHECKING:
@@ -30,15 +30,12 @@ Tolerance = Annotated[
 ]
 
 
-def rescore(
-    run: Folder,
-    full: Full = False,
-    as_json: AsJson = False,
-) -> None:
+@output_options()
+def rescore(run: Folder, output: Output, full: Full = False) -> None:
     """Rebuild scores, summary and report of RUN from its judgments, without model calls."""
     from summeter.engine.runs import rescore as again
 
-    print_run(again(run), as_json=as_json, full=full)
+    print_run(again(run), output, full=full)
 
 
 def report(runs: Folders = None, study: StudyFiles = None, out: Page = None, tolerance: Tolerance = None) -> None:

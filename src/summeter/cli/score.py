@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from summeter.cli.common import AsJson, Reading, in_options, print_json, read_data, reading_options, warn
+from summeter.cli.common import TERMINAL, Output, Reading, in_options, output_options, read_data, reading_options, warn
 from summeter.cli.executor_options import CpusPerWorker, Executor, GpusPerWorker, RayAddress, Workers, executor_of
 from summeter.cli.run_options import run_options
 from summeter.tables import wrapped
@@ -37,7 +37,7 @@ Models = Annotated[
         help="Model of a role; local/FOLDER or hf/ORG/NAME@REVISION for networks. Repeatable.",
     ),
 ]
-Output = Annotated[
+RunOut = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="RUN", help="Folder of the run; an existing run is resumed. "
                               "Default: runs/NAME-OF-DATA.")
 ]  # fmt: skip
@@ -52,6 +52,7 @@ Coverage = Annotated[
 
 
 @run_options()
+@output_options(file=False)
 @reading_options
 def score(
     data: Annotated[
@@ -63,7 +64,7 @@ def score(
     ],
     evaluators: Evaluators = None,
     models: Models = None,
-    out: Output = None,
+    out: RunOut = None,
     *,
     reading: Reading,
     replay: Replay = None,
@@ -73,7 +74,7 @@ def score(
     min_coverage: Coverage = 0.0,
     full: Full = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only the path of the report.")] = False,
-    as_json: AsJson = False,
+    output: Output,
     executor: Executor = None,
     workers: Workers = None,
     ray_address: RayAddress = None,
@@ -103,18 +104,18 @@ def score(
             warn(_training_overlap(loaded, judges, bound))
     folder = out or Path("runs") / loaded.card.name
     if dry_run:
-        _dry(loaded, judges, folder, {"models": bound, **options}, as_json=as_json)
+        _dry(loaded, judges, folder, {"models": bound, **options}, output)
         return
     # SIGTERM, which schedulers send, is treated like Ctrl-C. A background job may have inherited an ignored SIGINT.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
-    show = progress(quiet=quiet or as_json)
+    show = progress(quiet=quiet or output.format == "json")
     with _pending_batches_shown(folder):
         run = evaluate(
             loaded, judges, models=bound, out=folder, replay=replay, progress=show, executor=where, **options
         )
     del loaded  # frees memory; the report reads the copy in the run
-    print_run(run, as_json=as_json, quiet=quiet, full=full)
+    print_run(run, output, quiet=quiet, full=full)
     check_coverage(run, min_coverage)
 
 
@@ -132,17 +133,26 @@ def demo(
     print_run(evaluate(loaded, out=out, progress=progress()))
 
 
-def print_run(run: Run, *, as_json: bool = False, quiet: bool = False, full: bool = False) -> None:
-    """Write the report of a run, and print its summary in six lines, or one JSON object.
+def print_run(run: Run, output: Output = TERMINAL, *, quiet: bool = False, full: bool = False) -> None:
+    """Write the report of a run, and print its summary in six lines, or its tables in the format of `output`.
 
     With `full`, tables, signatures and the usage of each model and judge are printed first.
     """
     page = write_report(run)
-    if as_json:
-        pairs = [row.model_dump() for row in run.pairs()]
-        rows = run.summary().to_dicts()
-        replies = [{**count.model_dump(), "success": count.success} for count in run.totals.replies]
-        print_json(rows, pairs=pairs, replies=replies, counts=run.manifest.counts, coverage=run.manifest.coverage)
+    if output != TERMINAL:
+        from summeter.report import reliabilities, score_parts
+
+        table, pairs = run.summary(), run.pairs()
+        output.write(
+            score_parts(table, pairs, reliabilities([run])),
+            table.to_dicts(),
+            title=f"Scores of {run.manifest.data.source}",
+            csv=table.to_dicts() or [pair.model_dump() for pair in pairs],
+            pairs=[pair.model_dump() for pair in pairs],
+            replies=[{**count.model_dump(), "success": count.success} for count in run.totals.replies],
+            counts=run.manifest.counts,
+            coverage=run.manifest.coverage,
+        )
         return
     if full and not quiet:
         show_scores(run)
@@ -280,15 +290,10 @@ def _pending_batches_shown(folder: Path) -> Iterator[None]:
         raise
 
 
-def _dry(data: Dataset, judges: list[Evaluator], folder: Path, options: dict[str, Any], *, as_json: bool) -> None:
+def _dry(data: Dataset, judges: list[Evaluator], folder: Path, options: dict[str, Any], output: Output) -> None:
     from summeter.cli.spending import dry_lines
     from summeter.engine.dry import dry_run
 
     rows = dry_run(data, judges, out=folder, **options)
-    if as_json:
-        print_json(
-            ({**row._asdict(), "reason": row.reason and in_options(row.reason)} for row in rows), study="dry_run"
-        )
-        return
-    for line in dry_lines(rows):
-        typer.echo(line)
+    shown = ({**row._asdict(), "reason": row.reason and in_options(row.reason)} for row in rows)
+    output.write(dry_lines(rows), shown, study="dry_run")

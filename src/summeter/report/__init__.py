@@ -11,7 +11,7 @@ from summeter.report.build import page
 from summeter.report.dataset import agreement_line, agreements, dataset_html
 from summeter.report.reliability import TOLERANCE, reliabilities
 from summeter.report.rendering import html, render
-from summeter.report.terminal import markdown, outcome, pairs, ranking, trust
+from summeter.report.terminal import markdown, outcome, pairs, ranking, score_parts, trust
 
 __all__ = [
     "TOLERANCE",
@@ -27,5 +27,6 @@ __all__ = [
     "ranking",
     "reliabilities",
     "render",
+    "score_parts",
     "trust",
 ]

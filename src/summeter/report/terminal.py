@@ -14,7 +14,7 @@ from summeter.report.blocks import Page, Reliability
 from summeter.report.head_to_head import columns_of
 from summeter.report.words import gloss
 from summeter.scoring import COMPOSITE, PairScore, SystemTable
-from summeter.tables import Best, Table, clean, escape_markdown, wrapped
+from summeter.tables import Best, Table, clean, document, wrapped
 from summeter.tables import interval as plain_interval
 from summeter.tables import number as plain_number
 
@@ -162,16 +162,25 @@ def _pair_notes(scores: Sequence[PairScore]) -> list[str]:
 
 
 def markdown(table: SystemTable, pairs: Sequence[PairScore] = (), reliabilities: Sequence[Reliability] = ()) -> str:
-    """Return the table of systems as Markdown, with one row per system, and the signatures.
+    """Return the parts of `score_parts` as Markdown.
+
+    Names are escaped, so that a system called `a|b` stays in its cell.
+    """
+    return document(score_parts(table, pairs, reliabilities), "markdown")
+
+
+def score_parts(
+    table: SystemTable, pairs: Sequence[PairScore] = (), reliabilities: Sequence[Reliability] = ()
+) -> list[Table | str]:
+    """Return the table of systems, with one row per system, and the signatures.
 
     A cell has the form `0.91 [0.88, 0.94] n=18, 2 missing`; counts that are the same in all cells are in a note. The
     table is followed by a second table with `pairs`, the result of `run.pairs()`, and then by one line for each of
-    `reliabilities`, the result of `reliabilities([run])`. Names are escaped, so that a system called `a|b` stays in its
-    cell.
+    `reliabilities`, the result of `reliabilities([run])`.
     """
     if not len(table) and not pairs:
-        return "Nothing has been scored yet.\n"
-    parts = []
+        return ["Nothing has been scored yet."]
+    parts: list[Table | str] = []
     if len(table):
         columns, judges, (cells_of, common) = table.columns(), _judges(table), _cells(table)
         # A heading is one line: the aspect, and also the judge if several columns have the same aspect.
@@ -183,7 +192,7 @@ def markdown(table: SystemTable, pairs: Sequence[PairScore] = (), reliabilities:
         ]
         ranked = Table.of(["#", "system", *titles], rows)
         numbers = ranked.columns[0]._replace(align="right")
-        parts.append(_with_notes(replace(ranked, columns=(numbers, *ranked.columns[1:])), [*common, *_notes(table)]))
+        parts += [replace(ranked, columns=(numbers, *ranked.columns[1:])), *common, *_notes(table)]
     if pairs:
         cells = []
         for pair in map(PairScore.leading, pairs):
@@ -191,13 +200,8 @@ def markdown(table: SystemTable, pairs: Sequence[PairScore] = (), reliabilities:
             share = flips.removeprefix("flips ") or "-"
             cells.append([gloss(pair.aspect).title, pair.judge, f"{who} {value}", counts, share])
         heads = ["aspect", "judge", "preferred", "n", "flips"]
-        parts.append(_with_notes(Table.of(heads, cells), _pair_notes(pairs)))
-    parts += [f"- Reliability: {escape_markdown(_reliability(block))}\n" for block in reliabilities]
-    return "\n".join(parts)
-
-
-def _with_notes(table: Table, notes: Sequence[str]) -> str:
-    return "\n".join([table.markdown(), *(f"- {escape_markdown(note)}" for note in notes)]) + "\n"
+        parts += [Table.of(heads, cells), *_pair_notes(pairs)]
+    return [*parts, *(f"Reliability: {_reliability(block)}" for block in reliabilities)]
 
 
 class _Headings(NamedTuple):
