@@ -20,7 +20,7 @@ import pytest
 if TYPE_CHECKING:
     from summeter.engine.plan import Data, Evaluators
     from summeter.engine.runs import Run
-    from summeter.meta.results import Study
+    from summeter.meta._gate import Checks
 
 _RUNS = pytest.StashKey[dict[Path, bool]]()
 """Folders of the runs of the session, and whether they are of single summaries."""
@@ -84,7 +84,7 @@ class Summeter:
         self._config.stash[_RUNS].setdefault(folder, summary is not None)
         return run
 
-    def check(self, run: Run, **bounds: Any) -> Study:
+    def check(self, run: Run, **bounds: Any) -> Checks:
         """Check a run against bounds, and return the checks.
 
         The keywords are those of `summeter.meta.gate`, such as `min={"faithfulness": 0.8}`. `baseline` can also be the
@@ -94,7 +94,7 @@ class Summeter:
         __tracebackhide__ = True
         from summeter.engine.runs import Run
         from summeter.meta import gate
-        from summeter.meta._gate import check_complete, findings, labels, sentences
+        from summeter.meta._gate import check_complete, findings
 
         if isinstance(bounds.get("baseline"), str | Path):
             bounds["baseline"] = Run(bounds["baseline"])
@@ -102,7 +102,7 @@ class Summeter:
         for each in filter(None, (run, bounds.get("baseline"))):
             check_complete(each)
         failed: list[str] = []
-        for row, label, sentence in zip(checks, labels(checks), sentences(checks), strict=True):
+        for row, label, sentence in zip(checks, checks.labels(), checks.sentences(), strict=True):
             for figure in ("value", "low", "high", "n"):
                 if (value := getattr(row, figure)) is not None:
                     self._test.user_properties.append((f"summeter: {label}: {figure}", value))

@@ -14,7 +14,7 @@ from engine.judges import rows
 from summeter.data.dataset import load
 from summeter.engine.outputs import ImportedRun, import_outputs
 from summeter.engine.runs import Run
-from summeter.meta._gate import gate, sentences
+from summeter.meta._gate import gate
 from summeter.records import InputError, UsageError
 from summeter.report import html
 from summeter.report.terminal import markdown
@@ -176,7 +176,7 @@ def test_units_without_a_value_are_told_beside_the_means(tmp_path: Path) -> None
     assert run.summary().unjudged() == note
     assert note in markdown(run.summary()).replace("\\", "")
     assert note in html([run], tmp_path / "page.html").read_text()
-    assert sentences(gate(run, min={"overall": 0.0})) == [
+    assert gate(run, min={"overall": 0.0}).sentences() == [
         "passed a: overall by mine 1.000 >= 0 (n = 1, missing 1; 1 of 2 units not judged)"
     ]
 

@@ -12,8 +12,7 @@ from summeter.cli.junit import Case, junit
 from summeter.cli.studies import Given, study_command
 from summeter.meta import gate as study
 from summeter.meta import load_calibration
-from summeter.meta._gate import check, check_complete, findings, labels, sentences, table, verdict
-from summeter.meta.results import Study
+from summeter.meta._gate import Checks, check, check_complete, findings
 from summeter.records import CoverageError
 from summeter.runs.run import RunFolder
 
@@ -48,16 +47,15 @@ def gate(
         about = {"run": run.folder, "baseline": baseline, "confidence": given.values.get("confidence", 0.95)}
         given.output.put(junit("summeter gate", cases(result, runs), about))
     else:
-        passed = all(row.details["passed"] for row in result)
-        passed &= all(each.manifest.status == "complete" for each in runs)
-        given.output.write_study(result, [table(result), *result.notes], title=verdict(result), passed=passed)
+        passed = result.passed and all(each.manifest.status == "complete" for each in runs)
+        given.output.write_study(result, title=result.verdict, passed=passed)
     check(result, *runs)
 
 
-def cases(result: Study, runs: list[RunFolder]) -> list[Case]:
+def cases(result: Checks, runs: list[RunFolder]) -> list[Case]:
     """Return the checks as test cases, and an error for each run that is incomplete."""
     found = []
-    for row, name, line in zip(result, labels(result), sentences(result), strict=True):
+    for row, name, line in zip(result, result.labels(), result.sentences(), strict=True):
         details = {key: row.details.get(key) for key in ("outcome", "min", "on", "max_drop", "needed")}
         figures = {key: getattr(row, key) for key in ("value", "low", "high", "p", "n", "missing", "signature")}
         passed = row.details["passed"]

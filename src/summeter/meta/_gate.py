@@ -65,8 +65,84 @@ class GateOptions(By):
     )
 
 
+class Checks(Study):
+    """The checks of `gate`, one per row."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether all checks are passed."""
+        return all(row.details["passed"] for row in self)
+
+    @property
+    def verdict(self) -> str:
+        """Whether the gate is passed, and how many checks are not."""
+        lost = sum(not row.details["passed"] for row in self)
+        return f"gate not passed: {lost} of {len(self)} checks" if lost else f"gate passed: {count(len(self), 'check')}"
+
+    def labels(self) -> list[str]:
+        """Return what each row checks: "aster: faithfulness in news by support"."""
+        names = []
+        for row, judge in zip(self, judge_labels(self.rows), strict=True):
+            change, group = "" if row.statistic == "mean" else "change of ", _group(row)
+            names.append(
+                f"{row.system or 'all systems'}: {change}{row.aspect}{f' in {group}' if group else ''} by {judge}"
+            )
+        return names
+
+    def sentences(self) -> list[str]:
+        """Return one line per check, with the outcome, system, aspect, judge, value and bound.
+
+        "FAILED aster: faithfulness by support 0.620 [0.500, 0.700] < 0.8 (n = 18, missing 2)"
+        """
+        lines = []
+        for row, label in zip(self, self.labels(), strict=True):
+            details, outcome = row.details, row.details["outcome"]
+            lost = details.get("units_missing", 0)
+            units = f"; {lost} of {details['units'] + lost} units not judged" if lost else ""
+            lower = " (lower bound)" if details.get("on") == "lower-bound" else ""
+            bound = f"{details['min'] if row.statistic == 'mean' else 0.0 - details['max_drop']:g}{lower}"
+            text = f"{with_interval(row.value, row.low, row.high)} {_SIGNS[outcome]} {bound}"
+            if row.value is None:
+                text = f"has no value ({row.reason}); the bound is {bound}"
+            elif lower and row.low is None:
+                text = f"{number(row.value)} has no interval; the bound is {bound}"
+            result = "FAILED" if outcome == "failed" else outcome
+            settles = f"; {_settles(row)}" if outcome == "unclear" else ""
+            lines.append(f"{result} {label} {text} (n = {row.n}, missing {row.missing}{units}){settles}")
+        return lines
+
+    def table(self) -> Table:
+        """Return a table with one line per check.
+
+        `needed` is the number of documents that would settle an unclear check.
+        """
+        rows = self.rows
+        columns: dict[str, list[Any]] = {
+            "result": ["FAILED" if row.details["outcome"] == "failed" else row.details["outcome"] for row in rows],
+            "system": [row.system or "all" for row in rows],
+            "group": [_group(row) for row in rows],
+            "aspect": [row.aspect for row in rows],
+            "judge": list(judge_labels(rows)),
+            "value": [number(row.value) for row in rows],
+            "interval": [interval(row.low, row.high) for row in rows],
+            "bound": [_bound(row) for row in rows],
+            "n": [row.n for row in rows],
+            "missing": [row.missing for row in rows],
+            "needed": [row.details.get("needed") for row in rows],
+        }
+        columns = {
+            name: cells for name, cells in columns.items() if any(cells) and (name != "judge" or len(set(cells)) > 1)
+        }
+        align = "".join("r" if name in {"value", "n", "missing", "needed"} else "l" for name in columns)
+        return Table.of(list(columns), list(zip(*columns.values(), strict=True)), align=align)
+
+    def parts(self) -> list[Table | str]:
+        """Return the table, the signatures and the notes."""
+        return [self.table(), *self.signatures(), *self.notes]
+
+
 @study(GateOptions)
-def gate(run: RunFolder, options: GateOptions) -> Study:
+def gate(run: RunFolder, options: GateOptions) -> Checks:
     """Check the means of a run against minimum values, and against an earlier run.
 
     Rows have the study "gate". There is one row with the statistic `mean` for each aspect in `min`, judge and system,
@@ -114,7 +190,7 @@ def gate(run: RunFolder, options: GateOptions) -> Study:
     if any(row.details["needed"] for row in unclear):
         notes.append(f"needed: documents that would settle an unclear check, {_ASSUMED}")
     notes += dict.fromkeys(_settles(row) for row in unclear if not row.details["needed"])
-    return Study(STUDY, rows, notes)
+    return Checks(STUDY, rows, notes)
 
 
 _ASSUMED = "if the difference and its spread stay the same"
@@ -318,40 +394,6 @@ def _notes(run: RunFolder, by_aspect: Mapping[str, Calibration]) -> Iterator[str
             yield f"{calibration.aspect}: the calibration used the data of this run"
 
 
-def labels(study: Study) -> list[str]:
-    """Return what each row checks: "aster: faithfulness in news by support"."""
-    names = []
-    for row, judge in zip(study, judge_labels(study.rows), strict=True):
-        change, group = "" if row.statistic == "mean" else "change of ", _group(row)
-        names.append(f"{row.system or 'all systems'}: {change}{row.aspect}{f' in {group}' if group else ''} by {judge}")
-    return names
-
-
-def sentences(study: Study) -> list[str]:
-    """Return one line per check, with the outcome, system, aspect, judge, value and bound.
-
-    "FAILED aster: faithfulness by support 0.620 [0.500, 0.700] < 0.8 (n = 18, missing 2)"
-    """
-    lines = []
-    for row, label in zip(study.rows, labels(study), strict=True):
-        details, outcome = row.details, row.details["outcome"]
-        lost = details.get("units_missing", 0)
-        units = f"; {lost} of {details['units'] + lost} units not judged" if lost else ""
-        lower = " (lower bound)" if details.get("on") == "lower-bound" else ""
-        bound = f"{details['min'] if row.statistic == 'mean' else 0.0 - details['max_drop']:g}{lower}"
-        text = f"{with_interval(row.value, row.low, row.high)} {_SIGNS[outcome]} {bound}"
-        if row.value is None:
-            text = f"has no value ({row.reason}); the bound is {bound}"
-        elif lower and row.low is None:
-            text = f"{number(row.value)} has no interval; the bound is {bound}"
-        lines.append(
-            f"{'FAILED' if outcome == 'failed' else outcome} {label} {text} (n = {row.n}, missing {row.missing}{units})"
-        )
-        if outcome == "unclear":
-            lines[-1] += f"; {_settles(row)}"
-    return lines
-
-
 _SIGNS = {"passed": ">=", "failed": "<", "unclear": "around"}
 
 
@@ -376,29 +418,6 @@ def _bound(row: Row) -> str:
     if row.statistic == "mean":
         return f"{'low' if row.details['on'] == 'lower-bound' else 'mean'} >= {row.details['min']:g}"
     return f"change >= {-row.details['max_drop'] + 0.0:g}"
-
-
-def table(study: Study) -> Table:
-    """Return a table with one line per check. `needed` is the number of documents that would settle an unclear one."""
-    rows = study.rows
-    columns: dict[str, list[Any]] = {
-        "result": ["FAILED" if row.details["outcome"] == "failed" else row.details["outcome"] for row in rows],
-        "system": [row.system or "all" for row in rows],
-        "group": [_group(row) for row in rows],
-        "aspect": [row.aspect for row in rows],
-        "judge": list(judge_labels(rows)),
-        "value": [number(row.value) for row in rows],
-        "interval": [interval(row.low, row.high) for row in rows],
-        "bound": [_bound(row) for row in rows],
-        "n": [row.n for row in rows],
-        "missing": [row.missing for row in rows],
-        "needed": [row.details.get("needed") for row in rows],
-    }
-    columns = {
-        name: cells for name, cells in columns.items() if any(cells) and (name != "judge" or len(set(cells)) > 1)
-    }
-    align = "".join("r" if name in {"value", "n", "missing", "needed"} else "l" for name in columns)
-    return Table.of(list(columns), list(zip(*columns.values(), strict=True)), align=align)
 
 
 def findings(run: RunFolder, row: Row, most: int = 5) -> list[str]:
@@ -446,13 +465,7 @@ def findings(run: RunFolder, row: Row, most: int = 5) -> list[str]:
     return lines
 
 
-def verdict(study: Study) -> str:
-    """Return whether the gate is passed, and how many checks are not."""
-    lost = sum(not row.details["passed"] for row in study)
-    return f"gate not passed: {lost} of {len(study)} checks" if lost else f"gate passed: {count(len(study), 'check')}"
-
-
-def check(study: Study, *runs: RunFolder) -> None:
+def check(checks: Checks, *runs: RunFolder) -> None:
     """Raise an error if a run is not complete or if a check failed.
 
     Raises CoverageError (exit code 4) if a run is not complete, and GateError (exit code 3) if a check failed, or is
@@ -460,9 +473,9 @@ def check(study: Study, *runs: RunFolder) -> None:
     """
     for run in runs:
         check_complete(run)
-    lost = [line for line, row in zip(sentences(study), study, strict=True) if not row.details["passed"]]
+    lost = [line for line, row in zip(checks.sentences(), checks, strict=True) if not row.details["passed"]]
     if lost:
-        raise GateError(f"{verdict(study)}; the first: {lost[0].removeprefix('FAILED ')}")
+        raise GateError(f"{checks.verdict}; the first: {lost[0].removeprefix('FAILED ')}")
 
 
 def check_complete(run: RunFolder) -> None:
