@@ -235,6 +235,13 @@ class TestObjects:
         with pytest.raises(UsageError, match="two columns 'summary'"):
             sm.load(pd.concat([frame, frame["summary"]], axis=1))
 
+    def test_arrow_values_that_cannot_be_read(self) -> None:
+        pa = pytest.importorskip("pyarrow")
+        late = pa.array([2**62, 0], pa.timestamp("s"))
+        for wrong in (pa.table({"document": ["a", "b"], "summary": ["a", "b"], "day": late}), pa.chunked_array([late])):
+            with pytest.raises(UsageError, match=f"the {type(wrong).__name__} cannot be read"):
+                sm.load(wrong)
+
     def test_large_frame_is_read_on_demand(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(folders, "LARGE", 10)
         data = sm.load(row for row in ROWS)

@@ -77,9 +77,13 @@ def _arrow_rows(table: Any) -> Iterator[dict[str, Any]]:
         import pyarrow as pa
     except ImportError:
         raise InstallError.missing("pyarrow", "parquet") from None
-    reader = pa.RecordBatchReader.from_stream(table)
-    if (name := repeated(reader.schema.names)) is not None:
-        raise UsageError(f"the {type(table).__name__} has two columns {name!r}; rename one")
-    for batch in reader:
-        for start in range(0, len(batch), _AT_ONCE):
-            yield from batch.slice(start, _AT_ONCE).to_pylist()
+    name = type(table).__name__
+    try:
+        reader = pa.RecordBatchReader.from_stream(table)
+        if (column := repeated(reader.schema.names)) is not None:
+            raise UsageError(f"the {name} has two columns {column!r}; rename one")
+        for batch in reader:
+            for start in range(0, len(batch), _AT_ONCE):
+                yield from batch.slice(start, _AT_ONCE).to_pylist()
+    except (ValueError, OverflowError) as error:  # such as the column of a table, or a date after the year 9999
+        raise UsageError(f"the {name} cannot be read: {error}; give a table of strings, numbers and lists") from error
