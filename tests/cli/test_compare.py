@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from meta.test_versions import run
 
+from summeter import evaluate
 from summeter.cli.main import main
 
 
@@ -56,3 +58,19 @@ def test_wrong_arguments(runs: tuple[Path, Path], tmp_path: Path, capsys: pytest
     assert ends("compare", *runs, "--by", "colour") == 2
     assert "no column 'colour'" in capsys.readouterr().err
     assert ends("compare", *runs, "-o", tmp_path / "page.docx") == 2
+
+
+def test_the_page_on_reports_shows_the_real_output(
+    root: Path, example: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    rows = [json.loads(line) for line in example.read_text("utf-8").splitlines()]
+    monday = [{**row, "human": {}} for row in rows if row["system"] == "cedar"]
+    cut = [{**row, "summary": row["sentences"][0], "sentences": row["sentences"][:1]} for row in monday]
+    tuesday = [cut[at] if at % 3 == 0 else row for at, row in enumerate(monday)]
+    for name, data in (("monday", monday), ("tuesday", tuesday)):
+        evaluate(data, ["support"], out=tmp_path / name)
+    assert ends("compare", tmp_path / "monday", tmp_path / "tuesday") == 0
+    page = (root / "docs" / "report.md").read_text("utf-8")
+    (shown,) = re.findall(r"summeter compare runs/monday runs/tuesday\n(.*?)```", page, re.DOTALL)
+    assert capsys.readouterr().out.startswith(shown)

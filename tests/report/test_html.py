@@ -102,6 +102,16 @@ def test_hostile_texts_stay_texts(plain: str, hostile: str) -> None:
     assert all(value.startswith(("#", "data:image/svg+xml;base64,")) for value in links)
 
 
+def test_hostile_texts_in_changed_summaries(plain: str, tmp_path: Path) -> None:
+    runs = [xss.run(tmp_path / "a"), xss.run(tmp_path / "b", changed=True)]
+    text = html(runs, tmp_path / "page.html").read_text(encoding="utf-8")
+    found = read(text)
+    assert text.count('<article class="change">') == len(xss.CORPUS)
+    assert found.tags <= TAGS
+    assert {name for _, name, _ in found.attributes} <= ATTRIBUTES
+    assert found.raw == read(plain).raw
+
+
 def test_hostile_names_in_the_matrix_of_pairs(plain: str, hostile: str) -> None:
     assert 'id="pairs"' not in plain
     assert 'id="pairs"' in hostile

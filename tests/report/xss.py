@@ -30,7 +30,7 @@ CORPUS = (
 )  # fmt: skip
 
 
-def rows() -> list[fake.Row]:
+def rows(verb: str = "was") -> list[fake.Row]:
     """Return one document and one summary per text of the corpus, with the text in every field."""
     return [
         {
@@ -38,8 +38,8 @@ def rows() -> list[fake.Row]:
             "system": f"sys {text}",
             "domain": text,
             "document": f"{text} stands. {text}",
-            "summary": f"{text} was said.",
-            "sentences": [f"{text} was said."],
+            "summary": f"{text} {verb} said.",
+            "sentences": [f"{text} {verb} said."],
             "reference": text,
             "key_facts": [text],
             "human": {
@@ -77,8 +77,14 @@ def compare(document: Document, summary: Summary, entry: JudgeEntry) -> list[Jud
     ]
 
 
-def run(folder: Path) -> RunFolder:
-    """Return a run with a hostile judge, model and signature."""
+def contrary(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
+    """Return the judgments of `judge` with the opposite labels."""
+    made = judge(document, summary, entry)
+    return [one.model_copy(update={"label": 1 - one.label}) if isinstance(one.label, int) else one for one in made]
+
+
+def run(folder: Path, *, changed: bool = False) -> RunFolder:
+    """Return a run with a hostile judge, model and signature; with `changed`, other texts and labels."""
     hostile = CORPUS[1]
     entry = JudgeEntry(
         name=hostile, signature=f"{hostile}|judge:{CORPUS[3]}|v:1", model=CORPUS[4], models={"judge": CORPUS[4]},
@@ -86,5 +92,5 @@ def run(folder: Path) -> RunFolder:
     )  # fmt: skip
     second = entry.model_copy(update={"signature": f"{hostile}|judge:{CORPUS[7]}|v:2", "file": "second"})
     duel = entry.model_copy(update={"signature": f"{hostile}|order:{CORPUS[9]}|v:1", "file": "duel"})
-    judges = ((entry, judge), (second, judge), (duel, compare))
-    return fake.make(folder, rows(), judges, options={"note": CORPUS[8]})
+    judges = ((entry, contrary if changed else judge), (second, judge), (duel, compare))
+    return fake.make(folder, rows("is" if changed else "was"), judges, options={"note": CORPUS[8]})

@@ -301,6 +301,24 @@ def test_text_can_be_read(visit: Any, two: Path, scheme: str) -> None:
     readable(page)
 
 
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (1100, "dark"), (390, "light")])
+def test_the_first_screen_says_what_changed(visit: Any, tmp_path: Path, width: int, scheme: str) -> None:
+    runs = [xss.run(tmp_path / "a"), xss.run(tmp_path / "b", changed=True)]
+    page = visit(html(runs, tmp_path / "page.html"), width=width, scheme=scheme)
+    expect(page.locator("#changes .verdict")).to_be_in_viewport()
+    expect(page.locator("#changes table.diff")).to_be_in_viewport()
+    change = page.locator(".change").first
+    expect(change.locator("del")).to_have_text("was")
+    expect(change.locator("ins")).to_have_text("is")
+    expect(change.locator(".source mark")).to_have_count(1)
+    for details in page.locator(".change details").all():
+        details.locator("summary").click()
+    fits(page)
+    readable(page)
+    change.locator(".jump").last.click()
+    expect(page.locator(".card:focus")).to_contain_text("is said.")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_matrix_of_pairs_can_be_read(visit: Any, duel: Path, scheme: str) -> None:
     page = visit(duel, scheme=scheme)
