@@ -107,11 +107,27 @@ def test_numbers_of_tables_match_texts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "aspects"),
+    [
+        ("id,quality,score\n0,4,1\n", {"quality": 4, "score": 1}),
+        ("id,question,score\n0,1,4\n0,2,5\n", {"1": 4, "2": 5}),
+        ("id,question,points\n0,clear?,4\n0,true?,5\n", {"clear?": 4, "true?": 5}),
+        (",id,summary_id,faithfulness,why\n0,0,7,1,because\n", {"faithfulness": 1}),
+        ("id,question\n0,4\n", {"question": 4}),
+    ],
+)
+def test_the_layout_is_recognised_by_names_and_contents(tmp_path: Path, text: str, aspects: dict[str, float]) -> None:
+    data = load(ROWS).with_ratings(written(tmp_path, "r.csv", text), on="id")
+    assert {each.aspect: each.value for each in data.judgments("human.raw")} == aspects
+
+
+@pytest.mark.parametrize(
     ("text", "faults"),
     [
         ("id,coherence\n0,good\n1,4\n2,5\n", [(2, "coherence")]),
         ("id,coherence\n0,4\n0,4\n", [(3, "coherence")]),
         ("id,rater,aspect,score\n0,ann,x,4\n0,ann,y,4\n0,ann,x,3\n1,,x,1\n", [(5, "rater"), (4, "score")]),
+        ("id,aspect,score\n0,x,4\n1,,3\n2,,\n", [(3, "score")]),
         ("id,coherence\n8,4\n9,4\n", [(None, None)]),
         ("id,coherence\n", [(None, None)]),
     ],
@@ -141,6 +157,13 @@ def test_wrong_columns_are_refused_with_those_there_are(tmp_path: Path, how: dic
     with pytest.raises(UsageError) as caught:
         load(ROWS).with_ratings(written(tmp_path, "r.csv", WIDE), **how)
     assert [word for word in words if word not in str(caught.value)] == []
+
+
+def test_columns_that_may_be_the_same_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="several columns that may be the raters: worker, user_id"):
+        load(ROWS).with_ratings([{"id": 0, "worker": 1, "user_id": 2, "coherence": 1}], on="id")
+    with pytest.raises(UsageError, match="no column with the values"):
+        load(ROWS).with_ratings([{"id": 0, "aspect": "coherence", "points": "many"}], on="id")
 
 
 def test_a_key_of_several_summaries_is_refused() -> None:

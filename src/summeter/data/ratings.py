@@ -44,7 +44,7 @@ LISTED = 3
 
 # Names of columns in lower case, without signs and without "id" or "name" at the end
 _RATER = {"rater", "annotator", "worker", "judge", "evaluator", "assessor", "coder", "participant", "user"}
-_ASPECT = {"aspect", "criterion", "dimension", "metric", "question", "quality", "attribute"}
+_ASPECT = {"aspect", "criterion", "dimension", "metric", "question", "attribute"}
 _VALUE = {"value", "rating", "score", "vote", "answer", "label", "judgment", "judgement", "response"}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 # Columns whose numbers are no ratings: ids, and the index of a table
@@ -171,7 +171,11 @@ def join(
     key = _key(data, columns, faults.file, on, sources)
     item, targets, row_keys, summary_keys = _matches(data, columns, key, lines, faults)
     if rater is None:
-        rater = _similar(columns.keys() - set(key.values()), _RATER, "rater", faults.file)
+        found = [name for name in columns if _word(name) in _RATER and name not in key.values()]
+        if len(found) > 1:
+            what = f"{faults.file} has several columns that may be the raters: {', '.join(found)}; give "
+            raise UsageError(what, Parameter("rater", found[0]), " or another")
+        rater = next(iter(found), None)
     elif rater not in columns:
         raise UsageError(_no_column("rater", rater, columns, faults.file))
     layout, cells, unread = _layout(columns, {*key.values(), *filter(None, [rater])}, aspects, faults.file)
@@ -185,6 +189,9 @@ def join(
             faults.add(lines[row], column, str(error))
             continue
         if value is None or item[row] < 0:
+            continue
+        if not aspect:
+            faults.add(lines[row], column, "has no aspect; name the aspect of each rating")
             continue
         who = PEOPLE if rater is None else _id(columns[rater][row])
         if who is None:
@@ -406,14 +413,17 @@ def _value(cell: Any) -> float | None:
 def _layout(
     columns: _Columns, used: AbstractSet[str], aspects: Names | None, file: str
 ) -> tuple[_Layout, Iterator[_Cell], tuple[str, ...]]:
-    """Return the layout, the cells with ratings, and the columns that are not used."""
+    """Return the layout, the cells with ratings, and the columns that are not used.
+
+    The aspect of a cell is empty if the file does not name it.
+    """
     others = [name for name in columns if name not in used]
     numeric = [name for name in others if not _NO_RATING.fullmatch(name) and _is_numeric(columns[name])]
     wanted = {} if aspects is None else {column: name for name, column in _pairs(aspects, "aspects").items()}
-    by = None
-    if not wanted or not wanted.keys() <= set(others):
-        by = _similar([name for name in others if name not in numeric], _ASPECT, "aspects", file)
-    if by is None:
+    values = [name for name in others if _word(name) in _VALUE]
+    # Numbers of questions are aspects if another column has the values.
+    naming = [name for name in others if _word(name) in _ASPECT and (values or name not in numeric)]
+    if not naming or (wanted and wanted.keys() <= set(others)):
         for column in wanted:
             if column not in columns:
                 raise UsageError(_no_column("aspects", column, columns, file))
@@ -422,32 +432,27 @@ def _layout(
             raise UsageError(f"{file} has no column of numbers besides {', '.join(used)}", *how)
         cells = ((row, aspect, name, cell) for name, aspect in named.items() for row, cell in enumerate(columns[name]))
         return "wide", cells, tuple(name for name in others if name not in named)
-    values = [name for name in others if name != by and _word(name) in _VALUE] or [n for n in numeric if n != by]
-    if len(values) != 1:
-        found = f"several columns with values ({', '.join(values)})" if values else "no column with values"
-        raise UsageError(f"{file} has the aspects in column {by!r}, and {found}; call the one to read 'value'")
+    values = values or [name for name in numeric if name not in naming]
+    for found, what in ((naming, "aspect"), (values, "value")):
+        if len(found) != 1:
+            several = (
+                f"several columns with the {what}s ({', '.join(found)})" if found else f"no column with the {what}s"
+            )
+            raise UsageError(f"{file} has one row per rating, but {several}; call the column to read {what!r}")
+    (by,), (value,) = naming, values
     known = {str(cell): str(cell) for cell in columns[by] if cell is not None}
     for name in wanted:
         if name not in known:
             text = f": column {by!r} of {file} has no {name!r}{meant(name, known)}; it has: {', '.join(known)}"
             raise UsageError(Parameter("aspects"), text)
-    named = wanted or known
-    pairs = enumerate(zip(columns[by], columns[values[0]], strict=True))
-    long_cells = ((row, named[str(of)], values[0], cell) for row, (of, cell) in pairs if str(of) in named)
-    return "long", long_cells, tuple(name for name in others if name not in (by, values[0]))
+    named = {"": "", **(wanted or known)}
+    pairs = enumerate("" if cell is None else str(cell) for cell in columns[by])
+    long_cells = ((row, named[name], value, columns[value][row]) for row, name in pairs if name in named)
+    return "long", long_cells, tuple(name for name in others if name not in (by, value))
 
 
 def _word(name: str) -> str:
     return re.sub(r"(id|name)$", "", re.sub(r"[^a-z]", "", name.casefold()))
-
-
-def _similar(names: Iterable[str], known: AbstractSet[str], parameter: str, file: str) -> str | None:
-    """Return the column whose name is known, or None. Raises UsageError if there are several."""
-    found = [name for name in names if _word(name) in known]
-    if len(found) > 1:
-        what = f"{file} has several columns that may be the {parameter}: {', '.join(sorted(found))}; name one with "
-        raise UsageError(what, Parameter(parameter, "COLUMN"))
-    return found[0] if found else None
 
 
 def _is_numeric(cells: Sequence[Any]) -> bool:
