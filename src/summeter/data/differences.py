@@ -14,23 +14,23 @@ LISTED = 5
 """Maximum number of documents or summaries that are listed per difference."""
 
 
-def differences(before: Dataset, now: Dataset) -> str:
+def differences(before: Dataset, now: Dataset, only: tuple[str, str] = ("only before", "only now")) -> str:
     """Return the differences between two datasets with different hashes, in words.
 
     The first ids and their number are given for each difference. Summaries of documents that only one dataset has are
-    not listed.
+    not listed. `only` contains the words for records of one dataset.
 
     >>> from summeter.data.dataset import load
     >>> row = {"doc_id": "d1", "document": "It rained.", "summary": "Rain."}
     >>> differences(load([row]), load([row | {"summary": "Sun."}, row | {"doc_id": "d2"}]))
     'another text: 1 summary (d1 by system); only now: 1 document (d2)'
     """
-    old, new = dict(_records(before)), dict(_records(now))  # hashes, not texts
+    old, new = dict(record_hashes(before)), dict(record_hashes(now))
     found: dict[tuple[str, str], list[str]] = {}
     for key in dict.fromkeys((*old, *new)):
         document, *system = key
         kind, name = ("summary", f"{document} by {system[0]}") if system else ("document", document)
-        for title, these, others in (("only before", old, new), ("only now", new, old)):
+        for title, these, others in ((only[0], old, new), (only[1], new, old)):
             if key in these and key not in others and (not system or (document,) in others):
                 found.setdefault((title, kind), []).append(name)
         if key in old and key in new and old[key] != new[key]:
@@ -47,8 +47,11 @@ def differences(before: Dataset, now: Dataset) -> str:
 _PLURAL = {"document": "documents", "summary": "summaries"}
 
 
-def _records(data: Dataset) -> Iterator[tuple[tuple[str, ...], dict[str, int]]]:
-    """Yield the key of each document and summary, and a hash of each of its fields, the text first."""
+def record_hashes(data: Dataset) -> Iterator[tuple[tuple[str, ...], dict[str, int]]]:
+    """Yield the key of each document and summary, and a hash of each of its fields, the text first.
+
+    The key is (document,) or (document, system).
+    """
     for document, summaries in data.items():
         yield (document.id,), _hashes(document)
         for summary in summaries:

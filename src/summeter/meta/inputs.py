@@ -13,11 +13,12 @@ import numpy as np
 
 from summeter.choices import Level, ValueOrLabel
 from summeter.data.dataset import Dataset
+from summeter.data.differences import differences, record_hashes
 from summeter.data.human import RAW
 from summeter.meta.context import Context
 from summeter.meta.results import Study, named
 from summeter.meta.sample import Rater, Sample, composite_sample, sample_of
-from summeter.records import JudgeKey, Judgment, Span, UsageError, judge_names
+from summeter.records import JudgeKey, Judgment, UsageError, judge_names
 from summeter.runs.run import RunFolder
 from summeter.runs.totals import without
 from summeter.scoring.scores import COMPOSITE, Composite, composite_rule
@@ -108,8 +109,7 @@ RunLike = OneRun | Sequence[OneRun]
 """The judgments of one run, or of several runs over the same data, whose judges are studied together."""
 
 
-_NAMED = 6
-"""Maximum number of documents and summaries that a message names."""
+_TEXT = ("text", "sentences")
 LARGEST = 1e100
 """Largest score that studies accept. Squares and sums of larger scores overflow."""
 
@@ -167,33 +167,22 @@ def _join(inputs: Sequence[JudgeInput]) -> JudgeInput:
 def _common_items(several: Mapping[str, Dataset]) -> tuple[frozenset[Item], tuple[str, ...]]:
     """Return the documents and summaries that all data sets have, and a note on the others.
 
-    Raises UsageError if a text differs, or if no summary is in all data sets.
+    Raises UsageError if a text or its sentences differ, or if no summary is in all data sets.
     """
-    texts: list[dict[Item, tuple[str, tuple[Span, ...]]]] = [
-        {(document.id, None): (document.text, ()) for document in data.documents.values()}
-        | {(summary.document_id, summary.system): (summary.text, summary.sentences) for summary in data.summaries}
-        for data in several.values()
-    ]
-    names = list(several)
-    for name, other in zip(names[1:], texts[1:], strict=True):
-        changed = [item for item, text in texts[0].items() if other.get(item, text) != text]
-        if changed:
-            raise UsageError(
-                f"{names[0]} and {name} judged different texts of {_listed(changed)}; study their judges separately"
-            )
-    common = frozenset[Item].intersection(*map(frozenset, texts))
-    size = sum(system is not None for _, system in common)
+    name, *others = several
+    hashes = [dict(record_hashes(data)) for data in several.values()]
+    common = frozenset[tuple[str, ...]].intersection(*map(frozenset, hashes))
+    notes = []
+    for other, of_other in zip(others, hashes[1:], strict=True):
+        differ = differences(several[name], several[other], (f"only in {name}", f"only in {other}"))
+        if any(of_other[key].get(field) != hashes[0][key].get(field) for key in common for field in _TEXT):
+            raise UsageError(f"{name} and {other} judged different texts ({differ}); study their judges separately")
+        notes.append(differ)
+    size = sum(len(key) > 1 for key in common)
     if not size:
-        raise UsageError(f"{' and '.join(names)} judged different data: no summary is in all of them")
-    more = [[item for item in of_data if item not in common] for of_data in texts]
-    also = "; ".join(f"{name} also has {_listed(items)}" for name, items in zip(names, more, strict=True) if items)
-    return common, (f"the runs judged different data: studied on the {size} summaries that all have ({also})",)
-
-
-def _listed(items: Sequence[Item]) -> str:
-    names = [f"document {name}" if system is None else f"the summary of {name} by {system}" for name, system in items]
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+        raise UsageError(f"{name} and {', '.join(others)} have no summaries in common ({'; '.join(notes)})")
+    note = f"the runs judged different data ({'; '.join(notes)}): studied on the {size} summaries that all have"
+    return frozenset((key[0], key[1] if len(key) > 1 else None) for key in common), (note,)
 
 
 def restricted(table: JudgmentTable, items: frozenset[Item] | None) -> JudgmentTable:
