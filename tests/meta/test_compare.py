@@ -72,7 +72,9 @@ class TestSystems:
         }  # fmt: skip
         assert "each system's own documents" in own.notes[1]
         apart = compare(scores({"a": [1, 1, None, None], "b": [None, None, 1, 1]}), **FEW)
-        assert apart.one(statistic="mean", system="a").reason == "no document has a score of every system"
+        mean = apart.one(statistic="mean", system="a")
+        assert (mean.value, mean.n, mean.details["ranking"]) == (1.0, 2, None)
+        assert apart.one(statistic="cluster", system="a").reason == "not ranked"
         with pytest.raises(UsageError, match="unknown documents 'each'"):
             compare(scores(table), documents="each")
 
@@ -90,7 +92,13 @@ class TestSystems:
         study = compare(scores({"a": a, "b": [1.0] * 24, "c": c}), **FEW)
         assert "a is better than b on faithfulness" in study.notes[0]
         assert "c is better than b on faithfulness" in study.notes[0]
-        assert study.notes[0].endswith("a, b, c are not ranked")
+        # a and b share 12 documents, as do b and c, but no document is shared by all.
+        assert study.notes[0].endswith("c is not ranked")
+        assert {row.system: row.details["ranking"] for row in study.where(statistic="mean")} == {
+            "a": 1,
+            "b": 1,
+            "c": None,
+        }
         alike = compare(scores({"a": a, "b": [*a[:12], *c[12:]], "c": c}), **FEW)
         assert "a, b and c cannot be told apart" in alike.notes[0]
         assert "no score" not in alike.notes[0]

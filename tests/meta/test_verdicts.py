@@ -88,10 +88,10 @@ class TestLeading:
         # Over 12 documents a is 1 above c and 0.5 above b on every other one, below it on the rest.
         a = [3.0] * 12
         some = self.compared({"a": a, "b": [2.5, 3.4] * 6, "c": [2.0] * 12})
-        assert (some.leader, some.best) == ("a", None)
-        assert self.compared({"a": a, "b": [2.0] * 12, "c": [1.0] * 12}).best == "a"
+        assert (some.leader, some.best) == ("a", frozenset())
+        assert self.compared({"a": a, "b": [2.0] * 12, "c": [1.0] * 12}).best == {"a"}
         none = self.compared({"a": a, "b": [2.5, 3.4] * 6})
-        assert (none.leader, none.best) == (None, None)
+        assert (none.leader, none.best) == (None, frozenset())
         assert none.leading("3.00").startswith(
             "a has the highest fluency, 3.00, but cannot be told apart from b: +0.05"
         )
@@ -103,7 +103,7 @@ class TestLeading:
 
     def test_neutral_aspects_have_no_leader(self) -> None:
         neutral = self.compared({"a": [0.9] * 8, "b": [0.2] * 8}, "abstractiveness")
-        assert (neutral.better, neutral.leader, neutral.best) == ([("a", "b")], None, None)
+        assert (neutral.better, neutral.leader, neutral.best) == ([("a", "b")], None, frozenset())
         assert neutral.leading("0.90").endswith("; neither high nor low is good in itself")
 
     def test_the_p_of_a_family_is_over_all_its_groups(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib import util
+from io import StringIO
 from pathlib import Path
 from types import ModuleType
 
@@ -12,10 +13,12 @@ import numpy as np
 import pytest
 from meta.makers import ratings
 from report import fake_runs as fake
+from rich.console import Console
 
 from summeter.meta import compare
 from summeter.meta.verdicts import ABOVE, UNDECIDED, Comparison
 from summeter.records import Document, Judgment, Summary
+from summeter.report import ranking
 from summeter.report.build import page
 from summeter.report.ranks import leading
 from summeter.runs.manifest import JudgeEntry
@@ -55,7 +58,9 @@ def line(mean: float, documents: int, first: int = 0) -> dict[str, float]:
 
 
 def best(systems: SystemTable) -> str | None:
-    return Comparison.of(systems, COLUMN).best
+    names = Comparison.of(systems, COLUMN).best
+    assert len(names) < 2
+    return next(iter(names), None)
 
 
 def said(values: Mapping[str, Mapping[str, float]]) -> str:
@@ -106,7 +111,7 @@ def test_the_highest_does_not_lead_if_another_is_better_on_their_shared_document
     )
     compared = Comparison.of(table(unlike), COLUMN)
     assert {("aster", "cedar"), ("birch", "aster")} <= set(compared.better)
-    assert (compared.leader, compared.best) == (None, None)
+    assert (compared.leader, compared.best) == (None, frozenset())
 
 
 def test_a_system_with_few_documents_is_left_out() -> None:
@@ -120,10 +125,11 @@ def test_a_system_with_few_documents_is_left_out() -> None:
     assert ranked.ranking() == ["aster", "birch", "cedar"]
     cedar, aster = (ranked.compared(name, COLUMN) for name in ("cedar", "aster"))
     assert aster is not None
-    assert aster == ranked.cell("aster", COLUMN)
+    assert aster.model_copy(update={"ranking": None}) == ranked.cell("aster", COLUMN)
     assert cedar is not None
-    assert (cedar.value, cedar.n) == (None, 3)
-    assert cedar.reason == "fewer than 6 summaries have a score: left out of the ranking"
+    assert cedar == ranked.cell("cedar", COLUMN)
+    assert (cedar.n, cedar.ranking, ranked.flag("cedar", COLUMN)) == (3, None, "not ranked")
+    assert (aster.ranking, ranked.flag("aster", COLUMN)) == (1, None)
 
 
 def test_the_best_of_several_must_be_better_than_all() -> None:
@@ -150,8 +156,8 @@ def test_page_and_compare_rank_the_same_means() -> None:
     for name in scores:
         row, cell = compared.one(statistic="mean", system=name), ranked.compared(name, COLUMN)
         assert cell is not None
-        assert row.value == pytest.approx(cell.value) if cell.value is not None else row.value is None
-        assert (row.reason if row.value is None else row.n) == (cell.reason if cell.value is None else cell.n)
+        assert row.value == pytest.approx(cell.value)
+        assert (row.n, row.details["ranking"]) == (cell.n, cell.ranking)
 
 
 def test_systems_are_ranked_on_shared_documents() -> None:
@@ -172,14 +178,64 @@ def test_without_a_shared_document_there_is_no_ranking() -> None:
     apart = table({"aster": line(0.9, 8), "birch": line(0.5, 8, 8)})
     assert best(apart) is None
     compared = apart.compared("aster", COLUMN)
-    assert compared is not None
-    assert compared.value is None
+    assert compared == apart.cell("aster", COLUMN)
+    assert apart.flag("aster", COLUMN) == "not ranked"
     assert leading(apart, COLUMN, "j").startswith(
         "By j, nothing can be compared on faithfulness; aster, birch are not ranked. No document has"
     )
     assert apart.note(COLUMN) == (
         "No document has a score for every system (aster 8, birch 8): their means cannot be compared."
     )
+
+
+def test_systems_without_a_common_document_are_ranked_in_groups() -> None:
+    """A and B have documents 1 to 8, C and D 9 to 16, and E 5 to 12, of which each group shares only 4."""
+    means = {"A": (0.9, 1), "B": (0.5, 1), "C": (0.4, 9), "D": (0.6, 9), "E": (0.7, 5)}
+    values = {
+        name: {f"d{number}": mean + 0.01 * (number % 3) for number in range(first, first + 8)}
+        for name, (mean, first) in means.items()
+    }
+    apart = table(values)
+    cells = {name: apart.compared(name, COLUMN) for name in means}
+    assert {name: cell.ranking for name, cell in cells.items() if cell} == {"A": 1, "B": 1, "C": 2, "D": 2, "E": None}
+    assert all(cell == apart.cell(name, COLUMN) for name, cell in cells.items() if name == "E")
+    assert apart.ranking() == ["A", "B", "D", "C", "E"]
+    assert [apart.flag(name, COLUMN) for name in means] == [*["ranking 1"] * 2, *["ranking 2"] * 2, "not ranked"]
+    assert apart.note(COLUMN) == (
+        "No document has a score for every system: A, B are ranked on 8 documents; C, D are ranked on 8 documents. "
+        "Not ranked, because they share too few documents: E 8."
+    )
+    # The best of each ranking; C and E are not compared by their means.
+    assert Comparison.of(apart, COLUMN).best == {"A", "D"}
+    headline = said(values)
+    assert "A leads on faithfulness, 0.91" in headline
+    assert "D leads on faithfulness, 0.61" in headline
+    # JSON of a run, the study and the terminal say the same.
+    assert {row["system"]: row["ranking"] for row in apart.to_dicts()} == {"A": 1, "B": 1, "C": 2, "D": 2, "E": None}
+    study = compare(ratings({f"d{n}": {name: row.get(f"d{n}") for name, row in values.items()} for n in range(1, 17)},
+                            aspect="faithfulness"), permutations=300)  # fmt: skip
+    for row in study.where(statistic="mean"):
+        cell = cells[str(row.system)]
+        assert cell is not None
+        assert (row.value, row.n, row.details["ranking"]) == (pytest.approx(cell.value), cell.n, cell.ranking)
+    clusters = {row.system: (row.details["ranking"], row.value) for row in study.where(statistic="cluster")}
+    assert clusters == {"A": (1, 1.0), "B": (1, 2.0), "C": (2, 2.0), "D": (2, 1.0), "E": (None, None)}
+    console = Console(file=StringIO(), width=80)
+    ranking(apart, console)
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert [shown.count(flag) for flag in ("ranking 1", "ranking 2", "not ranked")] == [2, 2, 1]
+
+
+def test_documents_shared_by_small_groups() -> None:
+    """A and B have documents 1 to 5, C and D 6 to 10, E 3 to 8: three documents of each group."""
+    values = {name: dict.fromkeys((f"d{n}" for n in range(first, last + 1)), mean)
+              for name, mean, first, last in (("A", 1.0, 1, 5), ("B", 2.0, 1, 5), ("C", 3.0, 6, 10), ("D", 4.0, 6, 10),
+                                              ("E", 5.0, 3, 8))}  # fmt: skip
+    small = table(values)
+    shown = {name: (cell.value, cell.n, cell.ranking) for name in values if (cell := small.compared(name, COLUMN))}
+    assert shown == {"A": (1.0, 5, 1), "B": (2.0, 5, 1), "C": (3.0, 5, 2), "D": (4.0, 5, 2), "E": (5.0, 6, None)}
+    assert small.ranking() == ["B", "A", "D", "C", "E"]
+    assert Comparison.of(small, COLUMN).best == frozenset()  # too few documents
 
 
 Judge = Callable[[Document, Summary, JudgeEntry], list[Judgment]]

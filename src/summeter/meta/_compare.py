@@ -45,7 +45,7 @@ from summeter.meta.sample import Grid, Sample, rows_by_name
 from summeter.meta.selection import Group, all_pairs, check_average, golds, group_fields, groups, meta_input, notes
 from summeter.meta.verdicts import AGREES_BETTER, Comparison
 from summeter.records import Parameter, UsageError, judge_names
-from summeter.scoring.systems import LEFT_OUT, shared_documents
+from summeter.scoring.systems import SharedDocuments, shared_documents
 from summeter.stats import (
     Bootstrap,
     PairDifference,
@@ -136,11 +136,12 @@ def compare(runs: RunLike | None, gold: Gold | None, options: CompareOptions) ->
     keyword `of` chooses otherwise; the human judgments are then by default those in the data of the first run.
 
     Rows have the study "compare" and one of these statistics: `mean` (one per system, with an interval; the system has
-    scores on `details.own_documents` documents), `mean_difference` (one per pair; `pair` is "a-b", the value is a's
+    scores on `details.own_documents` documents; means with the same `details.ranking` are comparable, and a system
+    without a ranking shares too few documents), `mean_difference` (one per pair; `pair` is "a-b", the value is a's
     mean minus b's over their common documents, `p` is the p-value of the permutation test, `details.p_holm` is the
     corrected p-value, and `details.better` is the significantly better system) and `cluster` (one per system; 1 is the
-    best). With `by`, the comparison is repeated within each value of a column, with one correction over all these
-    groups.
+    best of a ranking). With `by`, the comparison is repeated within each value of a column, with one correction over
+    all these groups.
 
     For judges, there is one row per judge with the judge's correlation on all units that people also judged
     (`statistic` is the coefficient), one per pair (`<coefficient>_difference`, on the units that both judged, with
@@ -213,10 +214,14 @@ def _compare(series: Sequence[Sample], context: Context, options: CompareOptions
             pairs = paired_differences(tables, options.alpha, options.permutations, options.seed or 0)
             for (fields, _), table, differences in zip(family, tables, pairs, strict=True):
                 about = merged(named(judge), fields, study=STUDY, level=Level.SUMMARY.value)
-                means, note = _means(table, about, options)
-                values = {name: row.value for name, row in means.items()}
+                shared = shared_documents(table)
+                means, note = _means(table, shared, about, options)
+                values = {name: None if row.details["ranking"] is None else row.value for name, row in means.items()}
                 scoreless = [name for name, row in means.items() if not row.details["own_documents"]]
-                compared = Comparison(values, differences, judge.aspect, options.alpha, scoreless=scoreless)
+                groups = [group.counts for group in shared.groups] if options.documents == Documents.SHARED else ()
+                compared = Comparison(
+                    values, differences, judge.aspect, options.alpha, scoreless=scoreless, groups=groups
+                )
                 results = _Results(means, compared, about, options, SYSTEM_DIFFERENCE)
                 rows += results.rows()
                 group = next((str(value) for key, value in fields.items() if key != "details"), None)
@@ -241,30 +246,31 @@ def _families(scores: Sample, context: Context, by: str | None) -> Iterator[list
 
 
 def _means(
-    table: Mapping[str, Floats], about: Mapping[str, Any], testing: SystemTests
+    table: Mapping[str, Floats], shared: SharedDocuments, about: Mapping[str, Any], testing: SystemTests
 ) -> tuple[dict[str, Row], list[str]]:
-    """Return a row with the mean of each system, and a note if systems have different documents."""
-    scored = {name: int((~np.isnan(values)).sum()) for name, values in table.items()}
-    shared = shared_documents(table)
-    narrowed = shared.note is not None and {Documents.SHARED: True, Documents.ALL: False}[Documents(testing.documents)]
+    """Return a row with the mean of each system, and a note if systems have different documents.
+
+    The mean is over the documents of the system's ranking, or over all of its documents if it is not ranked.
+    """
+    of_all = testing.documents == Documents.ALL
     rows = {}
     for name, values in table.items():
         bootstrap = Bootstrap(len(values), testing.resamples, testing.confidence, testing.seed)
-        counted = np.where(shared.documents & (name in shared.counts), values, np.nan) if narrowed else values
-        reason = None
-        if narrowed and scored[name]:
-            reason = LEFT_OUT if name in shared.left_out else "no document has a score of every system"
+        scored = int((~np.isnan(values)).sum())
+        ranking = shared.ranking_of.get(name) if not of_all else 1 if scored else None
+        counted = (
+            values if of_all or ranking is None else np.where(shared.groups[ranking - 1].documents, values, np.nan)
+        )
         rows[name] = interval_row(
             bootstrap.mean(counted),
             about,
             system=name,
             statistic="mean",
-            details={"documents": str(testing.documents), "own_documents": scored[name]},
-            reason=reason,
+            details={"documents": str(testing.documents), "own_documents": scored, "ranking": ranking},
         )
     if shared.note is None:
         return rows, []
-    if narrowed:
+    if not of_all:
         hint = "With the option documents set to all, means are over all documents of each system."
         return rows, [f"{about['aspect']}: {shared.note} {hint}"]
     return rows, [f"{about['aspect']}: {shared.means_note}"]
@@ -295,11 +301,13 @@ class _Results:
         undecided = [{pair.first, pair.second} for pair in compared.across_clusters]
         for name, row in self.members.items():
             number = compared.clusters[name]
-            run = {"run": row.details["run"]} if "run" in row.details else {}
+            part = next(part for part in compared.parts if name in part.values or part is compared.parts[-1])
+            reason = "no value to rank by" if row.value is None else "not ranked"
+            same = {name: row.details[name] for name in ("run", "ranking") if name in row.details}
             details = {
                 "member": name,
                 "of": row.value,
-                "equals": [] if number is None else [other for other, at in compared.clusters.items() if at == number],
+                "equals": [] if number is None else [other for other, at in part.clusters.items() if at == number],
                 "not_told_apart": [other for other in self.members if {name, other} in undecided],
                 "alpha": self.testing.alpha,
             }
@@ -308,12 +316,12 @@ class _Results:
                     "statistic": "cluster",
                     "value": None if number is None else float(number),
                     "status": status_of(number),
-                    "reason": None if number is not None else "no value to rank by",
+                    "reason": None if number is not None else reason,
                     "p": None,
                     "low": None,
                     "high": None,
                     "interval": None,
-                    "details": {**self.about.get("details", {}), **run, **details},
+                    "details": {**self.about.get("details", {}), **same, **details},
                 }
             )
 
@@ -404,7 +412,12 @@ def _matrix(family: Sequence[Row], judge: str | None) -> Table:
     better: dict[frozenset[str], str | None] = {
         frozenset((row.details["first"], row.details["second"])): row.details["better"] for row in family if row.pair
     }
-    order = sorted(clustered, key=lambda row: (row.value is None, row.value or 0.0, -(row.details["of"] or 0.0)))
+    order = sorted(
+        clustered,
+        key=lambda row: (
+            row.value is None, row.details.get("ranking") or 0, row.value or 0.0, -(row.details["of"] or 0.0)
+        ),
+    )  # fmt: skip
     names = [row.details["member"] for row in order]
 
     def sign(name: str, other: str) -> str:

@@ -208,6 +208,9 @@ class Study(Frames):
         if all(row.gold_aspect in {None, row.aspect} for row in rows):
             del names["gold_aspect"]
         columns = {name: values for name, values in names.items() if any(value is not None for value in values)}
+        rankings = [row.details.get("ranking") for row in rows]
+        if len({*rankings} - {None}) > 1:
+            columns["ranking"] = [None if number is None else str(number) for number in rankings]
         if any("group" in row.details for row in rows):
             columns["group"] = [row.details.get("group") for row in rows]
         keys = list(zip(*columns.values(), strict=True))

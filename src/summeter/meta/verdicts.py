@@ -12,7 +12,7 @@ Chance      the interval must lie above the value of a random judge, on at least
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, pairwise
 
@@ -111,7 +111,7 @@ class Comparison:
     Systems are compared by their means, and judges by their agreement with people. `values` rank the members (None if a
     member is not ranked). `pairs` are the differences of all pairs of members, corrected together at the level `alpha`.
     `title` is the name of the aspect in sentences, and `verb` is the phrase for "is better than". `scoreless` members
-    have no score.
+    have no score. If there are several `groups` of members, values are comparable only within each.
     """
 
     values: Mapping[str, float | None]
@@ -121,6 +121,7 @@ class Comparison:
     title: str | None = None
     verb: str | None = None
     scoreless: Collection[str] = ()
+    groups: Sequence[Collection[str]] = ()
 
     @classmethod
     def of(cls, table: SystemTable, column: tuple[str, str, str], title: str | None = None) -> Comparison:
@@ -130,10 +131,25 @@ class Comparison:
             [row.system for row in table.rows if (row.judge, row.signature, row.aspect) == column],
         )
         cells = {} if shared is None else shared.cells
-        scored = () if shared is None else (*shared.documents.counts, *shared.documents.left_out)
         values = {name: cells[name].value if name in cells else None for name in systems}
-        scoreless = [name for name in systems if name not in scored]
-        return cls(values, table.pairs(column), column[2], title=title, scoreless=scoreless)
+        scoreless = [name for name in systems if (own := table.cell(name, column)) is None or own.value is None]
+        groups = () if shared is None else [group.counts for group in shared.documents.groups]
+        return cls(values, table.pairs(column), column[2], title=title, scoreless=scoreless, groups=groups)
+
+    @cached_property
+    def parts(self) -> Sequence[Comparison]:
+        """Comparison within each group, or this comparison if there are not several groups."""
+        if len(self.groups) < 2:
+            return [self]
+        return [
+            replace(
+                self,
+                values={name: value for name, value in self.values.items() if name in group},
+                pairs=[pair for pair in self.pairs if pair.first in group and pair.second in group],
+                groups=(),
+            )
+            for group in self.groups
+        ]
 
     @cached_property
     def ranked(self) -> list[str]:
@@ -145,7 +161,9 @@ class Comparison:
 
     @cached_property
     def highest(self) -> list[str]:
-        """Members with the highest value."""
+        """Members with the highest value (of their group)."""
+        if len(self.parts) > 1:
+            return [name for part in self.parts for name in part.highest]
         return [name for name in self.values if self.ranked and same(self.values[name], self.values[self.ranked[0]])]
 
     @cached_property
@@ -167,18 +185,23 @@ class Comparison:
         return name if wins and not losses else None
 
     @cached_property
-    def best(self) -> str | None:
-        """Leader, if it is better than every other ranked member."""
+    def best(self) -> frozenset[str]:
+        """Leader of each group, if it is better than every other ranked member of the group."""
+        if len(self.parts) > 1:
+            return frozenset[str]().union(*(part.best for part in self.parts))
         beaten = {worse for better, worse in self.better if better == self.leader}
-        return self.leader if self.leader is not None and {self.leader, *beaten} >= set(self.ranked) else None
+        return frozenset(name for name in (self.leader,) if name is not None and {name, *beaten} >= set(self.ranked))
 
     @cached_property
     def clusters(self) -> dict[str, int | None]:
-        """Cluster of each member; cluster 1 has the highest values.
+        """Cluster of each member; cluster 1 has the highest values (of a group).
 
         In descending order of values, a cluster ends if the next member is worse than one of the cluster's members.
         Members with fewer than 6 common documents are never separated.
         """
+        if len(self.parts) > 1:
+            of_parts = {name: cluster for part in self.parts for name, cluster in part.clusters.items()}
+            return {name: of_parts.get(name) for name in self.values}
         place = {name: number for number, name in enumerate(self.values)}
         p_values: list[list[float | None]] = [[None] * len(self.values) for _ in self.values]
         for better, worse in self.better:
@@ -198,7 +221,9 @@ class Comparison:
 
     @cached_property
     def across_clusters(self) -> list[PairDifference]:
-        """Pairs of members of different clusters without a significant difference."""
+        """Pairs of members of different clusters (of a group) without a significant difference."""
+        if len(self.parts) > 1:
+            return [pair for part in self.parts for pair in part.across_clusters]
         cluster = self.clusters
         ranked = [pair for pair in self.pairs if None not in (cluster[pair.first], cluster[pair.second])]
         return [pair for pair in ranked if pair.better is None and cluster[pair.first] != cluster[pair.second]]
@@ -264,11 +289,15 @@ class Comparison:
 
     def verdict(self) -> str:
         """Return one sentence that says which members are better and which cannot be told apart."""
-        # If not all members have documents in common, there are no means for a ranking, but pairs can be compared.
+        # A member that is not ranked, because it has too few documents in common with all others, has comparable pairs.
         paired = [name for name in self.values if name not in self.ranked and name not in self.scoreless]
         lost = [name for name in self.values if name in self.scoreless]
         unranked = [f"{', '.join(lost)} ha{'s' if len(lost) == 1 else 've'} no score on {self._title}"] if lost else []
         unranked += [f"{', '.join(paired)} {'is' if len(paired) == 1 else 'are'} not ranked"] if paired else []
+        if len(self.parts) > 1:
+            within = {frozenset((pair.first, pair.second)) for part in self.parts for pair in part.pairs}
+            across = [pair for pair in self.pairs if pair.better and frozenset((pair.first, pair.second)) not in within]
+            return "; ".join([*(part.verdict() for part in self.parts), *map(self.sentence, across), *unranked])
         if not self.better:
             return "; ".join([self._no_difference([*self.ranked, *paired]), *unranked])
         numbers = sorted({number for number in self.clusters.values() if number is not None})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -54,8 +54,9 @@ class Column(NamedTuple):
 class RankColumn(NamedTuple):
     """The means of systems by one source on one aspect, with an axis from `low` to `high`.
 
-    `means` are computed over the documents that all systems share, and `all_means` over all documents of each system.
-    `best` is the system that is significantly better than all others, or None.
+    `means` are computed over the documents that the systems of a ranking share, and `all_means` over all documents of
+    each system. `best` contains the systems that are significantly better than all others of their ranking. `flags`
+    says of systems that they are in another ranking than others, or not ranked.
     """
 
     about: Gloss
@@ -65,13 +66,15 @@ class RankColumn(NamedTuple):
     high: float
     means: Mapping[str, SystemScore | None]
     all_means: Mapping[str, SystemScore | None]
-    best: str | None
+    best: Collection[str]
+    flags: Mapping[str, str | None]
 
 
 class RankTable(NamedTuple):
     """Systems with their ranks, best first.
 
-    Systems are ranked by the column with the index `lead`; systems without a value in this column have no rank.
+    Systems are ranked by the column with the index `lead`, separately if they have no document in common; systems
+    without a ranking in this column have no rank.
     `unlike` is True if, in some column, systems have scores for different documents. `note` describes the documents
     over which the column `lead` is computed.
     """

@@ -71,7 +71,16 @@ def intervals(runs: Runs, *, aspect: Names = None, judge: str | None = None) -> 
                 None if mean is None else mean.value,
                 *(mean.ends if mean else (None, None)),
                 note="no score" if mean is None or mean.value is None
-                else f"{with_interval(mean.value, *mean.ends)}{f'  n={mean.n}' if len(counts) > 1 else ''}",
+                else "  ".join(
+                    filter(
+                        None,
+                        (
+                            with_interval(mean.value, *mean.ends),
+                            f"n={mean.n}" if len(counts) > 1 else None,
+                            view.table.flag(name, key),
+                        ),
+                    )
+                ),
             )
             for name, mean in means
         ]  # fmt: skip
@@ -385,16 +394,9 @@ def _left_out(runs: Runs, aspect: Names) -> list[str]:
 
 
 def _systems(view: RunView, key: Key) -> list[str]:
-    """Return the systems of a column by their mean on shared documents, best first."""
+    """Return the systems of a column by their rankings and means on shared documents, best first."""
     rows = [row for row in view.table.rows if (row.judge, row.signature, row.aspect) == key]
-    means = {row.system: view.table.compared(row.system, key) for row in rows}
-
-    def order(name: str) -> tuple[bool, float, str]:
-        mean = means[name]
-        value = None if mean is None else mean.value
-        return value is None, -(value or 0.0), name
-
-    return sorted(means, key=order)
+    return view.table.ordered([row.system for row in rows], key)
 
 
 def _with_people(runs: Runs, gold: Gold | None, options: JudgmentSet) -> Iterator[tuple[RunFolder, Gold]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -94,25 +94,31 @@ def _table(title: str, keys: Sequence[ColumnKey], views: Sequence[RunView], sour
             means={name: table.compared(name, key.key) for name in systems},
             all_means={row.system: row for row in rows},
             best=Comparison.of(table, key.key).best,
+            flags={name: table.flag(name, key.key) for name in systems},
         )
         for key, table, rows in zip(keys, tables, shown, strict=True)
     ]
-    ranked = ranks([mean.value if mean else None for mean in columns[lead].means.values()])
-    order = sorted(zip(systems, ranked, strict=True), key=lambda entry: (entry[1] is None, entry[1] or 0))
+    ranked = dict(zip(systems, ranks(list(columns[lead].means.values())), strict=True))
+    order = tables[lead].ordered(systems, keys[lead].key)
     notes = [table.note(key.key) for table, key in zip(tables, keys, strict=True)]
-    return RankTable(title, tuple(columns), dict(order), lead, any(notes), notes[lead])
+    return RankTable(title, tuple(columns), {name: ranked[name] for name in order}, lead, any(notes), notes[lead])
 
 
-def ranks(values: Sequence[float | None]) -> list[int | None]:
-    """Return the rank of each value, 1 for the highest, or None for a missing value.
+def ranks(means: Sequence[SystemScore | None]) -> list[int | None]:
+    """Return the rank of each mean in its ranking, 1 for the highest, or None for a mean that is not ranked.
 
     Values that are equal up to rounding errors share a rank.
-
-    >>> ranks([0.5, None, 0.9, 0.5])
-    [2, None, 1, 2]
     """
-    known = sorted(value for value in values if value is not None)
-    return [None if value is None else 1 + len(known) - bisect_right(known, value + SAME) for value in values]
+    known: dict[int | None, list[float]] = {}
+    for mean in means:
+        if mean is not None and mean.value is not None:
+            insort(known.setdefault(mean.ranking, []), mean.value)
+    return [
+        None
+        if mean is None or mean.value is None or mean.ranking is None
+        else 1 + len(known[mean.ranking]) - bisect_right(known[mean.ranking], mean.value + SAME)
+        for mean in means
+    ]
 
 
 def axis(values: Sequence[float], signature: str) -> tuple[float, float]:
@@ -175,23 +181,24 @@ def of_column(table: SystemTable, column: Key) -> list[SystemScore]:
 def leading(table: SystemTable, column: Key, judge: str) -> str:
     """Return which system leads in a column of scores, and how it differs from the others."""
     title, shared = gloss(column[2]).title, table.shared(column)
-    if shared is None or not shared.documents.counts:
+    if shared is None or all(row.value is None for row in of_column(table, column)):
         return f"By {judge}, no summary has a score for {title} yet: see what could not be judged."
     compared = Comparison.of(table, column, title)
-    shown = ""
-    if compared.highest:
-        mean = shared.cells[compared.highest[0]]
-        several = len({shared.cells[name].ends for name in compared.highest}) > 1
-        shown = number(mean.value) if several else with_interval(mean.value, *mean.ends)
-        if len(compared.ranked) == 1:
-            shown += f" over {count(mean.n, 'summary', 'summaries')}"
-    without = sorted(
-        {row.system for row in of_column(table, column)} - {*shared.documents.counts, *shared.documents.left_out}
-    )
+    clauses = []
+    for part in compared.parts:
+        shown = ""
+        if part.highest:
+            mean = shared.cells[part.highest[0]]
+            several = len({shared.cells[name].ends for name in part.highest}) > 1
+            shown = number(mean.value) if several else with_interval(mean.value, *mean.ends)
+            if len(part.ranked) == 1:
+                shown += f" over {count(mean.n, 'summary', 'summaries')}"
+        clauses.append(part.leading(shown))
+    without = sorted(row.system for row in of_column(table, column) if row.value is None)
     lost = (
         f"{listed(without)} ha{'s' if len(without) == 1 else 've'} no score." if without and compared.ranked else None
     )
-    return " ".join(filter(None, (f"By {judge}, {compared.leading(shown)}.", lost, shared.documents.note)))
+    return " ".join(filter(None, (f"By {judge}, {'; '.join(clauses)}.", lost, shared.documents.note)))
 
 
 def _disagreement(view: RunView, columns: Sequence[Key], sources: Sequence[Source]) -> str:

@@ -46,14 +46,12 @@ def _aspect_ranks(view: RunView, sources: Sequence[Source]) -> dict[str, list[As
         rows = of_column(view.table, key)
         means = [view.table.compared(row.system, key) for row in rows]
         source = label_of(ColumnKey(view.number, *key), view, sources)
-        values = [None if mean is None or key[2] in NEUTRAL else mean.value for mean in means]
-        ranked = ranks(values)
+        ranked = ranks([None if key[2] in NEUTRAL else mean for mean in means])
         known = sum(rank is not None for rank in ranked)
         if set(ranked) <= {1, None}:  # there are no ranks if all systems are equal
             ranked = [None] * len(ranked)
         for row, mean, rank in zip(rows, means, ranked, strict=True):
-            shown = row if mean is None or mean.value is None else mean
-            by_system.setdefault(row.system, []).append(AspectRank(source, shown, rank, known))
+            by_system.setdefault(row.system, []).append(AspectRank(source, mean or row, rank, known))
     return by_system
 
 

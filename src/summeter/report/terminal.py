@@ -280,7 +280,7 @@ def _cells(table: SystemTable) -> tuple[Cells, list[str]]:
     means = {
         (system, column): table.compared(system, column) for column in table.columns() for system in table.ranking()
     }
-    best = {(Comparison.of(table, column).best, column) for column in table.columns()}
+    best = {(name, column) for column in table.columns() for name in Comparison.of(table, column).best}
     counts = {None if cell is None else (cell.n, cell.missing) for cell in means.values()}
     common = counts.pop() if len(counts) == 1 else None
     cells: dict[tuple[str, Key], tuple[str, ...]] = {}
@@ -292,6 +292,7 @@ def _cells(table: SystemTable) -> tuple[Cells, list[str]]:
         )
         if cell is not None and common is None:
             lines.append(f"n={cell.n}, {cell.missing} missing")
+        lines.append(table.flag(*key) or "")
         cells[key] = (Best if key in best else tuple)(filter(None, lines))
     note = [] if common is None else [f"Each mean is over {count(common[0], 'score')}; {common[1] or 'none'} missing."]
     return cells, note

@@ -32,7 +32,8 @@ class SystemScore(Record):
     `value` is None if no summary has a score. `low` and `high` are the ends of the percentile bootstrap interval over
     documents (None with fewer than two documents). `n` summaries have a score and `missing` summaries have none. The
     scores are computed from `units` judged units (sentences, key facts, claims); `units_missing` units were not judged
-    and are left out. `domain` is None for the mean over all domains.
+    and are left out. `domain` is None for the mean over all domains. In a `SystemTable`, `ranking` is the number of the
+    ranking: systems are compared with those of the same number (None if the system is not ranked).
     """
 
     system: str
@@ -51,6 +52,7 @@ class SystemScore(Record):
     statistic: str = "mean"
     interval: str
     reason: str | None = None
+    ranking: int | None = None
 
     @property
     def ends(self) -> tuple[float | None, float | None]:
@@ -101,31 +103,44 @@ def _mean(table: ScoreTable, rows: Ints, domain: str | None, seed: int, level: f
     )  # fmt: skip
 
 
-LEFT_OUT = f"fewer than {MIN_DOCUMENTS} summaries have a score: left out of the ranking"
+class ComparableGroup(NamedTuple):
+    """Systems that are ranked together: on the documents on which all of them have a score.
 
-
-class SharedDocuments(NamedTuple):
-    """The documents on which systems are ranked: those on which every ranked system has a score.
-
-    `documents` is the mask of these documents. `counts` maps each ranked system to its number of documents with a
-    score; `left_out` does so for the systems that are not ranked because they have too few scores.
+    `documents` is the mask of these documents. `counts` maps each system to its number of documents with a score.
     """
 
     documents: Bools
     counts: Mapping[str, int]
-    left_out: Mapping[str, int]
 
     @property
     def size(self) -> int:
-        """Number of documents that all ranked systems share."""
+        """Number of documents that the systems share."""
         return int(self.documents.sum())
+
+
+class SharedDocuments(NamedTuple):
+    """The documents on which systems are ranked, in one or several groups.
+
+    `left_out` maps the systems that are in no group, because they have scores for too few documents, to these numbers;
+    `apart` does so for those that share too few documents with the others.
+    """
+
+    groups: tuple[ComparableGroup, ...]
+    left_out: Mapping[str, int]
+    apart: Mapping[str, int]
+
+    @property
+    def ranking_of(self) -> dict[str, int]:
+        """Number (1, 2, ...) of the group of each ranked system."""
+        return {name: number for number, group in enumerate(self.groups, 1) for name in group.counts}
 
     @property
     def means_note(self) -> str | None:
         """Note that the systems' means are over different documents, or None if all are over the same."""
         if self.note is None:
             return None
-        counts = {**self.counts, **self.left_out}
+        counts = {name: count for group in self.groups for name, count in group.counts.items()}
+        counts |= {**self.apart, **self.left_out}
         names = list(counts)
         if len(counts) > _NAMED:
             names = [choose(counts, key=counts.__getitem__) for choose in (min, max)]
@@ -135,26 +150,38 @@ class SharedDocuments(NamedTuple):
     @property
     def note(self) -> str | None:
         """Note on the documents of the ranking, or None if all systems are ranked on all of their documents."""
-        without = ""
+        texts = []
         if self.left_out:
             few = self.left_out
             listed = ", ".join(f"{name} {count}" for name, count in list(few.items())[:_NAMED])
             more = f" and {len(few) - _NAMED} more" if len(few) > _NAMED else ""
             what = f"{len(few)} systems with scores" if len(few) > 1 else "1 system with scores"
-            without = f"Left out of the ranking: {what} for fewer than {MIN_DOCUMENTS} documents ({listed}{more})."
-        if all(count == self.size for count in self.counts.values()):
-            return without or None
-        names = sorted(self.counts)
-        if len(names) > _NAMED:
-            names = sorted(self.counts, key=self.counts.__getitem__)[:: len(self.counts) - 1]
-        counts = ", ".join(f"{name} {self.counts[name]}" for name in names)
-        if not self.size:
-            text = f"No document has a score for every system ({counts}): their means cannot be compared."
-        else:
-            documents = f"{self.size} document{'s' * (self.size > 1)}"
-            systems = "every other system" if without else "every system"
-            text = f"Ranked on the {documents} for which {systems} has a score (each has: {counts})."
-        return f"{without} {text}" if without else text
+            texts.append(f"Left out of the ranking: {what} for fewer than {MIN_DOCUMENTS} documents ({listed}{more}).")
+        if len(self.groups) == 1 and not self.apart:
+            (group,) = self.groups
+            names = sorted(group.counts)
+            if len(names) > _NAMED:
+                names = sorted(group.counts, key=group.counts.__getitem__)[:: len(names) - 1]
+            counts = ", ".join(f"{name} {group.counts[name]}" for name in names)
+            if any(count != group.size for count in group.counts.values()):
+                who = "every other system" if texts else "every system"
+                texts.append(
+                    f"Ranked on the {_documents(group.size)} for which {who} has a score (each has: {counts})."
+                )
+        elif self.groups or self.apart:
+            alone = ", ".join(f"{name} {count}" for name, count in self.apart.items())
+            none = "No document has a score for every system"
+            if not self.groups:
+                texts.append(f"{none} ({alone}): their means cannot be compared.")
+            else:
+                ranked = (f"{', '.join(group.counts)} are ranked on {_documents(group.size)}" for group in self.groups)
+                texts.append(f"{none}: {'; '.join(ranked)}.")
+                texts += [f"Not ranked, because they share too few documents: {alone}."] if alone else []
+        return " ".join(texts) or None
+
+
+def _documents(count: int) -> str:
+    return f"{count} document{'s' * (count != 1)}"
 
 
 def shared_documents(scores: Mapping[str, Floats]) -> SharedDocuments:
@@ -162,24 +189,48 @@ def shared_documents(scores: Mapping[str, Floats]) -> SharedDocuments:
 
     `scores` has one score per document and system, NaN if missing. Systems with fewer than MIN_DOCUMENTS scores are
     left out, because they would leave too few documents for comparing the others, unless fewer than two systems have
-    enough scores. A system without a score is not ranked.
+    enough scores. A system without a score is not ranked. If no document is shared by all systems, they are divided
+    into groups: groups with the most common documents are joined first, as long as MIN_DOCUMENTS documents, or all of
+    the smaller group, remain common.
+
+    >>> scores = {"A": [1, 2, None, None], "B": [3, 4, None, None], "C": [None, None, 5, 6], "D": [None, None, 7, 8]}
+    >>> shared_documents({name: np.array(row, np.float64) for name, row in scores.items()}).ranking_of
+    {'A': 1, 'B': 1, 'C': 2, 'D': 2}
     """
     counts = {name: int((~np.isnan(values)).sum()) for name, values in scores.items()}
     enough = {name for name, count in counts.items() if count >= MIN_DOCUMENTS}
     ranked = [name for name, count in counts.items() if (name in enough if len(enough) > 1 else count)]
+    left_out = {name: count for name, count in counts.items() if name not in ranked and count}
     present = [~np.isnan(scores[name]) for name in ranked]
-    size = len(next(iter(scores.values()))) if scores else 0
+    groups = [([name], documents) for name, documents in zip(ranked, present, strict=True)]
+    if ranked and (common := np.logical_and.reduce(present)).any():
+        groups = [(ranked, common)]
+    while len(groups) > 1:
+        masks = np.array([documents for _, documents in groups], np.int64)
+        together = masks @ masks.T
+        sizes = together.diagonal()
+        usable = together >= np.minimum(np.minimum.outer(sizes, sizes), MIN_DOCUMENTS)
+        joined = np.triu(np.where(usable, together, 0), k=1)
+        if not joined.any():
+            break
+        first, second = (int(place) for place in np.unravel_index(joined.argmax(), joined.shape))
+        names, documents = groups.pop(second)
+        groups[first] = ([*groups[first][0], *names], groups[first][1] & documents)
+    several = [group for group in groups if len(group[0]) > 1 or len(groups) == 1]
     return SharedDocuments(
-        np.logical_and.reduce(present) if present else np.zeros(size, dtype=np.bool_),
-        {name: counts[name] for name in ranked},
-        {name: count for name, count in counts.items() if name not in ranked and count},
+        tuple(
+            ComparableGroup(documents, {name: counts[name] for name in names})
+            for names, documents in sorted(several, key=lambda group: -len(group[0]))
+        ),
+        left_out,
+        {names[0]: counts[names[0]] for names, _ in groups if len(names) == 1 and len(groups) > 1},
     )
 
 
 class Shared(NamedTuple):
-    """Means of a column over the documents on which all ranked systems have a score.
+    """Means of a column over the documents that the systems of a ranking share.
 
-    `cells` maps systems to means (empty if no document is shared); `documents` describes the documents.
+    `cells` maps each ranked system to its mean; `documents` describes the documents.
     """
 
     cells: Mapping[str, SystemScore]
@@ -215,7 +266,8 @@ class SystemTable(Frames):
 
     def __init__(self, rows: Sequence[SystemScore], scores: ScoreTable | None = None, *, seed: int = 0) -> None:
         self._scores, self._seed = scores, seed
-        self._shared: dict[tuple[str, str, str], Shared | None] = {}
+        self._documents: dict[tuple[str, str, str], SharedDocuments] = {}
+        self._shared: dict[tuple[str, str, str], Shared] = {}
         self._pairs: dict[tuple[str, str, str], list[PairDifference]] = {}
         self.rows = tuple(row for row in rows if row.domain is None)
         self.by_domain = tuple(row for row in rows if row.domain is not None)
@@ -247,16 +299,25 @@ class SystemTable(Frames):
         """Return the mean of a system in a column, or None if the system has no scores there."""
         return self._cells.get((system, *column))
 
+    def documents(self, column: tuple[str, str, str]) -> SharedDocuments | None:
+        """Return the documents on which the systems of a column are ranked, or None if the scores are unknown."""
+        if self._scores is not None and column not in self._documents:
+            self._documents[column] = shared_documents(self._of_column(column)[1])
+        return self._documents.get(column)
+
     def shared(self, column: tuple[str, str, str]) -> Shared | None:
         """Return the means of a column over shared documents, or None if the scores are unknown."""
-        if self._scores is not None and column not in self._shared:
-            of_column, values = self._of_column(column)
-            shared = shared_documents(values)
-            if all(count == shared.size for count in shared.counts.values()):
-                cells = {name: self._cells[name, *column] for name in shared.counts}
-            else:
-                kept = shared.documents[of_column.document.dense().codes] & of_column.system.equal(*shared.counts)
-                cells = {row.system: row for row in system_scores(of_column.take(kept), seed=self._seed)}
+        shared = self.documents(column)
+        if shared is not None and column not in self._shared:
+            of_column, _ = self._of_column(column)
+            cells: dict[str, SystemScore] = {}
+            for number, group in enumerate(shared.groups, 1):
+                if all(count == group.size for count in group.counts.values()):
+                    means = [self._cells[name, *column] for name in group.counts]
+                else:
+                    kept = group.documents[of_column.document.dense().codes] & of_column.system.equal(*group.counts)
+                    means = system_scores(of_column.take(kept), seed=self._seed)
+                cells |= {row.system: row.model_copy(update={"ranking": number}) for row in means}
             self._shared[column] = Shared(cells, shared)
         return self._shared.get(column)
 
@@ -285,23 +346,30 @@ class SystemTable(Frames):
         return self._pairs[column]
 
     def compared(self, system: str, column: tuple[str, str, str]) -> SystemScore | None:
-        """Return the mean of a system over the documents that all ranked systems of a column share.
+        """Return the mean of a system over the documents that the systems of its ranking share.
 
-        `value` is None if the system shares no document or is left out (see `Shared`). If scores are unknown, it is the
-        mean over all documents of the system.
+        The mean of a system that is not ranked (see `SharedDocuments`), and every mean if scores are unknown, is over
+        all documents of the system.
         """
         cell, shared = self.cell(system, column), self.shared(column)
-        if cell is None or shared is None:
+        if cell is not None and shared is None:
+            return cell.model_copy(update={"ranking": 1})
+        if cell is None or shared is None or (mean := shared.cells.get(system)) is None:
             return cell
-        if (mean := shared.cells.get(system)) is None:
-            reason = LEFT_OUT if system in shared.documents.left_out else cell.reason
-            return cell.model_copy(update={"value": None, "low": None, "high": None, "reason": reason})
         return mean.model_copy(update={"missing": cell.missing})
 
     def note(self, column: tuple[str, str, str]) -> str | None:
         """Return a note on the documents of a column's ranking, or None if no note is needed."""
-        shared = self.shared(column)
-        return None if shared is None else shared.documents.note
+        shared = self.documents(column)
+        return None if shared is None else shared.note
+
+    def flag(self, system: str, column: tuple[str, str, str]) -> str | None:
+        """Return "ranking 2" or "not ranked" for a mean that is not comparable with all others, or else None."""
+        shared, cell = self.documents(column), self.cell(system, column)
+        if shared is None or cell is None or cell.value is None:
+            return None
+        number = shared.ranking_of.get(system)
+        return "not ranked" if number is None else f"ranking {number}" if len(shared.groups) > 1 else None
 
     def missing(self) -> str | None:
         """Return a sentence on missing scores other than composites, or None if none is missing."""
@@ -341,22 +409,31 @@ class SystemTable(Frames):
     def ranking(self) -> list[str]:
         """Return the systems, ranked by the leading column on shared documents, best first.
 
-        Unranked systems are last.
+        The groups of comparable systems follow each other. Unranked systems are last.
         """
         systems = list(dict.fromkeys(row.system for row in self.rows))
         lead = self.lead()
-        if lead is None:
-            return systems
+        return systems if lead is None else self.ordered(systems, lead)
 
-        def sort_key(system: str) -> tuple[float, str]:
-            cell = self.compared(system, lead)
-            return (math.inf if cell is None or cell.value is None else -cell.value, system)
+    def ordered(self, systems: Iterable[str], column: tuple[str, str, str]) -> list[str]:
+        """Return systems in the order of their rankings by a column, and of their means there, best first."""
+
+        def sort_key(system: str) -> tuple[float, float, str]:
+            cell = self.compared(system, column)
+            if cell is None or cell.value is None:
+                return math.inf, math.inf, system
+            return math.inf if cell.ranking is None else cell.ranking, -cell.value, system
 
         return sorted(systems, key=sort_key)
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return the rows as dictionaries, first those over all documents and then those by domain."""
-        return [row.model_dump() for row in (*self.rows, *self.by_domain)]
+        rows = []
+        for row in self.rows:
+            shared = self.documents((row.judge, row.signature, row.aspect))
+            ranking = None if shared is None else shared.ranking_of.get(row.system)
+            rows.append(row.model_copy(update={"ranking": ranking}))
+        return [row.model_dump() for row in (*rows, *self.by_domain)]
 
     def table(self) -> Table:
         """Return a table of the means of the systems by judge and aspect, best system first."""
@@ -364,9 +441,10 @@ class SystemTable(Frames):
         ranked = [[self.compared(system, column) for column in columns] for system in self.ranking()]
         counts = {(cell.n, cell.missing) for row in ranked for cell in row if cell is not None}
         rows = [
-            [system, *(show(cell, counted=len(counts) > 1) for cell in row)]
+            [system, *(" ".join(filter(None, (show(cell, counted=len(counts) > 1), self.flag(system, column))))
+                       for column, cell in zip(columns, row, strict=True))]
             for system, row in zip(self.ranking(), ranked, strict=True)
-        ]
+        ]  # fmt: skip
         same = [f"n = {n} summaries per mean, {missing} missing" for n, missing in counts] if len(counts) == 1 else []
         notes = dict.fromkeys(note for column in columns if (note := self.note(column)))
         intervals = dict.fromkeys(row.interval for row in self.rows)
