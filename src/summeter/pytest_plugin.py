@@ -102,12 +102,12 @@ class Summeter:
         for each in filter(None, (run, bounds.get("baseline"))):
             check_complete(each)
         failed: list[str] = []
-        for row, label, sentence in zip(checks, checks.labels(), checks.sentences(), strict=True):
+        for row, label in zip(checks, checks.labels(), strict=True):
             for figure in ("value", "low", "high", "n"):
                 if (value := getattr(row, figure)) is not None:
                     self._test.user_properties.append((f"summeter: {label}: {figure}", value))
             if not row.details["passed"]:
-                failed += [sentence, *(f"  {line}" for line in findings(run, row))]
+                failed += [row.details["verdict"], *(f"  {line}" for line in findings(run, row))]
         if failed:
             raise AssertionError("\n".join(failed))
         return checks

@@ -89,28 +89,6 @@ class Checks(Study):
             )
         return names
 
-    def sentences(self) -> list[str]:
-        """Return one line per check, with the outcome, system, aspect, judge, value and bound.
-
-        "FAILED aster: faithfulness by support 0.620 [0.500, 0.700] < 0.8 (n = 18, missing 2)"
-        """
-        lines = []
-        for row, label in zip(self, self.labels(), strict=True):
-            details, outcome = row.details, row.details["outcome"]
-            lost = details.get("units_missing", 0)
-            units = f"; {lost} of {details['units'] + lost} units not judged" if lost else ""
-            lower = " (lower bound)" if details.get("on") == "lower-bound" else ""
-            bound = f"{details['min'] if row.statistic == 'mean' else 0.0 - details['max_drop']:g}{lower}"
-            text = f"{with_interval(row.value, row.low, row.high)} {_SIGNS[outcome]} {bound}"
-            if row.value is None:
-                text = f"has no value ({row.reason}); the bound is {bound}"
-            elif lower and row.low is None:
-                text = f"{number(row.value)} has no interval; the bound is {bound}"
-            result = "FAILED" if outcome == "failed" else outcome
-            settles = f"; {_settles(row)}" if outcome == "unclear" else ""
-            lines.append(f"{result} {label} {text} (n = {row.n}, missing {row.missing}{units}){settles}")
-        return lines
-
     def table(self) -> Table:
         """Return a table with one line per check.
 
@@ -151,13 +129,13 @@ def gate(run: RunFolder, options: GateOptions) -> Checks:
     With `by`, there are further rows for each value of a column: means by system, and differences over all systems
     (unless `systems` is given).
 
-    `details.outcome` is "passed", "failed" or "unclear". A mean passes if it, or the lower end of its interval, is at
-    least `details.min`. A difference fails if its whole interval lies below the negative of `details.max_drop`, passes
-    if the whole interval lies above, and is unclear otherwise; `details.needed` is then the number of documents that
-    would probably settle it, if the difference and its spread stayed the same. `details.passed` is false if a check
-    failed, or if it is unclear and `if_unclear` is "fail". If units of the summaries were not judged, the row also has
-    `details.units` (the number of judged units) and `details.units_missing`. If an aspect has a calibration, only the
-    calibrated judge is checked on it.
+    `details.outcome` is "passed", "failed" or "unclear", and `details.verdict` says it in a sentence. A mean passes if
+    it, or the lower end of its interval, is at least `details.min`. A difference fails if its whole interval lies below
+    the negative of `details.max_drop`, passes if the whole interval lies above, and is unclear otherwise;
+    `details.needed` is then the number of documents that would probably settle it, if the difference and its spread
+    stayed the same. `details.passed` is false if a check failed, or if it is unclear and `if_unclear` is "fail". If
+    units of the summaries were not judged, the row also has `details.units` (the number of judged units) and
+    `details.units_missing`. If an aspect has a calibration, only the calibrated judge is checked on it.
 
         sm.meta.gate(run, min={"faithfulness": 0.8}, baseline=sm.Run("runs/old"), max_drop={"faithfulness": 0.02})
 
@@ -190,7 +168,7 @@ def gate(run: RunFolder, options: GateOptions) -> Checks:
     if any(row.details["needed"] for row in unclear):
         notes.append(f"needed: documents that would settle an unclear check, {_ASSUMED}")
     notes += dict.fromkeys(_settles(row) for row in unclear if not row.details["needed"])
-    return Checks(STUDY, rows, notes)
+    return _with_verdicts(Checks(STUDY, rows, notes))
 
 
 _ASSUMED = "if the difference and its spread stay the same"
@@ -394,6 +372,30 @@ def _notes(run: RunFolder, by_aspect: Mapping[str, Calibration]) -> Iterator[str
             yield f"{calibration.aspect}: the calibration used the data of this run"
 
 
+def _with_verdicts(checks: Checks) -> Checks:
+    """Return the checks with a sentence in `details.verdict` of each row.
+
+    "FAILED aster: faithfulness by support 0.620 [0.500, 0.700] < 0.8 (n = 18, missing 2)"
+    """
+    rows = []
+    for row, label in zip(checks, checks.labels(), strict=True):
+        details, outcome = row.details, row.details["outcome"]
+        lost = details.get("units_missing", 0)
+        units = f"; {lost} of {details['units'] + lost} units not judged" if lost else ""
+        lower = " (lower bound)" if details.get("on") == "lower-bound" else ""
+        bound = f"{details['min'] if row.statistic == 'mean' else 0.0 - details['max_drop']:g}{lower}"
+        text = f"{with_interval(row.value, row.low, row.high)} {_SIGNS[outcome]} {bound}"
+        if row.value is None:
+            text = f"has no value ({row.reason}); the bound is {bound}"
+        elif lower and row.low is None:
+            text = f"{number(row.value)} has no interval; the bound is {bound}"
+        result = "FAILED" if outcome == "failed" else outcome
+        settles = f"; {_settles(row)}" if outcome == "unclear" else ""
+        sentence = f"{result} {label} {text} (n = {row.n}, missing {row.missing}{units}){settles}"
+        rows.append(row.model_copy(update={"details": {**details, "verdict": sentence}}))
+    return Checks(checks.name, rows, checks.notes)
+
+
 _SIGNS = {"passed": ">=", "failed": "<", "unclear": "around"}
 
 
@@ -473,7 +475,7 @@ def check(checks: Checks, *runs: RunFolder) -> None:
     """
     for run in runs:
         check_complete(run)
-    lost = [line for line, row in zip(checks.sentences(), checks, strict=True) if not row.details["passed"]]
+    lost = [row.details["verdict"] for row in checks if not row.details["passed"]]
     if lost:
         raise GateError(f"{checks.verdict}; the first: {lost[0].removeprefix('FAILED ')}")
 

@@ -235,7 +235,7 @@ STUDIES = {
         "better with people.",
     ),
     "versions": Gloss("Comparison of two runs", "Means of the second run minus those of the first."),
-    "gate": Gloss("Gate", "The means that were compared with a bound."),
+    "gate": Gloss("Gate", "Means, and differences to an earlier run, that were compared with a bound."),
 }
 
 
