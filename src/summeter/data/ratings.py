@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from summeter.data.faults import Faults, meant
-from summeter.data.formats import Row, file_name, format_to_read, read_rows
+from summeter.data.formats import FORMATS, Row, file_name, format_to_read, read_rows
 from summeter.data.frames import rows_in
 from summeter.data.human import PEOPLE, number_of
 from summeter.data.human_judgments import SIGNATURES, score_judgments
@@ -254,7 +254,11 @@ def _read(ratings: Ratings, faults: Faults) -> tuple[dict[str, list[Any]], list[
     """Return the columns, in which None is an empty cell, and the line of each row."""
     rows: Iterable[Row]
     if isinstance(ratings, str | Path):
-        kind = format_to_read(ratings, None, faults)
+        try:
+            kind = format_to_read(ratings, None, faults)
+        except UsageError:
+            suffixes = ", ".join(f".{name}" for name in FORMATS)
+            raise UsageError(f"{ratings} is not a file of ratings; give a file with one of {suffixes}") from None
         rows = () if kind is None else read_rows(ratings, faults, kind)
     else:
         rows = (Row(faults.file, number, dict(cells)) for number, cells in enumerate(rows_in(ratings).rows, 1))
