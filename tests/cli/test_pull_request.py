@@ -82,10 +82,12 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 def run(script: str, folder: Path, scratch: Path, variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
     """Run a shell script of a CI job in a checkout, with this Python."""
-    (scratch / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
-    (scratch / "python").chmod(0o755)
+    bin_ = scratch / "summeter" / "bin"
+    bin_.mkdir(parents=True)
+    (bin_ / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    (bin_ / "python").chmod(0o755)
     others = {name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "CI_"))}
-    environment = {**others, "PATH": f"{scratch}:{os.environ['PATH']}", **variables}
+    environment = {**others, "PATH": f"{bin_}:{os.environ['PATH']}", "RUNNER_TEMP": str(scratch), **variables}
     return subprocess.run(
         ["bash", "-ec", script], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
