@@ -185,7 +185,7 @@ def test_verdicts_are_compared_on_the_same_sentences(tmp_path: Path) -> None:
     assert flip.old is not None
     assert flip.new is not None
     assert (flip.old.label, flip.new.label, flip.new.evidence[0].cut("It rained.")) == (1, 0, "rained")
-    assert "temperature from 0 to 1" in "\n".join(other.notes)
+    assert other.sentence.startswith("By mock.fact_check (which is not the same in both: temperature from 0 to 1), ")
 
 
 def test_the_sentence_says_whether_it_got_better(tmp_path: Path) -> None:
@@ -217,6 +217,7 @@ def test_a_failed_item_is_a_failure_and_no_error_is_gone(tmp_path: Path) -> None
     assert list(found.new_failures) == [("mock.fact_check", "faithfulness", "error", "timed out")]
     assert (found[0].n, found[0].missing) == (5, 1)
     assert said(compare(b, a)) == [("d1", "recovered", "summary", "")]
+    assert found.sentence == "By mock.fact_check, faithfulness did not change where both runs have a score."
 
 
 def test_a_composite_is_paired_although_a_change_of_the_judge_changes_all_signatures(tmp_path: Path) -> None:

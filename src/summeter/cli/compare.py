@@ -45,7 +45,8 @@ def compare(run_a: Old, run_b: New, output: Output, by: By = None, pair_systems:
             output.write([], found.to_dicts(), **found.payload(), notes=notes)
         case _:
             changed = [found.changed_table(LISTED)] if len(found.changes) else []
-            output.write([found.sentence, found.table(), *map(in_options, found.notes), *changed], ())
+            table = [found.table()] if len(found) else []
+            output.write([found.sentence, *table, *map(in_options, found.notes), *changed], ())
 
 
 def junit_of(found: Versions) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -474,14 +474,17 @@ class Versions(Study):
         a, b = self.names
         if all(row.value is None for row in self.rows):
             return f"{b} and {a} cannot be compared: no summary has a score by the same judge in both."
-        if self.texts["same"] == len(self.pairing) and not len(self.changes):
+        pairing = self.pairing
+        judged = all((np.isnan(each.a) == np.isnan(each.b)).all() for each in pairing.scores)
+        alike = all(None not in judges[:2] and not judges.changes for judges in pairing.judges)
+        if judged and alike and self.texts["same"] == len(pairing) and not len(self.changes):
             return f"Nothing changed: {a} and {b} have the same summaries, scores and verdicts."
         by_judge: dict[str | None, list[Row]] = {}
         whole = self.headline
         for row, label in zip(whole, judge_labels(whole), strict=True):
             if row.aspect not in NEUTRAL:
                 by_judge.setdefault(label, []).append(row)
-        said = [f"By {judge}, {self._verdict(rows)}." for judge, rows in by_judge.items()]
+        said = [f"By {judge}{self._judge_changes(rows)}, {self._verdict(rows)}." for judge, rows in by_judge.items()]
         # Systems that differ from what is said of all systems
         of_all = {(row.judge, row.signature, row.aspect): row.details["better"] for row in whole}
         single = [
@@ -497,6 +500,17 @@ class Versions(Study):
             said.append(f"Of single systems, {'; '.join([*clauses, *more])}.")
         return " ".join(said) or f"{b} and {a} have no scores for which higher is better."
 
+    def _judge_changes(self, rows: Sequence[Row]) -> str:
+        """Return, in brackets, how the judge of the rows differs between the runs, or an empty string."""
+        signatures = " ".join(str(row.signature) for row in rows)
+        changes = [
+            change
+            for judges in self.pairing.judges
+            if judges.b is not None and judges.b.signature in signatures
+            for change in judges.changes
+        ]
+        return f" (which is not the same in both: {'; '.join(dict.fromkeys(changes))})" if changes else ""
+
     def _verdict(self, rows: Sequence[Row]) -> str:
         """Return the verdict of one judge, significant differences first."""
         claimed = [row for row in rows if row.details["better"]]
@@ -510,7 +524,8 @@ class Versions(Study):
             start = "they cannot be told apart on" if claimed else "nor can they be told apart on"
             clauses.append(f"{start} {listed([str(row.aspect) for row in rest])}")
         if equal:
-            clauses.append(f"{listed([str(row.aspect) for row in equal])} did not change")
+            where = " where both runs have a score" if any(row.missing for row in equal) else ""
+            clauses.append(f"{listed([str(row.aspect) for row in equal])} did not change{where}")
         return "; ".join(clauses) or f"{self.names[1]} and {self.names[0]} cannot be compared"
 
     def said(self, row: Row) -> str:
@@ -540,9 +555,11 @@ class Versions(Study):
                 yield Message(f"{what}; to pair renamed systems, give ", Parameter("pair_systems", "OLD=NEW"))
         for judges in self.pairing.judges:
             if judges.changes:
-                yield f"{judges.name} is not the same judge in both runs: {'; '.join(judges.changes)}"
+                yield f"{judges.name} is not the same judge in both: {'; '.join(judges.changes)}"
             elif judges.a is None or judges.b is None:
                 yield f"{judges.name} judged only {b if judges.a is None else a}"
+        if any(run.totals.pairs for run in (self.pairing.a, self.pairing.b)):
+            yield "preferences between pairs of summaries are not compared"
         yield from self._missing_aspects()
         yield from self._verdict_notes()
 
@@ -670,6 +687,9 @@ class Versions(Study):
             "items": [item.model_dump(mode="json") for item in self.items()],
         }
 
+    def _repr_html_(self) -> str:
+        return replace(self.table(), title=" to ".join(self.names), notes=(self.sentence, *self.notes)).html()
+
     def __str__(self) -> str:
         return "\n".join([self.sentence, "", *([self.table().text(), ""] if self.rows else []), *self.notes])
 
@@ -702,7 +722,7 @@ def compare_runs(a: RunFolder | str | Path, b: RunFolder | str | Path, options: 
         pairing,
         aspects=() if options.aspect is None else (options.aspect,),
         judge=options.judge,
-        by=options.by,
+        by=None if options.by == "system" else options.by,  # there are rows for each system in any case
         alpha=options.alpha,
         permutations=options.permutations,
         seed=second.seed if options.seed is None else options.seed,

@@ -30,8 +30,9 @@ LISTED = 25
 """Maximum number of changed summaries on a page."""
 _MOST_VERDICTS = 40
 """Maximum number of changed verdicts that are shown for one summary."""
-_WORD = re.compile(r"\s+|\w+|[^\w\s]")
-_MOST_WORDS = 4000
+# A word, a character of a script without spaces, or a sign, each with the spaces after it
+_WORD = re.compile(r"[^\W\u3040-\u30ff\u3400-\u9fff]+\s*|\S\s*|\s+")
+_MOST_WORDS = 2000
 """Maximum number of words of a text that is compared word by word, because the time grows with the square."""
 _KINDS = {
     "flip": "changed", "new_error": "new error", "gone_error": "error gone", "error_type": "other error type",
