@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -24,13 +24,10 @@ from summeter.data.formats import FORMATS, Row, file_name, format_to_read, read_
 from summeter.data.frames import rows_in
 from summeter.data.human import PEOPLE, number_of
 from summeter.data.human_judgments import SIGNATURES, score_judgments
-from summeter.records import Judgment, Message, Parameter, Target, UsageError, describe
+from summeter.records import Document, Judgment, Message, Parameter, Summary, Target, UsageError, describe
 from summeter.scoring.table import Categorical, Groups, Vocabulary
 from summeter.stats.base import Floats, Ints
 from summeter.tables import Table
-
-if TYPE_CHECKING:
-    from summeter.data.dataset import Dataset
 
 Ratings = Any
 """The path of a file, or rows in memory (see `data.frames`)."""
@@ -55,6 +52,13 @@ _Key = tuple[str | None, ...]
 _Layout = Literal["long", "wide"]
 _Cell = tuple[int, str, str, Any]
 """The number of a row, an aspect, the column with the rating, and the content of the cell."""
+
+
+class Summaries(Protocol):
+    """The methods of a `Dataset` with which ratings are joined."""
+
+    def systems_by_document(self) -> Mapping[str, Sequence[str]]: ...
+    def items(self) -> Iterator[tuple[Document, list[Summary]]]: ...
 
 
 class Scale(NamedTuple):
@@ -152,7 +156,7 @@ class JoinedRatings(NamedTuple):
 
 
 def join(
-    data: Dataset,
+    data: Summaries,
     ratings: Ratings,
     on: Names | None,
     rater: str | None,
@@ -299,7 +303,7 @@ def _no_column(parameter: str, column: str, columns: Iterable[str], file: str) -
     return Message(Parameter(parameter), text)
 
 
-def _key(data: Dataset, columns: _Columns, file: str, on: Names | None, sources: Mapping[str, str]) -> dict[str, str]:
+def _key(data: Summaries, columns: _Columns, file: str, on: Names | None, sources: Mapping[str, str]) -> dict[str, str]:
     """Return the columns of the file that identify a summary, by the name of the column in the data."""
     if on is None:
         usual = {
@@ -326,7 +330,7 @@ def _key(data: Dataset, columns: _Columns, file: str, on: Names | None, sources:
     return key
 
 
-def _fields(data: Dataset) -> dict[str, list[str | None]]:
+def _fields(data: Summaries) -> dict[str, list[str | None]]:
     """Return the columns of the data that can be part of a key, with one value per summary."""
     columns: dict[str, list[str | None]] = {name: [] for name in FIELDS}
     for number, (document, summary) in enumerate((each, one) for each, several in data.items() for one in several):
@@ -337,11 +341,11 @@ def _fields(data: Dataset) -> dict[str, list[str | None]]:
             cells.extend([None] * (number - len(cells)))
             cells.append(_id(value))
     for cells in columns.values():
-        cells.extend([None] * (len(data) - len(cells)))
+        cells.extend([None] * (len(columns["doc_id"]) - len(cells)))
     return columns
 
 
-def _likely(data: Dataset, columns: _Columns) -> Parameter:
+def _likely(data: Summaries, columns: _Columns) -> Parameter:
     """Return `on` with the columns of data and file that have most values in common, if they identify summaries."""
     values = {name: set(map(_id, cells)) - {None} for name, cells in columns.items()}
     ours = {name: set(cells) for name, cells in _fields(data).items() if len(set(cells)) == len(cells)}
@@ -360,7 +364,7 @@ def _likely(data: Dataset, columns: _Columns) -> Parameter:
 
 
 def _matches(
-    data: Dataset, columns: _Columns, key: Mapping[str, str], lines: Sequence[int], faults: Faults
+    data: Summaries, columns: _Columns, key: Mapping[str, str], lines: Sequence[int], faults: Faults
 ) -> tuple[list[int], list[tuple[str, str]], list[_Key], list[_Key]]:
     """Return the number of the summary of each row, or -1, and the summaries as (document, system).
 
