@@ -173,7 +173,7 @@ class TestRatings:
         assert made.ceiling_kappa.value == 1.0  # 5 and 4 are both yes, 2 and 1 both no
         assert made.gold_signature.endswith("|at_least:4")
         # The gate then counts summaries above the threshold: half of them.
-        assert gate(found, {"coherence": 0.5}, calibrations=[made])[0].value == 0.5
+        assert gate(found, min={"coherence": 0.5}, calibrations=[made])[0].value == 0.5
 
 
 class TestRefusals:
@@ -250,10 +250,12 @@ class TestStudy:
 class TestGate:
     def test_the_threshold_decides(self, run: RunFolder) -> None:
         tuned = calibrate(run, run.data, aspect="faithfulness", dev="dev", resamples=10)
-        row = gate(run, {"faithfulness": 0.5}, calibrations=[tuned])[0]
+        row = gate(run, min={"faithfulness": 0.5}, calibrations=[tuned])[0]
         # Above the threshold (.7-.8): .9 | .8 | nothing -> 2 of 6 sentences; the judge's own labels say 3 of 6.
         assert (row.value, row.details["passed"]) == (pytest.approx(1 / 3), False)
-        own = gate(run, {"faithfulness": 0.5})[0]
+        with pytest.raises(UsageError, match="has a threshold, which a comparison with a baseline does not use"):
+            gate(run, baseline=run, max_drop={"faithfulness": 0.5}, calibrations=[tuned])
+        own = gate(run, min={"faithfulness": 0.5})[0]
         assert (own.value, own.details["passed"]) == (0.5, True)
 
     def test_composite_uses_decisions(self, tmp_path: Path) -> None:
@@ -269,7 +271,7 @@ class TestGate:
 
         run = run_of(tmp_path / "run", judging=three, entry=entry)
         tuned = calibrate(run, run.data, aspect="faithfulness", dev="dev", resamples=10)
-        found = gate(run, {"composite": 0.5, "faithfulness": 0.1}, calibrations=[tuned])
+        found = gate(run, min={"composite": 0.5, "faithfulness": 0.1}, calibrations=[tuned])
         assert {row.aspect: row.value for row in found} == {
             "composite": pytest.approx((1 / 3 + 1 + 1) / 3),
             "faithfulness": pytest.approx(1 / 3),
@@ -279,7 +281,7 @@ class TestGate:
         changed = ENTRY.model_copy(update={"signature": "mock|judge:scripted/one|prompt:ffff|v:1"})
         other = run_of(tmp_path / "run", 3, entry=changed)
         with pytest.raises(UsageError) as caught:
-            gate(other, {"faithfulness": 0.1}, calibrations=[made])
+            gate(other, min={"faithfulness": 0.1}, calibrations=[made])
         assert "stale" in str(caught.value)
         assert ENTRY.signature in str(caught.value)
         assert changed.signature in str(caught.value)
