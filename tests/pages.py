@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from typer.testing import CliRunner
 
 from summeter.cli.main import app
@@ -34,7 +35,8 @@ def commands(text: str) -> Iterator[tuple[str, str, str]]:
 def python(text: str, page: str, names: dict[str, Any]) -> str:
     """What a block of Python prints, run with the names of the blocks before it."""
     out = io.StringIO()
-    with contextlib.redirect_stdout(out):
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out):
+        patch.setenv("COLUMNS", "80")
         exec(compile(text, page, "exec"), names)
     return out.getvalue()
 

@@ -22,7 +22,8 @@ MODULES = sorted(
 
 
 @pytest.mark.parametrize("page", sorted({*PAGES} - NEEDS_SETUP))
-def test_the_examples_of_a_page_run(page: str) -> None:
+def test_the_examples_of_a_page_run(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     result = doctest.testfile(
         str(ROOT / "docs" / page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE
     )
@@ -31,7 +32,8 @@ def test_the_examples_of_a_page_run(page: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_the_examples_of_a_module_run(name: str) -> None:
+def test_the_examples_of_a_module_run(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     result = doctest.testmod(import_module(name))
     assert result.attempted
     assert result.failed == 0

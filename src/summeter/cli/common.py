@@ -283,11 +283,6 @@ def print_json(rows: Iterable[Mapping[str, Any]], **more: Any) -> None:
     typer.echo(json.dumps({"schema": "summeter/1", **more, "rows": list(rows)}, ensure_ascii=False, allow_nan=False))
 
 
-def print_study_json(study: Study, **more: Any) -> None:
-    """Print one JSON object with the rows and notes of a study and the fields in `more`."""
-    print_json(study.to_dicts(), study=study.name, **more, notes=[in_options(note) for note in study.notes])
-
-
 def assignments(
     texts: Sequence[str] | None, option: str, metavar: str = "NAME=VALUE", *, last: bool = False
 ) -> dict[str, str]:

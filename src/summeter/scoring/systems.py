@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from summeter.scoring.scores import COMPOSED, COMPOSITE, Score, ScoreTable
 from summeter.scoring.table import Categorical, Groups, model_names
 from summeter.stats import MIN_DOCUMENTS, Bootstrap, PairDifference, paired_differences
 from summeter.stats.base import Bools, Floats, Ints
-from summeter.tables import Table, with_interval
+from summeter.tables import Table, document, with_interval
 
 RESAMPLES = 2000
 _NAMED = 6
@@ -454,7 +455,7 @@ class SystemTable(Frames):
 
     def __str__(self) -> str:
         table = self.table()
-        return "\n".join([table.text(), "", *table.notes])
+        return document([replace(table, notes=()), *table.notes]).rstrip("\n")
 
     __repr__ = __str__
 
