@@ -198,15 +198,18 @@ def screen_length(text: str) -> int:
 def wrapped(text: str, width: int | None = None, indent: str = "  ") -> str:
     """Wrap a text at spaces, and at the bars of signatures.
 
-    `width` is by default that of the terminal. `indent` starts all lines but the first. A longer word, such as a path,
-    stays in one piece.
+    `width` is by default that of the terminal. `indent` is added to the indentation of all lines but the first. A
+    longer word, such as a path, stays in one piece.
 
     >>> print(wrapped("aster is better than birch", 16))
     aster is better
       than birch
     """
     width = screen_width() if width is None else width
-    return "\n".join(line for each in text.split("\n") for line in _wrap(each, width, indent, divide=False))
+    lines = []
+    for each in text.split("\n"):
+        lines += _wrap(each, width, each[: len(each) - len(each.lstrip())] + indent, divide=False)
+    return "\n".join(lines)
 
 
 def _wrap(text: str, width: int, indent: str = "", *, divide: bool = True) -> list[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from summeter.cli.common import Output, check_suffix, in_options, output_options
+from summeter.tables import wrapped
 
 if TYPE_CHECKING:
     from summeter.annotate.analysis.quality import Quality
@@ -55,10 +56,9 @@ def new(
         )
     new_folder = CampaignFolder(build(file, folder))
     tasks, campaign = new_folder.tasks, new_folder.campaign
-    typer.echo(
-        f"{campaign.name}: {len(tasks.work)} tasks of {campaign.task_type}, {campaign.answers_per_item} answers each; "
-        f"{len(tasks.checks)} attention checks, {len(tasks.training)} for training"
-    )
+    size = f"{len(tasks.work)} tasks of {campaign.task_type}, {campaign.answers_per_item} answers each"
+    checks = f"{len(tasks.checks)} attention checks, {len(tasks.training)} for training"
+    typer.echo(wrapped(f"{campaign.name}: {size}; {checks}"))
     for warning in warnings_of(new_folder):
         typer.echo(f"note: {warning}", err=True)
     typer.echo(f"written to {folder}; next: summeter annotate serve {folder}")
@@ -401,7 +401,8 @@ def simulate(
         slots = service.state.items.values()
     complete = sum(task.open == 0 and not task.held for task in slots)
     made_by = f"{len(scripts)} simulated annotators"
-    typer.echo(f"{count} answers (checks included) by {made_by}; {complete} of {len(slots)} tasks complete")
+    done = f"{complete} of {len(slots)} tasks complete"
+    typer.echo(wrapped(f"{count} answers (checks included) by {made_by}; {done}"))
     typer.echo(f"next: summeter annotate status {campaign}")
 
 
