@@ -147,8 +147,10 @@ def word_diff(old: str, new: str) -> tuple[list[Passage], list[Passage]]:
     sides: tuple[list[Passage], list[Passage]] = ([], [])
     for kind, *ends in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         for side, words, (start, end) in zip(sides, (before, after), (ends[:2], ends[2:]), strict=True):
-            if start < end:
-                side.append(Passage("".join(words[start:end]), marked=kind != "equal"))
+            text = "".join(words[start:end])
+            shown = text if kind == "equal" else text.rstrip()
+            side += [Passage(shown, kind != "equal")] if shown else []
+            side += [Passage(text[len(shown) :], marked=False)] if len(shown) < len(text) else []
     return sides
 
 
