@@ -188,6 +188,28 @@ def test_verdicts_are_compared_on_the_same_sentences(tmp_path: Path) -> None:
     assert other.sentence.startswith("By mock.fact_check (which is not the same in both: temperature from 0 to 1), ")
 
 
+def test_verdicts_on_other_lists_and_unknown_sentences(tmp_path: Path) -> None:
+    """Two runs with other key facts and another text; a judgment of b is about a sentence that does not exist."""
+
+    def align(facts: str, label: int) -> fake.Judge:
+        def judged(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
+            fact: dict[str, Any] = {"unit": "key_fact", "index": 0, "list_id": facts, "label": 0}
+            sentence: dict[str, Any] = {"unit": "sentence", "list_id": facts, "label": label}
+            return [
+                fake.judgment(document, summary, entry, "completeness", **fact),
+                *(fake.judgment(document, summary, entry, "conciseness", **sentence, index=at) for at in (0, 9)),
+            ]
+
+        return judged
+
+    def made(name: str, text: str, label: int) -> RunFolder:
+        data = [{"doc_id": "d", "system": "aster", "document": "It rained.", "summary": text}]
+        return fake.make(tmp_path / name, data, ((fake.ALIGN, align(name, label)),))
+
+    found = compare(made("a", "It rained. Bo left.", 1), made("b", "Bo left. It rained. It snowed.", 0))
+    assert said(found) == [("d", "flip", "sentence", ""), ("d", "new_error", "sentence", "Bo left.")]
+
+
 def test_the_sentence_says_whether_it_got_better(tmp_path: Path) -> None:
     a = run(tmp_path / "old", {"aster": ["+-"] * 8})
     b = run(tmp_path / "new", {"aster": ["--"] * 8})

@@ -26,8 +26,8 @@ article footer code br h5 del ins mark
 _ATTRIBUTES = """
 lang dir charset http-equiv content name rel href class id aria-label aria-labelledby aria-hidden aria-sort tabindex
 type hidden role data-item data-label data-value data-sort data-sortable data-heat data-pager data-domains data-aspect
-title scope rowspan viewbox preserveaspectratio focusable x y x1 x2 y1 y2 cx cy r width height open value placeholder
-autocomplete
+title scope colspan rowspan viewbox preserveaspectratio focusable x y x1 x2 y1 y2 cx cy r width height open value
+placeholder autocomplete
 """
 TAGS, ATTRIBUTES = frozenset(_TAGS.split()), frozenset(_ATTRIBUTES.split())
 VOID = frozenset({"meta", "link", "br", "input"})

@@ -145,7 +145,7 @@ class Changes:
         """Compute the changes of two runs, from tables of judgments."""
         tables, items, keys, groups = _aligned(pairing)
         (first, second), (old_item, new_item) = tables, items
-        _, both_a, both_b = np.intersect1d(*keys, assume_unique=True, return_indices=True)
+        _, both_a, both_b = np.intersect1d(*keys, return_indices=True)
         ok_a, ok_b = (table.status.equal("ok") for table in tables)
         wrong_a, wrong_b = (_is_error(table) for table in tables)
         found: list[tuple[int, Ints, Ints]] = []
@@ -171,6 +171,10 @@ class Changes:
         in_b = np.isin(groups[0][only_a], groups[1][ok_b])
         in_a = np.isin(groups[1][only_b], groups[0][ok_a])
         none_a, none_b = np.full(len(only_b), -1), np.full(len(only_a), -1)
+        # Key facts of different lists are neither new nor gone.
+        wrong_a, wrong_b = (
+            wrong & ~table.unit.equal("key_fact") for wrong, table in zip((wrong_a, wrong_b), tables, strict=True)
+        )
         add(GONE_ERROR, in_b & wrong_a[only_a], only_a, none_b)
         add(RECOVERED, in_b & ~ok_a[only_a] & first.unit.equal("summary")[only_a], only_a, none_b)
         add(NEW_ERROR, in_a & wrong_b[only_b], none_a, only_b)
@@ -232,23 +236,25 @@ def _aligned(pairing: Pairing) -> tuple[_Tables, _Two, _Two, _Two]:
         judges.append(judge[kept])
     first, second = tables
     index = second.index.copy()
-    starts, numbers = _same_sentences(pairing)
-    moved = second.unit.equal("sentence") & (starts[items[1]] >= 0) & (index >= 0)
+    starts, sizes, numbers = _same_sentences(pairing)
+    moved = second.unit.equal("sentence") & (index >= 0) & (index < sizes[items[1]])
     index[moved] = numbers[starts[items[1][moved]] + index[moved]]
     joined, ends = JudgmentTable.concat(tables), [len(first)]
     columns = np.concatenate(items), np.concatenate(judges), joined.aspect
-    units = row_keys(*columns, joined.unit, joined.list_id, np.concatenate([first.index, index]) + 1)
+    # The index of a sentence is that in the summary, whatever the list of key facts.
+    lists = np.where(joined.unit.equal("sentence"), -1, joined.list_id.codes) + 1
+    units = row_keys(*columns, joined.unit, lists, np.concatenate([first.index, index]) + 1)
     of_unit, of_judge = (np.split(keys, ends) for keys in (units, row_keys(*columns)))
     return (first, second), (items[0], items[1]), (of_unit[0], of_unit[1]), (of_judge[0], of_judge[1])
 
 
-def _same_sentences(pairing: Pairing) -> _Two:
+def _same_sentences(pairing: Pairing) -> tuple[Ints, Ints, Ints]:
     """Return, for the items whose sentences differ, the number of each new sentence among the old ones.
 
     Sentences with the same text have the same number; other new sentences have numbers above those of the old ones. The
-    first array has the start of each item in the second array, or -1.
+    first two arrays have the start of each item in the third array, and the number of its sentences, or 0.
     """
-    starts = np.full(len(pairing), -1)
+    starts, sizes = np.zeros((2, len(pairing)), np.int64)
     items = np.flatnonzero(pairing.paired & pairing.resplit)
     keys = list(zip(pairing.document.take(items).labels(), pairing.pair[items].tolist(), strict=True))
     wanted = {doc_id for doc_id, _ in keys}
@@ -265,9 +271,9 @@ def _same_sentences(pairing: Pairing) -> _Two:
         places: dict[int, list[int]] = {}
         for place in reversed(range(len(old))):
             places.setdefault(old[place], []).append(place)
-        starts[item] = len(numbers)
+        starts[item], sizes[item] = len(numbers), len(new)
         numbers += [same.pop() if (same := places.get(text)) else len(old) + at for at, text in enumerate(new)]
-    return starts, np.array(numbers, np.int64)
+    return starts, sizes, np.array(numbers, np.int64)
 
 
 def _decided(table: JudgmentTable) -> Bools:

@@ -149,8 +149,8 @@ def word_diff(old: str, new: str) -> tuple[list[Passage], list[Passage]]:
         for side, words, (start, end) in zip(sides, (before, after), (ends[:2], ends[2:]), strict=True):
             text = "".join(words[start:end])
             shown = text if kind == "equal" else text.rstrip()
-            side += [Passage(shown, kind != "equal")] if shown else []
-            side += [Passage(text[len(shown) :], marked=False)] if len(shown) < len(text) else []
+            parts = Passage(shown, kind != "equal"), Passage(text[len(shown) :], marked=False)
+            side.extend(part for part in parts if part.text)
     return sides
 
 
