@@ -227,7 +227,7 @@ def test_an_evaluator_that_judged_nothing_is_told_of(toy: Path, tmp_path: Path) 
         found = CliRunner().invoke(app, ["bench", "protocol", str(config), "-o", str(tmp_path / "out")])
     assert isinstance(found.exception, CoverageError)
     message = str(found.exception)
-    assert re.match(r"none of \d+ judgments is usable\. The first reason: vllm/m: .* answered 500", message)
+    assert re.match(r"none of \d+ judgments is usable\. The most common reason: vllm/m: .* answered 500", message)
     assert (tmp_path / "out" / "table.md").is_file()  # what was measured of others is kept
 
 

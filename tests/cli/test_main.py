@@ -208,11 +208,14 @@ class TestExitCodes:
         assert "coverage 66.7% is below 90.0% (8 of 12 judgments are usable)" in got.err
 
     def test_a_run_without_usable_judgments_exits_with_4(self, command: Command, flat: Path) -> None:
-        with StubServer(lambda _: fail(500)) as server:
-            got = command("score", flat, *JUDGED, "--base-url", server.url, "--max-retries", 0, "-o", "run")
-        assert got.code == 4
-        assert "none of 6 judgments is usable. The first reason:" in got.err
-        assert "500" in got.err
+        for reply, total, reason in ((fail(500), 6, "answered 500"), (ok("no"), 12, "no JSON")):
+            with StubServer(lambda _, reply=reply: reply) as server:
+                got = command("score", flat, *JUDGED, "--base-url", server.url, "--max-retries", 0, "-o", "run")
+            # The second session fails for another reason, and the first one is not repeated.
+            assert got.code == 4
+            assert f"none of {total} judgments is usable. The most common reason: " in got.err
+            assert reason in got.err
+            assert ("500" in got.err) == (total == 6)
 
     def test_help_and_version(self, command: Command) -> None:
         assert command("--version").out.startswith("summeter 0.")

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 Key = tuple[str, str, str]
 # Replaces the middle of a shortened name
 DOTS = "..."
-_FIRST_WIDTH = 12
-_CELL = 12
+_FIRST_WIDTH = 6
 # Maximum widths, in characters, of a system name, of a heading, and of each of two systems in one line
 _SYSTEM, _HEADING, _PAIRED = 30, 24, 24
 
@@ -81,7 +80,7 @@ def ranking(table: SystemTable, console: Console) -> None:
         console.print("Nothing has been scored yet.", markup=False)
         return
     heads, (cells, counts) = _Headings.of(table), _cells(table)
-    for at, columns in enumerate(_pages(heads, table.columns(), console.width)):
+    for at, columns in enumerate(_pages(heads, cells, table.columns(), console.width)):
         if at:
             console.print()
         if console.is_terminal:
@@ -228,10 +227,6 @@ class _Headings(NamedTuple):
         """Return the lines of a column's heading."""
         return [line for line in (self.titles[column], self.judges[column]) if line]
 
-    def width(self, column: Key) -> int:
-        """Return the minimum width of a column, in characters."""
-        return max(_CELL, *map(len, self.column(column)))
-
     def note(self) -> list[str]:
         """Return a note on shortened names, or an empty list if no name was shortened."""
         cut = any(DOTS in short and short != name for name, short in self.systems.items())
@@ -239,16 +234,17 @@ class _Headings(NamedTuple):
         return [f"Long names are shortened ({DOTS}); the report and --json have the full names."] * cut
 
 
-def _pages(heads: _Headings, columns: Sequence[Key], width: int) -> list[list[Key]]:
+def _pages(heads: _Headings, cells: Cells, columns: Sequence[Key], width: int) -> list[list[Key]]:
     """Return the columns of each table: as many as fit the width, and at least one."""
     first = max(_FIRST_WIDTH, *map(len, heads.systems.values()))
     pages: list[list[Key]] = []
     left = 0
     for column in columns:
-        needed = heads.width(column) + 1
+        lines = (line for key, lines in cells.items() if key[1] == column for line in lines)
+        needed = max(map(len, [*heads.column(column), *lines])) + 2
         if not pages or needed > left:
             pages.append([])
-            left = width - first
+            left = width - first - 2  # Rich adds a character on both sides
         pages[-1].append(column)
         left -= needed
     return pages
