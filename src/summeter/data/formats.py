@@ -449,10 +449,11 @@ def _lines_of(handle: BinaryIO, encoding: str | None, faults: Faults) -> Iterato
         if line.isascii():
             yield line
             continue
-        sample = [line]
+        sample, size = [line], len(line)
         if (error := _decoding_error(line)) is not None:
-            while sum(map(len, sample)) < _SAMPLE and (following := next(lines, b"")):
+            while size < _SAMPLE and (following := next(lines, b"")):
                 sample.append(following)
+                size += len(following)
         rest = chain(sample, lines)
         if error is None or not _may_be_windows(b"".join(sample)):
             yield from rest
