@@ -95,7 +95,7 @@ def test_its_own_dialect_is_listed_and_its_faults_are_named(
     lab: Provider, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("LAB_API_KEY", raising=False)
-    show.list_("models")
+    show.list_(what="models")
     assert re.search(r"^lab/\.\.\. +LAB_API_KEY not set; the lab's own models$", capsys.readouterr().out, re.MULTILINE)
     with pytest.raises(UsageError, match="LAB_API_KEY"):
         bind({"judge": "lab/tiny"})

@@ -121,7 +121,7 @@ def test_a_provider_of_another_package_has_its_key_checked_and_is_listed(
     with pytest.raises(UsageError, match=r"no key for https://models\.lab\.example/v1: .* LAB_API_KEY"):
         resolve("lab/m", environ={})
     monkeypatch.setenv("LAB_API_KEY", "k")
-    show.list_("models")
+    show.list_(what="models")
     listed = capsys.readouterr().out
     assert re.search(r"^lab/\.\.\. +LAB_API_KEY is set; a lab's own models$", listed, re.MULTILINE)
     assert "replies by itself" in listed
