@@ -203,8 +203,10 @@ class _Warnings(logging.Handler):
     """Prints logged warnings to stderr, with parameters written as options."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        formatted = record.args or record.exc_info
-        typer.echo(self.format(record) if formatted else in_options(record.msg), err=True)
+        from summeter.tables import wrapped
+
+        text = self.format(record) if record.args or record.exc_info else in_options(record.msg)
+        typer.echo(text if record.exc_info else wrapped(text), err=True)
 
 
 class _Printable:
