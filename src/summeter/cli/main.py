@@ -269,7 +269,10 @@ def _explain(error: BaseException) -> int:
     if isinstance(error, BrokenPipeError):
         return _discard_output()
     if isinstance(error, SummeterError):
-        typer.echo(f"summeter: {error.worded(option)}", err=True)
+        from summeter.tables import wrapped
+
+        text = f"summeter: {error.worded(option)}"
+        typer.echo(wrapped(text) if sys.stderr.isatty() else text, err=True)
         return error.exit_code
     if isinstance(error, OSError):
         typer.echo(f"summeter: {_disk_message(error)}", err=True)
