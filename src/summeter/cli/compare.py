@@ -16,10 +16,16 @@ LISTED = 10
 """Number of changed summaries that the terminal and Markdown list."""
 Old = Annotated[Path, typer.Argument(metavar="RUN_A", help="Folder of the old run.", exists=True, file_okay=False)]
 New = Annotated[Path, typer.Argument(metavar="RUN_B", help="Folder of the new run.", exists=True, file_okay=False)]
-By = Annotated[str | None, typer.Option("--by", metavar="COLUMN", help="Add rows for each value of this column.")]
+By = Annotated[
+    str | None, typer.Option("--by", metavar="COLUMN", help="Add rows for each value of this column, such as domain.")
+]
 PairSystems = Annotated[
     list[str] | None,
-    typer.Option("--pair-systems", metavar="OLD=NEW", help="Compare a system with a renamed one. Repeatable."),
+    typer.Option(
+        "--pair-systems",
+        metavar="OLD=NEW",
+        help="Pair a system of RUN_A with another of RUN_B. Default: equal names. Repeatable.",
+    ),
 ]
 
 

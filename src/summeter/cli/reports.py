@@ -22,7 +22,9 @@ StudyFiles = Annotated[
 ]
 Page = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="PAGE", help="HTML file. Default for one run: its report.html."),
+    typer.Option(
+        "-o", "--output", metavar="PAGE", help="HTML file. Default: report.html in the run, if there is one run."
+    ),
 ]
 Tolerance = Annotated[
     float | None,

@@ -10,6 +10,7 @@ modules:
     measure       measure(sample, statistics, by=, within=) -> rows; estimate(...) -> one estimate
     options       option models, and the decorator @study, which turns a function into a study and a command
     selection     all_pairs(...): join each selected judge and aspect with people
+    pairing       Pairing.of(a, b): summaries and judges of two runs that correspond; difference_rows(pairing)
     verdicts      decisions about differences and chance, and their wording
     results       Row and Study, the results of all studies
 """

@@ -357,9 +357,9 @@ class Versions(Study):
     Iteration yields the rows of `difference_rows`. `print` shows the sentence, the table and the notes.
     """
 
-    def __init__(self, pairing: Pairing, rows: Sequence[Row], alpha: float = 0.05) -> None:
+    def __init__(self, pairing: Pairing, rows: Sequence[Row]) -> None:
         super().__init__(STUDY, rows)
-        self.pairing, self.alpha = pairing, alpha
+        self.pairing = pairing
         self.notes = tuple(self._notes())
 
     @cached_property
@@ -478,9 +478,14 @@ class Versions(Study):
     def sentence(self) -> str:
         """The verdict in words: on which aspects the second run is better or worse than the first."""
         a, b = self.names
-        if all(row.value is None for row in self.rows):
-            return f"{b} and {a} cannot be compared: no summary has a score by the same judge in both."
         pairing = self.pairing
+        if all(row.value is None for row in self.rows):
+            why = "no summary has a score by the same judge in both"
+            if all(None in judges[:2] for judges in pairing.judges):
+                why = "they have no judge in common"
+            elif not pairing.paired.any():
+                why = "they have no summary of the same document and system in common"
+            return f"{b} and {a} cannot be compared: {why}."
         judged = all((np.isnan(each.a) == np.isnan(each.b)).all() for each in pairing.scores)
         alike = all(None not in judges[:2] and not judges.changes for judges in pairing.judges)
         if judged and alike and self.texts["same"] == len(pairing) and not len(self.changes):
@@ -737,7 +742,7 @@ def compare_runs(a: RunFolder | str | Path, b: RunFolder | str | Path, options: 
         known = ", ".join(sorted({f"{each.second.judge} ({each.second.aspect})" for each in pairing.scores}))
         wanted = " with the aspect ".join(filter(None, (options.judge, options.aspect)))
         raise UsageError(f"no judge of both runs is {wanted}; the runs have: {known}")
-    return Versions(pairing, rows, options.alpha)
+    return Versions(pairing, rows)
 
 
 compare = compare_runs
