@@ -95,9 +95,8 @@ def test_errors_need_error_types_of_a_judge(call: Call, run: Path) -> None:
 def test_judges_of_two_runs_are_studied_together(call: Call, run: Path, command: str) -> None:
     other = Path(shutil.copytree(run, run.parent / "other"))
     aspect = "faithfulness" if command == "classify" else "coherence"
-    data = ["--gold", str(run / "data")] if command == "compare" else []
     draws = [] if command == "estimate" else ["--resamples", "0"]
-    rows = rows_of(call(command, str(run), str(other), *data, *draws, "--aspect", aspect, "--json"))
+    rows = rows_of(call(command, str(run), str(other), *draws, "--aspect", aspect, "--json"))
     named = {row["details"].get("run") for row in rows if (row["judge"] or "").startswith("mine")}
     assert named == {str(run), str(other), *([f"{run} + {other}"] if command == "reliability" else [])}
 

@@ -89,7 +89,8 @@ class CompareOptions(Selection, GoldAtLeast, By, SystemTests):
     of: Annotated[str | None, Choice(CompareTarget, "of")] = Field(
         None,
         description="Compare systems by each judge (systems), judges by agreement with people (judges), or systems by "
-        "human judgments (people). Default: judges if there are a run and human judgments, else systems or people.",
+        "human judgments (people). Default: judges if human judgments are given with a run, or several runs have them; "
+        "else systems or people.",
     )
     level: Annotated[str, Choice(Level, "level")] = Field(Level.SUMMARY, description="Level of the correlated values.")
     average: Annotated[str, Choice(Average, "average")] = Field(
@@ -131,9 +132,9 @@ def compare_scores(
 def compare(runs: RunLike | None, gold: Gold | None, options: CompareOptions) -> Study:
     """Test which systems, or which judges, differ significantly.
 
-    With `runs` alone, systems are compared by each judge and aspect. With `gold` alone, systems are
-    compared by human judgments. With both, judges are compared by their correlation with people. The
-    keyword `of` chooses otherwise; the human judgments are then by default those in the data of the first run.
+    With one run alone, systems are compared by each judge and aspect. With `gold` alone, systems are compared by human
+    judgments. With both, or with several runs over labelled data, judges are compared by their correlation with people.
+    The keyword `of` chooses otherwise; the human judgments are then by default those in the data of the first run.
 
     Rows have the study "compare" and one of these statistics: `mean` (one per system, with an interval; the system has
     scores on `details.own_documents` documents; means with the same `details.ranking` are comparable, and a system
@@ -154,8 +155,13 @@ def compare(runs: RunLike | None, gold: Gold | None, options: CompareOptions) ->
         print(sm.meta.compare(run, aspect="faithfulness").notes[0])
     """
     judges = None if runs is None else judge_input(runs)
-    both = CompareTarget.PEOPLE if judges is None else CompareTarget.JUDGES
-    target = CompareTarget(options.of) if options.of else CompareTarget.SYSTEMS if gold is None else both
+    target = CompareTarget.SYSTEMS
+    if options.of:
+        target = CompareTarget(options.of)
+    elif judges is None:
+        target = CompareTarget.PEOPLE
+    elif gold is not None or (len(judges.folders) > 1 and judges.data and judges.data.judgment_sets):
+        target = CompareTarget.JUDGES
     for name in _WITHOUT_EFFECT[target]:
         if name in options.model_fields_set:
             raise UsageError(Parameter(name, "..."), " has no effect with ", Parameter("of", target), "; leave it out")
