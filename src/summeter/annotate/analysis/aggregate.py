@@ -16,7 +16,6 @@ import numpy as np
 
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import Answer
-from summeter.annotate.tasks.rating import BEST, Rating
 from summeter.annotate.tasks.task import Task
 from summeter.choices import AggregationRule, QuestionType, Tie
 from summeter.data.dataset import Dataset
@@ -25,7 +24,7 @@ from summeter.data.human_judgments import SIGNATURES, SPAN_LABELS
 from summeter.meta.gold import aggregate_votes, default_rule
 from summeter.records import Judgment, Span, Target, error_types, joined_error_types
 from summeter.records.taxonomy import SEPARATOR
-from summeter.scoring.table import Categorical, JudgmentTable
+from summeter.scoring.table import JudgmentTable
 
 MERGED = "human.merged"
 """Name of the judgment set with the merged labels."""
@@ -47,46 +46,12 @@ def judgments_of(service: CampaignService, *, adjudicated: bool = False) -> list
 
 def votes_of(service: CampaignService) -> JudgmentTable:
     """Return the judgments of the counted answers as a table, without additional questions."""
-    if isinstance(service.task_type, Rating):
-        return _rating_votes(service, service.task_type)
-    return JudgmentTable.of(vote for vote in judgments_of(service) if vote.signature not in QUESTIONS)
-
-
-def _rating_votes(service: CampaignService, rating: Rating) -> JudgmentTable:
-    """Return the votes of a rating campaign, collected as columns.
-
-    This is much faster than building one record per vote.
-    """
-    exported = {question.name: question.signature for question in rating.asks if question.signature is not None}
-    scales = [name for name in exported if name != BEST]
-    documents, judges, counts = [], [], []
-    systems: list[str] = []
-    aspects: list[str] = []
-    values: list[float] = []
-    for task in service.tasks.work:
-        for answer in service.state.counted_answers(task.key):
-            start = len(values)
-            for system in task.systems:
-                ratings = answer.answer.summaries[system]
-                systems += [system] * len(scales)
-                aspects += scales
-                values += [ratings[name] for name in scales]
-            if (best := answer.answer.values.get(BEST)) is not None:
-                systems += task.systems
-                aspects += [BEST] * len(task.systems)
-                values += [system == best for system in task.systems]
-            documents.append(task.document_id)
-            judges.append(answer.annotator)
-            counts.append(len(values) - start)
-    aspect = Categorical.of(aspects)
-    return JudgmentTable.of_values(
-        document=Categorical.of(documents).repeat(counts),
-        system=Categorical.of(systems),
-        aspect=aspect,
-        judge=Categorical.of(judges).repeat(counts),
-        signature=Categorical.of(exported.get(name or "") for name in aspect.names).take(aspect.codes),
-        value=np.array(values, np.float64),
+    columns = service.task_type.columns(
+        (task, answer) for task in service.tasks.work for answer in service.state.counted_answers(task.key)
     )
+    if columns is not None:
+        return columns
+    return JudgmentTable.of(vote for vote in judgments_of(service) if vote.signature not in QUESTIONS)
 
 
 def question_votes_of(service: CampaignService) -> list[Judgment]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
@@ -25,6 +25,7 @@ from summeter.annotate.tasks.questions import TIE, Disagreement, Question, asked
 from summeter.annotate.tasks.simulation import Gold, Profile
 from summeter.annotate.tasks.task import InvalidAnswer, Json, Material, Source, Task, key_of, summary_body
 from summeter.records import Judgment, Target, Unit
+from summeter.scoring.table import JudgmentTable
 
 SHAPES = ("aspects", "scale", "best", "ties", "error_types")
 """Fields of a campaign file that only some task types use."""
@@ -391,6 +392,13 @@ class TaskType(ABC):
         """Yield all judgments of an answer."""
         yield from self.judgments_of_task(task, answer, source)
         yield from self.judgments_of_own(task, answer)
+
+    def columns(self, answers: Iterable[tuple[Task, Answer]]) -> JudgmentTable | None:
+        """Return the judgments of answers, without own questions, if the task type can collect them as columns.
+
+        This is much faster than building one record per judgment. Returns None if there is no such way.
+        """
+        return None
 
     def judgments_of_own(self, task: Task, answer: Answer) -> Iterator[Judgment]:
         """Yield the judgments of the campaign's additional questions."""

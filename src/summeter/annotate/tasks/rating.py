@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from statistics import fmean
 from typing import ClassVar
 
+import numpy as np
+
 from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.config import Scale
+from summeter.annotate.campaign.state import Answer
 from summeter.annotate.tasks.base import LETTERS, TaskType, summaries_body
 from summeter.annotate.tasks.questions import Question
 from summeter.annotate.tasks.simulation import Gold
 from summeter.annotate.tasks.task import Material, Source, Task
 from summeter.data.human_judgments import SIGNATURES
 from summeter.records import UsageError
+from summeter.scoring.table import Categorical, JudgmentTable
 
 ASPECTS = {name: f"rating.{name}" for name in ("coherence", "consistency", "coverage", "fluency", "overall")}
 """The default aspects, each with the key of its texts in the language files."""
@@ -105,6 +109,37 @@ class Rating(TaskType):
         }
         best = next((system for system in task.systems if system != scrambled), None)
         return TaskAnswer(values={BEST: best} if best is not None else {}, summaries=cells)
+
+    def columns(self, answers: Iterable[tuple[Task, Answer]]) -> JudgmentTable:
+        exported = {question.name: question.signature for question in self.asks if question.signature is not None}
+        scales = [name for name in exported if name != BEST]
+        documents, judges, counts = [], [], []
+        systems: list[str] = []
+        aspects: list[str] = []
+        values: list[float] = []
+        for task, answer in answers:
+            start = len(values)
+            for system in task.systems:
+                ratings = answer.answer.summaries[system]
+                systems += [system] * len(scales)
+                aspects += scales
+                values += [ratings[name] for name in scales]
+            if (best := answer.answer.values.get(BEST)) is not None:
+                systems += task.systems
+                aspects += [BEST] * len(task.systems)
+                values += [system == best for system in task.systems]
+            documents.append(task.document_id)
+            judges.append(answer.annotator)
+            counts.append(len(values) - start)
+        aspect = Categorical.of(aspects)
+        return JudgmentTable.of_values(
+            document=Categorical.of(documents).repeat(counts),
+            system=Categorical.of(systems),
+            aspect=aspect,
+            judge=Categorical.of(judges).repeat(counts),
+            signature=Categorical.of(exported.get(name or "") for name in aspect.names).take(aspect.codes),
+            value=np.array(values, np.float64),
+        )
 
     def _scales(self) -> dict[str, Scale]:
         return {question.name: question.scale for question in self.asks if question.each_summary}
