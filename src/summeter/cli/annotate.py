@@ -309,7 +309,6 @@ def plan(
     from summeter.data.atomic import write_lines
     from summeter.data.dataset import load
     from summeter.meta import plan_calibration, plan_comparison
-    from summeter.meta.inputs import judge_input
     from summeter.records import UsageError
     from summeter.runs.run import RunFolder
 
@@ -319,7 +318,7 @@ def plan(
     names = 2 if systems else 1
     if len(words) <= names:
         raise UsageError(f"{question}: give one run or more, then {'two systems' if systems else 'the judge'}")
-    runs = [judge_input(RunFolder(run)) for run in words[:-names]]
+    runs = [RunFolder(run) for run in words[:-names]]
     known = None if gold is None else load(gold)
     propose: Callable[..., Proposal] = (
         partial(plan_comparison, runs, (words[-2], words[-1]), judge=judge)

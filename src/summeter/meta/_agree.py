@@ -355,9 +355,7 @@ def _with_judges(
         return
     level, aspect = Level(sample.level), sample.gold.aspect
     names = [judge_aspect for judge_aspect, gold_aspect in options.aspect_pairs if gold_aspect == aspect] or [aspect]
-    for question in machine.questions(judge=options.judge):
-        if question.aspect not in names:
-            continue
+    for question in machine.questions(names, options.judge):
         scores = machine.scores(question, level, ValueOrLabel.VALUE if level is Level.SUMMARY else ValueOrLabel.LABEL)
         if not len(scores):
             continue

@@ -63,12 +63,10 @@ def bias(run: RunLike, gold: Gold | None, options: BiasOptions) -> Study:
     judges = judge_input(run)
     gold = judges.data if gold is None else gold
     read = meta_input(judges, gold if gold is not None else (), options)
-    selected = options.judge_aspects
     rows: list[Row] = []
     notes: list[str] = []
-    for judge in verdicts(judges, options.judge):
-        if not selected or judge.aspect in selected:
-            rows += position_rows(judge, resample)
+    for judge in verdicts(judges, options.judge, options.judge_aspects):
+        rows += position_rows(judge, resample)
     lengths = lengths_of(judges.data or gold, options.length)
     try:
         matrices = summary_groups(read, options, options.by)

@@ -117,7 +117,8 @@ def card(run: RunFolder | None, gold: Dataset | None, options: CardOptions) -> S
     series = _series(run, gold, options)
     rows: list[Row] = []
     for scores in series:
-        rows.extend(_score_rows(scores, context, columns, across, options.redacted, resample))
+        with_columns = replace(scores, units=replace(scores.units, context=context))
+        rows.extend(_score_rows(with_columns, columns, across, options.redacted, resample))
     rows.extend(_error_rows(run, gold, context, columns, options))
     rows.extend(_abstractness(series, context))
     domains = len({name for name in context.domains.values() if name is not None})
@@ -140,11 +141,7 @@ def _series(run: RunFolder | None, gold: Dataset | None, options: CardOptions) -
     if run is not None:
         judges = judge_input(run)
         known = [f"{question.aspect} ({question.judge})" for question in judges.questions()]
-        series += [
-            judges.scores(question, Level.SUMMARY)
-            for question in judges.questions(judge=options.judge)
-            if not selected or question.aspect in selected
-        ]
+        series += [judges.scores(question, Level.SUMMARY) for question in judges.questions(selected, options.judge)]
     if gold is not None:
         columns, _ = gold_input(gold, options.judgment_set)
         known += [f"{aspect} ({PEOPLE})" for aspect in judged_aspects(columns)]
@@ -176,45 +173,34 @@ def _everything(size: int) -> _Part:
 
 
 def _score_rows(
-    scores: Sample,
-    context: Context,
-    columns: Sequence[str],
-    across: Sequence[str],
-    redacted: str | None,
-    resample: Resampling,
+    scores: Sample, columns: Sequence[str], across: Sequence[str], redacted: str | None, resample: Resampling
 ) -> Iterator[Row]:
     """Yield the rows on the scores of one judge and aspect."""
     about = merged(named(scores.judge), study=STUDY)
-    by = {name: _parts(name, context.column(name, scores.units.document, scores.units.system)) for name in columns}
 
-    def mean(rows: Bools, *fields: Mapping[str, Any]) -> Row:
-        estimate = resample(scores.units.document.take(rows).codes).mean(scores.x[rows])
+    def mean(part: Sample, *fields: Mapping[str, Any]) -> Row:
+        estimate = resample(part.units.document.codes).mean(part.x)
         return interval_row(estimate, about, *fields, level="summary", statistic="mean")
 
-    for system, rows in by["system"]:
-        yield mean(rows, system)
-        means = [mean(rows & inside, system, domain) for domain, inside in by["domain"] if (rows & inside).any()]
-        yield from means
-        if means:
-            yield from _over_groups(merged(about, system), [row.value for row in means], scores.x, "domain")
-        for name in across:
-            of_system = merged(about, system, details={"by": name})
-            values = rows_by_name(context.column(name, scores.units.document, scores.units.system))
+    for system, of_system in scores.split("system"):
+        yield mean(of_system, {"system": system})
+        for name, what in (("domain", "domain"), *((name, "group") for name in across)):
+            of_domain = what == "domain"
+            own: dict[str, Any] = {"system": system} | ({} if of_domain else {"details": {"by": name}})
             means = [
-                mean(rows & inside, of_system, {"details": {"group": value}})
-                for value, inside in values
-                if (rows & inside).any()
+                mean(part, own, {"domain": value} if of_domain else {"details": {"group": value}})
+                for value, part in of_system.split(name)
             ]
             yield from means
-            yield from _over_groups(of_system, [row.value for row in means], scores.x, "group")
+            if means or not of_domain:
+                yield from _over_groups(merged(about, own), [row.value for row in means], scores.x, what)
     for name in columns[1:]:
-        for fields, rows in by[name]:
-            yield mean(rows, fields)
-    for category, rows in by["category"]:
-        for domain, inside in by["domain"]:
-            if (rows & inside).any():
-                yield mean(rows & inside, category, domain)
-    yield from _redaction(scores, context, [_everything(len(scores)), *by["system"]], redacted, resample)
+        for value, part in scores.split(name):
+            yield mean(part, group_fields(name, value))
+    for category, of_category in scores.split("category"):
+        for domain, part in of_category.split("domain"):
+            yield mean(part, {"category": category, "domain": domain})
+    yield from _redaction(scores, redacted, resample)
 
 
 def _over_groups(about: Mapping[str, Any], means: Sequence[float | None], values: Floats, what: str) -> Iterator[Row]:
@@ -243,27 +229,25 @@ def domain_stability(means: Sequence[float | None], *, shares: bool = True, what
     return spread if spread.value is None else replace(spread, value=100 - 100 * spread.value)
 
 
-def _redaction(
-    scores: Sample, context: Context, groups: Sequence[_Part], column: str | None, resample: Resampling
-) -> Iterator[Row]:
+def _redaction(scores: Sample, column: str | None, resample: Resampling) -> Iterator[Row]:
     """Yield the mean of redacted minus that of unredacted summaries, overall and by system.
 
     A redacted document is resampled together with its original (column `original`), so that the interval is paired.
     """
-    marked = redaction_column(context, column)
+    marked = redaction_column(scores.units.context, column)
     if marked is None:
         return
     name, is_redacted = marked
-    values = context.column(name, scores.units.document, scores.units.system)
+    values = scores.units.column(name)
     states = [is_redacted(value) for value in values.names]
     marks = np.array([np.nan if state is None else float(state) for state in states])[values.codes]
     copied = scores.units.document
-    if ORIGINAL in context.extra:
-        labels = context.column(ORIGINAL, scores.units.document, scores.units.system).labels()
+    if ORIGINAL in scores.units.context.extra:
+        labels = scores.units.column(ORIGINAL).labels()
         copied = Categorical.of(
             original or name for original, name in zip(labels, scores.units.document.labels(), strict=True)
         )
-    for fields, rows in groups:
+    for fields, rows in [_everything(len(scores)), *_parts("system", scores.units.system)]:
         inside = rows & ~np.isnan(scores.x + marks)
         value, mark = scores.x[inside], marks[inside]
         counts = {"redacted": int((mark == 1).sum()), "unredacted": int((mark == 0).sum())}
@@ -330,7 +314,7 @@ def _error_rows(
         return
     if run is not None:
         judges = judge_input(run)
-        for question in judges.questions(FAITHFULNESS, options.judge):
+        for question in judges.questions([FAITHFULNESS], options.judge):
             if question in judges.rows:
                 judgments = judges.table.take(judges.rows[question])
                 yield from _distribution(judgments, judges.fields(question), context, columns)

@@ -13,7 +13,7 @@ documents; for Pearson's correlation, Williams' test is reported too.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, combinations, islice
 from statistics import NormalDist
 from typing import Annotated, Any, NamedTuple
@@ -41,8 +41,8 @@ from summeter.meta.results import (
     status_of,
     unique_labels,
 )
-from summeter.meta.sample import Grid, Sample, rows_by_name
-from summeter.meta.selection import Group, all_pairs, check_average, golds, group_fields, groups, meta_input, notes
+from summeter.meta.sample import Sample
+from summeter.meta.selection import Group, all_pairs, check_average, golds, groups, meta_input, notes
 from summeter.meta.verdicts import AGREES_BETTER, Comparison
 from summeter.records import Parameter, UsageError, judge_names
 from summeter.scoring.systems import SharedDocuments, shared_documents
@@ -180,9 +180,8 @@ def compare(runs: RunLike | None, gold: Gold | None, options: CompareOptions) ->
 
 def _systems(judges: JudgeInput, options: CompareOptions) -> Study:
     wanted, judge = options.judge_aspects, options.judge
-    of_judge = judges.questions(judge=judge)
-    questions = [question for question in of_judge if not wanted or question.aspect in wanted]
-    missing = [name for name in wanted if name not in {question.aspect for question in of_judge}]
+    questions = judges.questions(wanted, judge)
+    missing = [name for name in wanted if name not in {question.aspect for question in questions}]
     if missing or not questions:
         known = ", ".join(sorted({f"{each.judge} ({each.aspect})" for each in judges.questions()})) or "none"
         what = f" with the aspect {missing[0]}" if missing else ""
@@ -214,41 +213,28 @@ def _compare(series: Sequence[Sample], context: Context, options: CompareOptions
     for scores in usable:
         judge = scores.judge
         label = labels[judge.aspect][judge_key(judge)]
-        for family in _families(scores, context, options.by):
-            grids = [Grid.of(part) for _, part in family]
-            tables = [dict(zip(grid.systems, grid.judge, strict=True)) for grid in grids]
+        whole, *split = groups(replace(scores, units=replace(scores.units, context=context)), options.by)
+        split = [group for group in split if len(group.sample.units.system.used()) > 1]
+        if options.by is not None and not split:
+            raise UsageError(f"no value of {options.by!r} has summaries of at least 2 systems")
+        for family in ([whole], split):
+            tables = [dict(zip(group.grid.systems, group.grid.judge, strict=True)) for group in family]
             pairs = paired_differences(tables, options.alpha, options.permutations, options.seed or 0)
-            for (fields, _), table, differences in zip(family, tables, pairs, strict=True):
-                about = merged(named(judge), fields, study=STUDY, level=Level.SUMMARY.value)
+            for group, table, differences in zip(family, tables, pairs, strict=True):
+                about = merged(named(judge), group.fields(), study=STUDY, level=Level.SUMMARY.value)
                 shared = shared_documents(table)
                 means, note = _means(table, shared, about, options)
                 values = {name: None if row.details["ranking"] is None else row.value for name, row in means.items()}
                 scoreless = [name for name, row in means.items() if not row.details["own_documents"]]
-                groups = [group.counts for group in shared.groups] if options.documents == Documents.SHARED else ()
+                ranked = [each.counts for each in shared.groups] if options.documents == Documents.SHARED else ()
                 compared = Comparison(
-                    values, differences, judge.aspect, options.alpha, scoreless=scoreless, groups=groups
+                    values, differences, judge.aspect, options.alpha, scoreless=scoreless, groups=ranked
                 )
                 results = _Results(means, compared, about, options, SYSTEM_DIFFERENCE)
                 rows += results.rows()
-                group = next((str(value) for key, value in fields.items() if key != "details"), None)
-                group = group or fields.get("details", {}).get("group")
-                notes += [*results.sentences(f"By {label}{f' in {group}' if group else ''}"), *note]
+                where = f" in {group.value}" if group.column else ""
+                notes += [*results.sentences(f"By {label}{where}"), *note]
     return Study(STUDY, rows, notes)
-
-
-def _families(scores: Sample, context: Context, by: str | None) -> Iterator[list[tuple[dict[str, Any], Sample]]]:
-    """Yield the families of tests: one of all rows, and one of the groups of a column."""
-    yield [({}, scores)]
-    if by is None:
-        return
-    family = [
-        (group_fields(by, value), part)
-        for value, rows in rows_by_name(context.column(by, scores.units.document, scores.units.system))
-        if len((part := scores.take(rows)).units.system.used()) > 1
-    ]
-    if not family:
-        raise UsageError(f"no value of {by!r} has summaries of at least 2 systems")
-    yield family
 
 
 def _means(

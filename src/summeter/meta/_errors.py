@@ -97,7 +97,7 @@ def errors(run: RunLike, gold: Gold, options: ErrorsOptions) -> Study:
         types = _gold_types(both.gold, aspect, options)
         if not types:
             raise UsageError(f"people assigned no error types to sentences for {aspect}")
-        for question in both.judge.questions(aspect, options.judge):
+        for question in both.judge.questions([aspect], options.judge):
             if question in both.judge.rows:
                 rows.extend(_rows(both, question, types, options))
         if not rows:

@@ -16,16 +16,16 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from summeter.choices import Level, ValueOrLabel
+from summeter.choices import Level
 from summeter.data.dataset import Dataset
 from summeter.meta._estimate import CoverageOptions, coverage
 from summeter.meta.gold import gold_scores
-from summeter.meta.inputs import JudgeInput, gold_input
+from summeter.meta.inputs import JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.options import Options, study
 from summeter.meta.results import Row, Study
 from summeter.meta.sample import Sample
 from summeter.meta.verdicts import POWER, labels_sentence
-from summeter.records import UsageError
+from summeter.records import JudgeKey, UsageError, judge_names
 from summeter.scoring.table import Question
 from summeter.stats import error_to_find
 from summeter.stats.base import Floats
@@ -102,13 +102,13 @@ class _Units(NamedTuple):
 
 
 @study(PlanComparisonOptions)
-def plan_comparison(runs: Sequence[JudgeInput], systems: tuple[str, str], options: PlanComparisonOptions) -> Proposal:
+def plan_comparison(runs: RunLike, systems: tuple[str, str], options: PlanComparisonOptions) -> Proposal:
     """Propose documents for people to judge in order to find out which of two systems is better.
 
     One label is one document with the summaries of both systems. The command `summeter annotate plan` calls this
     function. Raises UsageError if no run judged the aspect or a system.
     """
-    scores = _differences(runs, systems, options)
+    scores = _differences(judge_input(runs), systems, options)
     proxies = _proxies(scores, options)
     steps = _steps(scores.machine, proxies, options)
     gap, size = float(scores.machine.mean()), len(scores.machine)
@@ -126,13 +126,14 @@ def plan_comparison(runs: Sequence[JudgeInput], systems: tuple[str, str], option
 
 
 @study(PlanOptions)
-def plan_calibration(runs: Sequence[JudgeInput], judge: str, options: PlanOptions) -> Proposal:
+def plan_calibration(runs: RunLike, judge: str, options: PlanOptions) -> Proposal:
     """Propose summaries for people to judge in order to measure the bias of a judge's mean.
 
     One label is one summary. The command `summeter annotate plan` calls this function. Raises UsageError if the judge
     or the aspect is unknown.
     """
-    scores = _aligned(runs, *_tables(runs, judge, options))
+    judges = judge_input(runs)
+    scores = _aligned(judges, *_tables(judges, judge, options))
     proxies = _proxies(scores, options)
     errors = {name: scores.machine - values for name, values in proxies.items()}
     steps = _steps(np.zeros(len(scores.machine)), errors, options)
@@ -157,36 +158,34 @@ class _Step(NamedTuple):
     alone: float
 
 
-def _questions(runs: Sequence[JudgeInput], judge: str | None, aspect: str | None) -> list[tuple[JudgeInput, Question]]:
+def _questions(judges: JudgeInput, judge: str | None, aspect: str | None) -> list[Question]:
     """Return the judges of the aspect, the selected judge first."""
-    every = [(run, question) for run in runs for question in run.questions()]
-    names = list(dict.fromkeys(question[2] for _, question in every if judge is None or judge in question[:2]))
+    every = judges.questions()
+    names = list(dict.fromkeys(question.aspect for question in judges.questions(judge=judge)))
     if judge is not None and not names:
-        known = ", ".join(dict.fromkeys(question[0] for _, question in every))
+        known = ", ".join(dict.fromkeys(question.judge for question in every))
         raise UsageError(f"the runs have no judge {judge!r}; they have: {known}")
     if aspect is None and len(names) > 1:
         raise UsageError(f"the runs judged several aspects; choose one with the option aspect: {', '.join(names)}")
     if aspect is None:
         aspect = next(iter(names), "")
-    chosen = [(run, question) for run, question in every if question[2] == aspect]
+    chosen = judges.questions([aspect])
     if not chosen:
-        judged = ", ".join(dict.fromkeys(question[2] for _, question in every))
+        judged = ", ".join(dict.fromkeys(question.aspect for question in every))
         raise UsageError(f"no run judged {aspect!r}; they judged: {judged}")
-    return sorted(chosen, key=lambda both: judge is not None and judge not in both[1][:2])
+    return sorted(chosen, key=lambda question: judge not in (None, question.judge, question.signature))
 
 
 def _tables(
-    runs: Sequence[JudgeInput], judge: str | None, options: PlanOptions
+    judges: JudgeInput, judge: str | None, options: PlanOptions
 ) -> tuple[list[tuple[Question, dict[Item, float]]], dict[Item, float]]:
     """Return the scores of summaries by each judge and by people, without missing scores."""
-    questions = _questions(runs, judge, options.aspect)
-    judged = [
-        (question, _scores(run.scores(question, Level.SUMMARY, ValueOrLabel.VALUE))) for run, question in questions
-    ]
+    questions = _questions(judges, judge, options.aspect)
+    judged = [(question, _scores(judges.scores(question, Level.SUMMARY))) for question in questions]
     if options.gold is None:
         return judged, {}
     columns, _ = gold_input(options.gold)
-    merged = gold_scores(columns, questions[0][1][2], Level.SUMMARY)
+    merged = gold_scores(columns, questions[0].aspect, Level.SUMMARY)
     return judged, _scores(merged[0]) if merged else {}
 
 
@@ -195,8 +194,8 @@ def _scores(series: Sample) -> dict[Item, float]:
     return {(document, system): value for document, system, value in rows if not np.isnan(value)}
 
 
-def _differences(runs: Sequence[JudgeInput], systems: tuple[str, str], options: PlanComparisonOptions) -> _Units:
-    judged, labels = _tables(runs, options.judge, options)
+def _differences(judges: JudgeInput, systems: tuple[str, str], options: PlanComparisonOptions) -> _Units:
+    judged, labels = _tables(judges, options.judge, options)
     known = list(dict.fromkeys(system for _, system in judged[0][1]))
     for system in systems:
         if system not in known:
@@ -209,30 +208,30 @@ def _differences(runs: Sequence[JudgeInput], systems: tuple[str, str], options: 
         pairs = {document: [scores.get((document, system)) for system in systems] for document in documents}
         return {(document, ""): a - b for document, (a, b) in pairs.items() if a is not None and b is not None}
 
-    return _aligned(runs, [(question, gaps(scores)) for question, scores in judged], gaps(labels))
+    return _aligned(judges, [(question, gaps(scores)) for question, scores in judged], gaps(labels))
 
 
 def _aligned(
-    runs: Sequence[JudgeInput], judged: Sequence[tuple[Question, dict[Item, float]]], labels: Mapping[Item, float]
+    judges: JudgeInput, judged: Sequence[tuple[Question, dict[Item, float]]], labels: Mapping[Item, float]
 ) -> _Units:
     question, machine = judged[0]
     units = tuple(machine)
     if len(units) < 4:
-        raise UsageError(f"{question[0]} has {len(units)} items for this question; planning needs at least 4")
-    domains = {document: domain for run in runs for document, domain in run.context.domains.items()}
+        raise UsageError(f"{question.judge} has {len(units)} items for this question; planning needs at least 4")
+    names = judge_names(JudgeKey(each.judge, each.signature, None, each.run) for each, _ in judged)
     others = {
-        (other[0] if other[0] != question[0] else other[1]): np.array([scores.get(unit, np.nan) for unit in units])
-        for other, scores in judged[1:]
+        name: np.array([scores.get(unit, np.nan) for unit in units])
+        for name, (_, scores) in zip(list(names.values())[1:], judged[1:], strict=True)
     }
     return _Units(
-        question[0],
-        question[1],
-        question[2],
+        question.judge,
+        question.signature,
+        question.aspect,
         units,
         np.array([machine[unit] for unit in units]),
         {name: values for name, values in others.items() if (~np.isnan(values)).sum() >= 4},
         np.array([labels.get(unit, np.nan) for unit in units]),
-        tuple(domains.get(document) or "" for document, _ in units),
+        tuple(judges.context.domains.get(document) or "" for document, _ in units),
     )
 
 

@@ -14,7 +14,7 @@ P(i beats j) = 1 / (1 + exp(s_j - s_i))).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -449,13 +449,13 @@ class Verdicts:
         return {name: round(float(np.mean(values)), 12) for name, values in gained.items() if values}
 
 
-def verdicts(judges: JudgeInput, judge: str | None = None) -> Iterator[Verdicts]:
+def verdicts(judges: JudgeInput, judge: str | None = None, aspects: Collection[str] = ()) -> Iterator[Verdicts]:
     """Yield the verdicts of each pairwise judge and aspect, in order of first appearance.
 
     In a judgment of (A, B), A was shown first; A wins if the value is more than one half. `judge` is a name or a
-    signature.
+    signature, and `aspects` selects aspects (all if it is empty).
     """
-    for question in judges.questions(judge=judge):
+    for question in judges.questions(aspects, judge):
         if question in judges.rows and len(rows := judges.table.take(judges.rows[question]).where(unit="pair")):
             yield _verdicts_of(rows, question)
 

@@ -118,7 +118,7 @@ def _judge_pairs(
 ) -> Iterator[_JudgePair]:
     same = ((question.aspect, question.aspect) for question in machine.questions())
     for judge_aspect, gold_aspect in dict.fromkeys(options.aspect_pairs or same):
-        questions = machine.questions(judge_aspect, options.judge)
+        questions = machine.questions([judge_aspect], options.judge)
         usable = [scores for question in questions if len(scores := machine.scores(question, Level.SUMMARY))]
         golds: list[Sample | None] = [None]
         if people is not None:
@@ -183,13 +183,11 @@ def aspect_correlations(
     The correlations of people are in `details`. A judge that does not distinguish aspects has much higher correlations
     than people. Rows have the study `dependence` and the aspect `A+B`; people's rows have the judge `people`.
     """
-    names = options.judge_aspects
     by_judge: dict[JudgeKey, list[Sample]] = {}
-    for question in machine.questions(judge=options.judge):
-        if not names or question.aspect in names:
-            series = machine.scores(question, Level.SUMMARY)
-            if len(series):
-                by_judge.setdefault(judge_key(series.judge), []).append(series)
+    for question in machine.questions(options.judge_aspects, options.judge):
+        series = machine.scores(question, Level.SUMMARY)
+        if len(series):
+            by_judge.setdefault(judge_key(series.judge), []).append(series)
     human: dict[str, float] = {}
     if people is not None:
         golds = [gold_scores(people, aspect, Level.SUMMARY, options.rule, options.source) for aspect in aspects(people)]
@@ -251,12 +249,9 @@ def self_consistency(runs: RunLike, options: SelfConsistencyOptions) -> Study:
 def _repeats(runs: JudgeInput, options: Judges, level: Level) -> list[list[Sample]]:
     """Return the repeats of each judge and aspect with at least two repeats."""
     use = ValueOrLabel.VALUE if level is Level.SUMMARY else ValueOrLabel.LABEL
-    names = options.judge_aspects
     by_signature: dict[tuple[str | None, ...], list[Sample]] = {}
     by_judge: dict[tuple[str | None, ...], list[Sample]] = {}
-    for question in runs.questions(judge=options.judge):
-        if names and question.aspect not in names:
-            continue
+    for question in runs.questions(options.judge_aspects, options.judge):
         series = runs.scores(question, level, use)
         if len(series):
             by_signature.setdefault((question.judge, repeated(question.signature), question.aspect), []).append(series)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise, product
@@ -75,15 +75,15 @@ class JudgeInput:
         """The data of the (first) run, or None for judgments without a run."""
         return next((run.data for run in self.folders.values()), None)
 
-    def questions(self, aspect: str | None = None, judge: str | None = None) -> list[Question]:
+    def questions(self, aspects: Collection[str] = (), judge: str | None = None) -> list[Question]:
         """Return the questions, including composites.
 
-        If an aspect or a judge (a name or a signature) is given, only questions with it are returned.
+        If aspects or a judge (a name or a signature) are given, only questions with them are returned.
         """
         return [
             question
             for question in (*self.rows, *self.composites)
-            if judge in (None, question.judge, question.signature) and aspect in (None, question.aspect)
+            if judge in (None, question.judge, question.signature) and (not aspects or question.aspect in aspects)
         ]
 
     def fields(self, question: Question) -> dict[str, Any]:
