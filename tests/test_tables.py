@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import csv
 import io
+from typing import Any
 
 import pytest
 
-from summeter.tables import Table, interval, number, p_value, with_interval, with_missing
+from summeter.tables import (
+    Table,
+    csv_rows,
+    document,
+    interval,
+    number,
+    p_value,
+    screen_length,
+    with_interval,
+    with_missing,
+    wrapped,
+)  # fmt: skip
 
 AWKWARD = 'R&D_50% {a}|<b> ~^#$ \\ "q"'
 
 
 def table() -> Table:
-    rows = [["aster", 0.9, 0.0004, 18], [AWKWARD, None, None, 0]]
+    rows: list[list[Any]] = [["aster", 0.9, 0.0004, 18], [AWKWARD, None, None, 0]]
     return Table.of(
         ["system", "value", "p", "n"], rows, align="lr", show=[str, number, p_value], title="Scores", notes=["(a) none"]
     )
@@ -30,6 +42,71 @@ def test_numbers_as_papers_print_them() -> None:
 def test_text_is_aligned_and_a_dash_stands_for_no_value() -> None:
     lines = Table.of(["name", "x"], [["a", 1.0], ["long name", None]], align="lr", show=[str, number]).text(rule=True)
     assert lines.splitlines() == ["name           x", "---------  -----", "a          1.000", "long name      -"]
+
+
+def test_equal_columns_become_one_line_if_a_table_is_too_wide() -> None:
+    rows = [["rts", "aster", 0.5, 18, 0], ["rts", "birch", 0.25, 18, 0]]
+    table = Table.of(["judge", "system", "value", "n", "missing"], rows, align="llr", show=[str, str, number])
+    assert table.text(width=36).splitlines()[0] == "judge  system  value   n  missing"
+    assert table.text(width=30).splitlines() == [
+        "judge = rts, n = 18, missing =", "  0 in all rows", "", "system  value", "aster   0.500", "birch   0.250",
+    ]  # fmt: skip
+
+
+def test_words_are_wrapped_and_numbers_are_not() -> None:
+    rows: list[list[Any]] = [["aster", "0.83 [0.75, 0.90]", "no value in some of the draws"], ["birch", "-", None]]
+    assert Table.of(["system", "mean", "why"], rows).text(width=40).splitlines() == [
+        "system  mean          why",
+        "aster   0.83          no value in",
+        "        [0.75, 0.90]  some of the",
+        "                      draws",
+        "birch   -",
+    ]
+
+
+def test_first_columns_become_headings_of_groups() -> None:
+    rows = [
+        [judge, system, "a-long-statistic", place / 8] for judge in ("rts", "mcq") for place, system in enumerate("abc")
+    ]
+    table = Table.of(["judge", "system", "statistic", "value"], rows, align="lllr", show=[str, str, str, number])
+    assert table.text(width=18).split("\n\n")[1].splitlines() == [
+        "judge = rts", "system  value", "a       0.000", "b       0.125", "c       0.250",
+    ]  # fmt: skip
+
+
+def test_columns_that_do_not_fit_follow_in_blocks() -> None:
+    table = Table.of(["system", *"abcd"], [["aster", 1, 2, 3, 4], ["birch", 5, 6, 7, 8]])
+    blocks = table.text(width=14).split("\n\n")
+    assert blocks == ["system  a  b\naster   1  2\nbirch   5  6", "system  c  d\naster   3  4\nbirch   7  8"]
+
+
+@pytest.mark.parametrize("width", [33, 47, 80])
+def test_no_line_is_too_long_and_no_number_is_divided(width: int) -> None:
+    values = [f"{place}.{place:03} [0.125, 0.875]" for place in range(12)]
+    rows = [["a" * 50, "\u6458\u8981" * 30, "x|" * 40, "some words " * 9, value, value] for value in values]
+    text = Table.of(["a name", "wide", "signature", "why", "first", "second"], rows).text(width=width)
+    assert max(map(screen_length, text.splitlines())) <= width
+    assert all(text.count(value.partition(" ")[0]) >= 2 for value in values)
+
+
+def test_sentences_are_wrapped_at_spaces_and_bars() -> None:
+    assert wrapped("  judged by judge|model:x|v:1", 16).splitlines() == ["  judged by", "    judge|", "    model:x|v:1"]
+    assert wrapped("/a/very/long/path/stays", 10) == "/a/very/long/path/stays"
+
+
+def test_a_document_of_tables_and_sentences() -> None:
+    parts: list[Table | str] = [Table.of(["a"], [["1"]], title="First", notes=["a note"]), "one", "two & three"]
+    assert document(parts) == "First\na\n1\na note\n\none\ntwo & three\n"
+    assert document(parts, "markdown", "Both").startswith(
+        "# Both\n\n## First\n\n| a |\n|---|\n| 1 |\n\na note\n\n- one\n"
+    )
+    assert document(parts, "latex").endswith("\\end{tabular}\n\n% one\n% two & three\n")
+
+
+def test_rows_of_different_keys_in_csv() -> None:
+    text = csv_rows([{"a": "=1", "b": [1, "x"]}, {"c": None, "a": 0.1}])
+    assert list(csv.reader(io.StringIO(text))) == [["a", "b", "c"], ["'=1", '[1, "x"]', ""], ["0.1", "", ""]]
+    assert csv_rows([]) == "\n"
 
 
 def test_a_cell_of_several_lines() -> None:

@@ -50,8 +50,10 @@ _MARKDOWN = str.maketrans({**{char: f"\\{char}" for char in "\\`*_[]|"}, "<": "&
 # Characters that need no escape in Markdown: brackets of an interval, underscores within a word.
 _INTERVAL = re.compile(r"\\\[(-?[\d.]+, -?[\d.]+)\\\](?!\()")
 _WITHIN = re.compile(r"(?<=\w)\\_(?=\w)")
-# Pieces of a text that are not divided between two lines: an interval, a word, a part of a signature.
-_PIECE = re.compile(r"\s+|\[-?[\d.]+, -?[\d.]+\]\S*|[^\s|]+\|*|\|+")
+# Pieces of a text that are not divided between two lines: an interval, a Chinese or Japanese character, a word, a part
+# of a signature.
+_WIDE = r"\u3000-\u9fff\uff00-\uffef"
+_PIECE = re.compile(rf"\s+|\[-?[\d.]+, -?[\d.]+\]\S*|[{_WIDE}]|[^\s|{_WIDE}]+\|*|\|+")
 _NUMERAL = re.compile(r"[^\w\s]*\d[\d.,:%e+\-]*[^\w\s]*|\[-?[\d.]+, -?[\d.]+\]\S*")
 # Characters after which a word that is wider than its column is divided.
 _JOINTS = "_-/.:,=("
@@ -348,12 +350,12 @@ class Table:
         equal = [at for at in shown if len(body) > 1 and all(row[at] == body[0][at] for row in body)]
         shown = [at for at in shown if at not in equal] or shown[:1]
         said = _said(grid, body[0], [at for at in equal if at not in shown]) if equal else ""
-        blocks = [wrapped(f"{said} in all rows", width)] if said else []
+        blocks = ["\n".join(_wrap(f"{said} in all rows", width, "  "))] if said else []
         for group, columns in _pages(grid, shown, width, gap):
-            wrapped_rows = _wrapped_grid([head, *group], columns, width, gap)
-            block = self._block(columns, wrapped_rows, rule=rule, gap=gap)
             key = shown[: shown.index(columns[0])]
-            blocks.append("\n".join([*([wrapped(_said(grid, group[0], key), width)] if key else []), block]))
+            heading = _wrap(_said(grid, group[0], key), width, "  ") if key else []
+            block = self._block(columns, _wrapped_grid([head, *group], columns, width, gap), rule=rule, gap=gap)
+            blocks.append("\n".join([*heading, block]))
         return "\n\n".join(blocks)
 
     def _block(self, shown: Sequence[int], grid: Grid, *, rule: bool, gap: str) -> str:
