@@ -21,13 +21,14 @@ from summeter.runs.usage import Usage
 _TAGS = """
 html head meta title link style script body a div nav span button main header section h1 h2 h3 h4 p strong dl dt dd ul
 ol li svg rect line circle table thead tbody tr th td details summary em bdi label select option form input noscript
-article footer code br h5 del ins mark
+article footer code br h5 del ins mark path text
 """
 _ATTRIBUTES = """
 lang dir charset http-equiv content name rel href class id aria-label aria-labelledby aria-hidden aria-sort tabindex
 type hidden role data-item data-label data-value data-sort data-sortable data-heat data-pager data-domains data-aspect
 title scope colspan rowspan viewbox preserveaspectratio focusable x y x1 x2 y1 y2 cx cy r width height open value
-placeholder autocomplete
+placeholder autocomplete d fill fill-opacity stroke stroke-width stroke-dasharray transform text-anchor font-size
+font-weight xmlns
 """
 TAGS, ATTRIBUTES = frozenset(_TAGS.split()), frozenset(_ATTRIBUTES.split())
 VOID = frozenset({"meta", "link", "br", "input"})

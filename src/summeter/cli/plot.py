@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from summeter.cli.common import Reading, read_data, reading_options
+from summeter.cli.common import Reading, read_data, reading_options, with_ratings
 
 
 @reading_options
@@ -59,11 +59,14 @@ def plot(
     converter(out)  # reports an unknown suffix or a missing extra before anything is computed
     given: dict[str, Any] = {"aspect": aspect or None, "judge": judge, "level": level, "gold_at_least": gold_at_least}
     options = {key: value for key, value in given.items() if value is not None}
+    folders = list(map(Run, runs))
     if gold is not None:
         options["gold"] = read_data(gold, reading)
+    elif reading["ratings"] is not None:
+        options["gold"] = with_ratings(folders[0].data, reading)
     known = inspect.signature(FIGURES[name]).parameters
     for option in options:
         if option not in known and "options" not in known:
             raise UsageError(Parameter(option, "..."), f" has no effect on the figure {name}; leave it out")
-    figure = FIGURES[name](list(map(Run, runs)), **options)
+    figure = FIGURES[name](folders, **options)
     typer.echo(f"plot: {figure.save(out, theme)}")

@@ -28,8 +28,6 @@ from summeter.records import InstallError, UsageError
 
 Theme = Literal["light", "dark", "page"]
 """Colours of a figure: fixed for a light or dark background, or CSS variables of a page."""
-# Width of the drawings of intervals in tables, in SVG units
-DRAWN = 100.0
 SHADES = 7
 WIDTH = 720.0
 """Width of a figure in SVG units; a matrix with many columns is wider."""
@@ -49,18 +47,8 @@ _FEW_LABELS = 4
 # ---- positions ----
 
 
-def across(value: float, low: float, high: float) -> str:
-    """Return the position of a value on an axis of 100 units from `low` to `high`.
-
-    The position is 50 if `high - low` is not a positive finite number.
-
-    >>> across(3, 1, 5), across(1e308, 1e308, 1e308 + 0.5)
-    ('50.0', '50.0')
-    """
-    return f"{_share(value, low, high) * DRAWN:.1f}"
-
-
 def _share(value: float, low: float, high: float) -> float:
+    """Return the position of a value from `low` (0) to `high` (1), or 0.5 if there is no such range."""
     width = high - low
     return (value - low) / width if 0 < width < math.inf else 0.5
 
@@ -128,7 +116,7 @@ def folded(text: str, width: float, size: float = _SIZE, most: int = 3) -> list[
     A text that needs more than `most` lines ends with an ellipsis.
 
     >>> folded("a-long-name of_a_system", 70)
-    ['a-long-name ', 'of_a_system']
+    ['a-long-', 'name of_a_', 'system']
     """
     lines = [""]
     for piece in _PIECE.findall(text[:_LONGEST]):
@@ -176,7 +164,7 @@ class _Pen:
     def _value(self, name: str, value: float | str) -> str:
         if isinstance(value, str):
             return escape(self._colour[value] if name in ("fill", "stroke") and value != "none" else value)
-        return f"{value:.1f}".removesuffix(".0")
+        return f"{value:.2f}".rstrip("0").rstrip(".")
 
     def text(
         self, x: float, y: float, content: str, *, anchor: str | None = None, fill: str = "ink", size: float = _SIZE,
@@ -258,11 +246,14 @@ class Rows(NamedTuple):
             middle = y + height / 2
             pen.lines(start - 12, middle + 4 - 7 * (len(name) - 1), name, 14, anchor="end")
             step = (end - start) / max(1, len(row.bars))
-            for index, bar in enumerate(row.bars):
-                if bar:
-                    tall = max(1.0, bar * (height - 5))
-                    pen.put("rect", x=start + index * step + 0.5, y=y + height - 1 - tall, width=step - 1, height=tall,
-                            fill="accent", fill_opacity="0.55")  # fmt: skip
+            bars = "".join(
+                f"M{start + index * step + 0.5:.1f} {y + height - 1:.1f}v-{max(1.0, bar * (height - 5)):.1f}"
+                f"h{step - 1:.1f}V{y + height - 1:.1f}z"
+                for index, bar in enumerate(row.bars)
+                if bar
+            )
+            if bars:
+                pen.put("path", d=bars, fill="accent", fill_opacity="0.55")
             if row.bars:
                 pen.path(f"M{start:.1f} {y + height - 1:.1f}H{end:.1f}", "edge", 0.6)
             if row.low is not None and row.high is not None:
@@ -322,7 +313,8 @@ class Points(NamedTuple):
         y = pen.lines(left, top + 14, folded(self.title, width, 13), size=13, bold=True)
         y = pen.lines(left, y, folded(self.note, width, _SMALL) if self.note else (), size=_SMALL, fill="soft")
         strip = 96.0 if any(point.x is None for point in self.points) else 0.0
-        left, right = left + 52, left + width - 14
+        ticks = max(text_width(text, _SMALL) for _, text in self.y.ticks())
+        left, right = left + ticks + 24, left + width - 14
         start, head = left + strip, y + 2
         base = head + (280 if width < WIDTH else 330)
 
@@ -345,7 +337,7 @@ class Points(NamedTuple):
                 pen.path(f"M{across_panel(value):.1f} {head:.1f}V{base:.1f}", "line")
                 pen.text(across_panel(value), base + 15, text, anchor="middle", size=_SMALL, fill="soft")
             pen.text((start + right) / 2, base + 31, self.x.label, anchor="middle", size=_SMALL)
-        pen.text(left - 40, (head + base) / 2, self.y.label, anchor="middle", size=_SMALL, turn=-90)
+        pen.text(left - ticks - 12, (head + base) / 2, self.y.label, anchor="middle", size=_SMALL, turn=-90)
         pen.path(f"M{left:.1f} {head:.1f}V{base:.1f}H{right:.1f}", "edge")
         if self.diagonal:
             low, high = max(self.x.low, self.y.low), min(self.x.high, self.y.high)
@@ -358,10 +350,11 @@ class Points(NamedTuple):
             pen.path(f"M{data}", "accent", dash="4 3")
         taken: list[tuple[float, float, float, float]] = []
         most = max((point.size for point in self.points), default=1)
+        widest = 9.0 if all(point.low is None for point in self.points) else 6.0
         for point in self.points:
             x, y, radius = across_panel(point.x), up(point.y), 4.5
             if most > 1:
-                radius = max(1.6, 9.0 * math.sqrt(point.size / most))
+                radius = max(1.6, widest * math.sqrt(point.size / most))
             if point.low is not None and point.high is not None:
                 pen.interval(up(point.low), up(point.high), x, upright=True)
             pen.put("circle", cx=x, cy=y, r=radius, fill="accent" if point.filled else "card", stroke="accent",
@@ -382,8 +375,19 @@ def _label(
     wide, tall = max(text_width(line, _SMALL) for line in lines), 13.0 * len(lines)
     spots = [
         (x + side * (8 + far), y + drop * (tall / 2 + 7 + far), side)
-        for far in (0, 14, 28, 46, 70, 100, 140)
-        for side, drop in ((1, 0), (-1, 0), (1, -1), (1, 1), (-1, -1), (-1, 1))
+        for far in range(0, 300, 14)
+        for side, drop in (
+            (1, 0),
+            (-1, 0),
+            (1, -1),
+            (1, 1),
+            (-1, -1),
+            (-1, 1),
+            (1, -0.5),
+            (1, 0.5),
+            (-1, -0.5),
+            (-1, 0.5),
+        )
     ]
 
     def box(spot: tuple[float, float, int]) -> tuple[float, float, float, float]:
@@ -491,6 +495,49 @@ def _cuts(lines: Sequence[str]) -> bool:
     return any(line[-1].isalnum() and east_asian_width(line[-1]) not in "WF" for line in lines[:-1])
 
 
+# ---- drawings in tables ----
+
+
+class Drawing(NamedTuple):
+    """A small drawing in a page, which repeats numbers beside it and is hidden from screen readers."""
+
+    svg: str
+
+    def __html__(self) -> str:
+        """Return the drawing for a template of a page."""
+        return self.svg
+
+
+def whisker(value: float, ends: tuple[float | None, float | None], low: float, high: float) -> Drawing:
+    """Draw a value and its interval on an axis from `low` to `high`."""
+    pen = _Pen()
+    pen.path("M0 7H100", "line")
+    pen.path("M0 4V10M50 5.5V8.5M100 4V10", "edge")
+    if ends[0] is not None and ends[1] is not None:
+        pen.interval(100 * _share(ends[0], low, high), 100 * _share(ends[1], low, high), 7)
+    pen.put("circle", cx=100 * _share(value, low, high), cy=7, r=2.9, fill="accent")
+    return _drawing("whisker", "-4 0 108 14", pen)
+
+
+_STATUS_COLOURS = {"ok": "good", "skipped": "line"}
+
+
+def stack(counts: Mapping[str, int]) -> Drawing:
+    """Draw the numbers of judgments by status as parts of a bar."""
+    pen, at, total = _Pen(), 0.0, sum(counts.values())
+    for status, number_of in counts.items():
+        width = 100 * number_of / total
+        pen.put("rect", x=at, y=0, width=width, height=2, fill=_STATUS_COLOURS.get(status, "bad"))
+        at += width
+    return _drawing("stack", "0 0 100 2", pen, preserveAspectRatio="none")
+
+
+def _drawing(name: str, box: str, pen: _Pen, **attributes: str) -> Drawing:
+    more = "".join(f' {key}="{value}"' for key, value in attributes.items())
+    content = "".join(pen.pieces)
+    return Drawing(f'<svg class="{name}" viewBox="{box}"{more} aria-hidden="true" focusable="false">{content}</svg>')
+
+
 # ---- the figure ----
 
 
@@ -552,6 +599,10 @@ class Figure:
 
     def _repr_svg_(self) -> str:
         return self.svg
+
+    def __html__(self) -> str:
+        """Return the figure for a template of a page."""
+        return self.to_svg("page")
 
 
 def converter(path: str | Path) -> Callable[[str], bytes]:

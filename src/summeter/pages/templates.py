@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from summeter._version import __version__
 from summeter.pages.embedded import without_controls
-from summeter.pages.figures import across, shade
+from summeter.pages.figures import shade, stack, whisker
 from summeter.pages.numbers import count, interval, number, ordinal, percent
 from summeter.tables import Table, p_value
 
@@ -39,8 +39,8 @@ PIECES_PER_CHUNK = 50
 def environment(folder: Path) -> Environment:
     """Return a Jinja environment for the templates of a folder and the shared templates.
 
-    Texts are escaped, and undefined variables are errors. Templates can call `across`, `shade`, `p_value` and the
-    functions of `pages.numbers`, and they render a `Table` with the filter `table`.
+    Texts are escaped, and undefined variables are errors. Templates can call `p_value`, `shade`, `stack`, `whisker` and
+    the functions of `pages.numbers`, and they render a `Table` with the filter `table`.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -51,7 +51,7 @@ def environment(folder: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    functions = (number, interval, count, ordinal, percent, across, shade, p_value)
+    functions = (number, interval, count, ordinal, percent, shade, stack, whisker, p_value)
     jinja.globals |= {function.__name__: function for function in functions}
     jinja.globals["icon"] = ICON
     jinja.filters["table"] = _table

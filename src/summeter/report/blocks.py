@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from summeter.meta._versions import ChangedItem
 from summeter.meta.results import Row
+from summeter.pages.figures import Figure
 from summeter.records import Document, Judgment, Status, Summary
 from summeter.report.views import RunView, Source
 from summeter.report.words import Gloss, VerdictStyle
@@ -215,6 +216,7 @@ class StudyBlock(NamedTuple):
     signatures: tuple[str, ...]
     people: tuple[str, ...]
     intervals: tuple[str, ...]
+    figure: Figure | None = None
 
 
 class Difference(NamedTuple):
@@ -419,6 +421,7 @@ class Page(NamedTuple):
     tables: tuple[RankTable, ...]
     panels: tuple[Panel, ...]
     by_domain: tuple[DomainTable, ...]
+    distributions: Figure | None
     head_to_head: tuple[PairMatrix, ...]
     agreements: tuple[tuple[str, Row], ...]
     agreements_elsewhere: tuple[str, ...]

@@ -12,6 +12,7 @@ from summeter.meta import agreement_elsewhere, compare_runs
 from summeter.meta._versions import Versions
 from summeter.meta.results import Study
 from summeter.records import JudgeKey, UsageError, judge_names
+from summeter.report import plot
 from summeter.report.blocks import Page, RunBlock, RunComparison
 from summeter.report.compare import comparison
 from summeter.report.failures import failures
@@ -75,6 +76,7 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
         tables=tables,
         panels=panels(run_views[0], judges, tables[0]) if tables else (),
         by_domain=by_domain(run_views[0], judges, systems) if run_views else (),
+        distributions=plot.distributions(runs) if tables else None,
         head_to_head=head_to_head(run_views, judges),
         agreements=tuple(row for view in run_views for row in agreements(view, judges)),
         agreements_elsewhere=tuple(dict.fromkeys(line for run in runs for line in agreement_elsewhere(run))),

@@ -21,12 +21,15 @@ from summeter.choices import Level
 from summeter.data.dataset import Dataset
 from summeter.data.human import RAW
 from summeter.meta import advise
+from summeter.meta._advise import SPEARMAN
+from summeter.meta._advise import STUDY as ADVISE
 from summeter.meta._correlate import CorrelateOptions
+from summeter.meta.coefficients import AUROC
 from summeter.meta.gold import decisions
 from summeter.meta.inputs import Gold
 from summeter.meta.measure import estimate
-from summeter.meta.options import Choice, Draws, GoldAtLeast, JudgmentSet, Selection
-from summeter.meta.results import Study, judge_labels, unique_labels
+from summeter.meta.options import Choice, Draws, GoldAtLeast, Selection
+from summeter.meta.results import Row, Study, judge_labels, unique_labels
 from summeter.meta.sample import Sample
 from summeter.meta.selection import all_pairs, check_known, meta_input
 from summeter.meta.verdicts import agreement_name
@@ -197,23 +200,24 @@ def agreement(runs: Runs, gold: Gold | None = None, **options: Any) -> Figure:
     """
     chosen = CorrelateOptions.checked({"coefficients": ("spearman",), **options})
     level, panels, methods = Level(chosen.level), [], []
-    for run, people in _with_people(runs, gold, chosen):
-        for judged, name in _named(all_pairs(meta_input(run, people, chosen), level, chosen)):
-            sample = judged.at(level) if level.base is Level.SUMMARY else judged
-            got = estimate(sample, chosen.coefficients[0], chosen.resampling)
-            shown = f"undefined ({got.reason})" if got.value is None else with_interval(got.value, got.low, got.high)
-            note = f"{agreement_name(chosen.coefficients[0])} {shown}, {_n(sample, level)}"
-            x, y = _value_axis(sample.x, sample.judge.signature), _value_axis(sample.y, "")
-            same = x == y
-            names = list(sample.units.system.labels()) if level is Level.SYSTEM else None
-            if names:  # means of systems are close to each other, and their names need space
-                x, y = _around(sample.x), _around(sample.y)
-            axes = Axis(f"value by {name}", *x), Axis(f"{sample.gold.aspect} by people", *y)
-            title = f"{gloss(sample.judge.aspect).title} by {name}"
-            panels.append(Points(title, *axes, _joined_points(sample, axes, names), note, same))
-            methods.append(got.interval)
+    folders = _folders(runs)
+    read = meta_input(folders, _people(folders, gold, chosen.judgment_set), chosen)
+    for judged, name in _named(all_pairs(read, level, chosen)):
+        sample = judged.at(level) if level.base is Level.SUMMARY else judged
+        got = estimate(sample, chosen.coefficients[0], chosen.resampling)
+        shown = f"undefined ({got.reason})" if got.value is None else with_interval(got.value, got.low, got.high)
+        note = f"{agreement_name(chosen.coefficients[0])} {shown}, {_n(sample, level)}"
+        x, y = _value_axis(sample.x, sample.judge.signature), _value_axis(sample.y, "")
+        same = x == y
+        names = list(sample.units.system.labels()) if level is Level.SYSTEM else None
+        if names and sample.n:  # means of systems are close to each other, and their names need space
+            x, y = _around(sample.x), _around(sample.y)
+        axes = Axis(f"value by {name}", *x), Axis(f"{sample.gold.aspect} by people", *y)
+        title = f"{gloss(sample.judge.aspect).title} by {name}"
+        panels.append(Points(title, *axes, _joined_points(sample, axes, names), note, same))
+        methods.append(got.interval)
     area = "" if level is Level.SYSTEM else f"The area of a point is the number of {_UNITS[level][1]}. "
-    caption = [f"{area}Dashed: equal values.", *_sentences(methods)]
+    caption = [f"{area}Dashed: equal values.", *_sentences(methods), *_sentences(read.judge.notes)]
     return Figure(f"Judges against people: {_UNITS[level][1]}", panels, caption)
 
 
@@ -245,26 +249,26 @@ def calibration(runs: Runs, gold: Gold | None = None, **options: Any) -> Figure:
     panels: list[Points] = []
     methods: list[str] = []
     first_error: UsageError | None = None
-    for run, people in _with_people(runs, gold, chosen):
-        read, drawn = meta_input(run, people, chosen), set()
-        for level in levels:
+    folders = _folders(runs)
+    read, drawn = meta_input(folders, _people(folders, gold, chosen.judgment_set), chosen), set()
+    for level in levels:
+        try:
+            samples = _named(all_pairs(read, level, chosen))
+        except UsageError as error:
+            first_error = first_error or error
+            continue
+        for sample, name in samples:
+            key = sample.judge, sample.gold.aspect
             try:
-                samples = _named(all_pairs(read, level, chosen))
+                decisions(sample.of_raters(1))
             except UsageError as error:
                 first_error = first_error or error
                 continue
-            for sample, name in samples:
-                key = sample.judge.signature, sample.judge.aspect, sample.gold.aspect
-                try:
-                    decisions(sample.of_raters(1))
-                except UsageError as error:
-                    first_error = first_error or error
-                    continue
-                if key not in drawn and sample.n:
-                    drawn.add(key)
-                    panel, method = _calibration_panel(sample, name, level, chosen)
-                    panels.append(panel)
-                    methods.append(method)
+            if key not in drawn and sample.n:
+                drawn.add(key)
+                panel, method = _calibration_panel(sample, name, level, chosen)
+                panels.append(panel)
+                methods.append(method)
     if not panels:
         raise first_error or UsageError("judges and people have no judgments in common")
     caption = [
@@ -303,9 +307,8 @@ def cost(runs: Runs | Study, gold: Gold | None = None, **options: Any) -> Figure
         study = runs
     else:
         folders = _folders(runs)
-        people = next(people for _, people in _with_people(folders[:1], gold, JudgmentSet.checked({})))
-        study = advise(folders, people, **options)
-    rows = [row for row in study if row.statistic in ("auroc", "spearman") and row.value is not None]
+        study = advise(folders, _people(folders, gold), **options)
+    rows = list(filter(has_agreement, study))
     panels = []
     for aspect in dict.fromkeys(row.gold_aspect for row in rows):
         shown = [row for row in rows if row.gold_aspect == aspect]
@@ -329,6 +332,11 @@ def cost(runs: Runs | Study, gold: Gold | None = None, **options: Any) -> Figure
         raise UsageError("no judge has a defined agreement with people")
     legend = "Filled: recommended. Dashed line: no cheaper judge agrees better."
     return Figure("Agreement with people against cost", panels, [legend, *_sentences(row.interval for row in rows)])
+
+
+def has_agreement(row: Row) -> bool:
+    """Return whether a row of `sm.meta.advise` has the agreement of a judge with people."""
+    return row.study == ADVISE and row.statistic in (AUROC, SPEARMAN) and row.value is not None
 
 
 FIGURES: Mapping[str, Callable[..., Figure]] = {
@@ -399,15 +407,14 @@ def _systems(view: RunView, key: Key) -> list[str]:
     return view.table.ordered([row.system for row in rows], key)
 
 
-def _with_people(runs: Runs, gold: Gold | None, options: JudgmentSet) -> Iterator[tuple[RunFolder, Gold]]:
-    """Yield each run with the human judgments. Raises UsageError if there are none."""
-    for run in _folders(runs):
-        people = run.data if gold is None else gold
-        if isinstance(people, Dataset) and options.judgment_set == RAW and RAW not in people.judgment_sets:
-            where = "the data of the run has none" if gold is None else "the given data has none"
-            raise UsageError(f"this figure needs human judgments, and {where}; give data that has them with ",
-                             Parameter("gold", "DATA"))  # fmt: skip
-        yield run, people
+def _people(folders: Sequence[RunFolder], gold: Gold | None, judgment_set: str = RAW) -> Gold:
+    """Return the human judgments, by default those in the data of the first run. Raises UsageError if it has none."""
+    people = folders[0].data if gold is None else gold
+    if isinstance(people, Dataset) and judgment_set == RAW and RAW not in people.judgment_sets:
+        where = "the data of the run has none" if gold is None else "the given data has none"
+        message = f"this figure needs human judgments, and {where}; give data that has them with "
+        raise UsageError(message, Parameter("gold", "DATA"))
+    return people
 
 
 # ---- texts, axes and points ----

@@ -8,6 +8,7 @@ from pathlib import PurePath
 from summeter.meta._compare import STUDY as COMPARE
 from summeter.meta._compare import matrices, pair_sentence
 from summeter.meta.results import Row, Study
+from summeter.report import plot
 from summeter.report.blocks import StudyBlock, StudyTable
 from summeter.report.words import Gloss
 
@@ -58,6 +59,7 @@ def _block(name: str, namesakes: Sequence[Study]) -> StudyBlock:
         signatures=_distinct(row.signature for row in rows),
         people=_distinct(row.gold_signature for row in rows),
         intervals=_distinct(row.interval for row in rows),
+        figure=plot.cost(Study.join(namesakes)) if any(map(plot.has_agreement, rows)) else None,
     )
 
 
