@@ -246,7 +246,8 @@ class TestFaults:
             ({"spans": ["x"]},
              "rows:1: human.spans[0]: is a string; give an object with annotator, start, end and label"),
             ({"spans": [{"start": 0, "end": 22, "label": 0}]},
-             "rows:1: human.spans[0]: runs from 0 to 22; give 0 <= start < end <= 21, code points of the summary"),
+             ("rows:1: human.spans[0]: runs from 0 to 22; "
+              "give 0 <= start < end <= 21, counted in code points of the summary")),
             ({"spans": [{"start": 0, "label": 0}]}, "rows:1: human.spans[0]: needs start and end as integers"),
             ({"spans": [{"start": 0, "end": 1}]},
              "rows:1: human.spans[0].label: is null; give an error type, 1 (supported) or 0 (error)"),

@@ -21,7 +21,7 @@ DOCUMENTS = "documents.jsonl"
 
 
 def forms(text: str) -> dict[str, str]:
-    """Return a text, and the text without surrounding whitespace, by SHA-256."""
+    """Return a dict from SHA-256 hashes to the text as is and stripped of surrounding whitespace."""
     return {hashlib.sha256(form.encode("utf-8")).hexdigest(): form for form in (text, text.strip())}
 
 
@@ -31,7 +31,7 @@ def lines_of(file: Path) -> list[str]:
 
 
 def local_texts(path: Path) -> dict[str, str]:
-    """Return the texts of a JSON Lines file or a folder, by SHA-256."""
+    """Return a dict from SHA-256 hashes to the texts of a JSON Lines file or a folder."""
     if path.is_dir():
         texts = [file.read_text("utf-8", "replace") for file in sorted(path.rglob("*")) if file.is_file()]
     else:

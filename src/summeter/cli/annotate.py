@@ -115,7 +115,7 @@ def status(
 ) -> None:
     """Show the progress of CAMPAIGN and annotator statistics.
 
-    The command also works while the campaign is served.
+    The command also works while the campaign is being served.
     """
     import time
 
@@ -268,7 +268,7 @@ def backup(
 ) -> None:
     """Copy CAMPAIGN with its log to a new folder.
 
-    The command also works while the campaign is served.
+    The command also works while the campaign is being served.
     """
     with _open(campaign, readonly=True) as service:
         service.backup(output)

@@ -69,8 +69,8 @@ def write_text(path: str | Path, text: str) -> None:
 def write_lines(path: str | Path, lines: Iterable[str]) -> int:
     """Write lines as UTF-8 and return the number of lines.
 
-    A file with the suffix `.gz` is compressed. Compressed files contain neither a time stamp nor a file name, so that
-    equal lines give equal files.
+    A file with the suffix `.gz` is compressed. Compressed files contain neither a timestamp nor a file name, so
+    identical lines produce identical files.
     """
     target = Path(path)
     with writing(target) as handle:

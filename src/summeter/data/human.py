@@ -180,7 +180,8 @@ class HumanSpan(BaseModel):
         if type(start) is not int or type(end) is not int:
             raise problem("needs start and end as integers")
         if not 0 <= start < end <= length:
-            raise problem(f"runs from {start} to {end}; give 0 <= start < end <= {length}, code points of the summary")
+            wanted = f"give 0 <= start < end <= {length}, counted in code points of the summary"
+            raise problem(f"runs from {start} to {end}; {wanted}")
         return value
 
     @property

@@ -130,7 +130,7 @@ class RunView:
 
 
 def views(runs: Sequence[RunFolder]) -> list[RunView]:
-    """Return one view per run; if there are several runs, each view has a letter."""
+    """Return one view per run; if there are several runs, the views are labelled with letters."""
     letters = [""] if len(runs) == 1 else [
         ascii_uppercase[index] + (str(rounds) if rounds else "")
         for rounds, index in (divmod(number, len(ascii_uppercase)) for number in range(len(runs)))

@@ -150,8 +150,8 @@ class Bootstrap:
     def weights(self, width: int = 1) -> Iterator[Floats]:
         """Yield blocks of weights (draws x clusters): how often each draw contains each cluster.
 
-        The draws of an integer seed are cached if they are not too many. ``width`` is the number of values that the
-        caller computes per draw, and limits the size of a block.
+        The draws for an integer seed are cached if there are not too many of them. ``width`` is the number of values
+        that the caller computes per draw, and limits the size of a block.
 
         >>> [block.sum(axis=1).tolist() for block in Bootstrap(3, resamples=2).weights()]
         [[3.0, 3.0]]

@@ -458,7 +458,7 @@ def have_one_placeholder(templates: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class Attention(Section):
-    """Attention checks: tasks with a known answer among the others.
+    """Attention checks: tasks with a known answer, mixed in with the other tasks.
 
     The default texts are English.
     """

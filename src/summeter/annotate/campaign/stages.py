@@ -38,7 +38,7 @@ def _release(transaction: Transaction, person: Person, batch: Batch, event: str)
 def finish(transaction: Transaction, campaign: Campaign, person: Person, batch: Batch, *, by: str) -> None:
     """Finish a batch.
 
-    The annotator's work ends if the annotator failed the attention checks or has done all batches.
+    The annotator's work ends once they have failed the attention checks or completed all batches.
     """
     transaction.emit("finished", person.annotator, batch=batch.number, data={"by": by})
     _apply_checks(transaction, campaign, person)

@@ -49,7 +49,7 @@ def decode(content: bytes) -> Cleaned:
                     f"{error.start + 1}"
                 ) from None
     if b"\0" in content:
-        raise ValueError("is not text: it contains zero bytes")
+        raise ValueError("is not text: it contains NUL bytes")
     try:
         return Cleaned(content.decode("utf-8"), Counter())
     except UnicodeDecodeError as error:

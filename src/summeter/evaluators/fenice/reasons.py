@@ -20,7 +20,7 @@ LevelName = Literal["sentence", "coref", "window", "document"]
 
 
 class Best(NamedTuple):
-    """A passage: its level, its score, the network's probabilities, and its spans of the document."""
+    """A passage: its level, its score, the network's probabilities, and its spans in the document."""
 
     level: LevelName
     score: float

@@ -15,7 +15,7 @@ from summeter.text.split import split
 class Rouge(Evaluator):
     """Compute ROUGE-1, -2, -L and -Lsum against the references.
 
-    Values are in [0, 1]; the best reference counts.
+    Values are in [0, 1]; the score for the best-matching reference is used.
 
     `measure` is F1, precision or recall. If `stemmer` is true, words are stemmed by NLTK's Porter stemmer, as in the
     reference package (`pip install 'summeter[rouge]'`). `lsum` defines the sentences of ROUGE-Lsum: lines (as in the
