@@ -318,7 +318,7 @@ class _Campaigns:
                 made["files"] = {path.as_posix(): hash_of(path) for path in self.settings.files()}
             folder, key = self.work / name, digest(made)
             kept = self.work / KEPT / f"{name}.{key[:12]}"
-            if self._is_current(folder, key):
+            if self._set_aside_unless_current(folder, key):
                 pass
             elif kept.is_dir():  # a change was undone
                 shutil.rmtree(folder, ignore_errors=True)  # the campaign with the change, which has no answers
@@ -387,7 +387,7 @@ class _Campaigns:
             )
         return list(shares)
 
-    def _is_current(self, folder: Path, key: str) -> bool:
+    def _set_aside_unless_current(self, folder: Path, key: str) -> bool:
         """Return whether a campaign with these settings and data exists.
 
         Returns False if there is no campaign or if it may be replaced. A finished campaign of annotators with other

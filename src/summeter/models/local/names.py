@@ -119,13 +119,15 @@ def modules(text: str) -> dict[str, str]:
 
     A model of the hub may need further modules, which are known after the download.
     """
-    name = parse(text)
-    needed = {"tokenizers": "local"}
+    name, needed = parse(text), {"tokenizers": "local"}
+    folder = Path(name.path).expanduser()
     if name.source == "hf":
-        return needed | {"huggingface_hub": "local"}
-    if name.settings.backend != "torch" and any(_onnx(Path(name.path).expanduser())):
-        return needed | {"onnxruntime": "local"}
-    return needed | {"torch": "torch", "transformers": "torch"}
+        needed["huggingface_hub"] = "local"
+    elif name.settings.backend != "torch" and any(_onnx(folder)):
+        needed["onnxruntime"] = "local"
+    elif folder.is_dir():
+        needed |= {"torch": "torch", "transformers": "torch"}
+    return needed
 
 
 class Located(NamedTuple):
