@@ -98,7 +98,7 @@ def test_judges_of_two_runs_are_studied_together(call: Call, run: Path, command:
     draws = [] if command == "estimate" else ["--resamples", "0"]
     rows = rows_of(call(command, str(run), str(other), *draws, "--aspect", aspect, "--json"))
     named = {row["details"].get("run") for row in rows if (row["judge"] or "").startswith("mine")}
-    assert named == {str(run), str(other), *([f"{run} + {other}"] if command == "reliability" else [])}
+    assert named == {"run", "other", *(["run + other"] if command == "reliability" else [])}
 
 
 def test_a_run_given_twice_is_refused(call: Call, run: Path) -> None:

@@ -197,8 +197,8 @@ def test_the_same_judge_in_two_runs_is_kept_apart(tmp_path: Path, run: Run) -> N
     (signature,) = {judgment.signature for judgment in fewer.judgments()}
     study = advise([run, fewer], run.data, resamples=20)
     agreement = [row for row in study if row.signature == signature and row.statistic == "auroc"]
-    assert [row.details["run"] for row in agreement] == [str(run.folder), str(fewer.folder)]
-    assert [str(line[0]) for line in overview(study).rows if str(fewer.folder) in str(line[0])]
+    assert [row.details["run"] for row in agreement] == [run.folder.name, fewer.folder.name]
+    assert [str(line[0]) for line in overview(study).rows if "(fewer)" in str(line[0])]
     # Both are studied on the documents that both runs have.
     assert [(row.n, row.missing) for row in agreement] == [(48, 0), (48, 0)]
     assert any("studied on the" in note for note in study.notes)

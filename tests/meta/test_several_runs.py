@@ -27,6 +27,7 @@ def run_of(
 ) -> RunFolder:
     """Return a run in which each judge has a score of each summary on its aspects."""
     raw = folder.with_suffix(".jsonl")
+    raw.parent.mkdir(exist_ok=True)
     data = load(list(rows))
     scores = [
         {"doc_id": row["doc_id"], "system": row["system"], "evaluator": judge, "aspect": aspect,
@@ -45,9 +46,15 @@ def test_rows_are_those_of_each_run_alone(tmp_path: Path) -> None:
     assert len({row.details["run"] for row in both}) == 2
     for run in (a, b):
         alone = correlate(run, a.data, resamples=50).to_dicts()
-        mine = [row for row in both.to_dicts() if row["details"].pop("run") == str(run.folder)]
+        mine = [row for row in both.to_dicts() if row["details"].pop("run") == run.folder.name]
         assert mine == alone
-    assert {line[0] for line in both.table().rows} == {f"one ({a.folder})", f"one ({b.folder})", "two"}
+    assert {line[0] for line in both.table().rows} == {f"one ({a.folder.name})", f"one ({b.folder.name})", "two"}
+
+
+def test_runs_of_equal_names_have_distinct_names(tmp_path: Path) -> None:
+    runs = [run_of(tmp_path / name / "run", {"one": ["coherence"]}) for name in ("first", "second")]
+    study = correlate(runs, runs[0].data, resamples=0)
+    assert {row.details["run"] for row in study} == {"first/run", "second/run"}
 
 
 def test_judges_without_an_aspect_are_named(tmp_path: Path) -> None:
@@ -87,4 +94,4 @@ def test_the_common_part_is_stated(tmp_path: Path) -> None:
     study = correlate([a, b], a.data, resamples=0)
     assert {(row.n, row.missing) for row in study} == {(12, 0)}
     (note,) = [note for note in study.notes if "studied on the 12 summaries that all have" in note]
-    assert f"only in {a.folder}: 2 documents (d6, d7)" in note
+    assert f"only in {a.folder.name}: 2 documents (d6, d7)" in note

@@ -117,7 +117,7 @@ def estimate_last_judge(run: RunFolder, samples: Iterable[CascadeSample], option
                 sample.machine,
                 {sample.cascade.name: sample.cascade.reduce},
                 context_of(run.data),
-                runs={str(run.folder): np.arange(len(sample.machine))},
+                runs={run.folder.name: np.arange(len(sample.machine))},
             ),
             sample.last,
             **dict(options),

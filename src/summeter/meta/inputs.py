@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise, product
+from itertools import count, pairwise, product
 from typing import Any, cast
 
 import numpy as np
@@ -38,8 +38,8 @@ class JudgeInput:
     """The judgments of one or several runs and the context of the data.
 
     `reduce` maps the signature of each judge to the reduction of judgments to scores. `folders` are the runs, by name
-    if there are several; `runs` maps the names of several runs to row numbers. If their data differ, `common` contains
-    the documents and summaries that all have, and `notes` says so.
+    if there are several; `runs` maps the names of several runs (the last parts of their paths) to row numbers. If their
+    data differ, `common` contains the documents and summaries that all have, and `notes` says so.
     """
 
     table: JudgmentTable
@@ -143,10 +143,16 @@ def _join(inputs: Sequence[JudgeInput]) -> JudgeInput:
     if len(inputs) == 1:
         return inputs[0]
     folders = [next(iter(each.folders.values()), None) for each in inputs]
-    names = [f"run {number}" if run is None else str(run.folder) for number, run in enumerate(folders, 1)]
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageError(f"{name} is given twice")
+    paths = [None if run is None else run.folder.resolve().parts for run in folders]
+    for run, path in zip(folders, paths, strict=True):
+        if run is not None and paths.count(path) > 1:
+            raise UsageError(f"{run.folder} is given twice")
+    # The last parts of the paths, as many as are needed for distinct names.
+    several = (
+        [f"run {number}" if path is None else "/".join(path[-size:]) for number, path in enumerate(paths, 1)]
+        for size in count(1)
+    )
+    names = next(names for names in several if len(set(names)) == len(names))
     runs = {name: run for name, run in zip(names, folders, strict=True) if run is not None}
     common, notes = None, tuple[str, ...]()
     if len({run.manifest.data.hash for run in runs.values()}) > 1:

@@ -98,7 +98,8 @@ def _names(row: Row) -> dict[str, str]:
         names["aspect"] = f"{row.aspect} against {row.gold_aspect}"
     names |= {name: text for name in _DETAILS if isinstance(text := row.details.get(name), str)}
     if isinstance(run := row.details.get("run"), str):
-        names["run"] = PurePath(run).name  # local paths are not written to the report
+        # Absolute local paths are not written to the report.
+        names["run"] = PurePath(run).name if PurePath(run).is_absolute() else run
     return {name: text for name, text in names.items() if text}
 
 
