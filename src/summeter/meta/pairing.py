@@ -129,7 +129,7 @@ class Pairing:
             a,
             b,
             tuple(systems),
-            tuple(_pair_judges(*([_judge_keys(run) for run in (a, b)]))),
+            tuple(_pair_judges(_judge_keys(a), _judge_keys(b))),
             Categorical.of(doc_id for doc_id, _ in keys),
             np.array([number for _, number in keys], np.int64),
             text,
@@ -158,8 +158,7 @@ class Pairing:
         groups = Groups.by(document, system)
         labels = zip(document.take(groups.first).labels(), system.take(groups.first).labels(), strict=True)
         number_of = {names[side == B]: number for number, names in enumerate(self.systems)}
-        known = self._numbers
-        numbers = [known.get((doc_id, number_of.get(name, -1)), -1) for doc_id, name in labels]
+        numbers = [self._numbers.get((doc_id, number_of.get(name, -1)), -1) for doc_id, name in labels]
         return np.array(numbers, np.int64)[groups.of]
 
     @cached_property
