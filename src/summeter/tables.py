@@ -45,7 +45,6 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069
 # First characters of a spreadsheet formula, and strings that start like one but are a sign or a number.
 _FORMULA = tuple("=@+-\t\r\n")
 _HARMLESS = re.compile(r"[+\-]|[+\-]?(\d+\.?\d*|\.\d+)([eE][+\-]?\d+)?%?")
-_NESTED = (dict, list, tuple)
 _MARKDOWN = str.maketrans({**{char: f"\\{char}" for char in "\\`*_[]|"}, "<": "&lt;", ">": "&gt;"})
 # Characters that need no escape in Markdown: brackets of an interval, underscores within a word.
 _INTERVAL = re.compile(r"\\\[(-?[\d.]+, -?[\d.]+)\\\](?!\()")
@@ -169,13 +168,25 @@ def csv_rows(rows: Iterable[Mapping[str, Any]]) -> str:
     birch,,"[""a"", ""b""]"
     <BLANKLINE>
     """
-    lines = list(rows)
-    keys = list(dict.fromkeys(key for row in lines for key in row))
-    cells: list[list[Any]] = [[row.get(key) for key in keys] for row in lines]
-    return "".join(
-        f"{csv_line(json.dumps(cell, ensure_ascii=False) if isinstance(cell, _NESTED) else cell for cell in line)}\n"
-        for line in [keys, *cells]
-    )
+    names, cells = columns_and_cells(rows)
+    return "".join(f"{csv_line(line)}\n" for line in ([names, *cells] if names else []))
+
+
+def columns_and_cells(
+    rows: Iterable[Mapping[str, Any]], first: Sequence[str] = ()
+) -> tuple[list[str], list[list[Any]]]:
+    """Return the keys of rows, beginning with those in `first`, and the cells of each row.
+
+    A missing key gives None. Lists and mappings become JSON.
+    """
+    table = list(rows)
+    present = dict.fromkeys(name for row in table for name in row)
+    names = [*(name for name in first if name in present), *(name for name in present if name not in first)]
+    values = ([row.get(name) for name in names] for row in table)
+    return names, [
+        [json.dumps(cell, ensure_ascii=False) if isinstance(cell, dict | list | tuple) else cell for cell in row]
+        for row in values
+    ]
 
 
 # ---- text within a width ----

@@ -24,7 +24,7 @@ from summeter.data.dataset import Dataset, flat_rows
 from summeter.data.formats import JSON_COLUMN, WRITTEN_HERE
 from summeter.data.rows import FIELDS
 from summeter.records import InstallError, Judgment, Parameter, UsageError
-from summeter.tables import csv_line
+from summeter.tables import columns_and_cells, csv_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -197,7 +197,7 @@ def row_lines(rows: Iterable[Mapping[str, Any]], target: Target, *, escape: bool
     if target == "jsonl":
         yield from _json_lines(rows)
         return
-    names, cells = _cells(rows)
+    names, cells = columns_and_cells(rows, _FIRST)
     for line in (names, *cells):
         yield csv_line(line, delimiter=_DELIMITERS[target], escape=escape)
 
@@ -215,18 +215,6 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any]], *, escape: bool = 
     return write_lines(path, row_lines(rows, target, escape=escape)) - (target != "jsonl")
 
 
-def _cells(rows: Iterable[Mapping[str, Any]]) -> tuple[list[str], list[list[Any]]]:
-    """Return the names of columns, and the cells of each row, with lists and objects as JSON."""
-    table = list(rows)
-    present = dict.fromkeys(name for row in table for name in row)
-    names = [*(name for name in _FIRST if name in present), *(name for name in present if name not in _FIRST)]
-    values = ([row.get(name) for name in names] for row in table)
-    nested = (dict, list, tuple)
-    return names, [
-        [json.dumps(cell, ensure_ascii=False) if isinstance(cell, nested) else cell for cell in row] for row in values
-    ]
-
-
 def _write_xlsx(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
     try:
         from openpyxl import Workbook
@@ -234,7 +222,7 @@ def _write_xlsx(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
         from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
     except ImportError:
         raise InstallError.missing("openpyxl", "xlsx") from None
-    names, cells = _cells(rows)
+    names, cells = columns_and_cells(rows, _FIRST)
     if len(cells) >= MOST_ROWS:
         raise UsageError(
             f"{path}: a sheet of XLSX holds {MOST_ROWS - 1:,} rows, not {len(cells):,}; write .csv instead"
