@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,19 @@ def test_the_numbers_are_those_of_scores_and_studies(run: Run) -> None:
     (matrix,) = plot.domains(run, aspect="faithfulness").panels
     assert isinstance(matrix, Matrix)
     assert (len(matrix.rows), len(matrix.columns)) == (9, 4)
+
+
+def test_judges_of_several_runs_are_drawn_together(run: Run, tmp_path: Path) -> None:
+    other = Run(shutil.copytree(run.folder, tmp_path / "other"))
+    for name in ("agreement", "calibration"):
+        panels = plot.FIGURES[name]([run, other], aspect="faithfulness").panels
+        assert [
+            panel.title.endswith(f"support ({one.folder})") for panel, one in zip(panels, (run, other), strict=True)
+        ]
+    (panel,) = plot.cost([run, other], aspect="faithfulness", resamples=50).panels
+    assert isinstance(panel, Points)
+    assert len({point.label for point in panel.points}) == 2
+    assert len(plot.intervals([run, other], aspect="faithfulness").panels) == 2
 
 
 def test_texts_do_not_overlap() -> None:

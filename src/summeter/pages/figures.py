@@ -357,12 +357,14 @@ class Points(NamedTuple):
                 radius = max(1.6, widest * math.sqrt(point.size / most))
             if point.low is not None and point.high is not None:
                 pen.interval(up(point.low), up(point.high), x, upright=True)
+                taken.append((x - 3, up(point.high), x + 3, up(point.low)))
             pen.put("circle", cx=x, cy=y, r=radius, fill="accent" if point.filled else "card", stroke="accent",
                     stroke_width=1.4, fill_opacity="0.6" if most > 1 else None)  # fmt: skip
             taken.append((x - radius, y - radius, x + radius, y + radius))
         for point in self.points:
             if point.label:
-                _label(pen, point.label, across_panel(point.x), up(point.y), (left, head, right, base), taken)
+                area = (left if point.x is None else start - 8 * bool(strip), head, right, base)
+                _label(pen, point.label, across_panel(point.x), up(point.y), area, taken)
         return base + 42
 
 
@@ -541,7 +543,7 @@ def _drawing(name: str, box: str, pen: _Pen, **attributes: str) -> Drawing:
 # ---- the figure ----
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Figure:
     """A figure: a title, panels, and a caption with one string per line.
 
@@ -596,6 +598,9 @@ class Figure:
         with writing(Path(path)) as handle:
             handle.write(convert(self.to_svg(theme)))
         return Path(path)
+
+    def __repr__(self) -> str:
+        return f"Figure({self.title!r}, {len(self.panels)} panel{'s' * (len(self.panels) != 1)})"
 
     def _repr_svg_(self) -> str:
         return self.svg

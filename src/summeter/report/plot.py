@@ -11,7 +11,7 @@ studies: the means are those of `run.summary()`, and the agreement with people i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -39,7 +39,7 @@ from summeter.records import Parameter, UsageError
 from summeter.report.blocks import ErrorCount
 from summeter.report.ranks import ColumnKey, Key, axis, label_of
 from summeter.report.strengths import by_domain, error_counts
-from summeter.report.views import RunView, Source, sources, views
+from summeter.report.views import RunView, sources, views
 from summeter.report.words import gloss
 from summeter.runs.run import RunFolder
 from summeter.scoring.systems import FIRST
@@ -64,34 +64,24 @@ def intervals(runs: Runs, *, aspect: Names = None, judge: str | None = None) -> 
     do not have them.
     """
     panels, notes = [], []
-    for view, key, title in _columns(runs, aspect, judge):
+    columns, left_out = _columns(runs, aspect, judge)
+    for view, key, title in columns:
         means = [(name, view.table.compared(name, key)) for name in _systems(view, key)]
         known = [mean for _, mean in means if mean is not None]
         counts = {mean.n for mean in known if mean.value is not None}
-        rows = [
-            Line(
-                name,
-                None if mean is None else mean.value,
-                *(mean.ends if mean else (None, None)),
-                note="no score" if mean is None or mean.value is None
-                else "  ".join(
-                    filter(
-                        None,
-                        (
-                            with_interval(mean.value, *mean.ends),
-                            f"n={mean.n}" if len(counts) > 1 else None,
-                            view.table.flag(name, key),
-                        ),
-                    )
-                ),
-            )
-            for name, mean in means
-        ]  # fmt: skip
+        rows = []
+        for name, mean in means:
+            if mean is None or mean.value is None:
+                rows.append(Line(name, None, note="no score"))
+                continue
+            n = f"n={mean.n}" if len(counts) > 1 else None
+            parts = with_interval(mean.value, *mean.ends), n, view.table.flag(name, key)
+            rows.append(Line(name, mean.value, *mean.ends, note="  ".join(filter(None, parts))))
         panels.append(Rows(title, Axis(f"mean {_unit(view, key)}", *axis(_ends(known), key[1])), rows))
         notes.append(_counted(title, [mean.n for mean in known], sum(mean.missing for mean in known)))
         notes += filter(None, [view.table.note(key)])
-    methods = _sentences(row.interval for view in views_of(runs) for row in view.table.rows)
-    caption = [*dict.fromkeys(notes), *methods, *_left_out(runs, aspect)]
+    methods = _sentences(row.interval for view, _, _ in columns for row in view.table.rows)
+    caption = [*dict.fromkeys(notes), *methods, *left_out]
     return Figure("Means of systems", panels, caption)
 
 
@@ -101,7 +91,8 @@ def distributions(runs: Runs, *, aspect: Names = None, judge: str | None = None)
     Systems, aspects and judges are selected and ordered as in `intervals`.
     """
     panels, notes = [], []
-    for view, key, title in _columns(runs, aspect, judge):
+    columns, left_out = _columns(runs, aspect, judge)
+    for view, key, title in columns:
         scores = view.scores.take(view.scores.question(Question(*key)))
         by_system = {name: scores.value[scores.system.equal(name)] for name in _systems(view, key)}
         present = {name: values[~np.isnan(values)] for name, values in by_system.items()}
@@ -123,7 +114,7 @@ def distributions(runs: Runs, *, aspect: Names = None, judge: str | None = None)
         sizes = [len(values) for values in present.values()]
         notes.append(_counted(title, sizes, sum(map(len, by_system.values())) - sum(sizes)))
     bars = f"Heights are numbers of summaries in {BARS} equally wide bins, on one scale per panel. Lines mark means."
-    return Figure("Distributions of scores", panels, [*dict.fromkeys(notes), bars, *_left_out(runs, aspect)])
+    return Figure("Distributions of scores", panels, [*dict.fromkeys(notes), bars, *left_out])
 
 
 def domains(runs: Runs, *, aspect: Names = None, judge: str | None = None) -> Figure:
@@ -132,7 +123,8 @@ def domains(runs: Runs, *, aspect: Names = None, judge: str | None = None) -> Fi
     Raises UsageError if the data has fewer than two domains.
     """
     panels: list[Matrix] = []
-    for view, key, title in _columns(runs, aspect, judge):
+    columns, left_out = _columns(runs, aspect, judge)
+    for view, key, title in columns:
         for table in by_domain(view, [], _systems(view, key), [key]):
             counts = {cell.n for row in table.cells for cell in row if cell is not None and cell.value is not None}
             cells = [
@@ -150,7 +142,7 @@ def domains(runs: Runs, *, aspect: Names = None, judge: str | None = None) -> Fi
     if not panels:
         raise UsageError("the data has fewer than two domains; give each document a `domain`")
     few = "Means of few summaries are uncertain."
-    return Figure("Domains by systems", panels, [few, *_left_out(runs, aspect)])
+    return Figure("Domains by systems", panels, [few, *left_out])
 
 
 def errors(runs: Runs, *, judge: str | None = None) -> Figure:
@@ -185,8 +177,8 @@ def _error_panel(title: str, found: Mapping[str, ErrorCount]) -> Matrix:
         numbers = [row.unsupported, *(dict(row.types).get(each, 0) for each in types)]
         cells = [Cell(100 * number_of / row.sentences, f"{number_of:,}") for number_of in numbers]
         rows.append((f"{name} ({count(row.sentences, 'sentence')})", cells))
-    most = max(cell.value or 0.0 for _, cells in rows for cell in cells)
-    scale = "errors per 100 judged sentences; below: number of errors"
+    most = max(cell.value or 0.0 for _, cells in rows for cell in (cells[1:] or cells))  # without "any error"
+    scale = "errors per 100 judged sentences (darkest: at least this many); below: number of errors"
     names, cells_of = zip(*rows, strict=True)
     return Matrix(title, names, ["any error", *types], cells_of, 0, most or 1, scale, digits=0)
 
@@ -312,12 +304,10 @@ def cost(runs: Runs | Study, gold: Gold | None = None, **options: Any) -> Figure
     panels = []
     for aspect in dict.fromkeys(row.gold_aspect for row in rows):
         shown = [row for row in rows if row.gold_aspect == aspect]
-        costs = {
-            (row.signature, row.aspect): row.value for row in study.where(statistic="cost_per_1000", gold_aspect=aspect)
-        }
+        costs = {_judge_of(row): row.value for row in study.where(statistic="cost_per_1000", gold_aspect=aspect)}
         points = [
             Point(
-                name or "", costs.get((row.signature, row.aspect)), row.value or 0.0, row.low, row.high,
+                name or "", costs.get(_judge_of(row)), row.value or 0.0, row.low, row.high,
                 filled=bool(row.details.get("recommended")), joined=bool(row.details.get("frontier")),
             )
             for name, row in zip(judge_labels(shown), shown, strict=True)
@@ -337,6 +327,10 @@ def cost(runs: Runs | Study, gold: Gold | None = None, **options: Any) -> Figure
 def has_agreement(row: Row) -> bool:
     """Return whether a row of `sm.meta.advise` has the agreement of a judge with people."""
     return row.study == ADVISE and row.statistic in (AUROC, SPEARMAN) and row.value is not None
+
+
+def _judge_of(row: Row) -> tuple[str | None, ...]:
+    return row.signature, row.aspect, row.details.get("run")
 
 
 FIGURES: Mapping[str, Callable[..., Figure]] = {
@@ -364,8 +358,8 @@ def views_of(runs: Runs) -> list[RunView]:
     return views(_folders(runs))
 
 
-def _columns(runs: Runs, aspect: Names, judge: str | None) -> Iterator[tuple[RunView, Key, str]]:
-    """Yield each selected column of the tables of systems with its title.
+def _columns(runs: Runs, aspect: Names, judge: str | None) -> tuple[list[tuple[RunView, Key, str]], list[str]]:
+    """Return the selected columns of the tables of systems with their titles, and lines about what is left out.
 
     Raises UsageError if an aspect or the judge is in no run.
     """
@@ -380,25 +374,16 @@ def _columns(runs: Runs, aspect: Names, judge: str | None) -> Iterator[tuple[Run
         found = [(view, key) for view, key in found if judge in key[:2]]
     known = list(dict.fromkeys(key[2] for _, key in found))
     wanted = [name for name in known if name in FIRST] or known
+    others = [name for name in known if name not in wanted]
     if aspect is not None:
-        wanted = [aspect] if isinstance(aspect, str) else list(aspect)
+        wanted, others = [aspect] if isinstance(aspect, str) else list(aspect), []
         check_known(wanted, known, "aspect")
-    for view, key in sorted(found, key=lambda entry: known.index(entry[1][2])):
-        if key[2] in wanted:
-            yield view, key, f"{gloss(key[2]).title} by {_label(view, key, listed)}"
-
-
-def _label(view: RunView, key: Key, listed: Sequence[Source]) -> str:
-    return label_of(ColumnKey(view.number, *key), view, listed)
-
-
-def _left_out(runs: Runs, aspect: Names) -> list[str]:
-    """Return a line that names the aspects which are drawn only on request."""
-    known = dict.fromkeys(key[2] for view in views_of(runs) for key in view.table.columns())
-    others = [name for name in known if name not in FIRST]
-    if aspect is not None or not others or len(others) == len(known):
-        return []
-    return [f"Not drawn: {', '.join(others)} (option aspect)."]
+    columns = [
+        (view, key, f"{gloss(key[2]).title} by {label_of(ColumnKey(view.number, *key), view, listed)}")
+        for view, key in sorted(found, key=lambda entry: known.index(entry[1][2]))
+        if key[2] in wanted
+    ]
+    return columns, [f"Not drawn: {', '.join(others)} (option aspect)."] if others else []
 
 
 def _systems(view: RunView, key: Key) -> list[str]:
@@ -477,11 +462,11 @@ def _joined_points(sample: Sample, axes: tuple[Axis, Axis], names: Sequence[str 
     rows = np.flatnonzero(sample.complete)
     if names is not None:
         return [Point(names[row] or "", float(sample.x[row]), float(sample.y[row])) for row in rows.tolist()]
-    cells: dict[tuple[int, int], list[int]] = {}
-    for row in rows:
-        place = [
-            round((value - low) / (high - low) * _CELLS)
-            for value, (_, low, high) in zip((sample.x[row], sample.y[row]), axes, strict=True)
-        ]
-        cells.setdefault((place[0], place[1]), []).append(int(row))
-    return [Point("", float(sample.x[of].mean()), float(sample.y[of].mean()), size=len(of)) for of in cells.values()]
+    values = np.stack([sample.x, sample.y])[:, rows]
+    low, high = np.array([(axis.low, axis.high) for axis in axes]).T[:, :, None]
+    cells = np.rint((values - low) / (high - low) * _CELLS)
+    _, cell = np.unique(cells, axis=1, return_inverse=True)
+    sizes = np.bincount(cell.ravel())
+    x, y = (np.bincount(cell.ravel(), weights=side) / sizes for side in values)
+    groups = zip(x.tolist(), y.tolist(), sizes.tolist(), strict=True)
+    return [Point("", across, up, size=size) for across, up, size in groups]
