@@ -273,9 +273,9 @@ def _rows(repeats: Sequence[Sample], level: Level, resample: Resampling) -> Iter
     sample = Sample.join(repeats, explain=False)
     values = sample.value[~np.isnan(sample.value)]
     names = FOR_LABELS if np.isin(values, (0.0, 1.0)).all() and level is not Level.SUMMARY else FOR_SCORES
-    judge = repeats[0].judge
-    about = merged(
-        named(judge), signature=repeated(judge.signature), level=level.value, details={"repeats": len(repeats)}
-    )
+    judge, details = repeats[0].judge, dict[str, Any](repeats=len(repeats))
+    if runs := dict.fromkeys(series.judge.run for series in repeats if series.judge.run):
+        details["run"] = " + ".join(runs)
+    about = merged(named(judge), signature=repeated(judge.signature), level=level.value, details=details)
     about["average"] = None
     return measure(sample, names, study="self_consistency", draws=resample, about=about)

@@ -77,7 +77,8 @@ class RankTable(NamedTuple):
     Systems are ranked by the column with the index `lead`, separately if they have no document in common; systems
     without a ranking in this column have no rank.
     `unlike` is True if, in some column, systems have scores for different documents. `note` describes the documents
-    over which the column `lead` is computed.
+    over which the column `lead` is computed. `counts` states n and the number of missing scores if all cells have the
+    same, and `flags` has the flag of each system that has the same in all columns.
     """
 
     title: str
@@ -86,6 +87,8 @@ class RankTable(NamedTuple):
     lead: int
     unlike: bool
     note: str | None
+    counts: str | None
+    flags: Mapping[str, str | None]
 
 
 class AspectRank(NamedTuple):

@@ -13,7 +13,7 @@ from summeter.report.blocks import RankColumn, RankTable
 from summeter.report.views import RunView, Source
 from summeter.report.words import gloss, scale_of
 from summeter.scoring import COMPOSED, SystemScore, SystemTable
-from summeter.scoring.systems import FIRST, NEUTRAL, leading_column
+from summeter.scoring.systems import FIRST, NEUTRAL, counts_note, leading_column
 
 Key = tuple[str, str, str]
 MAX_ASPECTS = 3
@@ -101,7 +101,12 @@ def _table(title: str, keys: Sequence[ColumnKey], views: Sequence[RunView], sour
     ranked = dict(zip(systems, ranks(list(columns[lead].means.values())), strict=True))
     order = tables[lead].ordered(systems, keys[lead].key)
     notes = [table.note(key.key) for table, key in zip(tables, keys, strict=True)]
-    return RankTable(title, tuple(columns), {name: ranked[name] for name in order}, lead, any(notes), notes[lead])
+    of_columns = {name: {column.flags[name] for column in columns} for name in systems}
+    flags = {name: only.pop() for name, only in of_columns.items() if len(only) == 1}
+    same = counts_note(mean for column in columns for mean in column.means.values())
+    return RankTable(
+        title, tuple(columns), {name: ranked[name] for name in order}, lead, any(notes), notes[lead], same, flags
+    )
 
 
 def ranks(means: Sequence[SystemScore | None]) -> list[int | None]:

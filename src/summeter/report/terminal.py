@@ -14,6 +14,7 @@ from summeter.report.blocks import Page, Reliability
 from summeter.report.head_to_head import columns_of
 from summeter.report.words import gloss
 from summeter.scoring import COMPOSITE, PairScore, SystemTable
+from summeter.scoring.systems import counts_note
 from summeter.tables import Best, Table, clean, document, wrapped
 from summeter.tables import interval as plain_interval
 from summeter.tables import number as plain_number
@@ -277,8 +278,7 @@ def _cells(table: SystemTable) -> tuple[Cells, list[str]]:
         (system, column): table.compared(system, column) for column in table.columns() for system in table.ranking()
     }
     best = {(name, column) for column in table.columns() for name in Comparison.of(table, column).best}
-    counts = {None if cell is None else (cell.n, cell.missing) for cell in means.values()}
-    common = counts.pop() if len(counts) == 1 else None
+    note = counts_note(means.values())
     cells: dict[tuple[str, Key], tuple[str, ...]] = {}
     for key, cell in means.items():
         lines = (
@@ -286,12 +286,11 @@ def _cells(table: SystemTable) -> tuple[Cells, list[str]]:
             if cell is None or cell.value is None
             else [plain_number(cell.value, 2), plain_interval(*cell.ends, 2)]
         )
-        if cell is not None and common is None:
+        if cell is not None and note is None:
             lines.append(f"n={cell.n}, {cell.missing} missing")
         lines.append(table.flag(*key) or "")
         cells[key] = (Best if key in best else tuple)(filter(None, lines))
-    note = [] if common is None else [f"Each mean is over {count(common[0], 'score')}; {common[1] or 'none'} missing."]
-    return cells, note
+    return cells, [] if note is None else [note]
 
 
 def _rich(

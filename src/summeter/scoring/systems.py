@@ -228,6 +228,15 @@ def shared_documents(scores: Mapping[str, Floats]) -> SharedDocuments:
     )
 
 
+def counts_note(means: Iterable[SystemScore | None]) -> str | None:
+    """Return a note with n and the number of missing scores if all means have the same, or else None."""
+    counts = {None if mean is None else (mean.n, mean.missing) for mean in means}
+    if len(counts) != 1 or (only := counts.pop()) is None:
+        return None
+    n, missing = only
+    return f"Each mean is over {n:,} score{'s' * (n != 1)}; {missing or 'none'} missing."
+
+
 class Shared(NamedTuple):
     """Means of a column over the documents that the systems of a ranking share.
 
@@ -440,18 +449,17 @@ class SystemTable(Frames):
         """Return a table of the means of the systems by judge and aspect, best system first."""
         columns = self.columns()
         ranked = [[self.compared(system, column) for column in columns] for system in self.ranking()]
-        counts = {(cell.n, cell.missing) for row in ranked for cell in row if cell is not None}
+        same = counts_note(cell for row in ranked for cell in row)
         rows = [
-            [system, *(" ".join(filter(None, (show(cell, counted=len(counts) > 1), self.flag(system, column))))
+            [system, *(" ".join(filter(None, (show(cell, counted=same is None), self.flag(system, column))))
                        for column, cell in zip(columns, row, strict=True))]
             for system, row in zip(self.ranking(), ranked, strict=True)
         ]  # fmt: skip
-        same = [f"n = {n} summaries per mean, {missing} missing" for n, missing in counts] if len(counts) == 1 else []
-        notes = dict.fromkeys(note for column in columns if (note := self.note(column)))
+        notes = dict.fromkeys(note for note in (same, *map(self.note, columns)) if note)
         intervals = dict.fromkeys(row.interval for row in self.rows)
         signatures = dict.fromkeys(signature for _, signature, _ in columns)
         heads = ["system", *(f"{judge}:{aspect}" for judge, _, aspect in columns)]
-        return Table.of(heads, rows, notes=[*same, *notes, *intervals, *signatures])
+        return Table.of(heads, rows, notes=[*notes, *intervals, *signatures])
 
     def __str__(self) -> str:
         table = self.table()
