@@ -189,7 +189,7 @@ def test_links_files_and_annotators_require_the_token(tmp_path: Path) -> None:
             lines = (await (await admin.get("/admin/links.txt")).text()).splitlines()
             assert dict(line.split("\t") for line in lines) == links
             files = [path.rpartition("/")[2] for path in board.xpath("//ul[@class='exports']//a/@href")]
-            assert files == ["judgments", "data", "events", "submissions"]
+            assert files == ["judgments", "answers", "data", "events", "submissions"]
             for query in ("name=eve", "name=anna&only=none", "name=anna&from=-1", "name=anna&from=x"):
                 assert (await admin.get(f"/admin/annotator?{query}")).status == 422
             for name in ("bonuses", "study", "none", "..%2fkeys.json"):

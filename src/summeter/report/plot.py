@@ -97,7 +97,9 @@ def distributions(runs: Runs, *, aspect: Names = None, judge: str | None = None)
         by_system = {name: scores.value[scores.system.equal(name)] for name in _systems(view, key)}
         present = {name: values[~np.isnan(values)] for name, values in by_system.items()}
         low, high = axis([float(value) for values in present.values() for value in values], key[1])
-        counts = {name: np.histogram(values, BARS, (low, high))[0] for name, values in present.items()}
+        # Halves do not overflow where the difference of two extreme values does.
+        places = {name: (values / 2 - low / 2) / (high / 2 - low / 2) for name, values in present.items()}
+        counts = {name: np.histogram(values, BARS, (0, 1))[0] for name, values in places.items()}
         most = max((int(bars.max()) for bars in counts.values()), default=0) or 1
         differ = len({len(values) for values in present.values()}) > 1
         rows = [

@@ -136,7 +136,8 @@ def axis(values: Sequence[float], signature: str) -> tuple[float, float]:
     if all(low <= value <= high for value in values):
         return low, high
     low, high = min(values), max(values)
-    return (low, high) if low < high else (low - 0.5, high + 0.5)
+    margin = max(0.5, abs(low) / 100)
+    return (low, high) if low < high else (low - margin, high + margin)
 
 
 # ---- the headline
