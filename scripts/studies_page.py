@@ -31,7 +31,7 @@ These are the keywords of several studies. Each study lists those that it accept
 A keyword of a study without a command exists only in Python. *Selection* stands for `aspect`, `judge`, `judgment_set`, `merge`,
 `min_votes`, `source` and `tie`.
 """
-TOP = ("advise", "gate")
+TOP = ("advise", "gate", "trust")
 """Studies whose command is not in the group `meta`; their modules have the same names."""
 SELECTION = "`aspect`, `judge`, `judgment_set`, `merge`, `min_votes`, `source`, `tie`"
 

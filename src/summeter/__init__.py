@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from summeter.engine.runs import Run as Run
     from summeter.engine.runs import rescore as rescore
     from summeter.evaluators.base import Evaluator as Evaluator
+    from summeter.meta._trust import trust as trust
     from summeter.meta._versions import compare as compare
     from summeter.records import Document as Document
     from summeter.records import Item as Item
@@ -70,6 +71,7 @@ _HOMES = {
     "report": "summeter",
     "rescore": "summeter.engine.runs",
     "save": "summeter.data.dataset",
+    "trust": "summeter.meta._trust",
 }
 
 __all__ = [*sorted(_HOMES), "__version__"]  # noqa: PLE0604 - generated from the table

@@ -49,8 +49,8 @@ def longest(text: str) -> int:
     "command",
     [
         "score data -e support --dry-run", "rescore a", "rescore a --full", "report a", "compare a b",
-        "gate a --min faithfulness=0.1", f"advise a {FEW}", "list evaluators", "list models", "list presets",
-        "list aspects", "list datasets", "runs list", "runs info a", "runs verify a", "batches list a",
+        "gate a --min faithfulness=0.1", f"advise a {FEW}", f"trust a {FEW}", "list evaluators", "list models",
+        "list presets", "list aspects", "list datasets", "runs list", "runs info a", "runs verify a", "batches list a",
         "data show data", "data show data --doc news-1", "data validate data", "data split data -o parts",
         "data sample data -n 3 -o few",
         f"meta correlate a b --by domain {FEW}", f"meta classify a {FEW}", f"meta stability a {FEW}",

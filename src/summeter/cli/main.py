@@ -35,6 +35,7 @@ GROUPS = {
         "batches": ("batches:app", "List and cancel batches pending at a vendor."),
     },
     "Judge the judges": {
+        "trust": ("trust:command", "Say how far a judge can be trusted, and why."),
         "meta": ("meta:app", "Compare judges with people, and with each other."),
         "advise": ("advise:command", "Recommend a judge for your data."),
         "audit": ("audit:app", "Test a judge against prompt injection."),

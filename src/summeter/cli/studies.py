@@ -50,7 +50,8 @@ class Given:
     """The arguments of a study command.
 
     `values` contains the options whose values differ from the defaults. The command can set `parts`, which are then
-    shown in place of the tables, signatures and notes of its studies, below `title`.
+    shown in place of the tables, signatures and notes of its studies, below `title`. `fields` are added to the JSON
+    object.
     """
 
     study: str
@@ -61,6 +62,7 @@ class Given:
     output: Output
     parts: Sequence[Table | str] | None = None
     title: str | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
     _rated: dict[str, Dataset] = field(default_factory=dict)
     """The data of the runs with the ratings of --ratings, by hash."""
 
@@ -170,7 +172,9 @@ def study_command(
             parameters["gold"] = _parameter("gold", str | None, None, typer.Option(metavar="DATA", help=help_))
         parameters |= extra | options
         if reading:
-            parameters |= {name: _annotated(name, None, kind) for name, kind in READING.items()}
+            parameters |= {
+                name: _annotated(name, None, kind) for name, kind in READING.items() if name not in parameters
+            }
         parameters |= {each.name: each for each in output_parameters(*formats)}
 
         def command(**values: Any) -> None:
@@ -189,7 +193,7 @@ def study_command(
             )
             results = function(given, **{key: values[key] for key in extra})
             if results is not None:
-                given.output.write_study(Study.join(list(results)), given.parts, title=given.title)
+                given.output.write_study(Study.join(list(results)), given.parts, title=given.title, **given.fields)
 
         COMMANDS.update(dict.fromkeys(studies, name or entries[0].name))
         command.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]  # read by Typer

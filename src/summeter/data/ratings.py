@@ -168,14 +168,14 @@ def join(
     `sources` maps fields of the data to the columns from which they were read.
     """
     faults = Faults(file_name(ratings) if isinstance(ratings, str | Path) else "ratings")
-    columns, lines = _read(ratings, faults)
+    columns, lines = read_columns(ratings, faults)
     if not lines and not faults.count:
         faults.fail(None, None, "contains no rows; give one row per rating or one per summary")
     faults.stop()
     key = _key(data, columns, faults.file, on, sources)
     item, targets, row_keys, summary_keys = _matches(data, columns, key, lines, faults)
     if rater is None:
-        found = [name for name in columns if _word(name) in _RATER and name not in key.values()]
+        found = [name for name in columns if word_of(name) in _RATER and name not in key.values()]
         if len(found) > 1:
             what = f"{faults.file} has several columns that may be the raters: {', '.join(found)}; give "
             raise UsageError(what, Parameter("rater", found[0]), " or another")
@@ -188,7 +188,7 @@ def join(
     aspect_names, rater_names, column_of = Vocabulary(), Vocabulary(), dict[str, str]()
     for row, aspect, column, content in cells:
         try:
-            value = _value(content)
+            value = cell_number(content)
         except ValueError as error:
             faults.add(lines[row], column, str(error))
             continue
@@ -197,7 +197,7 @@ def join(
         if not aspect:
             faults.add(lines[row], column, "has no aspect; name the aspect of each rating")
             continue
-        who = PEOPLE if rater is None else _id(columns[rater][row])
+        who = PEOPLE if rater is None else cell_name(columns[rater][row])
         if who is None:
             faults.add(lines[row], rater, "is empty; give each rating the name of its rater")
             continue
@@ -254,16 +254,26 @@ def join(
     )
 
 
-def _read(ratings: Ratings, faults: Faults) -> tuple[dict[str, list[Any]], list[int]]:
-    """Return the columns, in which None is an empty cell, and the line of each row."""
+def read_columns(
+    ratings: Ratings,
+    faults: Faults,
+    named: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+) -> tuple[dict[str, list[Any]], list[int]]:
+    """Return the columns of a file or of rows in memory, in which None is an empty cell, and the line of each row.
+
+    `named` is the format of the file (default: by its suffix); `delimiter` and `encoding` are as in `read_rows`.
+    Content that cannot be read is added to `faults`.
+    """
     rows: Iterable[Row]
     if isinstance(ratings, str | Path):
         try:
-            kind = format_to_read(ratings, None, faults)
+            kind = format_to_read(ratings, named, faults)
         except UsageError:
             suffixes = ", ".join(f".{name}" for name in FORMATS)
             raise UsageError(f"{ratings} is not a file of ratings; give a file with one of {suffixes}") from None
-        rows = () if kind is None else read_rows(ratings, faults, kind)
+        rows = () if kind is None else read_rows(ratings, faults, kind, delimiter=delimiter, encoding=encoding)
     else:
         rows = (Row(faults.file, number, dict(cells)) for number, cells in enumerate(rows_in(ratings).rows, 1))
     columns: dict[str, list[Any]] = {}
@@ -339,7 +349,7 @@ def _fields(data: Summaries) -> dict[str, list[str | None]]:
         for name, value in {**summary.extra, **own}.items():
             cells = columns.setdefault(name, [])
             cells.extend([None] * (number - len(cells)))
-            cells.append(_id(value))
+            cells.append(cell_name(value))
     for cells in columns.values():
         cells.extend([None] * (len(columns["doc_id"]) - len(cells)))
     return columns
@@ -347,7 +357,7 @@ def _fields(data: Summaries) -> dict[str, list[str | None]]:
 
 def _likely(data: Summaries, columns: _Columns) -> Parameter:
     """Return `on` with the columns of data and file that have most values in common, if they identify summaries."""
-    values = {name: set(map(_id, cells)) - {None} for name, cells in columns.items()}
+    values = {name: set(map(cell_name, cells)) - {None} for name, cells in columns.items()}
     ours = {name: set(cells) for name, cells in _fields(data).items() if len(set(cells)) == len(cells)}
     pairs = [(name, column) for name in ours for column in values if ours[name] & values[column]]
     if not pairs:
@@ -378,7 +388,7 @@ def _matches(
     else:
         fields = _fields(data)
     ours = list(zip(*(fields[name] for name in key), strict=True))
-    theirs = [tuple(map(_id, cells)) for cells in zip(*(columns[column] for column in key.values()), strict=True)]
+    theirs = [tuple(map(cell_name, cells)) for cells in zip(*(columns[column] for column in key.values()), strict=True)]
     counts = Counter(ours)
     numbers = {value: number for number, value in enumerate(ours) if None not in value}
     for line, value in zip(lines, theirs, strict=True):
@@ -400,14 +410,14 @@ def _shown(names: Iterable[str], key: _Key) -> str:
     return ", ".join(f"{name} {value!r}" for name, value in zip(names, key, strict=True))
 
 
-def _id(cell: Any) -> str | None:
+def cell_name(cell: Any) -> str | None:
     """Return a part of a key or the name of a rater as a string; numbers in tables may be floats."""
     if cell is None or isinstance(cell, str):
         return cell or None
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
 
 
-def _value(cell: Any) -> float | None:
+def cell_number(cell: Any) -> float | None:
     """Return a rating, or None for an empty cell. Raises ValueError for anything but a number."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return None
@@ -426,11 +436,11 @@ def _layout(
     The aspect of a cell is empty if the file does not name it.
     """
     others = [name for name in columns if name not in used]
-    numeric = [name for name in others if not _NO_RATING.fullmatch(name) and _is_numeric(columns[name])]
+    numeric = [name for name in others if not _NO_RATING.fullmatch(name) and is_numeric(columns[name])]
     wanted = {} if aspects is None else {column: name for name, column in _pairs(aspects, "aspects").items()}
-    values = [name for name in others if _word(name) in _VALUE]
+    values = [name for name in others if word_of(name) in _VALUE]
     # Numbers of questions are aspects if another column has the values.
-    naming = [name for name in others if _word(name) in _ASPECT and (values or name not in numeric)]
+    naming = [name for name in others if word_of(name) in _ASPECT and (values or name not in numeric)]
     if not naming or (wanted and wanted.keys() <= set(others)):
         for column in wanted:
             if column not in columns:
@@ -459,11 +469,11 @@ def _layout(
     return "long", long_cells, tuple(name for name in others if name not in (by, value))
 
 
-def _word(name: str) -> str:
+def word_of(name: str) -> str:
     return re.sub(r"(id|name)$", "", re.sub(r"[^a-z]", "", name.casefold()))
 
 
-def _is_numeric(cells: Sequence[Any]) -> bool:
+def is_numeric(cells: Sequence[Any]) -> bool:
     """Return whether at least half of the filled cells are numbers, so that the others are mistakes."""
     numbers = filled = 0
     for cell in cells:

@@ -38,6 +38,7 @@ from summeter.meta._prefer import prefer
 from summeter.meta._protocol import protocol, protocol_named
 from summeter.meta._reliability import reliability, self_consistency
 from summeter.meta._stability import stability
+from summeter.meta._trust import trust
 from summeter.meta._versions import compare_runs
 from summeter.meta.options import STUDIES
 from summeter.meta.results import Row, Study, read_study
@@ -84,6 +85,7 @@ __all__ = [
     "self_consistency",
     "simulate",
     "stability",
+    "trust",
 ]
 
 

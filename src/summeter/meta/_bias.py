@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
@@ -30,7 +30,7 @@ from summeter.meta.options import By, Choice, Draws, Families, GoldAtLeast, Sele
 from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name
 from summeter.meta.selection import Group, meta_input, summary_groups
 from summeter.records import Summary, UsageError
-from summeter.stats import OrderEffect, correlate, order_effect
+from summeter.stats import Bootstrap, OrderEffect, correlate, order_effect
 from summeter.stats.base import Bools, Floats, Ints, correlation_p, ratio
 from summeter.stats.correlation import near_one
 from summeter.stats.resample import Resampling
@@ -174,19 +174,26 @@ def length_rows(matrix: Group, lengths: Mapping[tuple[str, str], int], unit: str
     about = merged(matrix.about(), details={"length": unit})
     about |= {"study": "length", "level": Level.SUMMARY.value, "average": "pooled", "n": n,
               "missing": int((~(np.isnan(grid.judge) & np.isnan(grid.gold))).sum()) - n}  # fmt: skip
+    # Documents without rows are also resampled.
+    bootstrap, documents = resample(np.arange(len(grid.documents))), np.nonzero(included)[1].astype(np.int64)
+    return length_estimates(judge, gold, words, documents, bootstrap, about)
+
+
+def length_estimates(
+    judge: Floats, gold: Floats, words: Floats, documents: Ints, bootstrap: Bootstrap, about: Mapping[str, Any]
+) -> list[Row]:
+    """Return the rows on length, given complete scores, lengths, and the cluster of each in the bootstrap."""
     by_judge, by_people = correlate(judge, words), correlate(gold, words)
-    bootstrap = resample(np.arange(len(grid.documents)))
-    # The sums include documents without rows, because these are also resampled.
-    sums = _length_sums(np.stack([judge, words, gold]), np.nonzero(included)[1].astype(np.int64), bootstrap.units)
+    sums = _length_sums(np.stack([judge, words, gold]), documents, bootstrap.units)
     (samples,) = bootstrap.samples(lambda weights: length_statistics(weights @ sums))
     values = length_statistics(sums.sum(axis=0)[None])[0].tolist()
     partial, *others = (None if np.isnan(value) else value for value in values)
-    partial_p = None if partial is None else correlation_p(partial, n - 3)
+    partial_p = None if partial is None else correlation_p(partial, len(judge) - 3)
     names = ("partial_pearson", "length_judge", "length_people", "length_gap")
     tested = zip(names, (partial, *others), (partial_p, by_judge.p, by_people.p, None), strict=True)
     why = by_judge.reason or by_people.reason or "human scores explain the scores or the lengths completely"
     return [
-        interval_row(bootstrap.of_samples(value, samples[:, place], undefined=why), **about, statistic=name, p=p)
+        interval_row(bootstrap.of_samples(value, samples[:, place], undefined=why), about, statistic=name, p=p)
         for place, (name, value, p) in enumerate(tested)
     ]
 

@@ -1,0 +1,48 @@
+"""`summeter trust`: how far a judge can be trusted, from a run or from any file with votes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from summeter.cli.common import in_options
+from summeter.cli.studies import Given, study_command
+from summeter.meta import trust as study
+from summeter.meta._trust import TrustStudy
+from summeter.meta.results import Study
+from summeter.records import UsageError
+
+app = typer.Typer()
+
+
+@study_command(app, "trust", runs=None)
+def trust(
+    given: Given,
+    sources: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE|RUN...", help="File with votes of a judge and people, or folders of runs."),
+    ],
+) -> list[Study]:
+    """Say how far a judge can be trusted, with the rule of the verdict."""
+    values = dict(given.values)
+    if all(source.is_dir() for source in sources):
+        values.pop("rater", None)  # belongs to --ratings
+        given.folders = sources
+        runs = given.runs[0] if len(sources) == 1 else given.runs
+        result: TrustStudy = study(runs, given.data(), **values)
+    else:
+        if len(sources) > 1:
+            raise UsageError("give one FILE, or folders of runs")
+        for name in ("gold_source", "ratings"):
+            if (given.gold_source if name == "gold_source" else given.reading["ratings"]) is not None:
+                raise UsageError(f"--{name.removesuffix('_source')} belongs to a RUN; a FILE contains people's votes")
+        reading = {"format": given.reading["input_format"], **{n: given.reading[n] for n in ("delimiter", "encoding")}}
+        result = study(sources[0], reading=reading, **values)
+    given.parts = [part if not isinstance(part, str) else in_options(part) for part in result.parts()]
+    given.fields = {"verdict": result.verdict}
+    return [result]
+
+
+command = app.registered_commands[0].callback

@@ -1,0 +1,371 @@
+"""Read the votes of a judge and of people from a file of any origin.
+
+A *wide* file has a row per item and a column for the judge and for each annotator; a *long* file has a row per vote,
+with a column of raters and a column of values. The judge of a long file is one of the raters, or a further column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from summeter.choices import AggregationRule
+from summeter.data.faults import Faults, meant
+from summeter.data.formats import file_name
+from summeter.data.ratings import cell_name, cell_number, is_numeric, read_columns, word_of
+from summeter.meta.sample import Rater, Sample, Units
+from summeter.records import Message, Parameter, UsageError
+from summeter.scoring.table import Categorical
+from summeter.stats.base import Floats
+
+LABELS = "labels"
+YES = frozenset(("yes", "true", "pass", "passed", "correct", "supported", "good", "faithful", "consistent", "1"))
+NO = frozenset(
+    ("no", "false", "fail", "failed", "incorrect", "unsupported", "bad", "unfaithful", "inconsistent", "0")
+)  # fmt: skip
+"""Labels that stand for 1 and for 0, if a file has no others."""
+
+_JUDGE = re.compile(r"((llm|ai|auto|model)[ _-]?)?(judge|autorater)([ _-]?(score|label|rating|vote|verdict))?"
+                    r"|(llm|prediction|pred|metric)([ _-]?(score|label|rating|vote))?")  # fmt: skip
+_HUMAN = re.compile(r"(human|annotator|rater|expert|person|people|crowd|worker|coder|assessor|gold)"
+                    r"([ _-]?(score|label|rating|vote|judge?ment))?s?([ _-]?([a-z]|\d+))?")  # fmt: skip
+_RATERS = frozenset(("rater", "annotator", "worker", "assessor", "coder", "participant", "user"))
+_VALUES = frozenset(("value", "rating", "score", "vote", "label", "judgment", "judgement"))
+_WORDS = {
+    "item": {"item", "example", "instance", "sample", "case", "question", "summary", "response", ""},
+    "document": {"doc", "document", "article", "source", "dialogue"},
+    "system": {"system", "model"},
+    "text": {"summary", "text", "output", "response", "answer", "candidate", "hypothesis"},
+    "domain": {"domain"},
+    "position": {"position", "order", "slot"},
+    "aspect": {"aspect", "criterion", "dimension", "attribute"},
+}
+_IDS = frozenset(("item", "example", "instance", "doc"))
+"""Names of columns of ids that need not end in "id"."""
+_LONGEST_ID = 100
+
+Role = str | None
+
+
+@dataclass(frozen=True)
+class JudgedItems:
+    """Votes of a judge (the first rater) and of people on items.
+
+    `lengths` are the numbers of words of the items, if they have a text. `column` returns a column of the items by
+    name, and `columns` are those by which the judge's errors are compared.
+    """
+
+    sample: Sample
+    columns: tuple[str, ...]
+    column: Callable[[str], Categorical]
+    lengths: Floats | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class FileColumns:
+    """The columns of a file by their role. Those that are None are recognised by their names."""
+
+    judge: Role = None
+    human: tuple[str, ...] = ()
+    item: Role = None
+    document: Role = None
+    system: Role = None
+    text: Role = None
+    rater: Role = None
+    value: Role = None
+
+
+def read_judged(
+    source: Any,
+    given: FileColumns,
+    scale: Sequence[float] | str = (),
+    positive: str | None = None,
+    aspects: Sequence[str] = (),
+    reading: Mapping[str, str | None] | None = None,
+) -> Iterator[JudgedItems]:
+    """Yield the judged items of each aspect in a file, or in rows in memory.
+
+    `scale` is the lowest and highest value, or "labels" for votes that are names even if they look like numbers.
+    `reading` has the `format`, `delimiter` and `encoding` of a file. Raises InputError, which names line and column,
+    for a vote that is not on the scale, and UsageError if a column is absent or ambiguous.
+    """
+    faults = Faults(file_name(source) if isinstance(source, str | Path) else "rows")
+    how = dict(reading or {})
+    cells, lines = read_columns(source, faults, how.pop("format", None), **how)
+    if not lines and not faults.count:
+        faults.fail(None, None, "contains no rows; give one row per item or per vote")
+    faults.stop()
+    role = _Roles(faults.file, cells, given)
+    table = _Table(faults, cells, lines, role, scale, positive)
+    found = [name for name in dict.fromkeys(map(cell_name, cells[role.aspect])) if name] if role.aspect else [None]
+    for name in aspects:
+        if role.aspect and name not in found:
+            known = [each for each in found if each is not None]
+            raise UsageError(Parameter("aspect"), f": {faults.file} has no {name!r}{meant(name, known)}")
+    for aspect in [name for name in found if name in aspects] if role.aspect and aspects else found:
+        yield table.items(aspect)
+
+
+class _Roles:
+    """The roles of the columns of a file."""
+
+    def __init__(self, file: str, cells: Mapping[str, Sequence[Any]], given: FileColumns) -> None:
+        self.file, self.cells = file, cells
+        self.announced: list[str] = []
+        self.used = {name for name in (*vars(given).values(), *given.human) if isinstance(name, str)}
+        for name in ("item", "document", "system", "text", "rater", "value"):
+            if (column := getattr(given, name)) is not None and column not in cells:
+                raise self._absent(name, column)
+        ids = [name for name in cells if self._is_id(name)]
+        keys = [name for name in ids if name.casefold().endswith("id") or name.casefold() in _IDS]
+        self.item = given.item or self._only("item", self._words("item", keys))
+        self.document = given.document or self._only("document", self._words("document", keys))
+        self.system = given.system or self._only("system", self._words("system", ids))
+        texts = [name for name in self._words("text", list(cells)) if any(" " in str(cell) for cell in cells[name])]
+        self.text = given.text or self._only("text", texts, lone=True)
+        self.domain, self.position, self.aspect = (
+            self._only(name, self._words(name, ids), lone=True) for name in ("domain", "position", "aspect")
+        )
+        self.rater, self.value = given.rater, given.value
+        if self.rater is None and not {*given.human} & {*cells}:
+            raters = [name for name in ids if word_of(name) in _RATERS and not is_numeric(cells[name])]
+            values = [name for name in cells if word_of(name) in _VALUES and name not in self.used]
+            if len(raters) == 1 and (self.value is not None or len(values) == 1):
+                self.rater = self._only("rater", raters)
+        if self.rater is not None and self.value is None:
+            values = [name for name in cells if word_of(name) in _VALUES and name not in {*self.used, self.rater}]
+            self.value = self._only("value", values, needed=True)
+        if self.rater is None and self.value is not None:
+            raise UsageError(Parameter("value"), " needs the column of raters; give ", Parameter("rater", "COLUMN"))
+        self.raters = [] if self.rater is None else list(dict.fromkeys(filter(None, map(cell_name, cells[self.rater]))))
+        self.judge = self._judge(given.judge)
+        self.human = given.human or self._people()
+        known = list(cells) if self.rater is None else self.raters
+        for name in self.human:
+            if name not in known:
+                raise self._absent("human", name, known, "column" if self.rater is None else f"{self.rater}")
+        if self.judge in self.human:
+            raise UsageError(f"{self.judge!r} is both ", Parameter("judge"), " and ", Parameter("human"))
+        if self.rater is not None and self.item is None and self.document is None:
+            self._only("item", [], needed=True)
+
+    def _judge(self, judge: Role) -> str:
+        if judge is not None:
+            if judge not in self.cells and judge not in self.raters:
+                known = [*self.cells, *self.raters[:20]]
+                raise self._absent("judge", judge, known, "column" if self.rater is None else "column or rater")
+            return judge
+        if self.rater is not None and (found := [name for name in self.raters if _JUDGE.fullmatch(name.casefold())]):
+            return str(self._only("judge", found, needed=True))
+        names = [name for name in self.cells if _JUDGE.fullmatch(name.casefold()) and name not in self.used]
+        return str(self._only("judge", names, needed=True))
+
+    def _people(self) -> tuple[str, ...]:
+        if self.rater is not None:
+            return tuple(name for name in self.raters if name != self.judge)
+        roles = {*self.used, self.judge, self.item, self.document, self.system, self.text}
+        named = [name for name in self.cells if _HUMAN.fullmatch(name.casefold()) and name not in roles]
+        if not named:
+            raise self._ask("human", "no column is recognised as people's votes")
+        self.announced += [f"{name} = human" for name in named]
+        return tuple(named)
+
+    def _is_id(self, name: str) -> bool:
+        return name not in self.used and all(
+            not isinstance(cell, str) or len(cell) <= _LONGEST_ID for cell in self.cells[name]
+        )
+
+    def _words(self, name: str, columns: Sequence[str]) -> list[str]:
+        return [column for column in columns if word_of(column) in _WORDS[name] and column not in self.used]
+
+    def _only(self, name: str, found: Sequence[str], *, needed: bool = False, lone: bool = False) -> Role:
+        """Return the only column found for a role, and announce it.
+
+        Raises UsageError if there are several, or if there is none but one is `needed`. With `lone`, several columns
+        are as good as none.
+        """
+        if len(found) == 1:
+            self.announced.append(f"{found[0]} = {name}")
+            self.used.add(found[0])
+            return found[0]
+        if needed or (len(found) > 1 and not lone):
+            several = f"several columns may be the {name}: {', '.join(found)}" if found else f"no column is the {name}"
+            raise self._ask(name, several, found[0] if found else "COLUMN")
+        return None
+
+    def _ask(self, name: str, why: str, example: str = "COLUMN") -> UsageError:
+        has = f"; the columns are: {', '.join(self.cells)}"
+        return UsageError(f"{self.file}: {why}; give ", Parameter(name, example), has)
+
+    def _absent(self, name: str, column: str, known: Sequence[str] | None = None, what: str = "column") -> UsageError:
+        known = list(self.cells) if known is None else known
+        text = f": {self.file} has no {what} {column!r}{meant(column, known)}; it has: {', '.join(known)}"
+        return UsageError(Parameter(name), text)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The cells of a file, the lines of its rows, and the roles of its columns."""
+
+    faults: Faults
+    cells: Mapping[str, Sequence[Any]]
+    lines: Sequence[int]
+    role: _Roles
+    scale: Sequence[float] | str
+    positive: str | None
+
+    def items(self, aspect: str | None) -> JudgedItems:
+        """Return the items of an aspect."""
+        role, cells = self.role, self.cells
+        rows = range(len(self.lines))
+        if aspect is not None and role.aspect is not None:
+            rows = [row for row in rows if cell_name(cells[role.aspect][row]) == aspect]  # type: ignore[assignment]
+        key = [column for column in (role.item or role.document, role.system) if column is not None]
+        first: dict[Any, int] = {}
+        raters = {name: number for number, name in enumerate((role.judge, *role.human))}
+        votes: dict[tuple[int, int], tuple[int, str]] = {}
+        of_row: list[int] = []
+        for row in rows:
+            names = tuple(cell_name(cells[column][row]) for column in key)
+            if key and names[0] is None:
+                self.faults.add(self.lines[row], key[0], "is empty; give each row the name of its item")
+                continue
+            if role.item is None and role.rater is None:
+                names = (*names, str(row))  # each row of a wide file is an item
+            item = first.setdefault(names, len(first))
+            if item == len(of_row):
+                of_row.append(row)
+            for column, rater in self._voters(row, raters):
+                cell, earlier = cells[column][row], votes.get((item, rater))
+                if cell is None:
+                    continue
+                if earlier is not None:
+                    if column == role.judge and role.rater is not None and cell == cells[column][earlier[0]]:
+                        continue  # the column of the judge repeats its vote in each row of an item
+                    line = self.lines[earlier[0]]
+                    who = role.judge if not rater else role.human[rater - 1]
+                    text = f"is a second vote of {who!r} on this item; the first is in line {line}"
+                    self.faults.add(self.lines[row], column, text)
+                    continue
+                votes[item, rater] = (row, column)
+        self.faults.stop()
+        values, names_, notes = self._values(votes, len(first), len(raters))
+        source = f"file:{self.faults.file}|v:1"
+        everybody = (role.judge, *role.human)
+        people = tuple(Rater(name, f"{name}|{source}", None, aspect or "") for name in everybody)
+        columns = {
+            name: Categorical.of([cell_name(cells[column][row]) for row in of_row])
+            for name, column in (("system", role.system), ("domain", role.domain), ("position", role.position))
+            if column is not None
+        }
+
+        def column_of(name: str) -> Categorical:
+            if name in columns:
+                return columns[name]
+            if name not in cells:
+                raise UsageError(Parameter("by"), f": {self.faults.file} has no column {name!r}{meant(name, cells)}")
+            return Categorical.of([cell_name(cells[name][row]) for row in of_row])
+
+        by_document = role.document or role.item
+        documents = Categorical.of([
+            str(number) if by_document is None else cell_name(cells[by_document][row])
+            for number, row in enumerate(of_row)
+        ])  # fmt: skip
+        sample = Sample.of_values(
+            Units.of_summaries(documents, columns.get("system", Categorical.same(None, len(of_row)))), people, values
+        )
+        named = bool(names_) or bool(np.isin(values[~np.isnan(values)], (0.0, 1.0)).all())
+        rule = AggregationRule.MAJORITY if named else AggregationRule.MEAN
+        scale = () if isinstance(self.scale, str) else tuple(self.scale)
+        lengths = None
+        if role.text is not None:
+            lengths = np.array([float(len(str(cells[role.text][row] or "").split())) for row in of_row])
+        if role.announced:
+            notes = [f"recognised columns: {', '.join(dict.fromkeys(role.announced))}", *notes]
+        return JudgedItems(
+            replace(sample, rule=rule, names=names_, scale=scale, source="file"),
+            tuple(columns), column_of, lengths, tuple(notes),
+        )  # fmt: skip
+
+    def _voters(self, row: int, raters: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+        """Yield the column and the number of each rater with a vote in a row."""
+        role = self.role
+        if role.rater is None or role.value is None:
+            yield from raters.items()
+            return
+        who = cell_name(self.cells[role.rater][row])
+        if who is None:
+            self.faults.add(self.lines[row], role.rater, "is empty; give each vote the name of its rater")
+        elif who in raters:
+            yield role.value, raters[who]
+        if role.judge not in role.raters:
+            yield role.judge, 0
+
+    def _values(
+        self, votes: Mapping[tuple[int, int], tuple[int, str]], items: int, raters: int
+    ) -> tuple[Floats, tuple[str, ...], list[str]]:
+        """Return the votes (raters x items), the names of the labels (empty for numbers and 0/1), and notes."""
+        given = [self.cells[column][row] for row, column in votes.values()]
+        texts = [_label(cell) for cell in given]
+        known = list(dict.fromkeys(texts))
+        values = np.full((raters, items), np.nan)
+        place = [rater for _, rater in votes], [item for item, _ in votes]
+        notes: list[str] = []
+        folded = {name.casefold() for name in known}
+        if self.positive is not None:
+            if self.positive not in known:
+                what = (
+                    f": no vote is {self.positive!r}{meant(self.positive, known)}; votes are: {', '.join(known[:10])}"
+                )
+                raise UsageError(Parameter("positive"), what)
+            values[place] = [float(text == self.positive) for text in texts]
+            return values, (), notes
+        if folded <= {*YES, *NO} and not folded <= {"0", "1"}:
+            notes.append(
+                f"1 stands for {', '.join(sorted(name for name in known if name.casefold() in YES)) or 'none'}"
+            )
+            values[place] = [float(text.casefold() in YES) for text in texts]
+            return values, (), notes
+        if self.scale == LABELS or not is_numeric(given):
+            if len(known) > max(20, len(given) // 2):
+                column = next(iter(votes.values()))[1] if votes else "?"
+                raise UsageError(f"{self.faults.file}: column {column!r} has too many different texts to be votes")
+            names = tuple(sorted(known))
+            number = {name: float(place) for place, name in enumerate(names)}
+            values[place] = [number[text] for text in texts]
+            return (values, () if set(names) <= {"0", "1"} else names, notes)
+        low, high = (
+            (min(self.scale), max(self.scale)) if self.scale and not isinstance(self.scale, str) else (None, None)
+        )
+        for ((item, rater), (row, column)), cell in zip(votes.items(), given, strict=True):
+            try:
+                value = cell_number(cell)
+            except ValueError as error:
+                other = Message(f"{error}, or name the scale with ", Parameter("scale", LABELS))
+                self.faults.add(self.lines[row], column, other)
+                continue
+            if value is not None and low is not None and high is not None and not low <= value <= high:
+                self.faults.add(self.lines[row], column, f"is {value:g}, which is not on the scale {low:g}..{high:g}")
+            values[rater, item] = np.nan if value is None else value
+        self.faults.stop()
+        return values, (), notes
+
+
+def _label(cell: Any) -> str:
+    """Return a vote as a label: "1" for 1, 1.0 and "1.0", "true" for True.
+
+    >>> _label(" 1.0"), _label(2), _label(True), _label("Good ")
+    ('1', '2', 'true', 'Good')
+    """
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    try:
+        return f"{float(cell):g}"
+    except (TypeError, ValueError):
+        return str(cell).strip()
