@@ -26,7 +26,9 @@ def plot(
     ] = None,
     aspect: Annotated[
         list[str] | None,
-        typer.Option(help="Aspect to draw. Repeatable. Default: those that rank systems, or that people judged."),
+        typer.Option(
+            metavar="A", help="Aspect to draw. Repeatable. Default: those that rank systems, or that people judged."
+        ),
     ] = None,
     judge: Annotated[str | None, typer.Option(help="Draw only this judge (name or signature). Default: all.")] = None,
     level: Annotated[
@@ -35,7 +37,7 @@ def plot(
     gold_at_least: Annotated[
         float | None, typer.Option(help="Human values of at least this count as 1, others as 0. Default: unchanged.")
     ] = None,
-    theme: Annotated[Literal["light", "dark"], typer.Option(help="Background. Default: light.")] = "light",
+    theme: Annotated[Literal["light", "dark"], typer.Option(help="Background.")] = "light",
     list_: Annotated[bool, typer.Option("--list", help="List the figures.")] = False,
     reading: Reading,
 ) -> None:

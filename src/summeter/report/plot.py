@@ -50,6 +50,7 @@ Names = str | Sequence[str] | None
 
 BARS = 20
 """Number of bars of a histogram."""
+_NOTHING_IN_COMMON = "judges and people judged nothing in common; give human judgments on the data of the run"
 _CELLS = 60
 """Points of a scatter plot that share a cell of a grid with this number of cells per axis are drawn as one."""
 _GROUPS = 10
@@ -198,18 +199,22 @@ def agreement(runs: Runs, gold: Gold | None = None, **options: Any) -> Figure:
     read = meta_input(folders, _people(folders, gold, chosen.judgment_set), chosen)
     for judged, name in _named(all_pairs(read, level, chosen)):
         sample = judged.at(level) if level.base is Level.SUMMARY else judged
+        if not sample.n:
+            continue
         got = estimate(sample, chosen.coefficients[0], chosen.resampling)
         shown = f"undefined ({got.reason})" if got.value is None else with_interval(got.value, got.low, got.high)
         note = f"{agreement_name(chosen.coefficients[0])} {shown}, {_n(sample, level)}"
         x, y = _value_axis(sample.x, sample.judge.signature), _value_axis(sample.y, "")
         same = x == y
         names = list(sample.units.system.labels()) if level is Level.SYSTEM else None
-        if names and sample.n:  # means of systems are close to each other, and their names need space
+        if names:  # means of systems are close to each other, and their names need space
             x, y = _around(sample.x), _around(sample.y)
         axes = Axis(f"value by {name}", *x), Axis(f"{sample.gold.aspect} by people", *y)
         title = f"{gloss(sample.judge.aspect).title} by {name}"
         panels.append(Points(title, *axes, _joined_points(sample, axes, names), note, same))
         methods.append(got.interval)
+    if not panels:
+        raise UsageError(_NOTHING_IN_COMMON)
     area = "" if level is Level.SYSTEM else f"The area of a point is the number of {_UNITS[level][1]}. "
     caption = [f"{area}Dashed: equal values.", *_sentences(methods), *_sentences(read.judge.notes)]
     return Figure(f"Judges against people: {_UNITS[level][1]}", panels, caption)
@@ -264,7 +269,7 @@ def calibration(runs: Runs, gold: Gold | None = None, **options: Any) -> Figure:
                 panels.append(panel)
                 methods.append(method)
     if not panels:
-        raise first_error or UsageError("judges and people have no judgments in common")
+        raise first_error or UsageError(_NOTHING_IN_COMMON)
     caption = [
         "The area of a point is the number of units. Dashed: the share equals the judge's value.",
         *_sentences(methods),
