@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -140,8 +141,10 @@ class _Worker:
 
     def ending(self) -> str:
         """Return a description of how the process ended, for messages."""
-        self._process.join(5)
-        code = self._process.exitcode
+        deadline = time.monotonic() + 5
+        # While the pool's own thread reads the exit code, it is None for this thread, and `join` returns at once.
+        while (code := self._process.exitcode) is None and time.monotonic() < deadline:
+            time.sleep(0.01)
         self._pool.shutdown(wait=False)
         if code is not None and code < 0:
             return f"process {self._process.pid} was killed by signal {-code} ({signal.Signals(-code).name})"
