@@ -168,11 +168,11 @@ def compare(runs: RunLike | None, gold: Gold | None, options: CompareOptions) ->
     if options.seed is None:
         seeds = [] if judges is None else [folder.seed for folder in judges.folders.values()]
         options = options.model_copy(update={"seed": seeds[0] if seeds else 0})
+    if judges is not None and target is CompareTarget.SYSTEMS:
+        return _systems(judges, options)
     people = judges.data if gold is None and judges is not None else gold
     if target is CompareTarget.PEOPLE and people is not None:
         return _by_people(people, options)
-    if judges is not None and target is CompareTarget.SYSTEMS:
-        return _systems(judges, options)
     if judges is not None and people is not None:
         return _judges(judges, people, options)
     raise UsageError("give ", Parameter("runs", "..."), ", or human judgments with ", Parameter("gold", "DATA"))
