@@ -3,7 +3,7 @@
 Studies are computed from judgments and call no model. The public API is exported here. Developers of studies use these
 modules:
 
-    inputs        judge_input(run) -> JudgeInput(table, reduce, context); gold_input(data) -> table, context
+    inputs        judge_input(run or runs) -> JudgeInput(table, ...); gold_input(data) -> table, context; run_notes
     gold          merge human judgments: gold_scores(table, aspect, level, rule, source); votes(...) for agreement
     sample        Sample: joined votes of judges and people; .at(level) computes means of documents or systems
     coefficients  STATISTICS: the table of coefficients and rates
