@@ -28,7 +28,7 @@ from summeter.meta.measure import estimate
 from summeter.meta.options import LISTED, By, Choice, CommandLine, Draws, Judges, JudgmentSet, study
 from summeter.meta.results import Row, Study, interval_row, merged, named, resampling
 from summeter.meta.sample import Rater, Sample, are_decisions, rounded, rows_by_name
-from summeter.meta.selection import group_fields, meta_input
+from summeter.meta.selection import check_known, group_fields, meta_input
 from summeter.meta.verdicts import POWER, SAME, listed
 from summeter.records import Parameter, UsageError
 from summeter.runs.run import RunFolder
@@ -64,10 +64,10 @@ RULE = {
     "which a constant judge fails on these labels",
     CORRECTED: f"its agreement is above 0 with {SURE:.1%} confidence, and its scores save at least {SAVING:.0%} of the "
     "labels, but the test does not show that it can replace people",
-    RANKS: f"its order of items agrees with people's with {SURE:.1%} confidence, and it reverses no two systems that "
-    f"people tell apart, but its values do not agree with theirs, or save less than {SAVING:.0%} of the labels",
-    CONSTANT: f"its agreement is below {USEFUL:g} with 95 % confidence, and its order cannot be told from chance or "
-    "reverses systems that people tell apart",
+    RANKS: f"its order of items agrees with people's with {SURE:.1%} confidence, but its values do not agree with "
+    f"theirs, or save less than {SAVING:.0%} of the labels",
+    CONSTANT: f"its agreement and its rank correlation are below {USEFUL:g} with 95% confidence, and they cannot be "
+    "told from 0, or people's usual vote is closer to people than the judge",
     TOO_FEW: f"fewer than {FEWEST_ITEMS} items or {MIN_DOCUMENTS} documents have both votes, or the interval of its "
     f"agreement contains both 0 and {USEFUL:g}",
 }
@@ -101,6 +101,7 @@ class TrustOptions(Judges, JudgmentSet, By, Draws):
         None, description="Column of documents, which are resampled. Default: the items."
     )
     system: Annotated[str | None, COLUMN] = Field(None, description="Column of systems in a FILE.")
+    resamples: int = Field(1000, ge=20, description="Resamples of the bootstrap by document.")
     text: Annotated[str | None, COLUMN] = Field(
         None, description="Column of judged texts in a FILE, for the length baseline."
     )
@@ -249,6 +250,9 @@ def _of_run(machine: JudgeInput, gold: Gold | None, options: TrustOptions) -> It
         raise UsageError("judgments without a run need human judgments; give ", Parameter("gold"))
     read = meta_input(machine, data, options)
     texts = machine.data or (data if isinstance(data, Dataset) else None)
+    if options.judge is not None:
+        known = dict.fromkeys(name for each in machine.questions() for name in (each.judge, each.signature))
+        check_known([options.judge], list(known), "judge")
     selected = {"aspect": options.aspect, "judgment_set": options.judgment_set, "source": options.source}
     found = False
     for question in machine.questions(judge=options.judge):
@@ -410,13 +414,18 @@ class _Judged:
         saving = self._saving()
         ranking = self._ranking(about)
         documents = len(np.unique(self.documents[self.known]))
-        verdict = verdict_of(agreement, order, tests, saving, documents, ranking.details.get("reversed", 0))
+        gain, confidence = self._gain(), self.options.confidence
+        verdict = verdict_of(agreement, order, gain, tests, saving, documents, confidence)
         sentence = self._sentence(verdict, agreement, order, tests, saving)
+        if ranking.details.get("reversed"):
+            sentence += " It reverses {reversed} of {significant} pairs of systems that people tell apart.".format(
+                **ranking.details
+            )
         details = {
             "verdict": verdict, "rule": RULE[verdict], "sentence": sentence, "coefficient": self.coefficient,
             "scale": "labels" if self.labels else "ratings", "saving": saving,
             "order": None if order is None else order.value,
-            "same": float((self.judge == self.merged)[self.known].mean()) if pair.n else None,
+            "same": float((self.judge == self.merged)[self.known].mean()) if pair.n else None, "gain": gain.value,
         }  # fmt: skip
         rows = [interval_row(agreement, about, statistic="agreement", details=details)]
         rows += self._ceiling(about)
@@ -443,6 +452,9 @@ class _Judged:
             facts.append(
                 f"it can replace {_count(test)} (epsilon {test.epsilon:g}), and a constant {_count(tests.constant)}"
             )
+        if verdict == CONSTANT and self.labels:
+            same = [float(np.equal(votes, self.merged)[self.known].mean()) for votes in (self.judge, self.usual)]
+            facts.append(f"it is right on {same[0]:.0%} of the items, and people's usual vote on {same[1]:.0%}")
         if saving is not None and verdict in (CORRECTED, RANKS):
             facts.append(f"its scores save {saving:.0%} of the labels")
         about = f"{judge.judge}{f' on {judge.aspect}' if judge.aspect else ''}"
@@ -480,13 +492,13 @@ class _Judged:
         yield interval_row(got, about, statistic="human_ceiling", details=details)
 
     def _baselines(self, about: Mapping[str, Any]) -> Iterator[Row]:
-        known, people = self.known, self.people[~np.isnan(self.people)]
+        known = self.known
         judged, gold = self.judge[known], self.merged[known]
         everywhere = np.where(known, 1.0, np.nan)
         typical = _mode if self.labels else np.median
         values: dict[str, Floats | str] = {
             "constant": everywhere * typical(judged) if len(judged) else everywhere,
-            "majority": everywhere * (_mode(people) if self.labels else people.mean()),
+            "majority": everywhere * self.usual,
             "length": "no text of the items, or labels without an order",
             "random": np.full(len(known), np.nan),
         }
@@ -652,7 +664,7 @@ class _Judged:
         if len(names) < 2 or self.names:
             why = "labels without an order" if self.names else f"{len(names)} system{'s' * (len(names) != 1)}"
             return interval_row(undefined(why), about, statistic="system_ranking")
-        known = self.known
+        known = self.known & ~system.equal(None)
         systems, documents = (column.take(known).dense() for column in (system, self.items.sample.units.document))
         counts = np.zeros((len(systems.names), len(documents.names)))
         np.add.at(counts, (systems.codes, documents.codes), 1.0)
@@ -698,6 +710,26 @@ class _Judged:
         else:
             value = correlate(self.judge[self.known], self.merged[self.known], "pearson").value
         return None if value is None else max(0.0, value) ** 2
+
+    @cached_property
+    def usual(self) -> float:
+        """People's most common label, or their mean rating."""
+        votes = self.people[~np.isnan(self.people)]
+        return _mode(votes) if self.labels else float(votes.mean())
+
+    def _gain(self) -> Estimate:
+        """Return how much closer to people the judge is than their usual vote.
+
+        It is the difference of the shares of equal labels, or of the mean squared errors.
+        """
+        if not self.on_scale or not self.known.any():
+            return undefined("the judge is not on people's scale")
+        judge, gold = self.judge[self.known], self.merged[self.known]
+        if self.labels:
+            gap = (judge == gold).astype(np.float64) - (gold == self.usual)
+        else:
+            gap = (gold - self.usual) ** 2 - (gold - judge) ** 2
+        return self.options.resampling(self.documents[self.known]).mean(gap)
 
     def _needed(self, verdict: str, agreement: Estimate, tests: _Tests) -> Estimate:
         """Return the number of labelled items with which a better verdict is likely."""
@@ -761,32 +793,36 @@ def _error(got: Estimate, confidence: float) -> float | None:
 
 
 def verdict_of(
-    agreement: Estimate, order: Estimate | None, tests: _Tests, saving: float | None, documents: int,
-    reversed_pairs: int = 0, confidence: float = 0.95,
+    agreement: Estimate, order: Estimate | None, gain: Estimate, tests: _Tests, saving: float | None, documents: int,
+    confidence: float,
 ) -> str:  # fmt: skip
     """Return the verdict, by the rules in `RULE`.
 
-    `order` is the rank correlation (None for labels without an order), and `reversed_pairs` is the number of pairs of
-    systems that people tell apart and the judge orders the other way.
+    `order` is the rank correlation (None for labels without an order; a constant judge has no value), and `gain` is how
+    much closer to people the judge is than their usual vote. `confidence` is that of the intervals.
     """
     if agreement.n < FEWEST_ITEMS or documents < MIN_DOCUMENTS:
         return TOO_FEW
 
-    def above(got: Estimate | None) -> bool:
-        if got is None or got.value is None or (error := _error(got, confidence)) is None:
-            return False
-        return got.value - NormalDist().inv_cdf((1 + SURE) / 2) * error > 0
+    def bound(got: Estimate | None, level: float, side: int) -> float:
+        """Return the end of an interval at a level; without an interval it contains everything."""
+        error = None if got is None else _error(got, confidence)
+        if got is None or got.value is None or error is None:
+            return side * math.inf
+        return got.value + side * NormalDist().inv_cdf((1 + level) / 2) * error
 
-    if above(agreement):
+    worse = bound(gain, 0.95, 1) < 0
+    if bound(agreement, SURE, -1) > 0:
         if tests.passed:
             return REPLACES
-        if saving is not None and saving >= SAVING:
+        if (saving or 0.0) >= SAVING or (order is None and not worse):
             return CORRECTED
-    if above(order) and not reversed_pairs:
+    weak = bound(agreement, 0.95, 1) < USEFUL and (
+        order is None or order.value is None or bound(order, 0.95, 1) < USEFUL
+    )
+    if bound(order, SURE, -1) > 0 and not (weak and worse):
         return RANKS
-    if agreement.value is not None and agreement.high is not None and agreement.high < USEFUL:
-        return CONSTANT
-    return TOO_FEW
+    return CONSTANT if weak else TOO_FEW
 
 
 def _count(test: AltTest) -> str:

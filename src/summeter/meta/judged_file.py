@@ -18,8 +18,9 @@ from summeter.choices import AggregationRule
 from summeter.data.faults import Faults, meant
 from summeter.data.formats import file_name
 from summeter.data.ratings import cell_name, cell_number, is_numeric, read_columns, word_of
+from summeter.meta.inputs import LARGEST
 from summeter.meta.sample import Rater, Sample, Units
-from summeter.records import Message, Parameter, UsageError
+from summeter.records import Message, Parameter, UsageError, describe
 from summeter.scoring.table import Categorical
 from summeter.stats.base import Floats
 
@@ -236,6 +237,9 @@ class _Table:
             if key and names[0] is None:
                 self.faults.add(self.lines[row], key[0], "is empty; give each row the name of its item")
                 continue
+            if role.document is not None and self.cells[role.document][row] is None:
+                self.faults.add(self.lines[row], role.document, "is empty; give each row the name of its document")
+                continue
             if role.item is None and role.rater is None:
                 names = (*names, str(row))  # each row of a wide file is an item
             item = first.setdefault(names, len(first))
@@ -312,6 +316,10 @@ class _Table:
     ) -> tuple[Floats, tuple[str, ...], list[str]]:
         """Return the votes (raters x items), the names of the labels (empty for numbers and 0/1), and notes."""
         given = [self.cells[column][row] for row, column in votes.values()]
+        for (row, column), cell in zip(votes.values(), given, strict=True):
+            if isinstance(cell, list | dict):
+                self.faults.add(self.lines[row], column, f"is {describe(cell)}; give a number or a label")
+        self.faults.stop()
         texts = [_label(cell) for cell in given]
         known = list(dict.fromkeys(texts))
         values = np.full((raters, items), np.nan)
@@ -352,6 +360,10 @@ class _Table:
                 continue
             if value is not None and low is not None and high is not None and not low <= value <= high:
                 self.faults.add(self.lines[row], column, f"is {value:g}, which is not on the scale {low:g}..{high:g}")
+            if value is not None and abs(value) > LARGEST:
+                self.faults.add(
+                    self.lines[row], column, f"is {value:g}; votes must be between {-LARGEST:g} and {LARGEST:g}"
+                )
             values[rater, item] = np.nan if value is None else value
         self.faults.stop()
         return values, (), notes
