@@ -26,7 +26,9 @@ SETTINGS = {
 """Frequencies of the values, and the accuracy of people."""
 
 
-def votes(rng: np.random.Generator, shares: np.ndarray, accuracy: float, items: int, judge: str) -> list[dict]:
+def votes(
+    rng: np.random.Generator, shares: np.ndarray, accuracy: float, items: int, judge: str
+) -> list[dict[str, int]]:
     """Return rows of simulated votes."""
     values = np.arange(len(shares)) + (len(shares) > 2)
     truth = rng.choice(values, items, p=shares)
@@ -52,10 +54,8 @@ def verdicts(items: int, judge: str, setting: str, repeats: int, resamples: int 
     """Return how often each verdict is given."""
     shares, accuracy = SETTINGS[setting]
     rng = np.random.default_rng(items)
-    counts: Counter[str] = Counter()
-    for _ in range(repeats):
-        counts[sm.trust(votes(rng, shares, accuracy, items, judge), resamples=resamples).verdict] += 1
-    return counts
+    studies = (sm.trust(votes(rng, shares, accuracy, items, judge), resamples=resamples) for _ in range(repeats))
+    return Counter(str(study.verdict) for study in studies)
 
 
 def coverage(share: float, sensitivity: float, specificity: float, n: int, labelled: int, repeats: int = 2000) -> float:

@@ -35,9 +35,10 @@ def trust(
     else:
         if len(sources) > 1:
             raise UsageError("give one FILE, or folders of runs")
-        for name in ("gold_source", "ratings"):
-            if (given.gold_source if name == "gold_source" else given.reading["ratings"]) is not None:
-                raise UsageError(f"--{name.removesuffix('_source')} belongs to a RUN; a FILE contains people's votes")
+        of_runs = {"gold": given.gold_source, **{n: given.reading[n] for n in ("ratings", "on", "aspects")}}
+        for name, value in {**of_runs, "map": given.reading["map_"], "preset": given.reading["preset"]}.items():
+            if value:
+                raise UsageError(f"--{name} has no effect on a FILE; leave it out")
         reading = {"format": given.reading["input_format"], **{n: given.reading[n] for n in ("delimiter", "encoding")}}
         result = study(sources[0], reading=reading, **values)
     given.parts = [part if not isinstance(part, str) else in_options(part) for part in result.parts()]

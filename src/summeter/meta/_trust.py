@@ -101,7 +101,6 @@ class TrustOptions(Judges, JudgmentSet, By, Draws):
         None, description="Column of documents, which are resampled. Default: the items."
     )
     system: Annotated[str | None, COLUMN] = Field(None, description="Column of systems in a FILE.")
-    resamples: int = Field(1000, ge=20, description="Resamples of the bootstrap by document.")
     text: Annotated[str | None, COLUMN] = Field(
         None, description="Column of judged texts in a FILE, for the length baseline."
     )
@@ -142,10 +141,13 @@ class TrustOptions(Judges, JudgmentSet, By, Draws):
         None, description="The `format`, `delimiter` and `encoding` of a FILE. Default: detected."
     )
     gold_at_least: float | None = Field(None, description="Human values of at least this count as 1, others as 0.")
-    source: str | None = Field(None, description="Block of human judgments of a RUN. Default: as in agree.")
+    source: str | None = Field(
+        None, description="Block of human judgments of a RUN. Default: labels of units, else ratings, else overall."
+    )
     level: Annotated[str | None, Choice(("sentence", "key_fact", "summary"), "level")] = Field(
         None, description="Level of the votes in a run. Default: the level of people's votes."
     )
+    resamples: int = Field(1000, ge=20, description="Resamples of the bootstrap by document.")
 
     @property
     def bounds(self) -> tuple[float, ...] | str:
