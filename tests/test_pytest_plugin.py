@@ -120,6 +120,23 @@ def test_the_page_is_refused_or_left_out(pytester: pytest.Pytester) -> None:
     assert not (pytester.path / "page.html").exists()
 
 
+def test_errors_are_shown_at_the_line_of_the_test(pytester: pytest.Pytester) -> None:
+    pytester.makefile(".jsonl", rows='{"document": "It rained.", "summary": "It rained."}')
+    pytester.makepyfile(
+        """
+        def test_evaluator_as_text(summeter):
+            summeter.judge("rows.jsonl", "support")
+
+        def test_no_bound(summeter):
+            summeter.check(summeter.judge("rows.jsonl"))
+        """
+    )
+    result = pytester.runpytest_inprocess(*PLUGIN)
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*write evaluators='support'", "*give a bound with min or max_drop"])
+    result.stdout.no_fnmatch_line("*meta/_gate.py*")
+
+
 def test_the_plugin_loads_nothing_heavy() -> None:
     code = "import sys, pytest; before = {*sys.modules}; import summeter.pytest_plugin; print(*{*sys.modules} - before)"
     loaded = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True).stdout.split()

@@ -9,11 +9,13 @@ pytest loads this module in every session, so it imports nothing of summeter unt
 
 from __future__ import annotations
 
+import os.path
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import pytest
 
@@ -30,6 +32,26 @@ _FOLDER = "summeter"
 """Name of the folder in pytest's cache, and of the field that workers of pytest-xdist return."""
 
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _brief(method: Callable[P, T]) -> Callable[P, T]:
+    """Show errors of summeter at the line of the test, without the frames in summeter."""
+
+    @wraps(method)
+    def hidden(*args: P.args, **kwargs: P.kwargs) -> T:
+        __tracebackhide__ = True
+        from summeter.records import SummeterError
+
+        try:
+            return method(*args, **kwargs)
+        except SummeterError as error:
+            raise error.with_traceback(None) from None
+
+    return hidden
+
+
 class Summeter:
     """Judges summaries in tests. The runs are stored in pytest's cache, and nothing is judged twice."""
 
@@ -39,6 +61,7 @@ class Summeter:
         self._texts: dict[str, list[tuple[Any, str]]] = {}
         """The document and summary of each call with two texts, by test."""
 
+    @_brief
     def judge(
         self,
         data: Data,
@@ -59,8 +82,11 @@ class Summeter:
         from summeter.engine.options import Options
         from summeter.engine.plan import make_plan
         from summeter.engine.runs import Run
-        from summeter.records import digest
+        from summeter.records import UsageError, digest
 
+        if summary is not None and isinstance(data, str) and os.path.isfile(data):  # noqa: PTH113 - texts can be long
+            what = f"{data} is a file, but a second text is given; to choose judges, write evaluators={summary!r}"
+            raise UsageError(what)
         test = self._test.nodeid
         name = str(data) if isinstance(data, str | Path) and summary is None else test
         if summary is not None:
@@ -84,6 +110,7 @@ class Summeter:
         self._config.stash[_RUNS].setdefault(folder, summary is not None)
         return run
 
+    @_brief
     def check(self, run: Run, **bounds: Any) -> Checks:
         """Check a run against bounds, and return the checks.
 

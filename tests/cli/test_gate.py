@@ -96,6 +96,7 @@ class TestGate:
         folder = make(tmp_path / "run", status="interrupted").folder
         assert ends("gate", folder, "--min", "faithfulness=0") == 4
         got = capsys.readouterr()
+        assert got.out.startswith(f"gate not passed: {folder} is interrupted")
         assert "warning: the run is interrupted, not complete" in got.out
         assert "run is interrupted (judged documents of 2: mock.fact_check " in got.err
 
@@ -292,7 +293,7 @@ class TestCalibrated:
 
     def test_too_few_labels(self, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert ends("meta", "calibrate", run, "--aspect", "faithfulness") == 2
-        assert "option allow_few" in capsys.readouterr().err
+        assert "accept fewer with --allow-few" in capsys.readouterr().err
 
 
 class TestMeta:

@@ -101,6 +101,27 @@ def test_judges_of_two_runs_are_studied_together(call: Call, run: Path, command:
     assert named == {"run", "other", *(["run + other"] if command == "reliability" else [])}
 
 
+def test_partial_runs_and_other_data_are_stated(call: Call, run: Path, tmp_path: Path) -> None:
+    manifest = json.loads((run / "run.json").read_text("utf-8"))
+    del manifest["checksums"]
+    (run / "run.json").write_text(json.dumps({**manifest, "status": "interrupted"}))
+    gold = tmp_path / "gold.jsonl"
+    human = {"ratings": {"coherence": 1}}
+    rows = [
+        {"doc_id": doc_id, "system": "A", "document": "It rained. We stayed.", "summary": "It rained.", "human": human}
+        for doc_id in ("d0", "other")
+    ]
+    gold.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    shown = call("correlate", str(run), "--gold", str(gold), "--json")
+    assert shown.exit_code == 0, shown.exception
+    notes = json.loads(shown.stdout)["notes"]
+    assert any("1 of 2 summaries that people judged" in note and "other by A" in note for note in notes)
+    assert any("is interrupted, not complete" in note for note in notes)
+    gold.write_text(json.dumps({**rows[0], "human": {}}) + "\n")
+    refused = call("correlate", str(run), "--gold", str(gold))
+    assert "give data that have them with " in str(refused.exception)
+
+
 def test_a_run_given_twice_is_refused(call: Call, run: Path) -> None:
     assert "is given twice" in str(call("correlate", str(run), str(run)).exception)
 

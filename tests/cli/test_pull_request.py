@@ -144,6 +144,14 @@ def test_gitlab(repository: tuple[Path, str], tmp_path: Path, root: Path) -> Non
         assert (folder / path).is_file()
 
 
+def test_a_drop_without_a_baseline_is_stated(repository: tuple[Path, str], tmp_path: Path) -> None:
+    words = f"data/summaries.jsonl --max-drop faithfulness=0.02 -o {tmp_path}"
+    done = run(f"python -m summeter.cli.pull_request {words}", repository[0], tmp_path, {})
+    assert done.returncode == 0, done.stderr
+    assert "drops (faithfulness=0.02) were not checked" in done.stdout
+    assert "drops (faithfulness=0.02) were not checked" in (tmp_path / "comment.md").read_text("utf-8")
+
+
 def request(server: Comments, token: str = "secret") -> PullRequest:
     notes = f"{server.root}/comments"
     return PullRequest("", "https://example.org", notes, notes, "PATCH", {"Authorization": token} if token else {})

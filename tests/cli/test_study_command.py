@@ -89,16 +89,14 @@ def test_a_command_has_the_options_of_its_study_and_its_function(monkeypatch: py
     assert "Rank things." in CliRunner().invoke(group, ["--help"]).output
 
 
-def test_messages_name_an_option_alike_in_python_and_on_the_command_line(
-    rated: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_messages_name_an_option_as_its_caller_writes_it(rated: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = sm.load(rated)
     run = sm.evaluate(data, ["abstractiveness"], out=rated.parent / "run")
-    with pytest.raises(UsageError, match=r"give a pair JUDGE:GOLD with the option aspect$"):
+    with pytest.raises(UsageError, match=r"give a pair with aspect=JUDGE:GOLD$"):
         sm.meta.correlate(run, data)
     with pytest.raises(SystemExit):
         main(["meta", "correlate", str(run.folder)])
-    assert capsys.readouterr().err.endswith("give a pair JUDGE:GOLD with the option aspect\n")
+    assert capsys.readouterr().err.endswith("give a pair with --aspect JUDGE:GOLD\n")
 
 
 def test_notes_name_an_option_alike(tmp_path: Path) -> None:

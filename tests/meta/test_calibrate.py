@@ -164,7 +164,7 @@ class TestRatings:
             )]  # fmt: skip
 
         found = make(tmp_path / "run", cells, [(entry, rate)])
-        with pytest.raises(UsageError, match="option gold_at_least"):
+        with pytest.raises(UsageError, match="with gold_at_least=VALUE"):
             calibrate(found, found.data, aspect="coherence", dev="dev")
         made = calibrate(found, found.data, aspect="coherence", gold_at_least=4, dev="dev", resamples=20)
         assert (made.level, made.kappa.value, made.n) == ("summary", 1.0, 30)

@@ -135,7 +135,7 @@ def test_constant_single_and_empty_samples_have_a_reason() -> None:
 def test_different_aspects_of_judge_and_gold() -> None:
     judge = ratings(JUDGE, "overall")
     gold = both()[1]
-    with pytest.raises(UsageError, match="none in common; give a pair JUDGE:GOLD with the option aspect"):
+    with pytest.raises(UsageError, match="none in common; give a pair with aspect=JUDGE:GOLD"):
         correlate(judge, gold)
     row = correlate(judge, gold, aspect="overall:coherence", **ONE)[0]
     assert (row.aspect, row.gold_aspect) == ("overall", "coherence")

@@ -51,6 +51,15 @@ def test_rows_are_those_of_each_run_alone(tmp_path: Path) -> None:
     assert {line[0] for line in both.table().rows} == {f"one ({a.folder.name})", f"one ({b.folder.name})", "two"}
 
 
+def test_a_run_can_be_given_by_its_path(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "a", {"one": ["coherence"]})
+    expected = correlate(run, run.data, resamples=0).to_dicts()
+    assert correlate(str(run.folder), run.data, resamples=0).to_dicts() == expected
+    assert len(compare([run.folder, run_of(tmp_path / "b", {"one": ["coherence"]}).folder], run.data, resamples=9)) > 0
+    with pytest.raises(UsageError, match=r"gold is a path; read the data with sm.load\('gold.jsonl'\)"):
+        correlate(run, "gold.jsonl", resamples=0)  # type: ignore[arg-type]
+
+
 def test_runs_of_equal_names_have_distinct_names(tmp_path: Path) -> None:
     runs = [run_of(tmp_path / name / "run", {"one": ["coherence"]}) for name in ("first", "second")]
     study = correlate(runs, runs[0].data, resamples=0)

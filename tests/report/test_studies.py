@@ -11,14 +11,14 @@ from report import studies as made
 from report import xss
 from report.test_html import ATTRIBUTES, TAGS, read
 
-from summeter.meta.results import Study
+from summeter.meta.results import Study, digits
 from summeter.meta.verdicts import Comparison
 from summeter.records import UsageError
 from summeter.report import html
 from summeter.report.blocks import StudyBlock
 from summeter.report.build import page
 from summeter.report.ranks import ranks
-from summeter.report.studies import STUDIES, about, digits
+from summeter.report.studies import STUDIES, about
 from summeter.scoring import SystemScore, SystemTable
 
 

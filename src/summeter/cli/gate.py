@@ -47,8 +47,9 @@ def gate(
         about = {"run": run.folder, "baseline": baseline, "confidence": given.values.get("confidence", 0.95)}
         given.output.put(junit("summeter gate", cases(result, runs), about))
     else:
-        passed = result.passed and all(each.manifest.status == "complete" for each in runs)
-        given.output.write_study(result, title=result.verdict, passed=passed)
+        unfinished = [f"{each.folder} is {each.manifest.status}" for each in runs if each.manifest.status != "complete"]
+        title = f"gate not passed: {' and '.join(unfinished)}" if unfinished else result.verdict
+        given.output.write_study(result, title=title, passed=result.passed and not unfinished)
     check(result, *runs)
 
 

@@ -115,6 +115,10 @@ def pull_request(
     bounds: list[object] = [word for bound in least.split() for word in ("--min", bound)]
     if earlier is not None and max_drop:
         bounds += ["--baseline", earlier, *(word for bound in max_drop.split() for word in ("--max-drop", bound))]
+    elif max_drop:
+        unchecked = f"There is no baseline, so drops ({max_drop}) were not checked."
+        typer.echo(unchecked)
+        body.append(unchecked)
     code = 0
     if bounds:
         for file in ("gate.xml", "gate.md"):

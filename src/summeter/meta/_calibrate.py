@@ -28,7 +28,7 @@ from summeter.meta.results import Row, Study, interval_row
 from summeter.meta.sample import Sample, are_decisions
 from summeter.meta.selection import MetaInput, all_pairs, dev_split, meta_input
 from summeter.meta.verdicts import ABOVE, against_chance
-from summeter.records import InputError, Judgment, Record, UsageError, digest, invalid
+from summeter.records import InputError, Judgment, Parameter, Record, UsageError, digest, invalid
 from summeter.runs.run import RunFolder
 from summeter.stats import Estimate, decide, tune_threshold
 from summeter.stats import classify as classify_labels
@@ -153,12 +153,14 @@ def calibrate(run: RunFolder, gold: Gold, options: CalibrateOptions) -> Calibrat
     failed = np.isnan(pairs.x).all() and not any("no decision" in why for why in pairs.missing_reasons)
     if options.dev is None and not failed and not are_decisions(pairs.x):
         raise UsageError(
-            f"{pairs.judge.judge} gives scores, not decisions; give a split to tune a threshold on (option dev)"
+            f"{pairs.judge.judge} gives scores, not decisions; give a split to tune a threshold on with ",
+            Parameter("dev", "SPLIT"),
         )
     if pairs.n < FEWEST_LABELS and not options.allow_few:
         raise UsageError(
             f"a calibration needs at least {FEWEST_LABELS} human labels, but {pairs.judge.judge} on "
-            f"{pairs.judge.aspect} has {pairs.n}; label more units, or accept fewer (option allow_few)"
+            f"{pairs.judge.aspect} has {pairs.n}; label more units, or accept fewer with ",
+            Parameter("allow_few"),
         )
     judge, aspect, split, tested, tuned = pairs.judge, pairs.gold.aspect, None, pairs, None
     if options.dev is not None:

@@ -26,7 +26,7 @@ from summeter.meta.options import By, Choice, CommandLine, Draws, GoldAtLeast, S
 from summeter.meta.results import Row, Study, interval_row, merged
 from summeter.meta.sample import ABSENT, OTHER_LIST, Sample, are_decisions
 from summeter.meta.selection import Group, all_pairs, dev_split, groups, meta_input, notes
-from summeter.records import UsageError
+from summeter.records import Parameter, UsageError
 from summeter.scoring.table import Groups
 from summeter.stats import (
     Estimate,
@@ -89,9 +89,9 @@ def classify(run: RunLike, gold: Gold, options: ClassifyOptions) -> Study:
     if level.base is not level:
         raise UsageError(f"the level {level} has means, not decisions; choose sentence, key_fact or summary")
     if threshold is not None and tune is not None:
-        raise UsageError("give either a threshold or a split to tune it on (option tune)")
+        raise UsageError("give either ", Parameter("threshold"), " or a split to tune it on with ", Parameter("tune"))
     if options.thresholds_by is not None and tune is None:
-        raise UsageError("thresholds by a column need a split to tune them on (option tune)")
+        raise UsageError("thresholds by a column need a split to tune them on: ", Parameter("tune", "SPLIT"))
     resample = options.resampling
     read = meta_input(run, gold, options)
     scored = list(all_pairs(read, level, options))

@@ -109,7 +109,7 @@ def reliability(run: RunLike, gold: Gold | None, options: ReliabilityOptions) ->
         rows += aspect_correlations(machine, people, options, coefficients[0], resample)
     if not rows:
         names = ", ".join(dict.fromkeys(question.judge for question in machine.questions()))
-        raise NoTwoJudgesError(f"reliability needs two judges of the same aspect (option judges); the run has: {names}")
+        raise NoTwoJudgesError(f"reliability needs two judges of the same aspect; the run has: {names}")
     return Study("reliability", rows, notes)
 
 

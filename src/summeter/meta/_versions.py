@@ -550,8 +550,9 @@ class Versions(Study):
             if run.manifest.status != "complete":
                 yield f"warning: {name} is {run.manifest.status}, so only what it has judged is compared"
         texts = self.texts
-        changed = f"{texts['changed']:,} with another text" if texts["changed"] else "all with the same text"
-        yield f"{count(texts['same'] + texts['changed'], 'summary', 'summaries')} compared, {changed}"
+        changed = f", {texts['changed']:,} with another text" if texts["changed"] else ", all with the same text"
+        compared = texts["same"] + texts["changed"]
+        yield f"{count(compared, 'summary', 'summaries')} compared{changed if compared else ''}"
         if texts["changed_document"]:
             documents = self.pairing.document.take(self.pairing.moved & (self.pairing.text <= CHANGED)).used()
             summaries = count(texts["changed_document"], "summary is", "summaries are")

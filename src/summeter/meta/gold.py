@@ -15,7 +15,7 @@ import numpy as np
 
 from summeter.choices import AggregationRule, Level, QuestionType, Tie
 from summeter.meta.sample import Rater, Sample, Units, composite_sample, sample_of
-from summeter.records import UNNAMED, UsageError, unnamed
+from summeter.records import UNNAMED, Parameter, UsageError, unnamed
 from summeter.scoring import COMPOSED, COMPOSITE
 from summeter.scoring.scores import Composite, exact_means
 from summeter.scoring.table import Categorical, JudgmentTable, Question, row_keys
@@ -149,7 +149,10 @@ def check_has_names(rule: Aggregation, annotators: Iterable[str | None]) -> None
     if individual and any(unnamed(name) for name in annotators):
         raise UsageError(
             f"these votes are anonymous: {UNNAMED}1 of one summary and {UNNAMED}1 of another may be different people; "
-            "merge them by the majority or the mean (option merge)"
+            "merge them by the majority or the mean, with ",
+            Parameter("merge", "majority"),
+            " or ",
+            Parameter("merge", "mean"),
         )
 
 
@@ -365,6 +368,7 @@ def decisions(sample: Sample, at_least: float | None = None) -> Sample:
     if not np.isin(value[~np.isnan(value)], (0.0, 1.0)).all():
         raise UsageError(
             f"human values of {people.aspect} ({people.signature}) at the level {sample.level} are not all 0 or 1; "
-            "give the smallest value that counts as 1 (option gold_at_least)"
+            "give the smallest value that counts as 1 with ",
+            Parameter("gold_at_least", "VALUE"),
         )
     return sample

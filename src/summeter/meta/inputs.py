@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count, pairwise, product
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -18,7 +19,7 @@ from summeter.data.human import RAW
 from summeter.meta.context import Context
 from summeter.meta.results import Study, named
 from summeter.meta.sample import Rater, Sample, composite_sample, sample_of
-from summeter.records import JudgeKey, Judgment, UsageError, judge_names
+from summeter.records import JudgeKey, Judgment, Parameter, UsageError, judge_names
 from summeter.runs.run import RunFolder
 from summeter.runs.totals import without
 from summeter.scoring.scores import COMPOSITE, Composite, composite_rule
@@ -102,8 +103,8 @@ class JudgeInput:
         return sample_of(self.table.take(self.rows[question]), question, level, self.reduce, use)
 
 
-OneRun = RunFolder | JudgeInput | JudgmentTable | Iterable[Judgment]
-"""Judgments of judges: a run, or judgments without a run."""
+OneRun = RunFolder | str | Path | JudgeInput | JudgmentTable | Iterable[Judgment]
+"""Judgments of judges: a run or its folder, or judgments without a run."""
 
 RunLike = OneRun | Sequence[OneRun]
 """The judgments of one run, or of several runs over the same data, whose judges are studied together."""
@@ -128,6 +129,8 @@ def judge_input(run: RunLike) -> JudgeInput:
     """
     if isinstance(run, JudgeInput):
         return run
+    if isinstance(run, str | Path):
+        run = RunFolder(run)
     if isinstance(run, RunFolder):
         table, context = _checked(without(run.table(), run.partial)), Context.lazy(lambda: context_of(run.data))
         return JudgeInput(table, run.reduce, context, {None: run})
@@ -245,6 +248,11 @@ def run_notes(run: RunLike, study: Study, selected: Sequence[str] = (), judge: s
     return [
         *(run.notes if isinstance(run, JudgeInput) else ()),
         *(
+            f"{folder.folder} is {folder.manifest.status}, not complete: summaries that it has not judged are left out"
+            for folder in folders.values()
+            if folder.manifest.status != "complete"
+        ),
+        *(
             f"{', '.join(judges)} did not judge {', '.join(of_judges)}{at}: left out"
             for (judges, at), of_judges in lacking.items()
         ),
@@ -257,6 +265,10 @@ def gold_input(gold: Gold, name: str = RAW) -> tuple[JudgmentTable, Context]:
     The context of judgments without a data set is empty. Raises UsageError if a score is beyond `LARGEST`.
     """
     if isinstance(gold, Dataset):
+        if name == RAW and RAW not in gold.judgment_sets:
+            others = f" in {RAW}; the judgment sets are: {', '.join(gold.judgment_sets)}" if gold.judgment_sets else ""
+            what = f"the data have no human judgments{others}; give data that have them with "
+            raise UsageError(what, Parameter("gold", "DATA"), ", or ratings with ", Parameter("ratings", "FILE"))
         return _table(gold.iter_judgments(name)), context_of(gold)
     return _table(gold), Context()
 

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import wraps
+from pathlib import Path
 from types import NoneType
 from typing import (
     Annotated,
@@ -469,6 +470,7 @@ class StudyDecorator(Generic[P, OptionsT]):
             for each in inputs
         ]
         positional = inspect.Signature(parameters)
+        of_runs = [name for name in names if RunFolder in (hints[name], *get_args(hints[name]))]
         judged = [name for name in names if {*get_args(RunLike)} <= {*get_args(hints[name])}]
 
         @wraps(function)
@@ -477,6 +479,11 @@ class StudyDecorator(Generic[P, OptionsT]):
             options = self.options.checked(keywords)
             bound = positional.bind(*args, **named_inputs)
             bound.apply_defaults()
+            for name, value in bound.arguments.items():
+                if isinstance(value, str | Path):
+                    if name not in of_runs:
+                        raise UsageError(f"{name} is a path; read the data with sm.load({str(value)!r})")
+                    bound.arguments[name] = RunFolder(value)
             for name in judged:
                 if not isinstance(value := bound.arguments[name], RunFolder | None):
                     bound.arguments[name] = judge_input(value)

@@ -177,7 +177,7 @@ class Study(Frames):
         rows = self.rows
         constant = [row.details.get("constant_groups") for row in rows]
         figures: list[tuple[Column, bool, Sequence[Any]]] = [
-            (Column("value", "right", number), True, [row.value for row in rows]),
+            (Column("value", "right"), True, [number(row.value, digits(row)) for row in rows]),
             (
                 Column("interval"),
                 any(row.low is not None for row in rows),
@@ -328,6 +328,17 @@ def pair_name(first: str, second: str) -> str:
     'M22-M23'
     """
     return f"{first}-{second}"
+
+
+# Statistics that are counts; a single count is shown without decimals.
+_COUNTS = frozenset({"agree", "cluster", "correct_preferences", "needs_people"})
+
+
+def digits(row: Row) -> int:
+    """Return the number of decimals of a row's value."""
+    value = row.value
+    whole = row.statistic in _COUNTS and value is not None and value.is_integer() and row.low is None
+    return 0 if whole else 3
 
 
 SCHEMA = "summeter/1"

@@ -12,7 +12,7 @@ from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_in
 from summeter.meta.options import GoldAtLeast, Judges, JudgmentSet, People, Selection
 from summeter.meta.results import merged, named
 from summeter.meta.sample import Grid, Sample
-from summeter.records import UsageError, nearest
+from summeter.records import Parameter, UsageError, nearest
 from summeter.scoring.table import JudgmentTable
 
 
@@ -95,7 +95,8 @@ def wanted(options: Judges, judge: Sequence[str], gold: Sequence[str]) -> list[t
         if not common:
             raise UsageError(
                 f"the aspects of the judges ({_names(judge)}) and of people ({_names(gold)}) have none in common; "
-                "give a pair JUDGE:GOLD with the option aspect"
+                "give a pair with ",
+                Parameter("aspect", "JUDGE:GOLD"),
             )
         return common
     for text, pair in zip(options.aspects, options.aspect_pairs, strict=True):
@@ -137,7 +138,9 @@ def all_pairs(
     for judge_aspect, gold_aspect in wanted(options, judged, aspects(read.gold)):
         by_people = golds(read.gold, gold_aspect, level, options)
         if not by_people:
-            reasons.append(f"people did not judge {gold_aspect} at the level {level.base}")
+            others = [other.base for other in Level if golds(read.gold, gold_aspect, other, options)]
+            instead = f", but at the level {' or '.join(dict.fromkeys(others))}" if others else ""
+            reasons.append(f"people did not judge {gold_aspect} at the level {level.base}{instead}")
         for gold in by_people:
             for question in (question for question in questions if question.aspect == judge_aspect):
                 scores = read.judge.scores(question, level, use)
@@ -185,8 +188,17 @@ def dev_split(sample: Sample, dev: str) -> tuple[str, Sample, Sample]:
 
 
 def notes(read: MetaInput, options: People, level: Level, studied: Sequence[Sample]) -> list[str]:
-    """Return notes on sources that were chosen automatically."""
+    """Return notes on labelled summaries that the judges lack, and on sources that were chosen automatically."""
     texts: list[str] = []
+    ours, theirs = (
+        set(zip(of.document.labels(), of.system.labels(), strict=True)) for of in (read.judge.table, read.gold)
+    )
+    if alone := theirs - ours:
+        document, system = min(alone, key=str)
+        texts.append(
+            f"{len(alone):,} of {len(theirs):,} summaries that people judged have no judgment by the judges, such as "
+            f"that of {document} by {system}"
+        )
     if options.source is not None:
         return texts
     mean = Aggregation(AggregationRule.MEAN)

@@ -216,7 +216,8 @@ def agreement(runs: Runs, gold: Gold | None = None, **options: Any) -> Figure:
     if not panels:
         raise UsageError(_NOTHING_IN_COMMON)
     area = "" if level is Level.SYSTEM else f"The area of a point is the number of {_UNITS[level][1]}. "
-    caption = [f"{area}Dashed: equal values.", *_sentences(methods), *_sentences(read.judge.notes)]
+    dashed = "Dashed: equal values." if any(panel.diagonal for panel in panels) else ""
+    caption = [*filter(None, [f"{area}{dashed}".strip()]), *_sentences(methods), *_sentences(read.judge.notes)]
     return Figure(f"Judges against people: {_UNITS[level][1]}", panels, caption)
 
 

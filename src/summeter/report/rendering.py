@@ -9,14 +9,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from summeter.data.atomic import write_lines
-from summeter.meta.results import Study
+from summeter.meta.results import Study, digits
 from summeter.meta.verdicts import UNITS, agreement_name
 from summeter.pages.templates import one_file
 from summeter.report.blocks import Page
 from summeter.report.build import page
 from summeter.report.embedded import embedded_json
 from summeter.report.reliability import TOLERANCE
-from summeter.report.studies import digits
 from summeter.report.words import ALARM, STATUS, gloss
 from summeter.runs.run import RunFolder
 

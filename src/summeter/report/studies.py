@@ -17,8 +17,6 @@ LONG = 60
 MAX_PAIRS = 10
 """Number of pairs of systems above which a matrix is shown instead of sentences."""
 
-# Statistics that are counts; a single count is shown without decimals.
-_COUNTS = frozenset({"agree", "cluster", "correct_preferences", "needs_people"})
 # Keys of `details` that distinguish rows
 _DETAILS = ("group", "pairs")
 _NUMBER = "study"
@@ -31,13 +29,6 @@ def studies(results: Sequence[Study]) -> tuple[StudyBlock, ...]:
     for study in results:
         by_name.setdefault(study.name, []).append(study)
     return tuple(_block(name, namesakes) for name, namesakes in by_name.items())
-
-
-def digits(row: Row) -> int:
-    """Return the number of decimals of a row's value."""
-    value = row.value
-    whole = row.statistic in _COUNTS and value is not None and value.is_integer() and row.low is None
-    return 0 if whole else 3
 
 
 def _block(name: str, namesakes: Sequence[Study]) -> StudyBlock:
