@@ -143,6 +143,9 @@ def test_latex_escapes_every_special_character() -> None:
     )
     assert rf"{escaped} & - &  & 0 \\" in text
     assert r"\multicolumn{4}{l}{(a) none} \\" in text
+    # The end of the line before would take these for its arguments.
+    assert r"\midrule" + "\n{}[1] & 2" in Table.of(["a", "b"], [["[1]", 2]]).latex()
+    assert "\n{}* & 2" in Table.of(["a", "b"], [["*", 2]]).latex()
 
 
 def test_html_is_escaped() -> None:

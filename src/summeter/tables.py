@@ -242,7 +242,7 @@ def _wrap(text: str, width: int, indent: str = "", *, divide: bool = True) -> li
                 continue
             if not divide or _NUMERAL.fullmatch(rest):
                 break
-            ends = accumulate(map(screen_length, rest))
+            ends = accumulate(map(screen_length, rest[:width]))
             most = max(1, sum(len(line) + end <= width for end in ends))
             cut = max(rest.rfind(joint, 0, most) + 1 for joint in _JOINTS) or most
             lines.append(line + rest[:cut])
@@ -412,8 +412,9 @@ class Table:
         lines = [*title, rf"\begin{{tabular}}{{{shape}}}", r"\toprule", rf"{' & '.join(heads)} \\", r"\midrule"]
         for index, row in enumerate(self.rows):
             lines += [r"\midrule"] * (index in self.rules)
-            cells = (_in_latex(*pair) for pair in zip(self.columns, row, strict=True))
-            lines.append(rf"{' & '.join(cells)} \\")
+            line = " & ".join(_in_latex(*pair) for pair in zip(self.columns, row, strict=True))
+            # After the end of a line, LaTeX would read [ and * as arguments.
+            lines.append(rf"{'{}' if line.startswith(('[', '*')) else ''}{line} \\")
         lines.append(r"\bottomrule")
         lines += [rf"\multicolumn{{{len(self.columns)}}}{{l}}{{{escape_latex(note)}}} \\" for note in self.notes]
         return "\n".join([*lines, r"\end{tabular}", ""])
