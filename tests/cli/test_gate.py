@@ -212,6 +212,19 @@ class TestBaseline:
         other = versions(tmp_path / "other", {"a": [0.25, 0.5]})
         assert self.outcomes(capsys, other, tmp_path / "run0", "0") == (3, {"a": "unclear"})
 
+    def test_a_difference_without_a_value_fails(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        baseline = versions(tmp_path, {"a": [0.5] * 8})
+        rows = [
+            {"doc_id": f"d{at}", "system": "a", "document": f"It rained. {at}", "summary": "Rain 0.5."}
+            for at in range(8)
+        ]
+        entry = FACT_CHECK.model_copy(update={"reduce": "mean"})
+        run = make(
+            tmp_path / "failed", rows, judges=[(entry, lambda *of: [failed(*of, "faithfulness", "refused", "no")])]
+        ).folder
+        outcomes = self.outcomes(capsys, run, baseline, "1", "--if-unclear", "pass")
+        assert outcomes == (3, {"a": "failed"})
+
     def test_changed_documents_are_not_compared(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         baseline = versions(tmp_path / "a", {"a": [0.5] * 8})
         moved = versions(tmp_path / "b", {"a": [0.5] * 8}, document="It snowed.")

@@ -1,7 +1,7 @@
 """Check the means of a run against minimum values, and against an earlier run, for every system and judge.
 
-A missing mean fails. If a calibration is given, the signature of the judge must be that of the calibrated judge, and
-the tuned threshold turns scores into decisions.
+A missing mean or difference fails. If a calibration is given, the signature of the judge must be that of the calibrated
+judge, and the tuned threshold turns scores into decisions.
 
 Against an earlier run (the baseline), the paired difference of the summaries of each system is compared with the
 largest drop that is allowed. The check fails if the whole interval of the difference lies below the negative of this
@@ -131,10 +131,10 @@ def gate(run: RunFolder, options: GateOptions) -> Checks:
 
     `details.outcome` is "passed", "failed" or "unclear", and `details.verdict` says it in a sentence. A mean passes if
     it, or the lower end of its interval, is at least `details.min`. A difference fails if its whole interval lies below
-    the negative of `details.max_drop`, passes if the whole interval lies above, and is unclear otherwise;
-    `details.needed` is then the number of documents that would probably settle it, if the difference and its spread
-    stayed the same. `details.passed` is false if a check failed, or if it is unclear and `if_unclear` is "fail". If
-    units of the summaries were not judged, the row also has `details.units` (the number of judged units) and
+    the negative of `details.max_drop` or if it has no value, passes if the whole interval lies above, and is unclear
+    otherwise; `details.needed` is then the number of documents that would probably settle it, if the difference and its
+    spread stayed the same. `details.passed` is false if a check failed, or if it is unclear and `if_unclear` is "fail".
+    If units of the summaries were not judged, the row also has `details.units` (the number of judged units) and
     `details.units_missing`. If an aspect has a calibration, only the calibrated judge is checked on it.
 
         sm.meta.gate(run, min={"faithfulness": 0.8}, baseline=sm.Run("runs/old"), max_drop={"faithfulness": 0.02})
@@ -329,7 +329,7 @@ def _compared(row: Row, drop: float, options: GateOptions, *, unchanged: bool) -
 
     `unchanged` means that all summaries are the same as in the baseline.
     """
-    outcome, needed = "unclear", None
+    outcome, needed = "failed" if row.value is None else "unclear", None
     if unchanged and same(row.value, 0.0):
         outcome = "passed" if reaches(0.0, -drop) else "failed"
     elif row.value is not None and row.low is not None and row.high is not None:
