@@ -58,8 +58,8 @@ class Summeter:
     def __init__(self, config: pytest.Config, folder: Path) -> None:
         self._config = config
         self._folder = folder
-        self._texts: dict[str, list[tuple[Any, str]]] = {}
-        """The document and summary of each call with two texts, by test."""
+        self._texts: dict[str, dict[tuple[str, str], int]] = {}
+        """The numbers of the documents and summaries that a test has given as two texts, by test."""
 
     @_brief
     def judge(
@@ -90,10 +90,8 @@ class Summeter:
         test = self._test.nodeid
         name = str(data) if isinstance(data, str | Path) and summary is None else test
         if summary is not None:
-            texts = self._texts.setdefault(test, [])
-            if (data, summary) not in texts:
-                texts.append((data, summary))
-            number = texts.index((data, summary)) + 1
+            texts = self._texts.setdefault(test, {})
+            number = texts.setdefault((str(data), summary), len(texts) + 1)
             data = [{"doc_id": test if number == 1 else f"{test} ({number})", "document": data, "summary": summary}]
         plan = make_plan(data, evaluators, models, Options.of(**options))
         content = [plan.data.hash, plan.options.limit, sorted(job.signature for job in plan.jobs)]
@@ -129,12 +127,13 @@ class Summeter:
         for each in filter(None, (run, bounds.get("baseline"))):
             check_complete(each)
         failed: list[str] = []
+        judgments = () if checks.passed else run.judgments()
         for row, label in zip(checks, checks.labels(), strict=True):
             for figure in ("value", "low", "high", "n"):
                 if (value := getattr(row, figure)) is not None:
                     self._test.user_properties.append((f"summeter: {label}: {figure}", value))
             if not row.details["passed"]:
-                failed += [row.details["verdict"], *(f"  {line}" for line in findings(run, row))]
+                failed += [row.details["verdict"], *(f"  {line}" for line in findings(run, judgments, row))]
         if failed:
             raise AssertionError("\n".join(failed))
         return checks

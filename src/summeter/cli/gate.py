@@ -56,12 +56,13 @@ def gate(
 def cases(result: Checks, runs: list[RunFolder]) -> list[Case]:
     """Return the checks as test cases, and an error for each run that is incomplete."""
     found = []
+    judgments = () if result.passed else runs[0].judgments()
     for row, name in zip(result, result.labels(), strict=True):
         details = {key: row.details.get(key) for key in ("outcome", "min", "on", "max_drop", "needed")}
         figures = {key: getattr(row, key) for key in ("value", "low", "high", "p", "n", "missing", "signature")}
         passed = row.details["passed"]
         message = "" if passed else row.details["verdict"]
-        evidence = "" if passed else "\n".join(findings(runs[0], row))
+        evidence = "" if passed else "\n".join(findings(runs[0], judgments, row))
         found.append(Case(name, "passed" if passed else "failed", message, evidence, figures | details))
     for run in runs:
         try:

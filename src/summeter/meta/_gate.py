@@ -422,14 +422,15 @@ def _bound(row: Row) -> str:
     return f"change >= {-row.details['max_drop'] + 0.0:g}"
 
 
-def findings(run: RunFolder, row: Row, most: int = 5) -> list[str]:
+def findings(run: RunFolder, judgments: Iterable[Judgment], row: Row, most: int = 5) -> list[str]:
     """Return the judgments that lower the mean of a row, worst first: the text, the reason and the evidence.
 
-    These are sentences, claims and key facts with the label 0, or else the summaries with the lowest values.
+    `judgments` are those of the run. The result contains the sentences, claims and key facts with the label 0, or else
+    the summaries with the lowest values.
     """
     judged = [
         each
-        for each in run.iter_judgments()
+        for each in judgments
         if (each.signature, each.aspect, each.status) == (row.signature, row.aspect, "ok")
         and row.system in (None, each.target.system)
     ]
@@ -446,9 +447,10 @@ def findings(run: RunFolder, row: Row, most: int = 5) -> list[str]:
     )
     wrong.sort(key=lambda each: 0.0 if each.value is None else each.value)
     lines = []
-    summaries = {(each.document_id, each.system): each for each in run.data.summaries} if wrong else {}
+    data = run.data.with_documents({each.target.document_id for each in wrong[:most]})
+    summaries = {(each.document_id, each.system): each for each in data.summaries}
     for each in wrong[:most]:
-        target, document = each.target, run.data.documents[each.target.document_id]
+        target, document = each.target, data.documents[each.target.document_id]
         summary = summaries[target.document_id, target.system]
         texts = {"sentence": summary.sentence_texts, "key_fact": document.key_facts}.get(target.unit, ())
         text = summary.text if not units else each.claim.text if each.claim is not None else None
