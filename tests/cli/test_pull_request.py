@@ -163,13 +163,14 @@ def test_a_token_that_may_only_read_does_not_fail_the_job(tmp_path: Path, capsys
         assert "403" in capsys.readouterr().err
         comment(["text"], "data", tmp_path, request(server, ""))
         assert server.written == []
+        server.bodies.append("> <!-- summeter data -->\nThis quotes the comment.")
         comment(["text"], "data", tmp_path, request(server))
         comment(["x" * 70 + "\n"] * 1000, "data", tmp_path, request(server))
         comment(["text"], "other data", tmp_path, request(server))
     assert [method for method, _ in server.written] == ["POST", "PATCH", "POST"]
     # Long comments are cut at a line.
-    assert len(server.bodies[0]) < 65_536
-    assert "x\n\n...\n\nThe page" in server.bodies[0]
+    assert len(server.bodies[1]) < 65_536
+    assert "x\n\n...\n\nThe page" in server.bodies[1]
 
 
 def test_data_of_an_earlier_commit(
@@ -181,6 +182,9 @@ def test_data_of_an_earlier_commit(
     assert found is not None
     assert "14 months" in found.read_text("utf-8").splitlines()[0].partition("summary")[2]
     assert at_commit("data", base, tmp_path / "folder") == tmp_path / "folder" / "data"
+    other = at_commit(str(folder / "data" / "summaries.jsonl"), base, tmp_path / "absolute")
+    assert other is not None
+    assert other.read_bytes() == found.read_bytes()
     assert at_commit("new.jsonl", base, tmp_path / "none") is None
     with pytest.raises(SystemExit, match="cannot be fetched"):
         at_commit("data", "0" * 40, tmp_path / "none")

@@ -20,7 +20,6 @@ import tarfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
-from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 import typer
@@ -66,10 +65,10 @@ class PullRequest(NamedTuple):
         return None
 
     def write(self, mark: str, body: str) -> None:
-        """Write a comment, or replace an earlier comment that contains `mark`."""
+        """Write a comment, or replace an earlier comment that starts with `mark`."""
         page, earlier = 1, None
         while earlier is None and (listed := self._call("GET", f"{self.comments}?per_page=100&page={page}")):
-            earlier = next((each["id"] for each in listed if mark in (each["body"] or "")), None)
+            earlier = next((each["id"] for each in listed if (each["body"] or "").startswith(mark)), None)
             page += 1
         if earlier is None:
             self._call("POST", self.comments, body)
@@ -112,6 +111,8 @@ def pull_request(
     if earlier is not None and not (earlier / "run.json").exists():
         summeter("score", earlier, *shlex.split(score), "-o", out / "baseline")
         earlier = out / "baseline"
+    if earlier is None and max_drop:
+        body.append("Drops are not checked, because there is no baseline.")
     bounds: list[object] = [word for bound in least.split() for word in ("--min", bound)]
     if earlier is not None and max_drop:
         bounds += ["--baseline", earlier, *(word for bound in max_drop.split() for word in ("--max-drop", bound))]
@@ -146,6 +147,7 @@ def summeter(*words: object, allowed: Sequence[int] = (0,)) -> int:
 
 def at_commit(data: str, commit: str, folder: Path) -> Path | None:
     """Write the data of an earlier commit to a folder, and return their path, or None if the commit has none."""
+    data = os.path.relpath(data)  # joined with an absolute path, `folder` would have no effect
 
     def git(*words: str) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run([shutil.which("git") or "git", *words], capture_output=True, check=False)  # noqa: S603
@@ -182,8 +184,8 @@ def comment(body: Sequence[str], data: str, out: Path, request: PullRequest | No
     else:
         try:
             request.write(mark, f"{mark}\n{text}")
-        except (HTTPError, URLError) as error:
-            # The token of a pull request from a fork may only read.
+        except OSError as error:
+            # The token of a pull request from a fork may only read, or the server does not answer.
             typer.echo(f"warning: the comment cannot be written: {error}", err=True)
 
 
