@@ -15,16 +15,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 from xml.etree import ElementTree
 
+from summeter.pages.embedded import without_controls
+
 Outcome = Literal["passed", "failed", "error", "skipped"]
 _ELEMENTS = {"failed": ("failure", "failures"), "error": ("error", "errors"), "skipped": ("skipped", "skipped")}
 """Element of each outcome, and the attribute of the suite that counts it."""
-# Characters that XML 1.0 does not allow, even as references.
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Case(NamedTuple):
@@ -50,16 +49,17 @@ def junit(suite: str, cases: Iterable[Case], properties: Mapping[str, Any] | Non
     root = ElementTree.Element("testsuites")
     outcomes: list[str] = [case.outcome for case in listed]
     counts = {attribute: str(outcomes.count(outcome)) for outcome, (_, attribute) in _ELEMENTS.items()}
-    element = ElementTree.SubElement(root, "testsuite", {"name": _xml(suite), "tests": str(len(listed)), **counts})
+    element = ElementTree.SubElement(root, "testsuite", {"name": suite, "tests": str(len(listed)), **counts})
     _add_properties(element, properties or {})
     for case in listed:
-        node = ElementTree.SubElement(element, "testcase", {"classname": _xml(suite), "name": _xml(case.name)})
+        node = ElementTree.SubElement(element, "testcase", {"classname": suite, "name": case.name})
         _add_properties(node, case.properties)
         if case.outcome != "passed":
-            why = ElementTree.SubElement(node, _ELEMENTS[case.outcome][0], {"message": _xml(case.message)})
-            why.text = _xml(case.text) or None
+            why = ElementTree.SubElement(node, _ELEMENTS[case.outcome][0], {"message": case.message})
+            why.text = case.text or None
     ElementTree.indent(root)
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
+    text = without_controls(ElementTree.tostring(root, encoding="unicode"))
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
 
 
 def _add_properties(element: ElementTree.Element, properties: Mapping[str, Any]) -> None:
@@ -67,9 +67,4 @@ def _add_properties(element: ElementTree.Element, properties: Mapping[str, Any])
     if known:
         parent = ElementTree.SubElement(element, "properties")
         for name, value in known.items():
-            ElementTree.SubElement(parent, "property", {"name": _xml(name), "value": _xml(str(value))})
-
-
-def _xml(text: str) -> str:
-    """Replace the characters that an XML file cannot contain."""
-    return _NOT_XML.sub("\ufffd", text)
+            ElementTree.SubElement(parent, "property", {"name": name, "value": str(value)})
