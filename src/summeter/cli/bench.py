@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from summeter.cli.common import AsJson, Output, in_options, output_options, print_json
+from summeter.cli.common import AsJson, Output, in_options, output_options
 
 if TYPE_CHECKING:
     from summeter.benchmark.chain import StepRow
@@ -124,7 +124,7 @@ def verify(
 
     differences = differences_of(folder)
     if as_json:
-        print_json((each._asdict() for each in differences), study="verify", verified=not differences)
+        Output("json").write((), (each._asdict() for each in differences), study="verify", verified=not differences)
     elif not differences:
         typer.echo(f"{folder} is verified: {len(file_hashes(folder))} files, all counts and tables recomputed")
     if differences:

@@ -278,11 +278,6 @@ def check_suffix(path: str | Path, *suffixes: str, option: str = "-o") -> None:
     raise UsageError(f"{option} {path}: this command writes {known} files; use one of these suffixes")
 
 
-def print_json(rows: Iterable[Mapping[str, Any]], **more: Any) -> None:
-    """Print one JSON object with the rows of a study or list and the fields in `more`."""
-    typer.echo(json.dumps({"schema": "summeter/1", **more, "rows": list(rows)}, ensure_ascii=False, allow_nan=False))
-
-
 def assignments(
     texts: Sequence[str] | None, option: str, metavar: str = "NAME=VALUE", *, last: bool = False
 ) -> dict[str, str]:

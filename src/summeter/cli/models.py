@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from summeter.cli.common import AsJson, print_json
+from summeter.cli.common import AsJson, Output
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -36,7 +36,7 @@ def convert(
 
     folders = write(kind, file, out, base)
     if as_json:
-        print_json([{"folder": str(folder)} for folder in folders])
+        Output("json").write((), [{"folder": str(folder)} for folder in folders])
         return
     for folder in folders:
         typer.echo(f"-> {folder}")

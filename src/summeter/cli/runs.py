@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from summeter.cli.common import AsJson, OldRun, Output, output_options, print_json
+from summeter.cli.common import AsJson, OldRun, Output, output_options
 
 if TYPE_CHECKING:
     from summeter.runs.inspect import RunState
@@ -83,7 +83,7 @@ def verify(run: OldRun, as_json: AsJson = False) -> None:
 
     faults = check(run)
     if as_json:
-        print_json((fault._asdict() for fault in faults), intact=not faults)
+        Output("json").write((), (fault._asdict() for fault in faults), intact=not faults)
         if faults:
             raise typer.Exit(2)
         return
