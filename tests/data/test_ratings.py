@@ -44,6 +44,21 @@ def written(folder: Path, name: str, text: str) -> Path:
     return path
 
 
+def test_a_column_for_each_rater() -> None:
+    rows = [{"id": 0, "ann": 4, "ben": 2, "note": "good"}, {"id": 1, "ann": 3, "ben": None, "note": ""}]
+    data = load(ROWS).with_ratings(rows, on="id", rater="ann, ben", aspects="coherence")
+    assert sorted(votes(data)) == [vote for vote in VOTES if vote[2] == "coherence"]
+    assert data.ratings is not None
+    assert tuple(data.ratings.scales[0]) == ("coherence", 2, 4, 2, 2, 3)
+    assert data.ratings.unread == ("note",)
+    with pytest.raises(InputError, match="2: ben: is a second rating of the coherence of this summary by 'ben'"):
+        load(ROWS).with_ratings([rows[0], rows[0]], on="id", rater="ann,ben", aspects="coherence")
+    with pytest.raises(UsageError, match="name the one aspect that they rated with aspects=ASPECT"):
+        load(ROWS).with_ratings(rows, on="id", rater="ann,ben")
+    with pytest.raises(UsageError, match="rater: ratings has no column 'bob'"):
+        load(ROWS).with_ratings(rows, on="id", rater="ann,bob", aspects="coherence")
+
+
 def test_wide_and_long_files_give_the_same_judgments(tmp_path: Path) -> None:
     data = load(ROWS)
     wide = data.with_ratings(written(tmp_path, "r.csv", WIDE), on="id")

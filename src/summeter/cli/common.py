@@ -54,7 +54,11 @@ READING: dict[str, Any] = {
     ],
     "rater": Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Column of raters in --ratings. Default: rater, annotator or the like."),
+        typer.Option(
+            metavar="COLUMN,...",
+            help="Column of raters in --ratings, or the columns of several raters. "
+            "Default: rater, annotator or the like.",
+        ),
     ],
     "aspects": Annotated[
         str | None,

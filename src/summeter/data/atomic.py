@@ -128,7 +128,7 @@ def writing(path: Path) -> Iterator[BinaryIO]:
             os.fsync(handle.fileno())
         fresh.replace(target)
     except OSError as error:
-        if error.errno == errno.EFBIG and error.filename is None:
+        if (error.errno == errno.EFBIG and error.filename is None) or error.filename == str(fresh):
             error.filename = str(path)
         raise
     finally:

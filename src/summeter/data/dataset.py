@@ -283,8 +283,9 @@ class Dataset:
             on: The columns that identify a summary, such as `"id"`, `"doc_id,system"`, or `{"id": "item"}` if the
                 column `id` of the data is called `item` in the ratings. Columns that were mapped to fields have both
                 names. By default `doc_id` and, if present, `system`.
-            rater: The column with the names of the raters. By default, a column called rater, annotator, worker or
-                similar; without one, the ratings are aggregated over raters.
+            rater: The column with the names of the raters, or, such as `"ann,ben"`, the columns of several raters of
+                one aspect, which `aspects` names. By default, a column called rater, annotator, worker or similar;
+                without one, the ratings are aggregated over raters.
             aspects: The aspects to read, such as `"coherence,fluency"`, or `{"coherence": "Q1"}` if the aspect
                 coherence is called `Q1` in the ratings. By default all aspects or, without a column of aspects, all
                 columns of numbers that are not ids.

@@ -63,7 +63,7 @@ def target_of(path: str | Path, named: str | None = None) -> Target:
         return known or "jsonl"
     by_suffix = next((target for suffix, target in _SUFFIXES.items() if str(path).lower().endswith(suffix)), None)
     if by_suffix is None:
-        raise UsageError(f"{path} is a name for no kind of export; use one of the suffixes {', '.join(_SUFFIXES)}")
+        raise UsageError(f"{path} has no suffix of an export; use one of {', '.join(_SUFFIXES)}")
     if known not in {None, by_suffix}:
         raise UsageError(f"{path} is a name for {by_suffix}, but the format is {known}; change one of them")
     return by_suffix

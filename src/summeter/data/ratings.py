@@ -1,8 +1,8 @@
 """Join human ratings in a second file with the summaries of a dataset.
 
 A *long* file has one row per rating, with columns for the summary, the rater, the aspect and the value. A *wide* file
-has one row per summary, or per summary and rater, and one column per aspect. The key is any set of columns that
-identifies a summary. A rating becomes the same judgment as a rating in a `human` block.
+has one row per summary, or per summary and rater, and one column per aspect, or one per rater of a single aspect. The
+key is any set of columns that identifies a summary. A rating becomes the same judgment as a rating in a `human` block.
 """
 
 from __future__ import annotations
@@ -180,12 +180,28 @@ def join(
             what = f"{faults.file} has several columns that may be the raters: {', '.join(found)}; give "
             raise UsageError(what, Parameter("rater", found[0]), " or another")
         rater = next(iter(found), None)
-    elif rater not in columns:
-        raise UsageError(_no_column("rater", rater, columns, faults.file))
-    layout, cells, unread = _layout(columns, {*key.values(), *filter(None, [rater])}, aspects, faults.file)
+    rater_columns = (
+        [] if rater is None else [rater] if rater in columns else [name.strip() for name in rater.split(",")]
+    )
+    for name in rater_columns:
+        if name not in columns:
+            raise UsageError(_no_column("rater", name, columns, faults.file))
+    used = {*key.values(), *rater_columns}
+    if len(rater_columns) > 1:  # a column for each rater
+        names = [] if aspects is None else list(_pairs(aspects, "aspects"))
+        if len(names) != 1:
+            what = f"{faults.file} has a column for each rater; name the one aspect that they rated with "
+            raise UsageError(what, Parameter("aspects", "ASPECT"))
+        layout: _Layout = "wide"
+        cells: Iterator[_Cell] = (
+            (row, names[0], name, cell) for name in rater_columns for row, cell in enumerate(columns[name])
+        )
+        unread = tuple(name for name in columns if name not in used)
+    else:
+        layout, cells, unread = _layout(columns, used, aspects, faults.file)
 
     rows, aspect_codes, rater_codes, values = array("q"), array("i"), array("i"), array("d")
-    aspect_names, rater_names, column_of = Vocabulary(), Vocabulary(), dict[str, str]()
+    aspect_names, rater_names, column_of = Vocabulary(), Vocabulary(), dict[tuple[str, str], str]()
     for row, aspect, column, content in cells:
         try:
             value = cell_number(content)
@@ -197,7 +213,7 @@ def join(
         if not aspect:
             faults.add(lines[row], column, "has no aspect; name the aspect of each rating")
             continue
-        who = PEOPLE if rater is None else cell_name(columns[rater][row])
+        who = column if len(rater_columns) > 1 else PEOPLE if rater is None else cell_name(columns[rater][row])
         if who is None:
             faults.add(lines[row], rater, "is empty; give each rating the name of its rater")
             continue
@@ -205,7 +221,7 @@ def join(
         aspect_codes.append(aspect_names[aspect])
         rater_codes.append(rater_names[who])
         values.append(value)
-        column_of[aspect] = column
+        column_of[aspect, who] = column
     of_item = np.array(item, np.int64)[np.array(rows, np.int64)]
     aspect_of = Categorical(np.array(aspect_codes, np.int64), tuple(aspect_names))
     rater_of = Categorical(np.array(rater_codes, np.int64), tuple(rater_names))
@@ -213,12 +229,13 @@ def join(
     again = np.flatnonzero(votes.first[votes.of] != np.arange(len(rows))).tolist()
     for number in again if rater is not None else again[:1]:
         name, first = str(aspect_of.names[aspect_codes[number]]), lines[rows[votes.first[votes.of[number]]]]
-        by = "" if rater is None else f" by {rater_of.names[rater_codes[number]]!r}"
+        who = str(rater_of.names[rater_codes[number]])
+        by = "" if rater is None else f" by {who!r}"
         message = Message(f"is a second rating of the {name} of this summary{by}; the first is in line {first}")
         if rater is None:
             more = f" ({len(again):,} such ratings). If there are several raters, name their column with "
             message = Message(message, more, Parameter("rater", "COLUMN"))
-        faults.add(lines[rows[number]], column_of[name], message)
+        faults.add(lines[rows[number]], column_of[name, who], message)
     faults.stop()
     if not rows:
         raise UsageError(f"{faults.file} has no rating of any summary: all cells that match one are empty")

@@ -470,7 +470,6 @@ class StudyDecorator(Generic[P, OptionsT]):
             for each in inputs
         ]
         positional = inspect.Signature(parameters)
-        of_runs = [name for name in names if RunFolder in (hints[name], *get_args(hints[name]))]
         judged = [name for name in names if {*get_args(RunLike)} <= {*get_args(hints[name])}]
 
         @wraps(function)
@@ -480,8 +479,8 @@ class StudyDecorator(Generic[P, OptionsT]):
             bound = positional.bind(*args, **named_inputs)
             bound.apply_defaults()
             for name, value in bound.arguments.items():
-                if isinstance(value, str | Path):
-                    if name not in of_runs:
+                if isinstance(value, str | Path) and str not in get_args(hints[name]):
+                    if RunFolder not in (hints[name], *get_args(hints[name])):
                         raise UsageError(f"{name} is a path; read the data with sm.load({str(value)!r})")
                     bound.arguments[name] = RunFolder(value)
             for name in judged:
