@@ -129,7 +129,7 @@ class TrustOptions(Judges, JudgmentSet, By, Draws):
         None, description="Function of two votes that replaces `score`."
     )
     epsilon: float = Field(
-        0.15,
+        0.1,
         ge=0,
         lt=1,
         description="Price of people in the alt-test: 0.2 for experts, 0.15 for skilled, 0.1 for crowd.",
@@ -418,7 +418,8 @@ class _Judged:
         documents = len(np.unique(self.documents[self.known]))
         gain, confidence = self._gain(), self.options.confidence
         verdict = verdict_of(agreement, order, gain, tests, saving, documents, confidence)
-        sentence = self._sentence(verdict, agreement, order, tests, saving)
+        biases = list(self._biases(about))
+        sentence = self._sentence(verdict, agreement, order, tests, saving, biases[0])
         if ranking.details.get("reversed"):
             sentence += " It reverses {reversed} of {significant} pairs of systems that people tell apart.".format(
                 **ranking.details
@@ -434,13 +435,13 @@ class _Judged:
         rows += self._baselines(about)
         rows += self._alt_rows(tests, about)
         rows += self._rates(about)
-        rows += self._biases(about)
+        rows += biases
         rows.append(ranking)
         rows.append(interval_row(self._needed(verdict, agreement, tests), about, statistic="labels_needed"))
         return rows
 
     def _sentence(
-        self, verdict: str, agreement: Estimate, order: Estimate | None, tests: _Tests, saving: float | None
+        self, verdict: str, agreement: Estimate, order: Estimate | None, tests: _Tests, saving: float | None, bias: Row
     ) -> str:
         judge = self.items.sample.judge
         coefficient = _COEFFICIENTS.get(self.coefficient, self.coefficient)
@@ -459,6 +460,9 @@ class _Judged:
             facts.append(f"it is right on {same[0]:.0%} of the items, and people's usual vote on {same[1]:.0%}")
         if saving is not None and verdict in (CORRECTED, RANKS):
             facts.append(f"its scores save {saving:.0%} of the labels")
+        if bias.value is not None and bias.low is not None and bias.high is not None and bias.low * bias.high > 0:
+            more = "more" if bias.value > 0 else "less"
+            facts.append(f"it gives {abs(bias.value):.2f} {more} than people on average")
         about = f"{judge.judge}{f' on {judge.aspect}' if judge.aspect else ''}"
         text = f"{about}: {verdict}. {'; '.join(facts)}."
         if tests.constant.passed:
