@@ -119,6 +119,8 @@ def test_long_and_wide_files_and_labels_agree(tmp_path: Path) -> None:
     assert values[0] == values[1]
     assert values[0]["sensitivity"] is None
     assert sm.trust(long, positive="good", resamples=20).one(statistic="sensitivity").value is not None
+    mixed = sm.trust([{"item": i, "judge": i % 4 / 4 + 0.1, "human": ("no", "Yes")[i % 4 > 1]} for i in range(40)])
+    assert mixed.one(statistic="sensitivity").value == 1.0
     alike = sm.trust(wide, similarity=lambda first, second: float(first == second), resamples=20)
     assert alike.one(statistic="alt_test_winning_rate").value == values[0]["alt_test_winning_rate"]
 

@@ -6,6 +6,7 @@ with a column of raters and a column of values. The judge of a long file is one 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -85,7 +86,7 @@ class FileColumns:
 def read_judged(
     source: Any,
     given: FileColumns,
-    scale: Sequence[float] | str = (),
+    scale: tuple[float, ...] | str = (),
     positive: str | None = None,
     aspects: Sequence[str] = (),
     reading: Mapping[str, str | None] | None = None,
@@ -218,7 +219,7 @@ class _Table:
     cells: Mapping[str, Sequence[Any]]
     lines: Sequence[int]
     role: _Roles
-    scale: Sequence[float] | str
+    scale: tuple[float, ...] | str
     positive: str | None
 
     def items(self, aspect: str | None) -> JudgedItems:
@@ -286,7 +287,7 @@ class _Table:
         )
         named = bool(names_) or bool(np.isin(values[~np.isnan(values)], (0.0, 1.0)).all())
         rule = AggregationRule.MAJORITY if named else AggregationRule.MEAN
-        scale = () if isinstance(self.scale, str) else tuple(self.scale)
+        scale = () if isinstance(self.scale, str) else self.scale
         lengths = None
         if role.text is not None:
             lengths = np.array([float(len(str(cells[role.text][row] or "").split())) for row in of_row])
@@ -315,58 +316,55 @@ class _Table:
         self, votes: Mapping[tuple[int, int], tuple[int, str]], items: int, raters: int
     ) -> tuple[Floats, tuple[str, ...], list[str]]:
         """Return the votes (raters x items), the names of the labels (empty for numbers and 0/1), and notes."""
-        given = [self.cells[column][row] for row, column in votes.values()]
-        for (row, column), cell in zip(votes.values(), given, strict=True):
+        given = []
+        for row, column in votes.values():
+            cell = self.cells[column][row]
             if isinstance(cell, list | dict):
                 self.faults.add(self.lines[row], column, f"is {describe(cell)}; give a number or a label")
+            given.append(_label(cell))
         self.faults.stop()
-        texts = [_label(cell) for cell in given]
-        known = list(dict.fromkeys(texts))
-        values = np.full((raters, items), np.nan)
-        place = [rater for _, rater in votes], [item for item, _ in votes]
-        notes: list[str] = []
-        folded = {name.casefold() for name in known}
+        known = list(dict.fromkeys(given))
+        ones, notes = set[str](), list[str]()
+        words = {text for text in known if not _is_number(text)}
         if self.positive is not None:
             if self.positive not in known:
-                what = (
-                    f": no vote is {self.positive!r}{meant(self.positive, known)}; votes are: {', '.join(known[:10])}"
-                )
-                raise UsageError(Parameter("positive"), what)
-            values[place] = [float(text == self.positive) for text in texts]
-            return values, (), notes
-        if folded <= {*YES, *NO} and not folded <= {"0", "1"}:
-            notes.append(
-                f"1 stands for {', '.join(sorted(name for name in known if name.casefold() in YES)) or 'none'}"
-            )
-            values[place] = [float(text.casefold() in YES) for text in texts]
-            return values, (), notes
+                shown = f"{meant(self.positive, known)}; votes are: {', '.join(known[:10])}"
+                raise UsageError(Parameter("positive"), f": no vote is {self.positive!r}{shown}")
+            ones, words = {self.positive}, {*words, *(known if self.positive not in words else ())}
+        elif words and {text.casefold() for text in words} <= YES | NO:
+            ones = {text for text in words if text.casefold() in YES}
+            notes.append(f"1 stands for {', '.join(sorted(ones)) or 'no vote'}")
+        if ones or notes:
+            given = [str(int(text in ones)) if text in words else text for text in given]
+        values = np.full((raters, items), np.nan)
         if self.scale == LABELS or not is_numeric(given):
-            if len(known) > max(20, len(given) // 2):
-                column = next(iter(votes.values()))[1] if votes else "?"
-                raise UsageError(f"{self.faults.file}: column {column!r} has too many different texts to be votes")
-            names = tuple(sorted(known))
-            number = {name: float(place) for place, name in enumerate(names)}
-            values[place] = [number[text] for text in texts]
-            return (values, () if set(names) <= {"0", "1"} else names, notes)
-        low, high = (
-            (min(self.scale), max(self.scale)) if self.scale and not isinstance(self.scale, str) else (None, None)
-        )
-        for ((item, rater), (row, column)), cell in zip(votes.items(), given, strict=True):
+            names = tuple(sorted({*given}))
+            if len(names) > max(20, len(given) // 2):
+                columns = ", ".join(dict.fromkeys(column for _, column in votes.values()))
+                raise UsageError(f"{self.faults.file}: too many different texts to be votes in {columns}")
+            for (item, rater), text in zip(votes, given, strict=True):
+                values[rater, item] = names.index(text)
+            return (values, (), notes) if set(names) == {"0", "1"} else (values, names, notes)
+        low, high = self.scale if self.scale and not isinstance(self.scale, str) else (-LARGEST, LARGEST)
+        for ((item, rater), (row, column)), text in zip(votes.items(), given, strict=True):
             try:
-                value = cell_number(cell)
+                value = cell_number(text)
             except ValueError as error:
-                other = Message(f"{error}, or name the scale with ", Parameter("scale", LABELS))
-                self.faults.add(self.lines[row], column, other)
+                how = Message(f"{error}, or name the scale with ", Parameter("scale", LABELS))
+                self.faults.add(self.lines[row], column, how)
                 continue
-            if value is not None and low is not None and high is not None and not low <= value <= high:
+            if value is not None and not low <= value <= high:
                 self.faults.add(self.lines[row], column, f"is {value:g}, which is not on the scale {low:g}..{high:g}")
-            if value is not None and abs(value) > LARGEST:
-                self.faults.add(
-                    self.lines[row], column, f"is {value:g}; votes must be between {-LARGEST:g} and {LARGEST:g}"
-                )
             values[rater, item] = np.nan if value is None else value
         self.faults.stop()
         return values, (), notes
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _label(cell: Any) -> str:
@@ -377,7 +375,5 @@ def _label(cell: Any) -> str:
     """
     if isinstance(cell, bool):
         return str(cell).lower()
-    try:
-        return f"{float(cell):g}"
-    except (TypeError, ValueError):
-        return str(cell).strip()
+    text = str(cell).strip()
+    return repr(float(text)).removesuffix(".0") if _is_number(text) else text
