@@ -68,8 +68,8 @@ RULE = {
     f"theirs, or save less than {SAVING:.0%} of the labels",
     CONSTANT: f"its agreement and its rank correlation are below {USEFUL:g} with 95% confidence, and they cannot be "
     "told from 0, or people's usual vote is closer to people than the judge",
-    TOO_FEW: f"fewer than {FEWEST_ITEMS} items or {MIN_DOCUMENTS} documents have both votes, or its agreement can be told "
-    f"neither from 0 ({SURE:.1%} confidence) nor from {USEFUL:g} (95%)",
+    TOO_FEW: f"fewer than {FEWEST_ITEMS} items or {MIN_DOCUMENTS} documents have both votes, or its agreement can be "
+    f"told neither from 0 ({SURE:.1%} confidence) nor from {USEFUL:g} (95%)",
 }
 """The rule of each verdict."""
 _CURVE = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
