@@ -136,6 +136,16 @@ def test_the_same_step_again_gives_the_same_bytes_and_asks_nobody(
     assert again.files == first.files
 
 
+def test_a_changed_setting_proposes_anew(tmp_path: Path) -> None:
+    save(documents(), tmp_path / "data")
+    for at_most, proposed in ((None, 4), (2, 3)):
+        settings = FactsSettings(models=three(tmp_path), at_most=at_most)
+        assert (
+            run_step(FACTS, tmp_path / "data", tmp_path / "facts", settings).counts_out["key_facts_proposed"]
+            == proposed
+        )
+
+
 def test_a_scripted_model_that_says_something_else_is_asked_again(tmp_path: Path) -> None:
     source, settings = tmp_path / "data", FactsSettings(models=three(tmp_path))
     save(documents(), source)

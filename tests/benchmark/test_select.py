@@ -32,6 +32,7 @@ from summeter.benchmark.summarize import STEP as SUMMARIZE
 from summeter.benchmark.summarize import SummarizeSettings
 from summeter.data.dataset import Dataset, load, save
 from summeter.engine.api import evaluate
+from summeter.models.providers.scripted import Scripted
 from summeter.records import Judgment, Target, UsageError
 
 TRUE, FALSE = "It rained in the valley.", "It snowed on Mars."
@@ -238,6 +239,18 @@ class TestDetect:
         settings = DetectSettings.model_validate({"detector": {"run": str(tmp_path / "run")}})
         with pytest.raises(UsageError, match="is a run over other data"):
             run_step(DETECT, tmp_path / "data", tmp_path / "out", settings)
+
+    def test_changed_data_and_detectors_are_judged_anew_and_known_calls_are_not_repeated(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        asked, complete = [], Scripted.complete
+        monkeypatch.setattr(Scripted, "complete", lambda model, call: asked.append(call) or complete(model, call))
+        judge = {"models": {"judge": f"scripted/{self.rules(tmp_path)}"}}
+        for name, documents, detector in (("first", 2, judge), ("second", 3, judge), ("third", 3, "support")):
+            save(dataset(documents), tmp_path / name)
+            assert bench(tmp_path, {"detect": {"detector": detector}}, input=name) == 0
+            assert len(load(tmp_path / "out" / "detect").judgments(DETECTOR)) == 4 * documents
+        assert len(asked) == 3, "the two summaries of a document are equal"
 
     def test_no_summaries(self, tmp_path: Path) -> None:
         data = dataset(2)

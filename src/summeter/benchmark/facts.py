@@ -15,7 +15,17 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
-from summeter.benchmark.step import Inputs, LeftOut, ModelSettings, Result, Step, StepContext, scripted_work
+from summeter.benchmark.step import (
+    Inputs,
+    LeftOut,
+    ModelSettings,
+    Result,
+    Step,
+    StepContext,
+    hash_of,
+    run_folder,
+    scripted_work,
+)
 from summeter.data.atomic import write_lines
 from summeter.data.dataset import Dataset
 from summeter.engine.progress import Progress
@@ -166,7 +176,8 @@ def _proposed_facts(doc_id: str, data: Mapping[str, Any], settings: FactsSetting
 def _facts(inputs: Inputs, settings: FactsSettings, context: StepContext) -> Result:
     data = inputs.dataset
     work = scripted_work(context.work, settings)
-    run = work / f"run-{_with_stub_summaries(data).hash[:12]}"  # a run belongs to one dataset
+    stubs = _with_stub_summaries(data)
+    run = run_folder(work, "run", stubs, settings.model_dump(mode="json"), [hash_of(file) for file in settings.files()])
     outcome = draw_facts(data, settings, run, progress=context.progress)
     if len(outcome.without_facts) == len(data.documents):
         doc_id, reason = next(iter(outcome.without_facts.items()))

@@ -23,6 +23,7 @@ from summeter.benchmark.step import (
     Step,
     StepContext,
     StepSettings,
+    run_folder,
     run_over,
     scripted_work,
     scripts,
@@ -248,8 +249,10 @@ def detect(inputs: Inputs, settings: DetectSettings, context: StepContext) -> Re
         else:
             from summeter.engine.api import evaluate
 
+            judging = detector.model_dump(mode="json", include={"evaluator", "models", "options"})
+            folder = run_folder(work, name, data, judging)
             run = evaluate(
-                data, [detector.evaluator], models=detector.models, out=work / name, progress=context.progress,
+                data, [detector.evaluator], models=detector.models, out=folder, progress=context.progress,
                 **detector.options,
             )  # fmt: skip
             context.log({"run": name, "status": run.manifest.status, "judgments": run.manifest.counts})

@@ -42,7 +42,9 @@ from summeter.engine.progress import Progress
 from summeter.models.local.names import is_local, modules
 from summeter.records import InputError, InstallError, Record, SummeterError, UsageError, canonical, digest, invalid
 from summeter.records.addresses import masked
-from summeter.runs.run import RunFolder
+from summeter.runs.calls import CallStore
+from summeter.runs.results import RESULTS, ResultStore
+from summeter.runs.run import CALLS, RunFolder
 
 MANIFEST, DROPPED, WORK, LOG = "manifest.json", "dropped.jsonl", "work", "log.jsonl"
 SCRIPTED = "scripted/"
@@ -549,6 +551,22 @@ def scripted_work(work: Path, settings: StepSettings) -> Path:
         return work
     folder = work / f"scripted-{digest([hash_of(file) for file in files])[:12]}"
     folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def run_folder(work: Path, name: str, data: Dataset, *identity: Any) -> Path:
+    """Return the folder of a run over the data with these settings, in a work folder.
+
+    A new folder begins with the stored calls and results of the latest run of this name, so they are not repeated.
+    """
+    folder = work / f"{name}-{digest([data.hash, *identity])[:12]}"
+    earlier = sorted(work.glob(f"{name}-*"), key=lambda run: run.stat().st_mtime)
+    if earlier and not folder.exists():
+        folder.mkdir()
+        for store_class, file in ((CallStore, CALLS), (ResultStore, RESULTS)):
+            if (earlier[-1] / file).exists():
+                with store_class(earlier[-1] / file, readonly=True) as store:
+                    store.copy_to(folder / file)
     return folder
 
 
