@@ -220,6 +220,8 @@ def test_the_sentence_says_whether_it_got_better(tmp_path: Path) -> None:
     assert same.sentence == "Nothing changed: old and again have the same summaries, scores and verdicts."
     assert (list(same.items()), outcome(same[0])) == ([], "unchanged")
     assert compare(a, a).names == ("first", "second")
+    days = [run(tmp_path / day / "x" / "run", {"aster": ["+-"] * 8}) for day in ("may", "june")]
+    assert compare(*days).names == ("may/x/run", "june/x/run")
     none = compare(a, run(tmp_path / "other", {"birch": ["++"] * 8}))
     assert none.sentence.endswith("they have no summary of the same document and system in common.")
     assert {item.text for item in none.items()} == {"only_a", "only_b"}

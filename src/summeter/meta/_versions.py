@@ -7,6 +7,7 @@ A sentence that only one of two summaries has is compared with nothing; its erro
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ import numpy as np
 from pydantic import Field
 
 from summeter.meta._compare import pair_sentence
+from summeter.meta.inputs import run_names
 from summeter.meta.options import By, study
 from summeter.meta.pairing import CHANGED, ONLY_A, ONLY_B, SAME, STUDY, TEXTS, A, B, Pairing, Text, difference_rows
 from summeter.meta.results import Row, Study, judge_labels
@@ -364,11 +366,10 @@ class Versions(Study):
 
     @cached_property
     def names(self) -> tuple[str, str]:
-        """The names of the two runs: their folders, with the folders above if the names are the same."""
+        """The names of the two runs (see `run_names`), or "first" and "second" if both are the same."""
         a, b = (run.folder.resolve() for run in (self.pairing.a, self.pairing.b))
-        if a == b:
-            return "first", "second"
-        return (a.name, b.name) if a.name != b.name else (f"{a.parent.name}/{a.name}", f"{b.parent.name}/{b.name}")
+        first, second = ("first", "second") if a == b else run_names([a, b])
+        return first, second
 
     @property
     def texts(self) -> dict[str, int]:
@@ -513,7 +514,9 @@ class Versions(Study):
 
     def _judge_changes(self, rows: Sequence[Row]) -> str:
         """Return, in brackets, how the judge of the rows differs between the runs, or an empty string."""
-        signatures = " ".join(str(row.signature) for row in rows)
+        # The signature of a composite contains those of its components.
+        whole = {str(row.signature) for row in rows}
+        signatures = whole | {part for each in whole for part in re.split(r"composite\(| \+ |\)$", each)}
         changes = [
             change
             for judges in self.pairing.judges

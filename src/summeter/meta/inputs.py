@@ -146,16 +146,11 @@ def _join(inputs: Sequence[JudgeInput]) -> JudgeInput:
     if len(inputs) == 1:
         return inputs[0]
     folders = [next(iter(each.folders.values()), None) for each in inputs]
-    paths = [None if run is None else run.folder.resolve().parts for run in folders]
+    paths = [None if run is None else run.folder.resolve() for run in folders]
     for run, path in zip(folders, paths, strict=True):
         if run is not None and paths.count(path) > 1:
             raise UsageError(f"{run.folder} is given twice")
-    # The last parts of the paths, as many as are needed for distinct names.
-    several = (
-        [f"run {number}" if path is None else "/".join(path[-size:]) for number, path in enumerate(paths, 1)]
-        for size in count(1)
-    )
-    names = next(names for names in several if len(set(names)) == len(names))
+    names = run_names(paths)
     runs = {name: run for name, run in zip(names, folders, strict=True) if run is not None}
     common, notes = None, tuple[str, ...]()
     if len({run.manifest.data.hash for run in runs.values()}) > 1:
@@ -171,6 +166,19 @@ def _join(inputs: Sequence[JudgeInput]) -> JudgeInput:
         common,
         notes,
     )
+
+
+def run_names(folders: Sequence[Path | None]) -> list[str]:
+    """Return distinct names of different folders: the last parts of their paths, as many as are needed.
+
+    >>> run_names([Path("may/a/run"), Path("may/b/run"), None])
+    ['a/run', 'b/run', 'run 3']
+    """
+    several = (
+        [f"run {number}" if path is None else "/".join(path.parts[-size:]) for number, path in enumerate(folders, 1)]
+        for size in count(1)
+    )
+    return next(names for names in several if len(set(names)) == len(names))
 
 
 def _common_items(several: Mapping[str, Dataset]) -> tuple[frozenset[Item], tuple[str, ...]]:
