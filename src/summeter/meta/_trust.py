@@ -60,8 +60,8 @@ SAVING = 0.1
 SURE = 0.999
 """Confidence with which agreement must be above 0."""
 RULE = {
-    REPLACES: f"its agreement is above 0 with {SURE:.1%} confidence, and it passes the alternative annotator test, "
-    "which a constant judge fails on these labels",
+    REPLACES: f"its agreement is above 0 with {SURE:.1%} confidence, and it passes the alternative annotator test "
+    "in a form that a constant judge fails",
     CORRECTED: f"its agreement is above 0 with {SURE:.1%} confidence, and its scores save at least {SAVING:.0%} of the "
     "labels, but the test does not show that it can replace people",
     RANKS: f"its order of items agrees with people's with {SURE:.1%} confidence, but its values do not agree with "
@@ -395,7 +395,7 @@ class _Judged:
     def pair(self, judge: Floats, gold: Floats) -> Sample:
         """Return the votes of two sides on the items that both judged."""
         rule = AggregationRule.MAJORITY if self.labels else AggregationRule.MEAN
-        aspect, source = self.items.sample.judge.aspect, self.items.sample.source
+        aspect, source = self.items.sample.gold.aspect, self.items.sample.source
         people = Rater(PEOPLE, f"human.{source}|merge:{rule}|v:1", None, aspect)
         whole = Sample.of_values(self.items.sample.units, [self.items.sample.judge, people], np.stack([judge, gold]))
         return replace(whole.take(whole.complete), names=self.names)
@@ -408,7 +408,7 @@ class _Judged:
         """Return all rows."""
         pair = self.pair(self.judge, self.merged)
         about = merged(named(pair.judge, pair.gold), study=STUDY, level=str(pair.level), average="pooled")
-        about |= {"aspect": pair.judge.aspect or None, "gold_aspect": pair.judge.aspect or None}
+        about |= {"aspect": pair.judge.aspect or None, "gold_aspect": pair.gold.aspect or None}
         missing = len(self.judge) - pair.n
         agreement = replace(self.agreement(self.judge), missing=missing)
         order = None if self.names else self.agreement(self.scores, "spearman")
