@@ -159,6 +159,7 @@ def test_studies_of_people_need_no_run(command: tuple[str, ...], rated: Path) ->
         ("estimate --last-judge", "--aspect coherence", "--aspect has no effect with --last-judge"),
         ("estimate", "--draws 3", "--draws has no effect without --simulate"),
         ("reliability", "--level sentence", "--level has no effect without --repeats"),
+        ("correlate", "--map doc_id=id", "--map has no effect on the data of a run"),
     ],
 )
 def test_a_command_refuses_an_option_without_effect(

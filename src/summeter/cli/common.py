@@ -373,6 +373,16 @@ def with_ratings(data: Dataset, reading: Reading) -> Dataset:
     return joined
 
 
+def check_unread(reading: Reading, *, gold: str | None) -> None:
+    """Raise UsageError if --gold is not given, but an option for reading its file is."""
+    from summeter.records import UsageError
+
+    given = [name for name in ("map_", "preset", "input_format", "delimiter", "encoding") if reading[name] is not None]
+    if gold is None and given:
+        name = given[0].strip("_").replace("_", "-")
+        raise UsageError(f"--{name} has no effect on the data of a run; leave it out, or give a file with --gold")
+
+
 def _from_hub(warning: object) -> bool:
     """Return whether a warning says that the cache of a hub was used.
 

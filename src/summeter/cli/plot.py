@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from summeter.cli.common import Reading, read_data, reading_options, with_ratings
+from summeter.cli.common import Reading, check_unread, read_data, reading_options, with_ratings
 
 
 @reading_options
@@ -62,6 +62,7 @@ def plot(
     given: dict[str, Any] = {"aspect": aspect or None, "judge": judge, "level": level, "gold_at_least": gold_at_least}
     options = {key: value for key, value in given.items() if value is not None}
     folders = list(map(Run, runs))
+    check_unread(reading, gold=gold)
     if gold is not None:
         options["gold"] = read_data(gold, reading)
     elif reading["ratings"] is not None:

@@ -28,6 +28,7 @@ from summeter.cli.common import (
     Output,
     Reading,
     assignments,
+    check_unread,
     output_of,
     output_parameters,
     read_data,
@@ -191,6 +192,8 @@ def study_command(
                 },
                 output_of(values, *formats),
             )
+            if runs is not None:
+                check_unread(given.reading, gold=given.gold_source)
             results = function(given, **{key: values[key] for key in extra})
             if results is not None:
                 given.output.write_study(Study.join(list(results)), given.parts, title=given.title, **given.fields)

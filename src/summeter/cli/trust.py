@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from summeter.cli.common import in_options
+from summeter.cli.common import check_unread, in_options
 from summeter.cli.studies import Given, study_command
 from summeter.meta import trust as study
 from summeter.meta._trust import TrustStudy
@@ -28,6 +28,7 @@ def trust(
     """Say how far a judge can be trusted, with the rule of the verdict."""
     values = dict(given.values)
     if all(source.is_dir() for source in sources):
+        check_unread(given.reading, gold=given.gold_source)
         values.pop("rater", None)  # belongs to --ratings
         given.folders = sources
         runs = given.runs[0] if len(sources) == 1 else given.runs
