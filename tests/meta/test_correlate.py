@@ -119,6 +119,13 @@ def test_missing_values_are_dropped_in_pairs_and_counted() -> None:
     assert row.details["missing_reasons"] == {"judge: unparsed": 1}
 
 
+def test_a_correlation_of_two_values_is_explained() -> None:
+    two = correlate(*both({"d": {"A": 1, "B": 2}}, {"d": {"A": 1, "B": 5}}), **ONE)
+    assert (two[0].value, two[0].n) == (1.0, 2)
+    assert [note for note in two.notes if "2 values" in note]
+    assert not [note for note in correlate(*both(), average="document", **ONE).notes if "2 values" in note]
+
+
 def test_constant_single_and_empty_samples_have_a_reason() -> None:
     constant = correlate(*both({"d": {"A": 1, "B": 1}}, {"d": {"A": 1, "B": 2}}), **PLAIN)
     assert [(row.value, row.status, row.reason) for row in constant] == [(None, "undefined", "constant input")] * 3

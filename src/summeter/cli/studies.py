@@ -219,7 +219,7 @@ def _annotated(name: str, default: Any, annotation: Any) -> inspect.Parameter:
 def _folders(metavar: str) -> inspect.Parameter:
     kind: Any = list[Path] if "..." in metavar else Path
     argument = typer.Argument(
-        metavar=metavar,
+        metavar=metavar.strip("[.]"),
         help="Folders of runs." if "..." in metavar else "Folder of the run.",
         exists=True,
         file_okay=False,

@@ -535,7 +535,7 @@ def _votes_table(rows: Iterable[Votes]) -> Table:
 
 
 def _duplicates_table(groups: Sequence[DuplicateGroup]) -> Table:
-    cells = [(len(group.ids), group.similarity, ", ".join(group.ids)) for group in groups[:SHOWN_GROUPS]]
+    cells = [(len(group.ids), group.similarity, _listed(group.ids)) for group in groups[:SHOWN_GROUPS]]
     rule = f"Jaccard index of word {SHINGLE}-grams of at least {THRESHOLD:g}; similarity is the lowest in the group"
     more = [f"{len(groups) - SHOWN_GROUPS} more groups"] if len(groups) > SHOWN_GROUPS else []
     return Table.of(

@@ -90,4 +90,7 @@ def correlate(run: RunLike, gold: Gold, options: CorrelateOptions) -> Study:
             min_items=options.min_items,
             only_significant=options.only_significant,
         )
-    return Study(STUDY, rows, notes(read, options, level, samples))
+    remarks = notes(read, options, level, samples)
+    if any(row.n == 2 and row.value is not None and average is Average.POOLED for row in rows):
+        remarks.append("a correlation of 2 values is 1 or -1 for any values, and says nothing about the judge")
+    return Study(STUDY, rows, remarks)

@@ -67,6 +67,12 @@ class Records(Frames, tuple[T, ...]):
 
     __slots__ = ()
 
+    def __repr__(self) -> str:
+        """Return the records, or the number and the first one if there are many."""
+        if len(self) <= SHOWN:
+            return super().__repr__()
+        return f"<{len(self):,} records: {self[0]!r}, ...>"
+
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return the records as dictionaries. The fields of the target of a judgment are its own columns."""
         return list(map(_flat, self))
