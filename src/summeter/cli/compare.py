@@ -51,8 +51,8 @@ def compare(run_a: Old, run_b: New, output: Output, by: By = None, pair_systems:
             output.write([], found.to_dicts(), **found.payload(), notes=notes)
         case _:
             changed = [found.changed_table(LISTED)] if len(found.changes) else []
-            table = [found.table()] if len(found) else []
-            output.write([found.sentence, *table, *map(in_options, found.notes), *changed], ())
+            parts = (in_options(part) if isinstance(part, str) else part for part in found.parts())
+            output.write([*parts, *changed], ())
 
 
 def junit_of(found: Versions) -> str:

@@ -705,10 +705,9 @@ class Versions(Study):
     def _repr_html_(self) -> str:
         return replace(self.table(), title=" to ".join(self.names), notes=(self.sentence, *self.notes)).html()
 
-    def __str__(self) -> str:
-        return "\n".join([self.sentence, "", *([self.table().text(), ""] if self.rows else []), *self.notes])
-
-    __repr__ = __str__
+    def parts(self) -> list[Table | str]:
+        """Return the sentence, the table and the notes."""
+        return [self.sentence, *([self.table()] if self.rows else []), *self.notes]
 
 
 @study(VersionsOptions)
