@@ -81,7 +81,7 @@ class Summeter:
         from summeter.engine.api import evaluate
         from summeter.engine.options import Options
         from summeter.engine.plan import make_plan
-        from summeter.engine.runs import Run
+        from summeter.engine.runs import Run, copy_stores
         from summeter.records import UsageError, digest
 
         if summary is not None and isinstance(data, str) and os.path.isfile(data):  # noqa: PTH113 - texts can be long
@@ -100,7 +100,7 @@ class Summeter:
         latest = self._folder / f"latest-{digest(name, 16)}"  # contains the name of the folder
         with _locked(folder):
             if not folder.exists() and latest.exists():
-                _copy_stores(self._folder / latest.read_text("utf-8"), folder)
+                copy_stores(self._folder / latest.read_text("utf-8"), folder)
             run = Run(folder) if (folder / "run.json").exists() else None
             if run is None or run.manifest.status != "complete":
                 run = evaluate(plan.data, evaluators, models=models, out=folder, **options)
@@ -222,16 +222,3 @@ def _locked(folder: Path) -> Iterator[None]:
     with Path(f"{folder}.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-def _copy_stores(earlier: Path, folder: Path) -> None:
-    """Copy the stored calls and results of an earlier run to the folder of a new one."""
-    from summeter.runs.calls import CallStore
-    from summeter.runs.results import RESULTS, ResultStore
-    from summeter.runs.run import CALLS
-
-    for store, name in ((CallStore, CALLS), (ResultStore, RESULTS)):
-        if (earlier / name).exists():
-            folder.mkdir(exist_ok=True)
-            with store(earlier / name, readonly=True) as source:
-                source.copy_to(folder / name)

@@ -39,12 +39,11 @@ from summeter.data.hub import is_address
 from summeter.data.remote import is_remote
 from summeter.engine.options import Options
 from summeter.engine.progress import Progress
+from summeter.engine.runs import copy_stores
 from summeter.models.local.names import is_local, modules
 from summeter.records import InputError, InstallError, Record, SummeterError, UsageError, canonical, digest, invalid
 from summeter.records.addresses import masked
-from summeter.runs.calls import CallStore
-from summeter.runs.results import RESULTS, ResultStore
-from summeter.runs.run import CALLS, RunFolder
+from summeter.runs.run import RunFolder
 
 MANIFEST, DROPPED, WORK, LOG = "manifest.json", "dropped.jsonl", "work", "log.jsonl"
 SCRIPTED = "scripted/"
@@ -562,11 +561,7 @@ def run_folder(work: Path, name: str, data: Dataset, *identity: Any) -> Path:
     folder = work / f"{name}-{digest([data.hash, *identity])[:12]}"
     earlier = sorted(work.glob(f"{name}-*"), key=lambda run: run.stat().st_mtime)
     if earlier and not folder.exists():
-        folder.mkdir()
-        for store_class, file in ((CallStore, CALLS), (ResultStore, RESULTS)):
-            if (earlier[-1] / file).exists():
-                with store_class(earlier[-1] / file, readonly=True) as store:
-                    store.copy_to(folder / file)
+        copy_stores(earlier[-1], folder)
     return folder
 
 

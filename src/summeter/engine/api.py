@@ -37,7 +37,7 @@ from summeter.engine.plan import (
 )
 from summeter.engine.progress import Progress, in_notebook
 from summeter.engine.roles import contexts
-from summeter.engine.runs import Run, finish, new_manifest
+from summeter.engine.runs import Run, copy_stores, finish, new_manifest
 from summeter.engine.spending import Spending, spending, spent_before, with_usage
 from summeter.engine.sync import run_sync
 from summeter.engine.tools import networks_of, toolbox
@@ -176,10 +176,7 @@ async def _run_session(
             listed = InputError(damaged)  # its text lists the first faults
             log.warning("%s: %d entries are damaged and will be judged again:\n%s", folder, len(damaged), listed)
         if replay is not None:  # with copies of the stores, the new run can be replayed too
-            for store_class, name in ((CallStore, CALLS), (ResultStore, RESULTS)):
-                if (source := Path(replay) / name).exists() and not (folder / name).exists():
-                    with store_class(source, readonly=True) as source_store:
-                        source_store.copy_to(folder / name)
+            copy_stores(Path(replay), folder)
         # Opened before the status is "running", so that an unusable store does not change a finished run.
         store = stores.enter_context(CallStore(folder / CALLS)) if plan.models else None
         results = stores.enter_context(ResultStore(folder / RESULTS)) if plan.networks else None

@@ -17,10 +17,12 @@ from summeter.engine.spending import Spending, accounts
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.catalog import names, rebuild
 from summeter.records import CoverageError
+from summeter.runs.calls import CallStore
 from summeter.runs.checksums import record_view_checksums
 from summeter.runs.journal import Journal
 from summeter.runs.manifest import JudgeEntry, Manifest, RunStatus
-from summeter.runs.run import CascadeSample, RunFolder
+from summeter.runs.results import RESULTS, ResultStore
+from summeter.runs.run import CALLS, CascadeSample, RunFolder
 from summeter.runs.views import write_views
 
 
@@ -136,3 +138,12 @@ def finish(run: Run, journal: Journal, started: Manifest, status: RunStatus, mon
     journal.manifest(run.manifest)
     record_view_checksums(run.folder)
     return run
+
+
+def copy_stores(earlier: Path, folder: Path) -> None:
+    """Copy the stored calls and results of a run to the folder of another run, unless it has its own."""
+    for store_class, name in ((CallStore, CALLS), (ResultStore, RESULTS)):
+        if (earlier / name).exists() and not (folder / name).exists():
+            folder.mkdir(exist_ok=True)
+            with store_class(earlier / name, readonly=True) as store:
+                store.copy_to(folder / name)
