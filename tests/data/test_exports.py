@@ -233,7 +233,7 @@ def test_kinds() -> None:
     with pytest.raises(UsageError, match=r"is a name for csv, but the format is jsonl"):
         target_of("a.csv", "jsonl")
     for path, named in (("a", None), ("a.json", None), ("a.parquet.gz", None), ("a.csv", "xml")):
-        with pytest.raises(UsageError, match="no suffix of an export|kind of export"):
+        with pytest.raises(UsageError, match=r"no suffix of an export|kind of export"):
             target_of(path, named)
 
 
