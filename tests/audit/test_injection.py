@@ -174,5 +174,5 @@ def test_empty_samples_and_data_are_errors(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="at least 1 summary"):
         injection(rows(), [Steady()], out=tmp_path / "r", sample=0)
     empty = [{"document": "It rained.", "summary": " "}]
-    with pytest.raises(UsageError, match="nothing to attack"):
+    with pytest.raises(UsageError, match="nothing to audit"):
         injection(empty, [Steady()], out=tmp_path / "r")

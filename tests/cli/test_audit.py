@@ -1,10 +1,11 @@
-"""The command `summeter audit injection`."""
+"""The commands `summeter audit injection` and `summeter audit sensitivity`."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+import pytest
 from engine.judges import rows
 from typer.testing import CliRunner
 
@@ -53,3 +54,30 @@ def test_a_run_with_its_study_and_pages_is_verified(tmp_path: Path) -> None:
     assert CliRunner().invoke(app, ["runs", "verify", str(run)]).exit_code == 0
     (run / "notes.txt").write_text("mine")
     assert CliRunner().invoke(app, ["runs", "verify", str(run)]).exit_code != 0
+
+
+def test_planted_errors_on_the_command_line(tmp_path: Path) -> None:
+    run, rules, table = tmp_path / "run", tmp_path / "rules.jsonl", tmp_path / "table.md"
+    rules.write_text(json.dumps({"reply": {"stars": 3}}))
+    command = ["audit", "sensitivity", "examples/nine_domains/summaries.jsonl", "--sample", "4"]
+    judges = ["-e", "support", "-e", "stareval", "-m", f"scripted/{rules}"]
+    done = CliRunner().invoke(app, [*command, *judges, "-o", str(run), "--json"])
+    assert done.exit_code == 0, done.output
+    rows = json.loads(done.stdout)["rows"]
+    assert {row["study"] for row in rows} == {"sensitivity"}
+    assert {row["value"] for row in rows if row["judge"] == "stareval"} <= {0.0, None}
+    number = next(row for row in rows if row["judge"] == "support" and row["details"]["kind"] == "number")
+    assert number["value"] == 1
+    item = number["details"]["items"][0]
+    assert {"doc_id", "system", "source", "original", "changed", "marked", "before", "after"} <= set(item)
+    assert CliRunner().invoke(app, ["runs", "verify", str(run)]).exit_code == 0
+    assert CliRunner().invoke(app, [*command, "-e", "nobody", "-o", str(run)]).exit_code != 0
+    with pytest.MonkeyPatch.context() as patch:
+        data = str(Path(command[2]).resolve())
+        patch.chdir(tmp_path)
+        done = CliRunner().invoke(
+            app, ["audit", "sensitivity", data, "-e", "support", "--sample", "2", "-o", str(table)]
+        )
+    assert done.exit_code == 0, done.output
+    assert "support on faithfulness: " in table.read_text()
+    assert (tmp_path / "runs" / "sensitivity" / "sensitivity.json").is_file()

@@ -10,7 +10,7 @@ import pytest
 import typer
 
 import summeter
-from summeter.audit import injection
+from summeter.audit import injection, sensitivity
 from summeter.cli.main import app
 from summeter.engine.options import OptionArgs, Options
 from summeter.records import UsageError
@@ -26,7 +26,9 @@ def test_the_types_for_type_checkers_are_those_of_the_options() -> None:
     assert found == {name: kind for name, kind in wanted.items() if name != "context"}
 
 
-@pytest.mark.parametrize("function", [summeter.evaluate, summeter.evaluate_async, summeter.dry_run, injection])
+@pytest.mark.parametrize(
+    "function", [summeter.evaluate, summeter.evaluate_async, summeter.dry_run, injection, sensitivity]
+)
 def test_help_shows_every_option(function: Any) -> None:
     parameters = inspect.signature(function).parameters
     text = pydoc.plain(pydoc.render_doc(function))

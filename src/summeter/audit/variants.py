@@ -39,7 +39,7 @@ def subjects(data: Dataset, sample: int, seed: int) -> list[Subject]:
         if summary.text.strip() and document.text.strip()
     ]
     if not candidates:
-        raise UsageError("the data contain no summary with text, so there is nothing to attack")
+        raise UsageError("the data contain no summary with text, so there is nothing to audit")
     if len(candidates) <= sample:
         return candidates
     sample_numbers = np.random.default_rng(seed).choice(len(candidates), sample, replace=False)

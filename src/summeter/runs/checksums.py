@@ -29,9 +29,9 @@ from summeter.runs.views import VIEWS
 _SCHEMA = "summeter-checksums/1"
 _FOLDERS = ("judgments", "prepared", "prompts", "files")
 _STORES: dict[str, type[KeyValueFile]] = {CALLS: CallStore, RESULTS: ResultStore}
-INJECTION = "injection.json"
-"""Name of the file with the study of an injection audit, which is written after the run has ended."""
-_OTHERS = frozenset({MANIFEST, CHECKSUM_FILE, LOCK, INJECTION, *VIEWS})
+INJECTION, SENSITIVITY = "injection.json", "sensitivity.json"
+"""Names of the files with the study of an audit, which are written after the run has ended."""
+_OTHERS = frozenset({MANIFEST, CHECKSUM_FILE, LOCK, INJECTION, SENSITIVITY, *VIEWS})
 _PAGES = (".html", ".htm")
 _RESTORE = "Restore it, or rerun the command that created the run"
 
