@@ -61,16 +61,18 @@ def rogan_gladen(
 def effective_size(labels: Floats, clusters: Labels) -> float:
     """Return the number of independent items that determine the share of 1 as precisely as clustered items.
 
-    It is at most the number of items, and equals it if each item is a cluster.
+    It is at most the number of items, and equals it if each item is a cluster. If all labels are equal, so that their
+    correlation within clusters is unknown, it is the number of clusters.
 
-    >>> effective_size(np.array([1.0, 1.0, 0.0, 0.0]), ["a", "a", "b", "b"])
-    1.0
+    >>> clusters = ["a", "a", "b", "b"]
+    >>> effective_size(np.array([1.0, 1.0, 0.0, 0.0]), clusters), effective_size(np.ones(4), clusters)
+    (1.0, 2.0)
     """
     n, unit = len(labels), codes(clusters)
     size = int(unit.max(initial=-1)) + 1
     share = float(labels.mean()) if n else 0.0
     if size < 2 or size == n or share in {0.0, 1.0}:
-        return float(n)
+        return float(size)
     pulls = np.bincount(unit, labels - share) / n
     variance = float((pulls**2).sum()) * size / (size - 1)
     return min(float(n), share * (1 - share) / variance)
